@@ -1,0 +1,67 @@
+import type { Logger } from 'pino';
+import type { KeyVault } from './auth/keys.ts';
+import type { Config } from './config.ts';
+import type { Database, Db } from './db/client.ts';
+import { UnauthorizedError } from './errors.ts';
+import type { EventHub } from './events/hub.ts';
+import type { QueueRegistry } from './events/queues.ts';
+import type { Realm, User } from './generated/prisma/client.ts';
+
+/** One running service: everything a request needs that is not the request's own. */
+export interface App {
+  readonly config: Config;
+  readonly database: Database;
+  /** Short for `database.db`: reads, and writes that emit no event. */
+  readonly db: Db;
+  readonly hub: EventHub;
+  readonly queues: QueueRegistry;
+  readonly keys: KeyVault;
+  readonly log: Logger;
+  /** The time: the only clock services read. */
+  now(): Date;
+}
+
+/** Who acts, read from the database once for each operation and handed down. */
+export interface Viewer {
+  readonly realm: Realm;
+  readonly user: User;
+  /** Short for `user.id`. */
+  readonly id: number;
+  /** 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
+  readonly role: number;
+  /** The client's own name for itself, at most 30 characters. */
+  readonly clientName: string;
+  /** SHA-256 of the key they signed in with; null for the server's operator. */
+  readonly keyHash: Uint8Array<ArrayBuffer> | null;
+}
+
+/** What a change needs: where it happens, and the key under which it may be repeated. */
+export interface Scope {
+  readonly app: App;
+  readonly realmId: number;
+  readonly idempotency?: { readonly userId: number; readonly key: string; readonly inputHash: Uint8Array };
+}
+
+/** What a service function is given: the app, and who acts. */
+export interface Ctx extends Scope {
+  readonly viewer: Viewer;
+}
+
+/** What a request carries before, and whether or not, it is signed in. */
+export interface RequestCtx {
+  readonly app: App;
+  /** The organisation its host names; null for the server's own domain without one. */
+  readonly realm: Realm | null;
+  readonly viewer: Viewer | null;
+  readonly clientName: string;
+}
+
+/**
+ * The context of a signed-in request.
+ *
+ * @throws UnauthorizedError when the request carried no credentials.
+ */
+export function signedIn({ app, viewer }: RequestCtx): Ctx {
+  if (viewer === null) throw new UnauthorizedError();
+  return { app, realmId: viewer.realm.id, viewer };
+}

@@ -1,0 +1,12 @@
+import { defineEvent } from '../events/define.ts';
+
+/**
+ * A user's credentials are void: every stream opened with them ends. For the service itself, on every node; nobody is
+ * sent it.
+ *
+ * @see architecture 4.12
+ */
+export const accessRevoked = defineEvent('internal', 'access_revoked', (userId: number) => ({ user_id: userId }), {
+  render: () => null,
+  effect: ({ user_id }) => ({ kind: 'revoked', userId: user_id }),
+});

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { App, RequestCtx } from '../app.ts';
+import { AuthenticationFailedError, NonexistentSubdomainError, RateLimitHitError } from '../errors.ts';
+import type { Realm, User } from '../generated/prisma/client.ts';
+import { refuseNullBytes } from '../text.ts';
+import { findUserByEmail, recordFirstLogin } from '../users/service.ts';
+import { verifyPassword } from './passwords.ts';
+import { normalAddress, requireActive } from './service.ts';
+
+/** @see endpoints companion E (authenticate_by_username) */
+const FAILURES = { points: 5, duration: 1800 };
+
+/** What one process knows of password attempts. */
+interface Attempts {
+  readonly failures: RateLimiterMemory;
+  /** The last attempt for each address, so that they are made one after the other. */
+  readonly last: Map<string, Promise<unknown>>;
+}
+
+const attemptsOf = new WeakMap<App, Attempts>();
+
+/**
+ * The API key of the person with this address and password. Counts as a login.
+ *
+ * @throws BadRequestError when one holds a null byte.
+ * @throws AuthenticationFailedError when they fit no account with a password; it takes as long as for one.
+ * @throws RealmDeactivatedError, UserDeactivatedError when they fit, but the account may not sign in.
+ * @throws RateLimitHitError after 5 failures for the address within 30 minutes.
+ * @throws NonexistentSubdomainError at the server's own domain, when it has no organisation.
+ * @see endpoints companion B.12 (POST /fetch_api_key)
+ */
+export async function fetchApiKey(
+  { app, realm }: RequestCtx,
+  { username, password }: { username: string; password: string },
+): Promise<{ user: User; apiKey: string }> {
+  if (realm === null) throw new NonexistentSubdomainError();
+  refuseNullBytes('username', username);
+  // Not for the database: scrypt does not tell a password from the same one with null bytes after it.
+  refuseNullBytes('password', password);
+  const address = normalAddress(username);
+  const user = await limited(app, `${realm.id} ${address}`, () => checkPassword(app, realm, address, password));
+  requireActive({ user, realm });
+  if (user.isImportedStub) await recordFirstLogin({ app, realmId: realm.id }, user.id);
+  const { sealed } = await app.db.apiKey.findUniqueOrThrow({ where: { userId: user.id } });
+  return { user, apiKey: app.keys.open(sealed) };
+}
+
+/** Bots have no passwords. */
+async function checkPassword({ db }: App, realm: Realm, address: string, password: string): Promise<User | undefined> {
+  const user = await findUserByEmail(db, realm.id, address);
+  return (await verifyPassword(password, user?.passwordHash ?? null)) && user !== null ? user : undefined;
+}
+
+/**
+ * Makes one attempt, unless too many have failed.
+ *
+ * Attempts for one address wait for each other: a thousand at once get five tries, and people who sign in from several
+ * clients at once are not taken for guessing.
+ */
+async function limited(app: App, name: string, attempt: () => Promise<User | undefined>): Promise<User> {
+  const { failures, last } = attemptsFor(app);
+  // Of one length, whatever the client sent.
+  const key = createHash('sha256').update(name).digest('base64');
+  const turn = (last.get(key) ?? Promise.resolve()).then(async () => {
+    const used = await failures.get(key);
+    if (used !== null && used.consumedPoints >= FAILURES.points) {
+      throw new RateLimitHitError(Math.ceil(used.msBeforeNext / 1000));
+    }
+    const user = await attempt();
+    if (user === undefined) await failures.penalty(key);
+    else await failures.delete(key);
+    return user;
+  });
+  const settled = turn.then(
+    () => {},
+    () => {},
+  );
+  last.set(key, settled);
+  try {
+    const user = await turn;
+    if (user === undefined) throw new AuthenticationFailedError();
+    return user;
+  } finally {
+    if (last.get(key) === settled) last.delete(key);
+  }
+}
+
+function attemptsFor(app: App): Attempts {
+  const known = attemptsOf.get(app) ?? { failures: new RateLimiterMemory(FAILURES), last: new Map() };
+  attemptsOf.set(app, known);
+  return known;
+}

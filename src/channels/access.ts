@@ -1,0 +1,145 @@
+import type { Ctx } from '../app.ts';
+import { isAdministrator, isGuest } from '../auth/roles.ts';
+import type { Tx } from '../db/client.ts';
+import { BadRequestError } from '../errors.ts';
+import { type Channel, Prisma } from '../generated/prisma/client.ts';
+import { isInGroup, isInSystemGroup, type Person } from '../user-groups/permissions.ts';
+import { SYSTEM_GROUPS, type SystemGroups, systemGroups } from '../user-groups/system-groups.ts';
+import { type ChannelPermissionName, channelPermission, OPENING, SHOWING } from './permissions.ts';
+
+/** What access needs to know of a channel. */
+export type Guarded = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'permissions' | 'creatorId'>;
+
+/** Who looks, and what decides it besides the channel itself. */
+export interface Onlooker {
+  readonly person: Person;
+  readonly groups: SystemGroups;
+  readonly now: Date;
+}
+
+type Reader = Pick<Tx, 'channel' | 'userGroup'>;
+
+/** The viewer as one who looks at channels. */
+export async function onlooker(db: Reader, person: Person, now: Date): Promise<Onlooker> {
+  return { person, groups: await systemGroups(db, person.realm.id), now };
+}
+
+/**
+ * Whether the person sees that the channel exists, its name, settings and subscribers.
+ *
+ * @see endpoints companion C.4
+ */
+export function seesChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: boolean): boolean {
+  const { role } = onlooker.person;
+  if (channel.isWebPublic || isSubscribed) return true;
+  if (isGuest(role)) return false;
+  return !channel.inviteOnly || isAdministrator(role) || holdsAny(onlooker, channel, SHOWING);
+}
+
+/**
+ * Whether the person may read what is written in the channel. An administrator may not for being one.
+ *
+ * @see endpoints companion C.4
+ */
+export function readsChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: boolean): boolean {
+  if (channel.isWebPublic || isSubscribed) return true;
+  if (isGuest(onlooker.person.role)) return false;
+  return !channel.inviteOnly || holdsAny(onlooker, channel, OPENING);
+}
+
+/** Whether the person holds the permission in the channel. */
+export function holds({ person, groups, now }: Onlooker, channel: Guarded, name: ChannelPermissionName): boolean {
+  return isInGroup(groups, person, channelPermission(groups, channel, name), now);
+}
+
+function holdsAny(onlooker: Onlooker, channel: Guarded, names: readonly ChannelPermissionName[]): boolean {
+  return names.some((name) => holds(onlooker, channel, name));
+}
+
+/** The channels `seesChannel` is true of, in the viewer's organisation. */
+export function seenBy({ person, groups, now }: Onlooker): Prisma.ChannelWhereInput {
+  const { id, role, realm } = person;
+  if (isAdministrator(role)) return { realmId: realm.id };
+  const granted = SHOWING.map((name) => holding({ person, groups, now }, name));
+  return { realmId: realm.id, OR: [...openTo(role), subscribed(id), ...(isGuest(role) ? [] : granted)] };
+}
+
+/** The channels `readsChannel` is true of, in the viewer's organisation. */
+export function readBy({ person, groups, now }: Onlooker): Prisma.ChannelWhereInput {
+  const { id, role, realm } = person;
+  const granted = OPENING.map((name) => holding({ person, groups, now }, name));
+  return { realmId: realm.id, OR: [...openTo(role), subscribed(id), ...(isGuest(role) ? [] : granted)] };
+}
+
+const openTo = (role: number): Prisma.ChannelWhereInput[] =>
+  isGuest(role) ? [{ isWebPublic: true }] : [{ inviteOnly: false }];
+
+const subscribed = (userId: number): Prisma.ChannelWhereInput => ({
+  subscriptions: { some: { userId, active: true } },
+});
+
+/** The channels in which someone who is no guest holds the permission. */
+function holding({ person, groups, now }: Onlooker, name: ChannelPermissionName): Prisma.ChannelWhereInput {
+  const ids = SYSTEM_GROUPS.filter((group) => isInSystemGroup(person, group.name, now)).map((g) => groups.id(g.name));
+  const named: Prisma.ChannelWhereInput[] = [
+    { permissions: { path: [name, 'members'], array_contains: [person.id] } },
+    ...ids.map((id) => ({ permissions: { path: [name, 'groups'], array_contains: [id] } })),
+  ];
+  // The one default that reaches somebody: the creator administers.
+  if (name === 'can_administer_channel_group') {
+    named.push({ creatorId: person.id, permissions: { path: [name], equals: Prisma.DbNull } });
+  }
+  return { OR: named };
+}
+
+/** The channels the viewer sees: metadata access. */
+export async function visibleTo({ app, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
+  return seenBy(await onlooker(app.db, viewer, app.now()));
+}
+
+/** The channels the viewer may read: content access. */
+export async function readableBy({ app, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
+  return readBy(await onlooker(app.db, viewer, app.now()));
+}
+
+/** Channels of int4 ids; other numbers name none. */
+const MAX_INT4 = 2_147_483_647;
+export const isRowId = (id: number): boolean => Number.isInteger(id) && id >= 1 && id <= MAX_INT4;
+
+/** The refusal for a channel that is not there, or not for the viewer: the two must not be told apart. */
+export const invalidChannelId = (): BadRequestError => new BadRequestError('Invalid channel ID');
+
+/**
+ * The channel, when the viewer sees it.
+ *
+ * @throws BadRequestError otherwise, as if there were none.
+ * @see endpoints companion C.4 (metadata access)
+ */
+export async function accessChannel(ctx: Ctx, channelId: number): Promise<Channel> {
+  return findOrRefuse(ctx, channelId, await visibleTo(ctx));
+}
+
+/**
+ * The channel, when the viewer may read what is written in it.
+ *
+ * @throws BadRequestError otherwise, as if there were none.
+ * @see endpoints companion C.4 (content access)
+ */
+export async function accessChannelContent(ctx: Ctx, channelId: number): Promise<Channel> {
+  return findOrRefuse(ctx, channelId, await readableBy(ctx));
+}
+
+async function findOrRefuse({ app }: Ctx, id: number, where: Prisma.ChannelWhereInput): Promise<Channel> {
+  const channel = isRowId(id) ? await app.db.channel.findFirst({ where: { AND: [{ id }, where] } }) : null;
+  if (channel === null) throw invalidChannelId();
+  return channel;
+}
+
+/** Those of `channelIds` whose content the viewer may read: `accessChannelContent` for many, in one query. */
+export async function readableChannelIds(ctx: Ctx, channelIds: readonly number[]): Promise<Set<number>> {
+  const ids = [...new Set(channelIds)].filter(isRowId);
+  if (ids.length === 0) return new Set();
+  const where = { AND: [{ id: { in: ids } }, await readableBy(ctx)] };
+  const rows = await ctx.app.db.channel.findMany({ where, select: { id: true } });
+  return new Set(rows.map(({ id }) => id));
+}

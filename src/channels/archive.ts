@@ -1,0 +1,77 @@
+import type { Ctx } from '../app.ts';
+import type { Tx } from '../db/client.ts';
+import { BadRequestError } from '../errors.ts';
+import { subscribersOf } from '../events/audience.ts';
+import { type Emit, transact } from '../events/log.ts';
+import type { Channel } from '../generated/prisma/client.ts';
+import { systemGroups } from '../user-groups/system-groups.ts';
+import { onlookersOf } from './audience.ts';
+import { announceDefaultChannels } from './default-channels.ts';
+import { channelUpdated, peersAdded, subscriptionsAdded } from './events.ts';
+import type { Place } from './membership.ts';
+import { lockAdministeredChannel } from './seen-channel.ts';
+import { readSubscribers } from './subscribers.ts';
+import { toWireChannel } from './wire.ts';
+
+/**
+ * Archives a channel: it stays readable, and nothing is sent to it any more. Its subscriptions stay.
+ *
+ * @throws BadRequestError when the channel is not there, not the viewer's to change, or archived already.
+ * @see endpoints companion B.7, C.4
+ */
+export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void> {
+  await transact(ctx, async (tx, emit) => {
+    const { channel } = await lockAdministeredChannel(tx, ctx, channelId);
+    if (channel.isArchived) throw new BadRequestError('Channel is already archived');
+    const archived = await tx.channel.update({
+      where: { id: channelId },
+      data: { isArchived: true, isDefault: false },
+    });
+    if (channel.isDefault) await announceDefaultChannels(tx, emit, ctx.realmId);
+    const audience = await onlookersOf(tx, ctx.viewer.realm, archived, ctx.app.now());
+    emit(channelUpdated(archived, { property: 'is_archived', value: true }), audience);
+  });
+}
+
+/**
+ * Brings a channel back from the archive.
+ *
+ * @throws BadRequestError when the channel is not there, not the viewer's to change, or not archived.
+ * @see endpoints companion B.7
+ */
+export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<void> {
+  await transact(ctx, async (tx, emit) => {
+    const { channel } = await lockAdministeredChannel(tx, ctx, channelId);
+    await bringBack(tx, emit, { realm: ctx.viewer.realm, now: ctx.app.now() }, channel);
+  });
+}
+
+/**
+ * Brings a locked channel back, inside a change.
+ *
+ * To clients without the capability `archived_channels` it is as new: they are told of its subscribers, and those who
+ * are subscribed get their subscription again.
+ */
+export async function bringBack(
+  tx: Tx,
+  emit: Emit,
+  { realm, now }: Place,
+  { id, isArchived }: Channel,
+): Promise<Channel> {
+  if (!isArchived) throw new BadRequestError('Channel is not currently archived');
+  const channel = await tx.channel.update({ where: { id }, data: { isArchived: false } });
+  const list = (await readSubscribers(tx, [id], now))(id);
+  const wire = toWireChannel(channel, {
+    groups: await systemGroups(tx, realm.id),
+    subscriberCount: list.subscribers.length,
+    now,
+  });
+  const audience = await onlookersOf(tx, realm, channel, now);
+  emit(channelUpdated(channel, { property: 'is_archived', value: false }, wire), audience);
+  if (list.subscribers.length === 0) return channel;
+  emit(peersAdded(channel, list.subscribers, 'unarchived'), audience);
+  const rows = await tx.subscription.findMany({ where: { channelId: id, active: true }, include: { user: true } });
+  const subscribers = rows.map(({ user, ...row }) => ({ user, rows: [row] }));
+  emit(subscriptionsAdded([{ ...wire, ...list }], subscribers, { unarchived: true }), subscribersOf(id));
+  return channel;
+}

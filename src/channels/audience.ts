@@ -1,0 +1,74 @@
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../auth/roles.ts';
+import type { Tx } from '../db/client.ts';
+import { type Audience, either, everyone, roleAtMost, subscribersOf, users } from '../events/audience.ts';
+import type { Channel, Realm } from '../generated/prisma/client.ts';
+import { realmSetting } from '../realm/settings.ts';
+import { type SystemGroupName, systemGroups } from '../user-groups/system-groups.ts';
+import { seesChannel } from './access.ts';
+import { channelPermission, SHOWING } from './permissions.ts';
+
+/** The organisation, as of the change. */
+export type House = Pick<Realm, 'id' | 'settings'>;
+
+/**
+ * Who hears what happens to the channel: those who see it, as a rule wherever there is one. What groups hold is worked
+ * out here and now, and named.
+ *
+ * @see endpoints companion C.4
+ */
+export async function onlookersOf(tx: Tx, realm: House, channel: Channel, now: Date): Promise<Audience> {
+  if (channel.isWebPublic) return everyone();
+  const subscribers = subscribersOf(channel.id);
+  if (!channel.inviteOnly) return either(roleAtMost(MEMBER), subscribers);
+  const { maxRole, userIds } = await grantedSight(tx, realm, channel, now);
+  return either(either(roleAtMost(maxRole), subscribers), users(userIds));
+}
+
+/** Those a private channel shows itself to by its permissions: a role and all above it, and some users by name. */
+async function grantedSight(tx: Tx, realm: House, channel: Channel, now: Date) {
+  const groups = await systemGroups(tx, realm.id);
+  const granted = SHOWING.map((name) => channelPermission(groups, channel, name));
+  const named = [...new Set(granted.flatMap(({ members }) => members))];
+  const ids = [...new Set(granted.flatMap((setting) => setting.groups))];
+  const waitingDays = realmSetting(realm, 'waiting_period_threshold');
+  const names = ids.map((id) => groups.name(id));
+  const full = waitingDays > 0 && names.includes('role:fullmembers');
+  // Guests see a private channel only by being subscribed, whatever a permission says.
+  const rows = await tx.user.findMany({
+    where: {
+      realmId: realm.id,
+      role: { lt: GUEST },
+      OR: [{ id: { in: named } }, ...(full ? [joinedBefore(now.getTime() - waitingDays * 86_400_000)] : [])],
+    },
+    select: { id: true },
+  });
+  return {
+    maxRole: Math.max(...names.map((name) => reachOf(name, waitingDays)), ADMINISTRATOR),
+    userIds: rows.map(({ id }) => id),
+  };
+}
+
+/** The least role all of which is in the group. Full members, where that takes time, go by name besides. */
+function reachOf(name: SystemGroupName | undefined, waitingDays: number): number {
+  if (name === 'role:members') return MEMBER;
+  if (name === 'role:fullmembers') return waitingDays === 0 ? MEMBER : MODERATOR;
+  return name === 'role:moderators' ? MODERATOR : ADMINISTRATOR;
+}
+
+const joinedBefore = (ms: number) => ({ joinedAt: { lte: new Date(ms) } });
+
+/**
+ * The users who see the channel as `channel` says it is, one by one: to tell who comes to see it and who no longer does
+ * when that changes.
+ */
+export async function userIdsSeeing(tx: Tx, realm: Realm, channel: Channel, now: Date): Promise<Set<number>> {
+  const groups = await systemGroups(tx, realm.id);
+  const people = await tx.$queryRaw<{ id: number; role: number; joined_at: Date; subscribed: boolean }[]>`
+    SELECT u.id, u.role, u.joined_at, s.user_id IS NOT NULL AS subscribed
+    FROM user_account u LEFT JOIN subscription s ON s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
+    WHERE u.realm_id = ${realm.id}`;
+  const seeing = people.filter(({ id, role, joined_at, subscribed }) =>
+    seesChannel({ person: { id, role, realm, user: { joinedAt: joined_at } }, groups, now }, channel, subscribed),
+  );
+  return new Set(seeing.map(({ id }) => id));
+}

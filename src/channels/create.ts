@@ -1,0 +1,151 @@
+import type { Ctx } from '../app.ts';
+import { requireMember, requireOwner } from '../auth/roles.ts';
+import type { Tx } from '../db/client.ts';
+import { isUniqueViolation } from '../db/errors.ts';
+import { ChannelAlreadyExistsError } from '../errors.ts';
+import { type Emit, transact } from '../events/log.ts';
+import type { Channel } from '../generated/prisma/client.ts';
+import { renderMarkdown } from '../markdown/render.ts';
+import { type Onlooker, onlooker } from './access.ts';
+import { announceDefaultChannels } from './default-channels.ts';
+import { holdRoles } from './locks.ts';
+import { announceChannel, join } from './membership.ts';
+import { requireChannelDescription, requireChannelName } from './names.ts';
+import { type PermissionValues, readPermissionValues, toStoredPermissions } from './permission-values.ts';
+import { channelPermission } from './permissions.ts';
+import { accessUsers, type Subject } from './principals.ts';
+import {
+  type Privacy,
+  type Retention,
+  requireDefaultChannels,
+  requireFitForDefault,
+  requireFolder,
+  requirePrivacy,
+  requireReserved,
+  requireTopicsForProtectedHistory,
+  requireTopicsPolicy,
+  toStoredRetention,
+} from './settings.ts';
+
+/** How a new channel is to be; what is absent takes its default. */
+export interface ChannelOptions {
+  readonly isPrivate?: boolean | undefined;
+  readonly isWebPublic?: boolean | undefined;
+  /** Of private channels: whether new subscribers see what was sent before. Public channels always show it. */
+  readonly historyPublicToSubscribers?: boolean | undefined;
+  readonly isDefault?: boolean | undefined;
+  readonly folderId?: number | null | undefined;
+  readonly topicsPolicy?: string | undefined;
+  readonly messageRetentionDays?: Retention | undefined;
+  readonly permissions?: PermissionValues | undefined;
+}
+
+export interface NewChannel extends ChannelOptions {
+  /** At most 60 code points after stripping; unique in the organisation in whatever case. */
+  readonly name: string;
+  /** At most 1024 code points; line breaks become spaces. */
+  readonly description?: string | undefined;
+  readonly subscriberIds: readonly number[];
+}
+
+/**
+ * Creates a channel and subscribes its first users.
+ *
+ * @returns The channel's id.
+ * @throws UnauthorizedPrincipalError when the viewer is a guest, or sets a retention without being an owner.
+ * @throws ChannelAlreadyExistsError when the name is taken, by an archived channel too.
+ * @throws BadRequestError when the viewer may not create such a channel, a value is not taken, or a user or folder is
+ *   not there.
+ * @see endpoints companion B.7
+ */
+export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewChannel): Promise<number> {
+  requireMember(ctx);
+  const name = requireChannelName(fields.name);
+  try {
+    return await transact(ctx, async (tx, emit) => {
+      await holdRoles(tx, ctx.realmId);
+      await requireFreeName(tx, ctx.realmId, name);
+      const subjects = await accessUsers(tx, ctx, subscriberIds);
+      const { id } = await insertChannel(tx, emit, ctx, fields, subjects);
+      return id;
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new ChannelAlreadyExistsError(name);
+    throw error;
+  }
+}
+
+async function requireFreeName(tx: Tx, realmId: number, name: string): Promise<void> {
+  const taken = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM channel WHERE realm_id = ${realmId} AND lower(name) = lower(${name})`;
+  if (taken.length > 0) throw new ChannelAlreadyExistsError(name);
+}
+
+/**
+ * Makes a channel inside a change that holds everybody's role, tells who sees it, and subscribes `subjects`.
+ *
+ * A name that is taken is the database's refusal. Throws as `createChannel` does otherwise.
+ */
+export async function insertChannel(
+  tx: Tx,
+  emit: Emit,
+  ctx: Ctx,
+  { name, description = '', ...options }: Omit<NewChannel, 'subscriberIds'> & { color?: string | undefined },
+  subjects: readonly Subject[],
+): Promise<Channel> {
+  requireMember(ctx);
+  const { realmId, viewer } = ctx;
+  const now = ctx.app.now();
+  const source = requireChannelDescription(description);
+  const channel = await tx.channel.create({
+    data: {
+      ...{ realmId, name: requireChannelName(name), creatorId: viewer.id, createdAt: now },
+      ...{ description: source, renderedDescription: renderMarkdown(source) },
+      ...(await columnsOf(tx, ctx, await onlooker(tx, viewer, now), options)),
+    },
+  });
+  const place = { realm: viewer.realm, now };
+  await announceChannel(tx, emit, place, channel, subjects);
+  if (channel.isDefault) await announceDefaultChannels(tx, emit, realmId);
+  await join(tx, emit, place, [{ channel, subjects, color: options.color }], { announced: true });
+  return channel;
+}
+
+async function columnsOf(tx: Tx, ctx: Ctx, look: Onlooker, options: ChannelOptions) {
+  const { isDefault = false, folderId = null, topicsPolicy, permissions = {} } = options;
+  const messageRetentionDays = toStoredRetention(options.messageRetentionDays ?? 'realm_default');
+  if (messageRetentionDays !== null) requireOwner(ctx);
+  const privacy = privacyOf(options);
+  requirePrivacy(look, privacy);
+  if (isDefault) {
+    requireDefaultChannels(ctx);
+    requireFitForDefault({ ...privacy, isArchived: false });
+  }
+  if (topicsPolicy !== undefined) requireTopicsPolicy(look, topicsPolicy);
+  if (folderId !== null) await requireFolder(tx, ctx.realmId, folderId);
+  return {
+    ...privacy,
+    ...{ isDefault, folderId, topicsPolicy: topicsPolicy ?? 'inherit' },
+    messageRetentionDays,
+    permissions: await permissionsOf(tx, look, privacy, permissions),
+  };
+}
+
+/** @see endpoints companion B.7 (default history) */
+function privacyOf({ isPrivate = false, isWebPublic = false, historyPublicToSubscribers = false }: ChannelOptions) {
+  return {
+    inviteOnly: isPrivate,
+    isWebPublic,
+    historyPublicToSubscribers: !isPrivate || historyPublicToSubscribers,
+  };
+}
+
+async function permissionsOf(tx: Tx, look: Onlooker, privacy: Privacy, values: PermissionValues) {
+  const { groups, person } = look;
+  requireReserved(look, Object.keys(values));
+  const settings = await readPermissionValues(tx, person.realm.id, values);
+  const stored = toStoredPermissions(groups, { permissions: {}, creatorId: person.id }, settings);
+  const channel = { permissions: stored as Channel['permissions'], creatorId: person.id };
+  requireTopicsForProtectedHistory(groups, privacy, channelPermission(groups, channel, 'can_create_topic_group'));
+  return stored;
+}

@@ -1,0 +1,868 @@
+import { type Ctx, signedIn } from '../app.ts';
+import {
+  BadRequestError,
+  ChannelAlreadyExistsError,
+  ExpectationMismatchError,
+  UnauthorizedPrincipalError,
+} from '../errors.ts';
+import { builder, type Types } from '../graphql/builder.ts';
+import { type ConnectionArguments, pageOf } from '../graphql/connection.ts';
+import type { GraphQLContext } from '../graphql/context.ts';
+import { eventType } from '../graphql/event-types.ts';
+import { given, mutation } from '../graphql/mutation.ts';
+import { nodeAccess } from '../graphql/node.ts';
+import { pageSize } from '../graphql/page-size.ts';
+import { fromUnix } from '../graphql/scalars.ts';
+import { toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
+import { systemGroups } from '../user-groups/system-groups.ts';
+import { User, UserConnection } from '../users/graphql.ts';
+import { accessChannel, isRowId, readableBy, visibleTo } from './access.ts';
+import { archiveChannel, unarchiveChannel } from './archive.ts';
+import { type ChannelOptions, createChannel } from './create.ts';
+import { ownSubscriptions, subscriberCounts, subscriberPages } from './loaders.ts';
+import {
+  CHANNEL_PERMISSION_NAMES,
+  type ChannelPermissionName,
+  type ChannelPermissions,
+  channelPermission,
+} from './permissions.ts';
+import { findChannelId } from './reads.ts';
+import type { Retention, TopicsPolicy } from './settings.ts';
+import { updateSubscriptionSettings } from './subscription-settings.ts';
+import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions.ts';
+import { updateChannel } from './update.ts';
+import { isRecentlyActive, type WireChannel, type WirePersonal, weeklyTraffic } from './wire.ts';
+
+const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
+const DESCRIPTION = 'Flavored Markdown; at most 1,024 characters. Line breaks become spaces.';
+const COLOR = 'Like "#76ce90".';
+
+/** `can_send_message_group` as GraphQL names it. */
+const fieldOf = (name: ChannelPermissionName): string =>
+  name.replace(/_group$/, '').replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+const MEANING: Record<ChannelPermissionName, string> = {
+  can_add_subscribers_group: 'May subscribe others, and reads the channel although it is private.',
+  can_administer_channel_group: 'May change the channel.',
+  can_create_topic_group: 'May start a topic.',
+  can_delete_any_message_group: 'May delete any message.',
+  can_delete_own_message_group: 'May delete their own messages, besides those the organization lets.',
+  can_move_messages_out_of_channel_group: 'May move messages to another channel, besides those the organization lets.',
+  can_move_messages_within_channel_group: 'May move messages to another topic, besides those the organization lets.',
+  can_remove_subscribers_group: 'May unsubscribe others.',
+  can_resolve_topics_group: 'May mark topics as resolved, besides those the organization lets.',
+  can_send_message_group: 'May send messages.',
+  can_subscribe_group: 'May subscribe to the channel, and reads it, although it is private.',
+};
+
+const TopicsPolicyEnum = builder.enumType('TopicsPolicy', {
+  description: 'Whether messages must have a topic.',
+  values: {
+    INHERIT: { value: 'inherit', description: "As the organization's setting has it." },
+    ALLOW_EMPTY_TOPIC: { value: 'allow_empty_topic' },
+    DISABLE_EMPTY_TOPIC: { value: 'disable_empty_topic' },
+    EMPTY_TOPIC_ONLY: { value: 'empty_topic_only' },
+  } as const,
+});
+
+const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').implement({
+  description: 'Who holds a permission: users, and the members of groups.',
+  fields: (t) => ({
+    groupId: t.int({
+      nullable: true,
+      description: 'When it is one group and nobody else.',
+      resolve: (setting) => (typeof setting === 'number' ? setting : null),
+    }),
+    directMemberIds: t.intList({
+      resolve: (setting) => (typeof setting === 'number' ? [] : [...setting.direct_members]),
+    }),
+    directSubgroupIds: t.intList({
+      resolve: (setting) => (typeof setting === 'number' ? [setting] : [...setting.direct_subgroups]),
+    }),
+  }),
+});
+
+type PermissionsSource = Record<ChannelPermissionName, WireGroupSetting>;
+
+const ChannelPermissionsType = builder.objectRef<PermissionsSource>('ChannelPermissions').implement({
+  description: 'Who may do what in a channel.',
+  fields: (t) =>
+    Object.fromEntries(
+      CHANNEL_PERMISSION_NAMES.map((name) => [
+        fieldOf(name),
+        t.field({ type: GroupSetting, description: MEANING[name], resolve: (permissions) => permissions[name] }),
+      ]),
+    ),
+});
+
+async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions): Promise<PermissionsSource> {
+  const groups = await systemGroups(app.db, realmId);
+  const settings = CHANNEL_PERMISSION_NAMES.map((name) => [
+    name,
+    toWireGroupSetting(groups, channelPermission(groups, channel, name)),
+  ]);
+  return Object.fromEntries(settings) as PermissionsSource;
+}
+
+const RETENTION = "Days to keep messages; -1 keeps them for ever, null is the organization's value.";
+
+export const Channel = builder.prismaNode('Channel', {
+  id: { field: 'id' },
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
+    name: t.exposeString('name'),
+    description: t.exposeString('description'),
+    renderedDescription: t.exposeString('renderedDescription'),
+    isPrivate: t.exposeBoolean('inviteOnly'),
+    isWebPublic: t.exposeBoolean('isWebPublic'),
+    historyPublicToSubscribers: t.exposeBoolean('historyPublicToSubscribers'),
+    isArchived: t.exposeBoolean('isArchived', { description: 'Readable, but nothing can be sent to it.' }),
+    isDefault: t.exposeBoolean('isDefault'),
+    isRecentlyActive: t.boolean({
+      description: 'Whether it was made, or written to, in the last 180 days.',
+      resolve: (channel, _args, { app }) => isRecentlyActive(channel, app.now()),
+    }),
+    weeklyTraffic: t.int({
+      nullable: true,
+      description: 'Messages a week; null in the first week.',
+      resolve: (channel, _args, { app }) => weeklyTraffic(channel, app.now()),
+    }),
+    topicsPolicy: t.field({ type: TopicsPolicyEnum, resolve: ({ topicsPolicy }) => topicsPolicy as TopicsPolicy }),
+    messageRetentionDays: t.exposeInt('messageRetentionDays', { nullable: true, description: RETENTION }),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    creator: t.relation('creator', { nullable: true }),
+    folder: t.relation('folder', { nullable: true }),
+    permissions: t.field({
+      type: ChannelPermissionsType,
+      resolve: (channel, _args, ctx) => permissionsOf(signedIn(ctx), channel),
+    }),
+    subscriberCount: t.int({
+      description: 'Users who are subscribed, deactivated ones left out.',
+      resolve: ({ id }, _args, ctx) => subscriberCounts(ctx).load(id),
+    }),
+    ownSubscription: t.field({
+      type: ChannelSubscription,
+      nullable: true,
+      description: "The viewer's own; null when there is none.",
+      resolve: ({ id }, _args, ctx) => ownSubscriptions(ctx).load(id),
+    }),
+    subscribers: t.connection(
+      {
+        type: User,
+        description: 'The users who are subscribed, by id, deactivated ones left out.',
+        resolve: ({ id }, args, ctx) => subscribersPage(id, args, ctx),
+      },
+      UserConnection,
+    ),
+  }),
+});
+nodeAccess('Channel', accessChannel);
+
+/** A page of a channel's subscribers by id, in one step with the same page of the other channels selected. */
+async function subscribersPage(channelId: number, args: ConnectionArguments, ctx: GraphQLContext) {
+  const size = pageSize(args);
+  const descending = args.first == null && args.last != null;
+  const [after, before] = [idOf(args.after, 'after'), idOf(args.before, 'before')];
+  const rows = await subscriberPages(ctx).load({
+    channelId,
+    after: after ?? 0,
+    before: before ?? Number.MAX_SAFE_INTEGER,
+    limit: size + 1,
+    descending,
+  });
+  const [page, more] = [rows.slice(0, size), rows.length > size];
+  if (descending) page.reverse();
+  const edges = page.map((node) => ({ cursor: cursorOf(node), node }));
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: descending ? before !== undefined : more,
+      hasPreviousPage: descending ? more : after !== undefined,
+      startCursor: edges.at(0)?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+
+const cursorOf = ({ id }: { id: number }) => Buffer.from(`subscriber:${id}`).toString('base64url');
+
+function idOf(cursor: string | null | undefined, name: string): number | undefined {
+  if (cursor == null) return undefined;
+  const id = Number(/^subscriber:(\d{1,10})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]);
+  if (!isRowId(id)) throw new BadRequestError(`"${name}" is not a cursor of this list`);
+  return id;
+}
+
+const INHERITS = "Null inherits the user's own default.";
+
+export const ChannelSubscription = builder.prismaObject('Subscription', {
+  name: 'ChannelSubscription',
+  description: "The viewer's relation to a channel they are subscribed to.",
+  fields: (t) => ({
+    channel: t.relation('channel'),
+    color: t.exposeString('color', { description: COLOR }),
+    isMuted: t.exposeBoolean('isMuted'),
+    pinToTop: t.exposeBoolean('pinToTop'),
+    desktopNotifications: t.exposeBoolean('desktopNotifications', { nullable: true, description: INHERITS }),
+    audibleNotifications: t.exposeBoolean('audibleNotifications', { nullable: true, description: INHERITS }),
+    pushNotifications: t.exposeBoolean('pushNotifications', { nullable: true, description: INHERITS }),
+    emailNotifications: t.exposeBoolean('emailNotifications', { nullable: true, description: INHERITS }),
+    wildcardMentionsNotify: t.exposeBoolean('wildcardMentionsNotify', { nullable: true, description: INHERITS }),
+  }),
+});
+
+builder.queryField('channel', (t) =>
+  t.prismaField({
+    type: Channel,
+    nullable: true,
+    description: 'One channel the viewer sees, by `channelId` or by `name`.',
+    args: { channelId: t.arg.int({ required: false }), name: t.arg.string({ required: false }) },
+    resolve: async (query, _root, { channelId, name }, ctx) => {
+      if ((channelId == null) === (name == null)) throw new BadRequestError('Give either channelId or name');
+      const me = signedIn(ctx);
+      const { id } = await accessChannel(me, channelId ?? (await findChannelId(me, name ?? '')));
+      return ctx.app.db.channel.findUnique({ ...query, where: { id } });
+    },
+  }),
+);
+
+const ChannelConnection = builder.connectionObject(
+  { type: Channel, name: 'ChannelConnection' },
+  { name: 'ChannelEdge' },
+);
+
+builder.queryField('channels', (t) =>
+  t.connection(
+    {
+      type: Channel,
+      description: 'The channels the viewer sees, by name. Each argument given leaves out those it does not fit.',
+      args: {
+        isSubscribed: t.arg.boolean({ required: false }),
+        onlyReadable: t.arg.boolean({
+          required: false,
+          defaultValue: false,
+          description: 'Leaves out channels of which the viewer may not read what is written.',
+        }),
+        isPrivate: t.arg.boolean({ required: false }),
+        isWebPublic: t.arg.boolean({ required: false }),
+        isDefault: t.arg.boolean({ required: false }),
+        folderId: t.arg.int({ required: false }),
+        includeArchived: t.arg.boolean({ required: false, defaultValue: false }),
+      },
+      resolve: async (_root, args, ctx, info) => {
+        const where = { AND: [await visibleTo(signedIn(ctx)), await filterOf(signedIn(ctx), args)] };
+        return pageOf('Channel', { name: 'asc', id: 'asc' }, args, ctx, info, (query) =>
+          ctx.app.db.channel.findMany({ ...query, where: { AND: [where, query.where] } }),
+        );
+      },
+    },
+    ChannelConnection,
+  ),
+);
+
+interface ChannelArguments {
+  readonly isSubscribed?: boolean | null | undefined;
+  readonly onlyReadable?: boolean | null | undefined;
+  readonly isPrivate?: boolean | null | undefined;
+  readonly isWebPublic?: boolean | null | undefined;
+  readonly isDefault?: boolean | null | undefined;
+  readonly folderId?: number | null | undefined;
+  readonly includeArchived?: boolean | null | undefined;
+}
+
+async function filterOf(ctx: Ctx, args: ChannelArguments) {
+  const { isSubscribed, onlyReadable, isPrivate, isWebPublic, isDefault, folderId, includeArchived } = args;
+  const mine = { userId: ctx.viewer.id, active: true };
+  return {
+    ...(isPrivate != null && { inviteOnly: isPrivate }),
+    ...(isWebPublic != null && { isWebPublic }),
+    ...(isDefault != null && { isDefault }),
+    // An id that no row can have is the id of no folder.
+    ...(folderId != null && { folderId: isRowId(folderId) ? folderId : -1 }),
+    ...(isSubscribed != null && { subscriptions: isSubscribed ? { some: mine } : { none: mine } }),
+    ...(includeArchived !== true && { isArchived: false }),
+    ...(onlyReadable === true && { AND: [await readableBy(ctx)] }),
+  };
+}
+
+const ChannelSubscriptionConnection = builder.connectionObject(
+  { type: ChannelSubscription, name: 'ChannelSubscriptionConnection' },
+  { name: 'ChannelSubscriptionEdge' },
+);
+
+builder.queryField('subscriptions', (t) =>
+  t.connection(
+    {
+      type: ChannelSubscription,
+      description: "The viewer's subscriptions, by the channel's id.",
+      args: { includeArchived: t.arg.boolean({ required: false, defaultValue: false }) },
+      resolve: (_root, args, ctx, info) => {
+        const { viewer } = signedIn(ctx);
+        const archived = args.includeArchived === true ? {} : { channel: { isArchived: false } };
+        const mine = { userId: viewer.id, active: true, ...archived };
+        return pageOf(
+          'Subscription',
+          { channelId: 'asc' },
+          args,
+          ctx,
+          info,
+          (query) => ctx.app.db.subscription.findMany({ ...query, where: { AND: [mine, query.where] } }),
+          'ChannelSubscription',
+        );
+      },
+    },
+    ChannelSubscriptionConnection,
+  ),
+);
+
+const GroupSettingInput = builder.inputType('GroupSettingInput', {
+  description: 'Who is to hold a permission: one group by `groupId`, or users and groups. Nobody, if all is left out.',
+  fields: (t) => ({
+    groupId: t.int({ required: false }),
+    directMemberIds: t.intList({ required: false }),
+    directSubgroupIds: t.intList({ required: false }),
+  }),
+});
+
+function toWireSetting(input: typeof GroupSettingInput.$inferInput): WireGroupSetting {
+  const { groupId, directMemberIds, directSubgroupIds } = input;
+  if (groupId == null) return { direct_members: directMemberIds ?? [], direct_subgroups: directSubgroupIds ?? [] };
+  if (directMemberIds != null || directSubgroupIds != null) {
+    throw new BadRequestError('Give either groupId or direct members and subgroups');
+  }
+  return groupId;
+}
+
+const ChannelPermissionsInput = builder.inputType('ChannelPermissionsInput', {
+  description: 'Who may do what in a new channel. What is left out takes its default.',
+  fields: (t) =>
+    Object.fromEntries(
+      CHANNEL_PERMISSION_NAMES.map((name) => [
+        fieldOf(name),
+        t.field({ type: GroupSettingInput, required: false, description: MEANING[name] }),
+      ]),
+    ),
+});
+
+const GroupSettingEditInput = builder.inputType('GroupSettingEditInput', {
+  fields: (t) => ({
+    new: t.field({ type: GroupSettingInput }),
+    old: t.field({
+      type: GroupSettingInput,
+      required: false,
+      description: 'What the client believes it is; if it is not, nothing is changed.',
+    }),
+  }),
+});
+
+const ChannelPermissionEditsInput = builder.inputType('ChannelPermissionEditsInput', {
+  description: 'Which permissions of a channel are to change.',
+  fields: (t) =>
+    Object.fromEntries(
+      CHANNEL_PERMISSION_NAMES.map((name) => [
+        fieldOf(name),
+        t.field({ type: GroupSettingEditInput, required: false, description: MEANING[name] }),
+      ]),
+    ),
+});
+
+/** What is given of the permissions, by their names on the wire. */
+function permissionsGiven<T, R>(
+  input: object | null | undefined,
+  read: (value: T) => R,
+): Partial<Record<ChannelPermissionName, R>> {
+  const values = (input ?? {}) as Readonly<Record<string, T | null | undefined>>;
+  const entries = CHANNEL_PERMISSION_NAMES.flatMap((name) => {
+    const value = values[fieldOf(name)];
+    return value == null ? [] : [[name, read(value)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
+
+const optionFields = (t: InputFields) => ({
+  isPrivate: t.boolean({ required: false, defaultValue: false }),
+  isWebPublic: t.boolean({ required: false, defaultValue: false }),
+  historyPublicToSubscribers: t.boolean({
+    required: false,
+    description: 'Of a private channel: whether new subscribers see what was sent before.',
+  }),
+  isDefault: t.boolean({
+    required: false,
+    defaultValue: false,
+    description: 'Whether new users are subscribed to it.',
+  }),
+  folderId: t.int({ required: false }),
+  topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false }),
+  messageRetentionDays: t.int({ required: false, description: RETENTION }),
+  permissions: t.field({ type: ChannelPermissionsInput, required: false }),
+});
+
+const ChannelOptionsInput = builder.inputType('ChannelOptionsInput', {
+  description: 'How a new channel is to be.',
+  fields: optionFields,
+});
+
+/** Null and -1 are what is stored; the core takes the interface's words. */
+const toRetention = (days: number | null): Retention =>
+  days === null ? 'realm_default' : days === -1 ? 'unlimited' : days;
+
+function toOptions(input: typeof ChannelOptionsInput.$inferInput): ChannelOptions {
+  const { permissions, messageRetentionDays, ...options } = input;
+  return {
+    ...given(options),
+    ...(messageRetentionDays != null && { messageRetentionDays: toRetention(messageRetentionDays) }),
+    permissions: permissionsGiven(permissions, toWireSetting),
+  };
+}
+
+/** The channel, unless the change put it out of the viewer's sight. */
+async function stillSeen(ctx: Ctx, channelId: number) {
+  const where = { AND: [{ id: channelId }, await visibleTo(ctx)] };
+  return { channel: await ctx.app.db.channel.findFirst({ where }) };
+}
+
+const SEEN = "Null when the change put it out of the viewer's sight.";
+const seenChannel = () => ({ channel: { type: Channel, nullable: true, description: SEEN } }) as const;
+
+mutation('createChannel', {
+  description: 'Creates a channel and subscribes its first users.',
+  input: (t) => ({
+    name: t.string({ description: NAME }),
+    description: t.string({ required: false, defaultValue: '', description: DESCRIPTION }),
+    subscriberIds: t.intList({ required: false, defaultValue: [] }),
+    ...optionFields(t),
+  }),
+  payload: () => ({ channelId: { type: 'Int' }, ...seenChannel() }),
+  errors: [ChannelAlreadyExistsError, UnauthorizedPrincipalError],
+  resolve: async (ctx, { name, description, subscriberIds, ...options }) => {
+    const channelId = await createChannel(ctx, {
+      ...toOptions(options),
+      name,
+      description: description ?? '',
+      subscriberIds: subscriberIds ?? [],
+    });
+    return { channelId, ...(await stillSeen(ctx, channelId)) };
+  },
+});
+
+mutation('updateChannel', {
+  description: "Changes what is given of a channel. For the channel's administrators.",
+  input: (t) => ({
+    channelId: t.int(),
+    name: t.string({ required: false, description: NAME }),
+    description: t.string({ required: false, description: DESCRIPTION }),
+    isPrivate: t.boolean({ required: false }),
+    isWebPublic: t.boolean({ required: false }),
+    historyPublicToSubscribers: t.boolean({ required: false }),
+    isDefault: t.boolean({ required: false, description: 'For administrators.' }),
+    folderId: t.int({ required: false, description: 'null takes the channel out of its folder.' }),
+    topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false }),
+    messageRetentionDays: t.int({ required: false, description: `${RETENTION} For owners.` }),
+    permissions: t.field({ type: ChannelPermissionEditsInput, required: false }),
+  }),
+  payload: seenChannel,
+  errors: [ExpectationMismatchError, UnauthorizedPrincipalError],
+  resolve: async (ctx, { channelId, folderId, messageRetentionDays, permissions, ...edit }) => {
+    await updateChannel(ctx, channelId, {
+      ...given(edit),
+      folderId,
+      ...(messageRetentionDays !== undefined && { messageRetentionDays: toRetention(messageRetentionDays) }),
+      permissions: permissionsGiven(permissions, (change: typeof GroupSettingEditInput.$inferInput) => ({
+        value: toWireSetting(change.new),
+        expected: change.old == null ? undefined : toWireSetting(change.old),
+      })),
+    });
+    return stillSeen(ctx, channelId);
+  },
+});
+
+mutation('archiveChannel', {
+  description: "Archives a channel: nothing more can be sent to it. For the channel's administrators.",
+  input: (t) => ({ channelId: t.int() }),
+  payload: seenChannel,
+  resolve: async (ctx, { channelId }) => {
+    await archiveChannel(ctx, channelId);
+    return stillSeen(ctx, channelId);
+  },
+});
+
+mutation('unarchiveChannel', {
+  description: "Brings a channel back from the archive. For the channel's administrators.",
+  input: (t) => ({ channelId: t.int() }),
+  payload: seenChannel,
+  resolve: async (ctx, { channelId }) => {
+    await unarchiveChannel(ctx, channelId);
+    return stillSeen(ctx, channelId);
+  },
+});
+
+const BY_KEY = 'Give either channelId or name.';
+
+const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
+  description: `A channel to subscribe to. ${BY_KEY} A name that no channel has makes a new one.`,
+  fields: (t) => ({
+    channelId: t.int({ required: false }),
+    name: t.string({ required: false }),
+    description: t.string({ required: false, description: `Of a new channel. ${DESCRIPTION}` }),
+    color: t.string({ required: false, description: `${COLOR} If absent, the former one or one not used yet.` }),
+  }),
+});
+
+const ChannelKeyInput = builder.inputType('ChannelKeyInput', {
+  description: `A channel. ${BY_KEY}`,
+  fields: (t) => ({ channelId: t.int({ required: false }), name: t.string({ required: false }) }),
+});
+
+function toKey({ channelId, name }: typeof ChannelKeyInput.$inferInput) {
+  if ((channelId == null) === (name == null)) throw new BadRequestError(BY_KEY);
+  return channelId == null ? { name: name ?? '' } : { id: channelId };
+}
+
+const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
+  description: 'What became of the subscriptions to one channel.',
+  fields: (t) => ({
+    channelId: t.exposeInt('channelId'),
+    name: t.exposeString('name'),
+    subscribedUserIds: t.intList({ resolve: ({ changedIds }) => changedIds }),
+    alreadySubscribedUserIds: t.intList({ resolve: ({ unchangedIds }) => unchangedIds }),
+  }),
+});
+
+const UnsubscribeOutcome = builder.objectRef<ChannelOutcome>('UnsubscribeOutcome').implement({
+  description: 'What became of the subscriptions to one channel.',
+  fields: (t) => ({
+    channelId: t.exposeInt('channelId'),
+    name: t.exposeString('name'),
+    unsubscribedUserIds: t.intList({ resolve: ({ changedIds }) => changedIds }),
+    notSubscribedUserIds: t.intList({ resolve: ({ unchangedIds }) => unchangedIds }),
+  }),
+});
+
+const PRINCIPALS = 'The viewer, if absent.';
+
+mutation('subscribe', {
+  description: 'Subscribes the viewer, or others, to channels; to all of them or, when one is refused, to none.',
+  input: (t) => ({
+    channels: t.field({ type: [SubscribeChannelInput] }),
+    userIds: t.intList({ required: false, description: PRINCIPALS }),
+    skipUnauthorized: t.boolean({
+      required: false,
+      defaultValue: false,
+      description: 'Leaves out channels the viewer may not subscribe to, instead of refusing all.',
+    }),
+    newChannels: t.field({ type: ChannelOptionsInput, required: false }),
+  }),
+  payload: () => ({
+    outcomes: { type: [SubscribeOutcome] },
+    unauthorized: { type: ['String'], description: 'Names of the channels left out.' },
+  }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { channels, userIds, skipUnauthorized, newChannels }) => {
+    const wanted = channels.map(({ color, description, ...key }) => ({
+      ...toKey(key),
+      ...given({ color, description }),
+    }));
+    const { channels: outcomes, unauthorized } = await subscribe(ctx, wanted, {
+      principals: userIds ?? undefined,
+      isFatal: skipUnauthorized !== true,
+      creation: newChannels == null ? {} : toOptions(newChannels),
+    });
+    return { outcomes: [...outcomes], unauthorized: [...unauthorized] };
+  },
+});
+
+mutation('unsubscribe', {
+  description:
+    'Unsubscribes the viewer, or others, from channels; from all of them or, when one is refused, from none.',
+  input: (t) => ({
+    channels: t.field({ type: [ChannelKeyInput] }),
+    userIds: t.intList({ required: false, description: PRINCIPALS }),
+  }),
+  payload: () => ({ outcomes: { type: [UnsubscribeOutcome] } }),
+  resolve: async (ctx, { channels, userIds }) => ({
+    outcomes: await unsubscribe(ctx, channels.map(toKey), { principals: userIds ?? undefined }),
+  }),
+});
+
+/** The settings of a subscription and their names on the wire. */
+const SETTINGS = {
+  color: 'color',
+  isMuted: 'is_muted',
+  pinToTop: 'pin_to_top',
+  desktopNotifications: 'desktop_notifications',
+  audibleNotifications: 'audible_notifications',
+  pushNotifications: 'push_notifications',
+  emailNotifications: 'email_notifications',
+  wildcardMentionsNotify: 'wildcard_mentions_notify',
+} as const;
+
+const SubscriptionSettingsInput = builder.inputType('SubscriptionSettingsInput', {
+  description: "Settings of one of the viewer's subscriptions. What is left out stays.",
+  fields: (t) => ({
+    channelId: t.int(),
+    color: t.string({ required: false, description: '"#rgb" or "#rrggbb".' }),
+    isMuted: t.boolean({ required: false }),
+    pinToTop: t.boolean({ required: false }),
+    desktopNotifications: t.boolean({ required: false }),
+    audibleNotifications: t.boolean({ required: false }),
+    pushNotifications: t.boolean({ required: false }),
+    emailNotifications: t.boolean({ required: false }),
+    wildcardMentionsNotify: t.boolean({ required: false }),
+  }),
+});
+
+mutation('updateSubscriptionSettings', {
+  description: "Changes settings of the viewer's subscriptions; all of them or, when one is refused, none.",
+  input: (t) => ({ subscriptions: t.field({ type: [SubscriptionSettingsInput] }) }),
+  payload: () => ({ subscriptions: { type: [ChannelSubscription], description: 'In the order given.' } }),
+  resolve: async (ctx, { subscriptions }) => {
+    const changes = subscriptions.flatMap(({ channelId, ...settings }) =>
+      Object.entries(given(settings)).map(([name, value]) => {
+        const property = SETTINGS[name as keyof typeof SETTINGS];
+        return { channelId, property, value };
+      }),
+    );
+    return { subscriptions: [...(await updateSubscriptionSettings(ctx, changes))] };
+  },
+});
+
+const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').implement({
+  description: 'A channel as it was when the event happened.',
+  fields: (t) => ({
+    databaseId: t.exposeInt('stream_id', { description: 'The id REST uses.' }),
+    name: t.exposeString('name'),
+    description: t.exposeString('description'),
+    renderedDescription: t.exposeString('rendered_description'),
+    isPrivate: t.exposeBoolean('invite_only'),
+    isWebPublic: t.exposeBoolean('is_web_public'),
+    historyPublicToSubscribers: t.exposeBoolean('history_public_to_subscribers'),
+    isArchived: t.exposeBoolean('is_archived'),
+    isRecentlyActive: t.exposeBoolean('is_recently_active'),
+    weeklyTraffic: t.exposeInt('stream_weekly_traffic', { nullable: true }),
+    topicsPolicy: t.field({ type: TopicsPolicyEnum, resolve: ({ topics_policy }) => topics_policy as TopicsPolicy }),
+    messageRetentionDays: t.exposeInt('message_retention_days', { nullable: true, description: RETENTION }),
+    createdAt: t.field({ type: 'DateTime', resolve: ({ date_created }) => fromUnix(date_created) }),
+    creatorId: t.exposeInt('creator_id', { nullable: true }),
+    folderId: t.exposeInt('folder_id', { nullable: true }),
+    subscriberCount: t.exposeInt('subscriber_count', {
+      description: 'To be kept current by the events about subscribers.',
+    }),
+    permissions: t.field({ type: ChannelPermissionsType, resolve: (channel) => channel }),
+  }),
+});
+
+type WireSubscription = WireChannel &
+  WirePersonal & { readonly subscribers?: readonly number[]; readonly partial_subscribers?: readonly number[] };
+
+const LISTED = 'Null unless the queue was registered for such lists.';
+
+const ChannelSubscriptionValue = builder.objectRef<WireSubscription>('ChannelSubscriptionValue').implement({
+  description: 'A subscription as it was when the event happened.',
+  fields: (t) => ({
+    channel: t.field({ type: ChannelValue, resolve: (subscription) => subscription }),
+    color: t.exposeString('color', { description: COLOR }),
+    isMuted: t.exposeBoolean('is_muted'),
+    pinToTop: t.exposeBoolean('pin_to_top'),
+    desktopNotifications: t.exposeBoolean('desktop_notifications', { nullable: true, description: INHERITS }),
+    audibleNotifications: t.exposeBoolean('audible_notifications', { nullable: true, description: INHERITS }),
+    pushNotifications: t.exposeBoolean('push_notifications', { nullable: true, description: INHERITS }),
+    emailNotifications: t.exposeBoolean('email_notifications', { nullable: true, description: INHERITS }),
+    wildcardMentionsNotify: t.exposeBoolean('wildcard_mentions_notify', { nullable: true, description: INHERITS }),
+    subscriberIds: t.intList({
+      nullable: true,
+      description: `The other subscribers. ${LISTED}`,
+      resolve: ({ subscribers }) => subscribers ?? null,
+    }),
+    partialSubscriberIds: t.intList({
+      nullable: true,
+      description: `Of a long list, those every client must know of. ${LISTED}`,
+      resolve: ({ partial_subscribers }) => partial_subscribers ?? null,
+    }),
+  }),
+});
+
+eventType<{ streams: readonly WireChannel[] }>(
+  'stream',
+  'create',
+  'ChannelsCreatedEvent',
+  (t) => ({ channels: t.field({ type: [ChannelValue], resolve: ({ event }) => event.streams }) }),
+  { description: "Channels came into the user's sight: they are new, or may be seen from here on." },
+);
+
+eventType<{ stream_ids: readonly number[] }>(
+  'stream',
+  'delete',
+  'ChannelsDeletedEvent',
+  (t) => ({ channelIds: t.intList({ resolve: ({ event }) => event.stream_ids }) }),
+  { description: "Channels left the user's sight." },
+);
+
+/** What may change of a channel, and its name on the wire. */
+const CHANNEL_PROPERTIES = {
+  NAME: { value: 'name' },
+  DESCRIPTION: { value: 'description' },
+  PRIVACY: { value: 'invite_only', description: 'Who sees the channel, and its history.' },
+  IS_ARCHIVED: { value: 'is_archived' },
+  FOLDER: { value: 'folder_id' },
+  TOPICS_POLICY: { value: 'topics_policy' },
+  MESSAGE_RETENTION_DAYS: { value: 'message_retention_days' },
+  POST_POLICY: { value: 'stream_post_policy', description: 'For old clients: who may send messages.' },
+  IS_ANNOUNCEMENT_ONLY: { value: 'is_announcement_only', description: 'For still older clients.' },
+  ...Object.fromEntries(
+    CHANNEL_PERMISSION_NAMES.map((name) => [name.replace(/_group$/, '').toUpperCase(), { value: name }]),
+  ),
+};
+
+const ChannelProperty = builder.enumType('ChannelProperty', { values: CHANNEL_PROPERTIES });
+
+interface WireChannelUpdate {
+  readonly stream_id: number;
+  readonly name: string;
+  readonly property: string;
+  readonly value: unknown;
+  readonly rendered_description?: string;
+  readonly history_public_to_subscribers?: boolean;
+  readonly is_web_public?: boolean;
+}
+
+/** The new value, in the event that is about `property`; null in all others. */
+const valueIn = <T>({ event }: { event: WireChannelUpdate }, property: string): T | null =>
+  event.property === property ? (event.value as T) : null;
+
+eventType<WireChannelUpdate>(
+  'stream',
+  'update',
+  'ChannelUpdatedEvent',
+  (t) => ({
+    channelId: t.int({ resolve: ({ event }) => event.stream_id }),
+    channelName: t.string({ description: 'Before the change.', resolve: ({ event }) => event.name }),
+    property: t.field({ type: ChannelProperty, resolve: ({ event }) => event.property }),
+    name: t.string({ nullable: true, resolve: (source) => valueIn<string>(source, 'name') }),
+    description: t.string({ nullable: true, resolve: (source) => valueIn<string>(source, 'description') }),
+    renderedDescription: t.string({ nullable: true, resolve: ({ event }) => event.rendered_description ?? null }),
+    isPrivate: t.boolean({ nullable: true, resolve: (source) => valueIn<boolean>(source, 'invite_only') }),
+    isWebPublic: t.boolean({ nullable: true, resolve: ({ event }) => event.is_web_public ?? null }),
+    historyPublicToSubscribers: t.boolean({
+      nullable: true,
+      resolve: ({ event }) => event.history_public_to_subscribers ?? null,
+    }),
+    isArchived: t.boolean({ nullable: true, resolve: (source) => valueIn<boolean>(source, 'is_archived') }),
+    folderId: t.int({
+      nullable: true,
+      description: 'Null when `property` is FOLDER: it was taken out of its folder.',
+      resolve: (source) => valueIn<number>(source, 'folder_id'),
+    }),
+    topicsPolicy: t.field({
+      type: TopicsPolicyEnum,
+      nullable: true,
+      resolve: (source) => valueIn<TopicsPolicy>(source, 'topics_policy'),
+    }),
+    messageRetentionDays: t.int({
+      nullable: true,
+      description: RETENTION,
+      resolve: (source) => valueIn<number>(source, 'message_retention_days'),
+    }),
+    postPolicy: t.int({ nullable: true, resolve: (source) => valueIn<number>(source, 'stream_post_policy') }),
+    isAnnouncementOnly: t.boolean({
+      nullable: true,
+      resolve: (source) => valueIn<boolean>(source, 'is_announcement_only'),
+    }),
+    permission: t.field({
+      type: GroupSetting,
+      nullable: true,
+      description: 'Who holds the permission `property` names.',
+      resolve: ({ event }) => (event.property.endsWith('_group') ? (event.value as WireGroupSetting) : null),
+    }),
+  }),
+  { description: 'One property of a channel changed. The fields of all others are null.' },
+);
+
+eventType<{ default_streams: readonly number[] }>(
+  'default_streams',
+  undefined,
+  'DefaultChannelsChangedEvent',
+  (t) => ({ channelIds: t.intList({ resolve: ({ event }) => event.default_streams }) }),
+  { description: 'Other channels are the ones new users are subscribed to; these are all of them.' },
+);
+
+eventType<{ subscriptions: readonly WireSubscription[] }>(
+  'subscription',
+  'add',
+  'SubscriptionsAddedEvent',
+  (t) => ({
+    subscriptions: t.field({ type: [ChannelSubscriptionValue], resolve: ({ event }) => event.subscriptions }),
+  }),
+  { description: 'The user is subscribed to channels.' },
+);
+
+const ChannelNameValue = builder.objectRef<{ stream_id: number; name: string }>('ChannelNameValue').implement({
+  description: 'A channel, by id and by the name it had when the event happened.',
+  fields: (t) => ({ databaseId: t.exposeInt('stream_id'), name: t.exposeString('name') }),
+});
+
+eventType<{ subscriptions: readonly { stream_id: number; name: string }[] }>(
+  'subscription',
+  'remove',
+  'SubscriptionsRemovedEvent',
+  (t) => ({ channels: t.field({ type: [ChannelNameValue], resolve: ({ event }) => event.subscriptions }) }),
+  { description: 'The user is not subscribed to channels any more.' },
+);
+
+const SUBSCRIPTION_SETTINGS = {
+  COLOR: { value: 'color' },
+  IS_MUTED: { value: 'is_muted' },
+  IN_HOME_VIEW: { value: 'in_home_view', description: 'The opposite of IS_MUTED, for old clients.' },
+  PIN_TO_TOP: { value: 'pin_to_top' },
+  DESKTOP_NOTIFICATIONS: { value: 'desktop_notifications' },
+  AUDIBLE_NOTIFICATIONS: { value: 'audible_notifications' },
+  PUSH_NOTIFICATIONS: { value: 'push_notifications' },
+  EMAIL_NOTIFICATIONS: { value: 'email_notifications' },
+  WILDCARD_MENTIONS_NOTIFY: { value: 'wildcard_mentions_notify' },
+} as const;
+
+const SubscriptionSetting = builder.enumType('SubscriptionSetting', { values: SUBSCRIPTION_SETTINGS });
+
+interface WireSubscriptionUpdate {
+  readonly stream_id: number;
+  readonly property: (typeof SUBSCRIPTION_SETTINGS)[keyof typeof SUBSCRIPTION_SETTINGS]['value'];
+  readonly value: boolean | string;
+}
+
+eventType<WireSubscriptionUpdate>(
+  'subscription',
+  'update',
+  'SubscriptionUpdatedEvent',
+  (t) => ({
+    channelId: t.int({ resolve: ({ event }) => event.stream_id }),
+    setting: t.field({ type: SubscriptionSetting, resolve: ({ event }) => event.property }),
+    enabled: t.boolean({
+      nullable: true,
+      description: 'The new value; null for COLOR.',
+      resolve: ({ event }) => (typeof event.value === 'boolean' ? event.value : null),
+    }),
+    color: t.string({
+      nullable: true,
+      description: 'The new value of COLOR.',
+      resolve: ({ event }) => (typeof event.value === 'string' ? event.value : null),
+    }),
+  }),
+  { description: "One setting of one of the user's subscriptions changed." },
+);
+
+for (const [op, name, description] of [
+  ['peer_add', 'SubscribersAddedEvent', 'Others are subscribed to channels the user sees, or are shown to be.'],
+  ['peer_remove', 'SubscribersRemovedEvent', 'Others are not subscribed any more to channels the user sees.'],
+] as const) {
+  eventType<{ stream_ids: readonly number[]; user_ids: readonly number[] }>(
+    'subscription',
+    op,
+    name,
+    (t) => ({
+      channelIds: t.intList({ resolve: ({ event }) => event.stream_ids }),
+      userIds: t.intList({ resolve: ({ event }) => event.user_ids }),
+    }),
+    { description },
+  );
+}

@@ -1,0 +1,41 @@
+import type { Tx } from '../db/client.ts';
+import { invalidChannelId, isRowId } from './access.ts';
+
+/** A channel by id, or by name in whatever case. */
+export type ChannelKey = { readonly id: number } | { readonly name: string };
+
+/** What a key leads to. */
+export interface Found<K extends ChannelKey> {
+  readonly key: K;
+  /** Null for a name no channel has. */
+  readonly id: number | null;
+  /** The name as it is compared; empty for a key by id. */
+  readonly lowered: string;
+}
+
+/**
+ * Looks channels up, in the order of the keys.
+ *
+ * @throws BadRequestError for an id that no channel can have.
+ */
+export async function findChannels<K extends ChannelKey>(
+  tx: Tx,
+  realmId: number,
+  keys: readonly K[],
+): Promise<Found<K>[]> {
+  const names = keys.flatMap((key) => ('name' in key ? [key.name] : []));
+  // The database's own idea of lower case is the one its unique index goes by.
+  const rows = await tx.$queryRaw<{ name: string; lowered: string; id: number | null }[]>`
+    SELECT DISTINCT n.name, lower(n.name) AS lowered, c.id FROM unnest(${names}::text[]) AS n(name)
+    LEFT JOIN channel c ON c.realm_id = ${realmId} AND lower(c.name) = lower(n.name)`;
+  const byName = new Map(rows.map((row) => [row.name, row]));
+  return keys.map((key) => {
+    if ('name' in key)
+      return { key, id: byName.get(key.name)?.id ?? null, lowered: byName.get(key.name)?.lowered ?? '' };
+    if (!isRowId(key.id)) throw invalidChannelId();
+    return { key, id: key.id, lowered: '' };
+  });
+}
+
+export const idsOf = (found: readonly Found<ChannelKey>[]): number[] =>
+  found.flatMap(({ id }) => (id === null ? [] : [id]));

@@ -1,0 +1,131 @@
+import type { Ctx } from '../app.ts';
+import { isGuest } from '../auth/roles.ts';
+import { BadRequestError } from '../errors.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
+import { accessUser } from '../users/service.ts';
+import { accessChannel, onlooker, readBy, seenBy } from './access.ts';
+import { readSubscribers } from './subscribers.ts';
+import { type IncludeSubscribers, toWirePersonal, toWireSubscribers, type WireChannel } from './wire.ts';
+import { sortedByName, toWireChannels } from './wire-channels.ts';
+
+/** Which channels to list: those of any kind that is asked for. */
+export interface ChannelFilter {
+  readonly public?: boolean | undefined;
+  readonly webPublic?: boolean | undefined;
+  readonly subscribed?: boolean | undefined;
+  /** Of a bot: what its owner is subscribed to. */
+  readonly ownerSubscribed?: boolean | undefined;
+  /** What the viewer may read. */
+  readonly readable?: boolean | undefined;
+  /** Every channel the viewer sees. */
+  readonly all?: boolean | undefined;
+  /** Whether archived channels of these kinds are listed too. */
+  readonly archived?: boolean | undefined;
+}
+
+/** The channels of the viewer's organisation that fit, and that the viewer sees. @see endpoints companion B.7 */
+export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter): Promise<Prisma.ChannelWhereInput> {
+  const look = await onlooker(app.db, viewer, app.now());
+  const { botOwnerId } = viewer.user;
+  const subscribedBy = (userId: number) => ({ subscriptions: { some: { userId, active: true } } });
+  const kinds: Prisma.ChannelWhereInput[] = [
+    ...(filter.public && !isGuest(viewer.role) ? [{ inviteOnly: false }] : []),
+    ...(filter.webPublic ? [{ isWebPublic: true }] : []),
+    ...(filter.subscribed ? [subscribedBy(viewer.id)] : []),
+    ...(filter.ownerSubscribed && botOwnerId !== null ? [subscribedBy(botOwnerId)] : []),
+    ...(filter.readable ? [readBy(look)] : []),
+  ];
+  // An empty condition within OR counts for nothing: all kinds are no condition at all.
+  const ofKinds = filter.all ? {} : { OR: kinds };
+  return { AND: [seenBy(look), ofKinds, filter.archived ? {} : { isArchived: false }] };
+}
+
+/** Channels by name, as on the wire, each with whether it is a default channel. @see endpoints companion B.7 */
+export async function listChannels(
+  ctx: Ctx,
+  filter: ChannelFilter,
+): Promise<{ readonly wire: WireChannel; readonly isDefault: boolean }[]> {
+  const { app, viewer } = ctx;
+  const look = await onlooker(app.db, viewer, app.now());
+  const channels = sortedByName(await app.db.channel.findMany({ where: await channelsLike(ctx, filter) }));
+  const wires = await toWireChannels(app.db, look, channels);
+  return wires.map((wire, i) => ({ wire, isDefault: channels[i]?.isDefault === true }));
+}
+
+/**
+ * One channel, as on the wire.
+ *
+ * @throws BadRequestError when there is none, or not for the viewer.
+ * @see endpoints companion B.7
+ */
+export async function showChannel(ctx: Ctx, channelId: number): Promise<WireChannel> {
+  const { app, viewer } = ctx;
+  const channel = await accessChannel(ctx, channelId);
+  const [wire] = await toWireChannels(app.db, await onlooker(app.db, viewer, app.now()), [channel]);
+  return wire as WireChannel;
+}
+
+/**
+ * The id of the channel of that name, in whatever case.
+ *
+ * @throws BadRequestError when there is none, or not for the viewer.
+ * @see endpoints companion B.7
+ */
+export async function findChannelId({ app, viewer }: Ctx, name: string): Promise<number> {
+  const rows = name.includes('\0')
+    ? []
+    : await app.db.$queryRaw<{ id: number }[]>`
+        SELECT id FROM channel WHERE realm_id = ${viewer.realm.id} AND lower(name) = lower(${name.toWellFormed()})`;
+  const ids = rows.map(({ id }) => id);
+  const seen = seenBy(await onlooker(app.db, viewer, app.now()));
+  const channel = await app.db.channel.findFirst({ where: { AND: [seen, { id: { in: ids } }] }, select: { id: true } });
+  if (channel === null) throw new BadRequestError(`Invalid channel name '${name}'`);
+  return channel.id;
+}
+
+/**
+ * The users subscribed to a channel, by id.
+ *
+ * @throws BadRequestError when there is no such channel, or not for the viewer.
+ * @see endpoints companion B.7
+ */
+export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise<readonly number[]> {
+  await accessChannel(ctx, channelId);
+  const listOf = await readSubscribers(ctx.app.db, [channelId], ctx.app.now());
+  return listOf(channelId).subscribers;
+}
+
+/**
+ * Whether a user is subscribed to a channel.
+ *
+ * @throws BadRequestError when there is no such user or channel, or not for the viewer.
+ * @see endpoints companion B.8
+ */
+export async function isUserSubscribed(ctx: Ctx, userId: number, channelId: number): Promise<boolean> {
+  const user = await accessUser(ctx, userId);
+  await accessChannel(ctx, channelId);
+  const count = await ctx.app.db.subscription.count({ where: { userId: user.id, channelId, active: true } });
+  return count > 0;
+}
+
+/**
+ * The viewer's subscriptions, by the channel's name, as on the wire. A notification setting that is null inherits.
+ *
+ * @see interface document 2.2, endpoints companion B.8
+ */
+export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSubscribers) {
+  const rows = await app.db.subscription.findMany({
+    where: { userId: viewer.id, active: true, channel: { isArchived: false } },
+    include: { channel: true },
+  });
+  rows.sort((a, b) => (a.channel.name < b.channel.name ? -1 : 1));
+  const channels = rows.map(({ channel }) => channel);
+  const wires = await toWireChannels(app.db, await onlooker(app.db, viewer, app.now()), channels);
+  const ids = include === 'false' ? [] : channels.map(({ id }) => id);
+  const listOf = await readSubscribers(app.db, ids, app.now());
+  return rows.map((row, i) => ({
+    ...(wires[i] as WireChannel),
+    ...toWirePersonal(row),
+    ...toWireSubscribers(listOf(row.channelId), viewer.id, include),
+  }));
+}

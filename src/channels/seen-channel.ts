@@ -1,0 +1,54 @@
+import type { Ctx } from '../app.ts';
+import { isAdministrator } from '../auth/roles.ts';
+import type { Tx } from '../db/client.ts';
+import { BadRequestError } from '../errors.ts';
+import type { Channel } from '../generated/prisma/client.ts';
+import { holds, invalidChannelId, isRowId, type Onlooker, onlooker, readsChannel, seesChannel } from './access.ts';
+import { holdRoles, lockChannels } from './locks.ts';
+
+/** A channel, locked for a change, and the viewer's relation to it. */
+export interface SeenChannel {
+  readonly channel: Channel;
+  readonly look: Onlooker;
+  readonly isSubscribed: boolean;
+}
+
+/**
+ * Locks a channel the viewer sees.
+ *
+ * @throws BadRequestError when there is none, or not for the viewer.
+ */
+export async function lockSeenChannel(tx: Tx, { app, viewer, realmId }: Ctx, channelId: number): Promise<SeenChannel> {
+  if (!isRowId(channelId)) throw invalidChannelId();
+  await holdRoles(tx, realmId);
+  const [channel] = await lockChannels(tx, realmId, [channelId]);
+  const look = await onlooker(tx, viewer, app.now());
+  const subscriptions = await tx.subscription.count({ where: { userId: viewer.id, channelId, active: true } });
+  const isSubscribed = subscriptions > 0;
+  if (channel === undefined || !seesChannel(look, channel, isSubscribed)) throw invalidChannelId();
+  return { channel, look, isSubscribed };
+}
+
+/** Whether the person, who sees the channel, may change it. @see endpoints companion C.4 */
+export function administersChannel(look: Onlooker, channel: Channel): boolean {
+  return isAdministrator(look.person.role) || holds(look, channel, 'can_administer_channel_group');
+}
+
+/**
+ * Locks a channel the viewer may change.
+ *
+ * @throws BadRequestError when there is none, or not for the viewer, or not theirs to change.
+ * @see endpoints companion C.4
+ */
+export async function lockAdministeredChannel(tx: Tx, ctx: Ctx, channelId: number): Promise<SeenChannel> {
+  const seen = await lockSeenChannel(tx, ctx, channelId);
+  if (!administersChannel(seen.look, seen.channel)) {
+    throw new BadRequestError('You do not have permission to administer this channel.');
+  }
+  return seen;
+}
+
+/** @throws BadRequestError unless the viewer may read what is written in the channel. */
+export function requireContentAccess({ look, channel, isSubscribed }: SeenChannel): void {
+  if (!readsChannel(look, channel, isSubscribed)) throw new BadRequestError('Channel content access is required.');
+}

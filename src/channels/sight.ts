@@ -1,0 +1,68 @@
+import type { Tx } from '../db/client.ts';
+import { type Audience, except, users } from '../events/audience.ts';
+import type { Emit } from '../events/log.ts';
+import type { Channel } from '../generated/prisma/client.ts';
+import { systemGroups } from '../user-groups/system-groups.ts';
+import { onlookersOf, userIdsSeeing } from './audience.ts';
+import { type ChannelChange, channelsCreated, peersAdded } from './events.ts';
+import type { Place } from './membership.ts';
+import { SHOWING } from './permissions.ts';
+import { readSubscribers } from './subscribers.ts';
+import { toWireChannel } from './wire.ts';
+
+/** Changes of these change who sees a channel. */
+const DECIDING: ReadonlySet<string> = new Set(['invite_only', ...SHOWING]);
+
+/** Who comes to see a channel by a change, and who no longer does. */
+export interface SightChange {
+  /** Those who saw it before and see it after. */
+  readonly stayers: Audience;
+  readonly gained: readonly number[];
+  readonly lost: readonly number[];
+}
+
+/** Compares who sees a channel before and after a change of it. */
+export async function sightChange(
+  tx: Tx,
+  { realm, now }: Place,
+  before: Channel,
+  after: Channel,
+  changes: readonly ChannelChange[],
+): Promise<SightChange> {
+  const stayers = await onlookersOf(tx, realm, after, now);
+  if (!changes.some(({ property }) => DECIDING.has(property))) return { stayers, gained: [], lost: [] };
+  const seeing = await userIdsSeeing(tx, realm, after, now);
+  const saw = await userIdsSeeing(tx, realm, before, now);
+  const gained = [...seeing].filter((id) => !saw.has(id));
+  const lost = [...saw].filter((id) => !seeing.has(id));
+  if (gained.length === 0) return { stayers, gained, lost };
+  // Whichever needs no list of names, where one does.
+  if (lost.length === 0) return { stayers: await onlookersOf(tx, realm, before, now), gained, lost };
+  return { stayers: except(stayers, gained), gained, lost };
+}
+
+/**
+ * Shows channels, with all who are subscribed to them, to users who did not see them.
+ *
+ * @see registration-and-events companion 3.4 (stream create, peer_add on gaining the right)
+ */
+export async function showChannels(
+  tx: Tx,
+  emit: Emit,
+  { realm, now }: Place,
+  channels: readonly Channel[],
+  userIds: readonly number[],
+): Promise<void> {
+  const groups = await systemGroups(tx, realm.id);
+  const ids = channels.map(({ id }) => id);
+  const listOf = await readSubscribers(tx, ids, now);
+  const wires = channels.map((channel) => {
+    const { subscribers } = listOf(channel.id);
+    return toWireChannel(channel, { groups, subscriberCount: subscribers.length, now });
+  });
+  emit(channelsCreated(wires, { toldAfter: true }), users(userIds));
+  for (const channel of channels) {
+    const { subscribers } = listOf(channel.id);
+    if (subscribers.length > 0) emit(peersAdded(channel, subscribers, 'everybody'), users(userIds));
+  }
+}

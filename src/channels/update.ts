@@ -1,0 +1,243 @@
+import type { Ctx } from '../app.ts';
+import { requireOwner } from '../auth/roles.ts';
+import type { Tx } from '../db/client.ts';
+import { isUniqueViolation } from '../db/errors.ts';
+import { BadRequestError, ExpectationMismatchError } from '../errors.ts';
+import { users } from '../events/audience.ts';
+import { type Emit, transact } from '../events/log.ts';
+import type { Channel, Prisma } from '../generated/prisma/client.ts';
+import { renderMarkdown } from '../markdown/render.ts';
+import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
+import { bringBack } from './archive.ts';
+import { announceDefaultChannels } from './default-channels.ts';
+import { type ChannelChange, channelsDeleted, channelUpdated } from './events.ts';
+import type { Place } from './membership.ts';
+import { requireChannelDescription, requireChannelName } from './names.ts';
+import {
+  canonical,
+  isSameSetting,
+  type PermissionSettings,
+  readPermissionValues,
+  toStoredPermissions,
+} from './permission-values.ts';
+import { type ChannelPermissionName, channelPermission, OPENING } from './permissions.ts';
+import { lockAdministeredChannel, requireContentAccess, type SeenChannel } from './seen-channel.ts';
+import {
+  type Retention,
+  requireDefaultChannels,
+  requireFitForDefault,
+  requireFolder,
+  requirePrivacy,
+  requireReserved,
+  requireTopicsForProtectedHistory,
+  requireTopicsPolicy,
+  toStoredRetention,
+} from './settings.ts';
+import { showChannels, sightChange } from './sight.ts';
+import { isAnnouncementOnly, postPolicyOf } from './wire.ts';
+
+/** A permission's new value, and the one the client believes it has. */
+export interface PermissionEdit {
+  readonly value: WireGroupSetting;
+  readonly expected?: WireGroupSetting | undefined;
+}
+
+/** What is to change; absent fields stay. */
+export interface ChannelEdit {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly isPrivate?: boolean | undefined;
+  readonly isWebPublic?: boolean | undefined;
+  readonly historyPublicToSubscribers?: boolean | undefined;
+  readonly isDefault?: boolean | undefined;
+  readonly messageRetentionDays?: Retention | undefined;
+  /** Only false: brings the channel back from the archive. */
+  readonly isArchived?: boolean | undefined;
+  /** Null takes the channel out of its folder. */
+  readonly folderId?: number | null | undefined;
+  readonly topicsPolicy?: string | undefined;
+  readonly permissions?: Partial<Record<ChannelPermissionName, PermissionEdit>> | undefined;
+}
+
+/** Part of an update: what is stored, and what is told of it. */
+interface Part {
+  readonly data: Prisma.ChannelUncheckedUpdateInput;
+  readonly changes: readonly ChannelChange[];
+}
+
+const NOTHING: Part = { data: {}, changes: [] };
+
+/**
+ * Changes a channel. Each changed property is one event; what is as it was is none.
+ *
+ * @throws UnauthorizedPrincipalError when the retention changes and the viewer is no owner.
+ * @throws ExpectationMismatchError when a permission is not what the client believes.
+ * @throws UnsupportedParametersError for protected history with topics only some may start.
+ * @throws BadRequestError when the channel is not there or not the viewer's to change, or a value is not taken.
+ * @see endpoints companion B.7, C.3, C.4
+ */
+export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEdit): Promise<void> {
+  try {
+    await transact(ctx, async (tx, emit) => {
+      const place = { realm: ctx.viewer.realm, now: ctx.app.now() };
+      const seen = await lockAdministeredChannel(tx, ctx, channelId);
+      const channel = await unarchiveIfAsked(tx, emit, place, seen.channel, edit);
+      const parts = await partsOf(tx, ctx, { ...seen, channel }, edit);
+      await apply(tx, emit, place, channel, parts);
+    });
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new BadRequestError('Channel name already in use.');
+    throw error;
+  }
+}
+
+async function unarchiveIfAsked(tx: Tx, emit: Emit, place: Place, channel: Channel, { isArchived }: ChannelEdit) {
+  if (isArchived === undefined) return channel;
+  if (isArchived) throw new BadRequestError('A channel is archived by deleting it');
+  return bringBack(tx, emit, place, channel);
+}
+
+async function partsOf(tx: Tx, ctx: Ctx, seen: SeenChannel, edit: ChannelEdit): Promise<Part[]> {
+  const { channel, look } = seen;
+  const parts = [
+    described(channel, edit),
+    opened(seen, edit),
+    await permitted(tx, seen, edit),
+    await moved(tx, channel, edit),
+    policed(seen, edit),
+    retained(ctx, channel, edit),
+    defaulted(ctx, channel, edit),
+    // Last, because the events of all parts carry the name from before the change.
+    renamed(channel, edit),
+  ];
+  const after = Object.assign({}, channel, ...parts.map(({ data }) => data)) as Channel;
+  if (after.isDefault) requireFitForDefault(after);
+  const topicStarters = channelPermission(look.groups, after, 'can_create_topic_group');
+  if (parts.some(({ data }) => 'permissions' in data || 'inviteOnly' in data)) {
+    requireTopicsForProtectedHistory(look.groups, after, topicStarters);
+  }
+  return parts;
+}
+
+function renamed(channel: Channel, { name }: ChannelEdit): Part {
+  if (name === undefined) return NOTHING;
+  const value = requireChannelName(name);
+  if (value === channel.name) throw new BadRequestError('Channel already has that name.');
+  return { data: { name: value }, changes: [{ property: 'name', value }] };
+}
+
+function described(channel: Channel, { description }: ChannelEdit): Part {
+  const value = description === undefined ? channel.description : requireChannelDescription(description);
+  if (value === channel.description) return NOTHING;
+  const html = renderMarkdown(value);
+  return {
+    data: { description: value, renderedDescription: html },
+    changes: [{ property: 'description', value, rendered_description: html }],
+  };
+}
+
+/** A channel that becomes private protects its history, one that is opened shows it, unless the client says so. */
+function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubscribers }: ChannelEdit): Part {
+  const { channel, look } = seen;
+  const inviteOnly = isPrivate ?? channel.inviteOnly;
+  const usual = inviteOnly === channel.inviteOnly ? channel.historyPublicToSubscribers : !inviteOnly;
+  const privacy = {
+    inviteOnly,
+    isWebPublic: isWebPublic ?? channel.isWebPublic,
+    historyPublicToSubscribers: historyPublicToSubscribers ?? usual,
+  };
+  const isSame = Object.entries(privacy).every(([name, value]) => channel[name as keyof typeof privacy] === value);
+  if (isSame) return NOTHING;
+  requireContentAccess(seen);
+  requirePrivacy(look, privacy);
+  const change: ChannelChange = {
+    property: 'invite_only',
+    value: inviteOnly,
+    history_public_to_subscribers: privacy.historyPublicToSubscribers,
+    is_web_public: privacy.isWebPublic,
+  };
+  return { data: privacy, changes: [change] };
+}
+
+async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: ChannelEdit): Promise<Part> {
+  const { channel, look } = seen;
+  const { groups } = look;
+  const edits = Object.entries(permissions) as [ChannelPermissionName, PermissionEdit][];
+  if (edits.length === 0) return NOTHING;
+  const values = Object.fromEntries(edits.map(([name, { value }]) => [name, value]));
+  const given = Object.entries(await readPermissionValues(tx, channel.realmId, values));
+  for (const [name, { expected }] of edits) {
+    if (expected === undefined) continue;
+    const isExpected = isSameSetting(canonical(groups, expected), channelPermission(groups, channel, name));
+    if (!isExpected) throw new ExpectationMismatchError('old');
+  }
+  const settings: PermissionSettings = Object.fromEntries(
+    given.filter(([name, setting]) => {
+      const current = channelPermission(groups, channel, name as ChannelPermissionName);
+      return !isSameSetting(setting, current);
+    }),
+  );
+  const names = Object.keys(settings) as ChannelPermissionName[];
+  if (names.length === 0) return NOTHING;
+  requireReserved(look, names);
+  if (OPENING.some((name) => names.includes(name))) requireContentAccess(seen);
+  const changes: ChannelChange[] = Object.entries(settings).map(([name, setting]) => ({
+    property: name as ChannelPermissionName,
+    value: toWireGroupSetting(groups, setting),
+  }));
+  return {
+    data: { permissions: toStoredPermissions(groups, channel, settings) },
+    changes: [...changes, ...postPolicyChanges(seen, settings.can_send_message_group)],
+  };
+}
+
+/** Who may post, for old clients: in events of their own. */
+function postPolicyChanges({ channel, look }: SeenChannel, senders: GroupSetting | undefined): ChannelChange[] {
+  if (senders === undefined) return [];
+  const before = postPolicyOf(look.groups, channelPermission(look.groups, channel, 'can_send_message_group'));
+  const value = postPolicyOf(look.groups, senders);
+  if (value === before) return [];
+  const changes: ChannelChange[] = [{ property: 'stream_post_policy', value }];
+  if (isAnnouncementOnly(value) === isAnnouncementOnly(before)) return changes;
+  return [...changes, { property: 'is_announcement_only', value: isAnnouncementOnly(value) }];
+}
+
+async function moved(tx: Tx, channel: Channel, { folderId }: ChannelEdit): Promise<Part> {
+  if (folderId === undefined || folderId === channel.folderId) return NOTHING;
+  if (folderId !== null) await requireFolder(tx, channel.realmId, folderId);
+  return { data: { folderId }, changes: [{ property: 'folder_id', value: folderId }] };
+}
+
+function policed({ channel, look }: SeenChannel, { topicsPolicy }: ChannelEdit): Part {
+  if (topicsPolicy === undefined || topicsPolicy === channel.topicsPolicy) return NOTHING;
+  requireTopicsPolicy(look, topicsPolicy);
+  return { data: { topicsPolicy }, changes: [{ property: 'topics_policy', value: topicsPolicy }] };
+}
+
+function retained(ctx: Ctx, channel: Channel, edit: ChannelEdit): Part {
+  if (edit.messageRetentionDays === undefined) return NOTHING;
+  requireOwner(ctx);
+  const value = toStoredRetention(edit.messageRetentionDays);
+  if (value === channel.messageRetentionDays) return NOTHING;
+  return { data: { messageRetentionDays: value }, changes: [{ property: 'message_retention_days', value }] };
+}
+
+function defaulted(ctx: Ctx, channel: Channel, { isDefault }: ChannelEdit): Part {
+  if (isDefault === undefined) return NOTHING;
+  requireDefaultChannels(ctx);
+  return isDefault === channel.isDefault ? NOTHING : { data: { isDefault }, changes: [] };
+}
+
+async function apply(tx: Tx, emit: Emit, place: Place, before: Channel, parts: readonly Part[]): Promise<void> {
+  const data: Part['data'] = Object.assign({}, ...parts.map((part) => part.data));
+  if (Object.keys(data).length === 0) return;
+  const changes = parts.flatMap((part) => part.changes);
+  const channel = await tx.channel.update({ where: { id: before.id }, data });
+  const sight = await sightChange(tx, place, before, channel, changes);
+  for (const change of changes) {
+    emit(channelUpdated({ id: channel.id, name: before.name, isArchived: channel.isArchived }, change), sight.stayers);
+  }
+  if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.realmId);
+  if (sight.lost.length > 0) emit(channelsDeleted([channel]), users(sight.lost));
+  if (sight.gained.length > 0) await showChannels(tx, emit, place, [channel], sight.gained);
+}

@@ -1,0 +1,156 @@
+import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
+import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
+import type { SystemGroupName, SystemGroups } from '../user-groups/system-groups.ts';
+import { userSetting } from '../users/settings.ts';
+import { CHANNEL_PERMISSION_NAMES, type ChannelPermissionName, channelPermission } from './permissions.ts';
+
+const DAY_MS = 86_400_000;
+/** @see endpoints companion E */
+const RECENTLY_ACTIVE_MS = 180 * DAY_MS;
+/** A channel younger than this has no weekly traffic yet. @see endpoints companion B.7 */
+const TRAFFIC_FROM_MS = 7 * DAY_MS;
+
+const ageMs = ({ createdAt }: Pick<Channel, 'createdAt'>, now: Date) => now.getTime() - createdAt.getTime();
+
+/** Whether the channel was made in the last 180 days. */
+export const isRecentlyActive = (channel: Pick<Channel, 'createdAt'>, now: Date): boolean =>
+  ageMs(channel, now) < RECENTLY_ACTIVE_MS;
+
+/** Messages a week; null while the channel is too young to tell. */
+export const weeklyTraffic = (channel: Pick<Channel, 'createdAt'>, now: Date): number | null =>
+  ageMs(channel, now) < TRAFFIC_FROM_MS ? null : 0;
+
+/** What a channel object needs besides the channel's row. */
+interface Surroundings {
+  readonly groups: SystemGroups;
+  /** Users who are subscribed and not deactivated. */
+  readonly subscriberCount: number;
+  readonly now: Date;
+}
+
+/**
+ * A channel as everyone sees it who sees it at all.
+ *
+ * @see endpoints companion B.7, registration-and-events companion 1.10
+ */
+export function toWireChannel(channel: Channel, { groups, subscriberCount, now }: Surroundings) {
+  const postPolicy = postPolicyOf(groups, channelPermission(groups, channel, 'can_send_message_group'));
+  return {
+    stream_id: channel.id,
+    name: channel.name,
+    description: channel.description,
+    rendered_description: channel.renderedDescription,
+    date_created: toUnix(channel.createdAt),
+    creator_id: channel.creatorId,
+    invite_only: channel.inviteOnly,
+    is_web_public: channel.isWebPublic,
+    history_public_to_subscribers: channel.historyPublicToSubscribers,
+    is_archived: channel.isArchived,
+    message_retention_days: channel.messageRetentionDays,
+    topics_policy: channel.topicsPolicy,
+    first_message_id: channel.firstMessageId === null ? null : Number(channel.firstMessageId),
+    folder_id: channel.folderId,
+    is_recently_active: isRecentlyActive(channel, now),
+    stream_weekly_traffic: weeklyTraffic(channel, now),
+    subscriber_count: subscriberCount,
+    stream_post_policy: postPolicy,
+    is_announcement_only: postPolicy === ADMINISTRATORS_POST,
+    ...toWirePermissions(groups, channel),
+  };
+}
+
+export type WireChannel = ReturnType<typeof toWireChannel>;
+
+function toWirePermissions(groups: SystemGroups, channel: Channel): Record<ChannelPermissionName, WireGroupSetting> {
+  return Object.fromEntries(
+    CHANNEL_PERMISSION_NAMES.map((name) => [
+      name,
+      toWireGroupSetting(groups, channelPermission(groups, channel, name)),
+    ]),
+  ) as Record<ChannelPermissionName, WireGroupSetting>;
+}
+
+const EVERYONE_POSTS = 1;
+const ADMINISTRATORS_POST = 2;
+const POST_POLICIES: Partial<Record<SystemGroupName, number>> = {
+  'role:administrators': ADMINISTRATORS_POST,
+  'role:fullmembers': 3,
+  'role:moderators': 4,
+};
+
+/** Who may post, in the words of old clients. @see endpoints companion B.7 */
+export function postPolicyOf(groups: SystemGroups, { members, groups: ids }: GroupSetting): number {
+  const [only, ...more] = ids;
+  if (only === undefined || more.length > 0 || members.length > 0) return EVERYONE_POSTS;
+  return POST_POLICIES[groups.name(only) ?? 'role:everyone'] ?? EVERYONE_POSTS;
+}
+
+/** Whether only administrators may post, in the words of still older clients. */
+export const isAnnouncementOnly = (postPolicy: number): boolean => postPolicy === ADMINISTRATORS_POST;
+
+/** A subscriber's own settings of a channel. Notifications that are null inherit the user's defaults. */
+export function toWirePersonal(subscription: Omit<Subscription, 'realmId' | 'userId' | 'channelId' | 'active'>) {
+  return {
+    color: subscription.color,
+    is_muted: subscription.isMuted,
+    in_home_view: !subscription.isMuted,
+    pin_to_top: subscription.pinToTop,
+    desktop_notifications: subscription.desktopNotifications,
+    audible_notifications: subscription.audibleNotifications,
+    push_notifications: subscription.pushNotifications,
+    email_notifications: subscription.emailNotifications,
+    wildcard_mentions_notify: subscription.wildcardMentionsNotify,
+  };
+}
+
+export type WirePersonal = ReturnType<typeof toWirePersonal>;
+
+/** What a user's null notification settings inherit. @see interface document 2.2 */
+export function toInherited(user: Pick<User, 'settings'>) {
+  return {
+    desktop_notifications: userSetting(user, 'enable_stream_desktop_notifications'),
+    audible_notifications: userSetting(user, 'enable_stream_audible_notifications'),
+    push_notifications: userSetting(user, 'enable_stream_push_notifications'),
+    email_notifications: userSetting(user, 'enable_stream_email_notifications'),
+    wildcard_mentions_notify: userSetting(user, 'wildcard_mentions_notify'),
+  };
+}
+
+export type Inherited = ReturnType<typeof toInherited>;
+
+/** Personal settings for a client that knows no null among them. */
+export function withInherited(personal: WirePersonal, inherited: Inherited): WirePersonal {
+  return {
+    ...personal,
+    desktop_notifications: personal.desktop_notifications ?? inherited.desktop_notifications,
+    audible_notifications: personal.audible_notifications ?? inherited.audible_notifications,
+    push_notifications: personal.push_notifications ?? inherited.push_notifications,
+    email_notifications: personal.email_notifications ?? inherited.email_notifications,
+    wildcard_mentions_notify: personal.wildcard_mentions_notify ?? inherited.wildcard_mentions_notify,
+  };
+}
+
+/** Who is subscribed to one channel, by user id, ascending. */
+export interface SubscriberList {
+  readonly subscribers: readonly number[];
+  /** Those a client that wants no long lists must know of; null where the list is short. */
+  readonly partial_subscribers: readonly number[] | null;
+}
+
+export type IncludeSubscribers = 'true' | 'false' | 'partial';
+
+/**
+ * The subscriber list of a channel or subscription object: the subscribers other than its reader.
+ *
+ * @see interface document 2.2, registration-and-events companion 1.10
+ */
+export function toWireSubscribers(list: SubscriberList, readerId: number, include: IncludeSubscribers) {
+  if (include === 'false') return {};
+  const others = (ids: readonly number[]) => ids.filter((id) => id !== readerId);
+  return include === 'partial' && list.partial_subscribers !== null
+    ? { partial_subscribers: others(list.partial_subscribers) }
+    : { subscribers: others(list.subscribers) };
+}
+
+/** UNIX seconds. */
+const toUnix = (date: Date): number => Math.floor(date.getTime() / 1000);

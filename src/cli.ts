@@ -1,0 +1,112 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { z } from 'zod';
+import { commands, type Command as Operation } from './commands.ts';
+import { type Config, readConfig } from './config.ts';
+import { NoServerError, runCommand, sendCommand } from './control.ts';
+import { explain } from './failures.ts';
+import { startApp } from './start.ts';
+
+const program = new Command('cli')
+  .description(
+    'Commands for the operator of a team chat service. They act on the data that DATA_DIR or DATABASE_URL names.',
+  )
+  .exitOverride()
+  .showHelpAfterError();
+
+for (const operation of commands) addCommand(operation);
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) console.error(explain(error));
+  process.exitCode = error instanceof CommanderError ? error.exitCode : 1;
+}
+
+/** "org create" becomes the command `create` of the group `org`; each of its arguments an option. */
+function addCommand(operation: Operation): void {
+  const words = operation.name.split(' ');
+  const name = words.pop() ?? '';
+  let group = program;
+  for (const word of words) {
+    group =
+      group.commands.find((known) => known.name() === word) ?? group.command(word).description(`${word} commands`);
+  }
+  const command = group.command(name).description(operation.summary).option('--json', 'print JSON');
+  for (const [arg, type] of Object.entries(operation.args.shape)) command.addOption(optionOf(arg, type as z.ZodType));
+  command.action(({ json, ...args }: { json?: boolean }) => act(json, (config) => run(config, operation.name, args)));
+}
+
+function optionOf(arg: string, type: z.ZodType): Option {
+  const flag = `--${arg.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  const shape = z.toJSONSchema(type, { io: 'input' });
+  const description = shape.description ?? '';
+  if (shape.type === 'boolean') return new Option(flag, description);
+  const option = new Option(`${flag} <${shape.type === 'array' ? 'json' : 'text'}>`, description);
+  if (Array.isArray(shape.enum)) option.choices(shape.enum.map(String));
+  if (shape.type === 'array') option.argParser(parseJson);
+  const required = !type.safeParse(undefined).success;
+  return required ? option.makeOptionMandatory() : option;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InvalidArgumentError('It is not JSON.');
+  }
+}
+
+async function act(json: boolean | undefined, work: (config: Config) => Promise<object>): Promise<void> {
+  const config = readConfig();
+  // Only what goes wrong, unless somebody asked for more: what the service tells of itself is for its own log.
+  const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel;
+  const result = await work({ ...config, logLevel });
+  console.log(json === true ? JSON.stringify(result, null, 2) : forPeople(result));
+  if ('ok' in result && result.ok === false) process.exitCode = 1;
+}
+
+/**
+ * The embedded database belongs to one process: the running server carries the command out. With none running, or with
+ * PostgreSQL, this process does.
+ */
+async function run(config: Config, command: string, args: object): Promise<object> {
+  if (config.databaseUrl === undefined) {
+    try {
+      return await sendCommand(config.dataDir, { command, args });
+    } catch (error) {
+      if (!(error instanceof NoServerError)) throw error;
+    }
+  }
+  const { app, migrated, close } = await startApp(config);
+  try {
+    if (command === 'migrate') return { applied: migrated };
+    return await runCommand(app, command, args);
+  } finally {
+    await close();
+  }
+}
+
+/** A list as a table, an object as lines. */
+function forPeople(result: object): string {
+  if (Array.isArray(result)) return result.length === 0 ? 'none' : table(result as Record<string, unknown>[]);
+  return Object.entries(result)
+    .map(([name, value]) => {
+      if (!Array.isArray(value)) return `${name}: ${String(value)}`;
+      if (typeof value[0] !== 'object') return `${name}: ${value.length === 0 ? 'none' : value.join(', ')}`;
+      return `${name}:\n${table(value as Record<string, unknown>[])}`;
+    })
+    .join('\n');
+}
+
+function table(rows: readonly Record<string, unknown>[]): string {
+  const columns = Object.keys(rows[0] ?? {});
+  const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column])))];
+  const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
+  return cells
+    .map((line) =>
+      line
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

@@ -1,0 +1,77 @@
+import { BadRequestError, ChatError, RequestTimeoutError } from '../errors.ts';
+
+/** PostgreSQL and Prisma codes found on an error or on what caused it. */
+function codesOf(error: unknown, depth = 0): string[] {
+  if (typeof error !== 'object' || error === null || depth > 6) return [];
+  const found: string[] = [];
+  for (const key of ['code', 'originalCode', 'kind'] as const) {
+    const value: unknown = Reflect.get(error, key);
+    if (typeof value === 'string') found.push(value);
+  }
+  for (const key of ['cause', 'meta', 'driverAdapterError'] as const) {
+    found.push(...codesOf(Reflect.get(error, key), depth + 1));
+  }
+  return found;
+}
+
+const LOST_RACE = new Set(['40001', '40P01', 'P2034', 'TransactionWriteConflict']);
+/**
+ * No connection or no lock in time (P2024, P2028, 55P03), too many connections (53300), disk full (53100), shutting down
+ * (57P0x), the connection broke.
+ */
+const BUSY = new Set([
+  'P2024',
+  'P2028',
+  '55P03',
+  '53300',
+  '53100',
+  '57P01',
+  '57P02',
+  '57P03',
+  'P1001',
+  'P1008',
+  'P1017',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'DatabaseNotReachable',
+  'ConnectionClosed',
+  'SocketTimeout',
+  'TooManyConnections',
+]);
+
+/** Whether the transaction lost a race (serialisation failure, deadlock) and may be run again. */
+export function isLostRace(error: unknown): boolean {
+  return codesOf(error).some((code) => LOST_RACE.has(code));
+}
+
+/** How the driver says, without a code, that a connection broke or could not be had. */
+const CONNECTION_LOST =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying|Query read timeout)/;
+
+/** Whether the database could not take the statement for want of time, room or a connection. */
+export function isBusy(error: unknown): boolean {
+  if (error instanceof Error && CONNECTION_LOST.test(error.message)) return true;
+  return codesOf(error).some((code) => BUSY.has(code));
+}
+
+/** Whether the database refused a text for a character it cannot store: a null byte, half a surrogate pair. */
+function isRefusedText(error: unknown): boolean {
+  return codesOf(error).some((code) => code === '22021' || code === '22P05');
+}
+
+/** Whether a unique constraint refused the row. */
+export function isUniqueViolation(error: unknown): boolean {
+  return codesOf(error).some((code) => code === 'P2002' || code === '23505' || code === 'UniqueConstraintViolation');
+}
+
+/**
+ * What a thrown value is to the client, whichever door it came through: the expected failure, or undefined for a bug. A
+ * database that could not take the statement in time, or not the text in it, is an expected failure whoever meets it.
+ */
+export function expectedError(thrown: unknown): ChatError | undefined {
+  if (thrown instanceof ChatError) return thrown;
+  if (isBusy(thrown)) return new RequestTimeoutError('The service is busy; please try again');
+  if (isRefusedText(thrown)) return new BadRequestError('A text must not contain null bytes');
+  return undefined;
+}

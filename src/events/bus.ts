@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+
+/** Wake-ups between nodes. A hint says that a realm's log has grown; it carries nothing and may get lost. */
+export interface Bus {
+  /** Tells the other nodes, soon; never waits and never throws. */
+  publish(realmId: number): void;
+  /** Called for each realm another node told of. */
+  onHint(listen: (realmId: number) => void): void;
+  close(): Promise<void>;
+}
+
+/** The channel's name, on Redis and PostgreSQL alike. */
+const CHANNEL = 'event_log';
+/** Hints of this long go out as one. A hint costs every node a read, and NOTIFY a lock that all commits share. */
+const DEBOUNCE_MS = 10;
+const RECONNECT_MS = 1_000;
+/** NOTIFY takes 8,000 bytes; the rest waits for the next turn. */
+const REALMS_PER_HINT = 500;
+
+/** Redis where `REDIS_URL` names one, else PostgreSQL's own LISTEN/NOTIFY; the embedded database has one node only. */
+export function openBus(config: Config, log: Logger): Bus {
+  if (config.redisUrl !== undefined) return new DebouncedBus(redisWire(config.redisUrl, log));
+  if (config.databaseUrl !== undefined) return new DebouncedBus(postgresWire(config.databaseUrl, log));
+  return { publish() {}, onHint() {}, async close() {} };
+}
+
+/** What carries texts between nodes. */
+interface Wire {
+  send(text: string): void;
+  receive(listen: (text: string) => void): void;
+  close(): Promise<void>;
+}
+
+class DebouncedBus implements Bus {
+  readonly #wire: Wire;
+  readonly #node = randomUUID();
+  readonly #waiting = new Set<number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+  }
+
+  publish(realmId: number): void {
+    this.#waiting.add(realmId);
+    this.#timer ??= setTimeout(() => this.#send(), DEBOUNCE_MS).unref();
+  }
+
+  #send(): void {
+    this.#timer = undefined;
+    const realms = [...this.#waiting].slice(0, REALMS_PER_HINT);
+    for (const realmId of realms) this.#waiting.delete(realmId);
+    this.#wire.send(JSON.stringify({ node: this.#node, realms }));
+    if (this.#waiting.size > 0) this.#timer = setTimeout(() => this.#send(), DEBOUNCE_MS).unref();
+  }
+
+  onHint(listen: (realmId: number) => void): void {
+    this.#wire.receive((text) => {
+      const hint = readHint(text);
+      if (hint !== undefined && hint.node !== this.#node) for (const realmId of hint.realms) listen(realmId);
+    });
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#wire.close();
+  }
+}
+
+/** Undefined for what is no hint: anybody may write to the channel. */
+function readHint(text: string): { node: unknown; realms: readonly number[] } | undefined {
+  try {
+    const { node, realms } = JSON.parse(text) as { node: unknown; realms: unknown };
+    return Array.isArray(realms) ? { node, realms } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function redisWire(url: string, log: Logger): Wire {
+  // A hint that cannot go out now is of no use later: the counters are compared every second anyway.
+  const sender = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0 });
+  const receiver = new Redis(url, { maxRetriesPerRequest: null });
+  for (const redis of [sender, receiver]) redis.on('error', (err: Error) => log.warn({ err }, 'Redis is out of reach'));
+  return {
+    send(text) {
+      sender.publish(CHANNEL, text).catch(() => {});
+    },
+    receive(listen) {
+      receiver.on('message', (_channel: string, text: string) => listen(text));
+      receiver.subscribe(CHANNEL).catch((err: unknown) => log.warn({ err }, 'could not subscribe to wake-ups'));
+    },
+    async close() {
+      sender.disconnect();
+      receiver.disconnect();
+    },
+  };
+}
+
+/** One connection of its own: LISTEN belongs to a connection, and NOTIFY must stay out of the writing transactions. */
+function postgresWire(connectionString: string, log: Logger): Wire {
+  let client: pg.Client | undefined;
+  let closed = false;
+  let sending = Promise.resolve();
+  let listen: (text: string) => void = () => {};
+  const connect = async (): Promise<void> => {
+    const fresh = new pg.Client({ connectionString });
+    const again = () => {
+      if (client === fresh) client = undefined;
+      fresh.removeAllListeners('end');
+      if (!closed) setTimeout(() => void connect(), RECONNECT_MS).unref();
+    };
+    fresh.on('error', (err) => log.warn({ err }, 'the connection for wake-ups broke; connecting again'));
+    fresh.once('end', again);
+    fresh.on('notification', ({ payload }) => listen(payload ?? ''));
+    try {
+      await fresh.connect();
+      await fresh.query(`LISTEN ${CHANNEL}`);
+      client = fresh;
+    } catch (err) {
+      log.warn({ err }, 'could not listen for wake-ups; trying again');
+      again();
+    }
+  };
+  void connect();
+  return {
+    send(text) {
+      // One after another: a connection runs one query at a time.
+      sending = sending.then(async () => {
+        await client?.query('SELECT pg_notify($1, $2)', [CHANNEL, text]).catch(() => {});
+      });
+    },
+    receive(to) {
+      listen = to;
+    },
+    async close() {
+      closed = true;
+      await client?.end().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import type { EventView } from './view.ts';
+
+/** What a client is sent of an event: wire names and units, without the id, which the halls add. */
+export interface RenderedEvent {
+  readonly type: string;
+  readonly op?: string;
+  readonly [field: string]: unknown;
+}
+
+/** An event on its way into the log. */
+export interface EventDraft {
+  readonly type: string;
+  readonly op: string | undefined;
+  /** JSON. All that any rendering needs: nothing is looked up when the event is delivered. */
+  readonly payload: object;
+  readonly width: number;
+  readonly ephemeral: boolean;
+}
+
+/** What an event means for the streams that are open when it passes, besides being heard. */
+export type Effect =
+  | { readonly kind: 'subscribed' | 'unsubscribed'; readonly userId: number; readonly channelIds: readonly number[] }
+  | { readonly kind: 'role'; readonly userId: number; readonly oldRole: number; readonly newRole: number }
+  | { readonly kind: 'revoked'; readonly userId: number };
+
+interface Definition {
+  readonly type: string;
+  readonly op: string | undefined;
+  /** The payload as `view` may see it, in one piece, in several (each gets an id), or null for nothing. */
+  render(payload: never, view: EventView): RenderedEvent | readonly RenderedEvent[] | null;
+  /** Whether the rendering reads `view.userId`, so that each user has their own. */
+  readonly perUser: boolean;
+  readonly effect: ((payload: never) => Effect | readonly Effect[] | undefined) | undefined;
+}
+
+/** A kind of event: called with what happened, it makes the draft to emit. */
+export interface EventType<A extends unknown[]> {
+  (...happened: A): EventDraft;
+  readonly type: string;
+  readonly op: string | undefined;
+}
+
+interface Rules<P> {
+  /** How `view` sees the payload; as it is, when absent. Must be a pure function of its two arguments. */
+  readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
+  /** The most pieces `render` makes of this payload; 1 when absent. */
+  readonly width?: (payload: P) => number;
+  /** True when `render` reads `view.userId`. */
+  readonly perUser?: boolean;
+  /** True for what is of no use a minute later: skipped on replay after 60 s. */
+  readonly ephemeral?: boolean;
+  /** For events that change who hears what from their id on. */
+  readonly effect?: (payload: P) => Effect | readonly Effect[] | undefined;
+}
+
+const definitions = new Map<string, Definition>();
+const nameOf = (type: string, op: string | null | undefined) => (op == null ? type : `${type}/${op}`);
+
+/**
+ * Defines a kind of event, once, in a room's `events.ts`.
+ *
+ * @param type As on the wire. @param op As on the wire, or undefined for types without operations.
+ * @param build Makes the payload from what happened: JSON, self-contained, already in the wire's names and units as far
+ *   as every viewer sees the same.
+ */
+export function defineEvent<A extends unknown[], P extends object>(
+  type: string,
+  op: string | undefined,
+  build: (...happened: A) => P,
+  { render, width, perUser = false, ephemeral = false, effect }: Rules<P> = {},
+): EventType<A> {
+  const name = nameOf(type, op);
+  if (definitions.has(name)) throw new Error(`Event ${name} is defined twice`);
+  const asIs = (payload: P): RenderedEvent => ({ type, ...(op !== undefined && { op }), ...payload });
+  definitions.set(name, { type, op, render: (render ?? asIs) as Definition['render'], perUser, effect });
+  const make = (...happened: A): EventDraft => {
+    const payload = build(...happened);
+    return { type, op, payload, width: width?.(payload) ?? 1, ephemeral };
+  };
+  return Object.assign(make, { type, op });
+}
+
+/** Every kind of event defined, as `type` and `op`. */
+export function definedEvents(): readonly { type: string; op: string | undefined }[] {
+  return [...definitions.values()].map(({ type, op }) => ({ type, op }));
+}
+
+/** The definition of a logged event; undefined for an internal one, or one a later version wrote. */
+export function definitionOf(type: string, op: string | null): Definition | undefined {
+  return definitions.get(nameOf(type, op));
+}

@@ -1,0 +1,106 @@
+import type { Db } from '../db/client.ts';
+import type { Listener } from './audience.ts';
+import type { Effect } from './define.ts';
+import { readRoleChanges, readStretches, type SubscriptionStretch } from './log.ts';
+
+interface Stretch {
+  began: number;
+  ended: number | null;
+}
+
+/**
+ * What one user is at every id of the log from `knownAfter` on: role and subscriptions. Read from the database once,
+ * then kept exact by the events that pass, so that live delivery and replay judge by the same facts.
+ */
+export class Hearer implements Listener {
+  readonly userId: number;
+  readonly #stretches = new Map<number, Stretch[]>();
+  /** Ascending by id. */
+  readonly #roleChanges: { id: number; oldRole: number; newRole: number }[] = [];
+  #role = 0;
+  /** Facts are complete for ids above this. */
+  #knownAfter = Number.POSITIVE_INFINITY;
+  /** Endings that passed while a read was under way, which may not have seen them. */
+  #endings: { channelId: number; id: number }[] = [];
+  #loading: Promise<void> = Promise.resolve();
+
+  constructor(userId: number) {
+    this.userId = userId;
+  }
+
+  /**
+   * Makes the facts complete for every id above `after`. The hearer must be known to the hub before this is called:
+   * what passes during the read is not lost, because effects are merged, not overwritten.
+   */
+  know(db: Db, after: number): Promise<void> {
+    this.#loading = this.#loading.catch(() => {}).then(() => this.#load(db, after));
+    return this.#loading;
+  }
+
+  async #load(db: Db, after: number): Promise<void> {
+    if (after >= this.#knownAfter) return;
+    // The role first: a change that commits between the two reads is then in the list, which counts more.
+    const { role } = await db.user.findUniqueOrThrow({ where: { id: this.userId }, select: { role: true } });
+    const changes = await readRoleChanges(db, this.userId, after);
+    for (const stretch of await readStretches(db, this.userId, after)) this.#mergeStretch(stretch);
+    for (const change of changes) this.#mergeRole(change);
+    if (this.#roleChanges.length === 0) this.#role = role;
+    for (const { channelId, id } of this.#endings) this.#end(channelId, id);
+    this.#endings = [];
+    this.#knownAfter = after;
+  }
+
+  roleAt(eventId: number): number {
+    const changes = this.#roleChanges;
+    if (changes.length === 0) return this.#role;
+    return (changes.find(({ id }) => id > eventId)?.oldRole ?? changes.at(-1)?.newRole) as number;
+  }
+
+  isSubscribedAt(channelId: number, eventId: number): boolean {
+    const stretches = this.#stretches.get(channelId);
+    return stretches?.some(({ began, ended }) => began <= eventId && (ended === null || eventId < ended)) ?? false;
+  }
+
+  /** The stretches that reach past `after`, for reading the log. */
+  stretchesAfter(after: number): SubscriptionStretch[] {
+    return [...this.#stretches].flatMap(([channelId, stretches]) =>
+      stretches.filter(({ ended }) => ended === null || ended > after).map((stretch) => ({ channelId, ...stretch })),
+    );
+  }
+
+  /** Takes in what the event `id` changed about this user. Knowing it already changes nothing. */
+  apply(id: number, effect: Effect): void {
+    if (effect.kind === 'role') this.#mergeRole({ id, oldRole: effect.oldRole, newRole: effect.newRole });
+    if (effect.kind === 'subscribed') {
+      for (const channelId of effect.channelIds) this.#mergeStretch({ channelId, began: id, ended: null });
+    }
+    if (effect.kind === 'unsubscribed') {
+      for (const channelId of effect.channelIds) {
+        this.#endings.push({ channelId, id });
+        this.#end(channelId, id);
+      }
+      // Only a read under way can still need these.
+      if (this.#endings.length > 1000) this.#endings.splice(0, 500);
+    }
+  }
+
+  #mergeStretch({ channelId, began, ended }: SubscriptionStretch): void {
+    const stretches = this.#stretches.get(channelId) ?? [];
+    const known = stretches.find((stretch) => stretch.began === began);
+    if (known === undefined) stretches.push({ began, ended });
+    else known.ended ??= ended;
+    this.#stretches.set(channelId, stretches);
+  }
+
+  #end(channelId: number, id: number): void {
+    for (const stretch of this.#stretches.get(channelId) ?? []) {
+      if (stretch.ended === null && stretch.began < id) stretch.ended = id;
+    }
+  }
+
+  #mergeRole(change: { id: number; oldRole: number; newRole: number }): void {
+    if (this.#roleChanges.some(({ id }) => id === change.id)) return;
+    this.#roleChanges.push(change);
+    this.#roleChanges.sort((a, b) => a.id - b.id);
+  }
+}

@@ -1,0 +1,121 @@
+import type { App } from '../app.ts';
+import type { Bus } from './bus.ts';
+import type { Effect } from './define.ts';
+import { readCounter, readCounters, type StoredEvent } from './log.ts';
+import { RealmWindow } from './window.ts';
+
+/** How often the counters of realms with readers are compared: the net under every wake-up that got lost. */
+const POLL_MS = 1_000;
+/** Our choice: clients poll again within seconds; after this nobody is expected back. */
+const FORGET_MS = 120_000;
+
+/**
+ * What this node knows of the end of each realm's log that somebody here reads.
+ *
+ * A wake-up, from a commit here or a hint from another node, only says when to look: the log table is the truth, and
+ * once a second every realm with readers is compared with its counter.
+ */
+export class EventHub {
+  readonly #app: App;
+  readonly #bus: Bus;
+  readonly #windows = new Map<number, Promise<RealmWindow>>();
+  readonly #open = new Map<number, RealmWindow>();
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  #lastPoll = 0;
+  #onEffect: (realmId: number, effect: Effect) => void = () => {};
+
+  constructor(app: App, bus: Bus) {
+    this.#app = app;
+    this.#bus = bus;
+  }
+
+  /** @param onEffect Told of each effect as its event passes, after the event was delivered. */
+  start(onEffect: (realmId: number, effect: Effect) => void): void {
+    this.#onEffect = onEffect;
+    this.#lastPoll = Date.now();
+    this.#bus.onHint((realmId) => void this.#fill(this.#open.get(realmId)));
+    const tick = async () => {
+      await this.#poll();
+      if (!this.#stopped) this.#timer = setTimeout(tick, POLL_MS);
+    };
+    this.#timer = setTimeout(tick, POLL_MS);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Whether the log was compared within the last seconds. */
+  get ready(): boolean {
+    return this.#timer !== undefined && Date.now() - this.#lastPoll < 10 * POLL_MS;
+  }
+
+  /** Clients waiting here, over all realms and transports. */
+  get readerCount(): number {
+    let count = 0;
+    for (const window of this.#open.values()) count += window.readerCount;
+    return count;
+  }
+
+  /** Takes in events just committed here, and tells the other nodes that there are some. */
+  publish(realmId: number, events: readonly StoredEvent[]): void {
+    try {
+      this.#open.get(realmId)?.publish(events);
+    } catch (err) {
+      // The change is made and must be acknowledged; the next look at the table makes up for this.
+      this.#app.log.error({ err, realm: realmId }, 'could not hand on events');
+    }
+    this.#bus.publish(realmId);
+  }
+
+  /** The realm's window, opened at the log's present end if nobody here read it yet. */
+  window(realmId: number): Promise<RealmWindow> {
+    let opening = this.#windows.get(realmId);
+    if (opening === undefined) {
+      opening = this.#openWindow(realmId);
+      this.#windows.set(realmId, opening);
+      opening.catch(() => this.#windows.delete(realmId));
+    }
+    return opening;
+  }
+
+  async #openWindow(realmId: number): Promise<RealmWindow> {
+    const { lastId } = await readCounter(this.#app.db, realmId);
+    const window = new RealmWindow(this.#app, realmId, lastId, (effect) => this.#onEffect(realmId, effect));
+    this.#open.set(realmId, window);
+    return window;
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      const windows = [...this.#open.values()];
+      if (windows.length > 0) {
+        const counters = await readCounters(
+          this.#app.db,
+          windows.map(({ realmId }) => realmId),
+        );
+        const behind = windows.filter(({ realmId, through }) => (counters.get(realmId) ?? 0) > through);
+        await Promise.all(behind.map((window) => this.#fill(window)));
+      }
+      this.#lastPoll = Date.now();
+      for (const window of windows) {
+        if (window.forget(Date.now() - FORGET_MS)) continue;
+        this.#open.delete(window.realmId);
+        this.#windows.delete(window.realmId);
+      }
+    } catch (error) {
+      this.#app.log.warn({ err: error }, 'could not compare the event log; trying again');
+    }
+  }
+
+  async #fill(window: RealmWindow | undefined): Promise<void> {
+    try {
+      await window?.fill();
+    } catch (error) {
+      this.#app.log.warn({ err: error }, 'could not read the event log; trying again');
+    }
+  }
+}

@@ -1,0 +1,357 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Scope } from '../app.ts';
+import { type Tx, withinTransaction } from '../db/client.ts';
+import { isBusy, isLostRace } from '../db/errors.ts';
+import { BadRequestError, RequestTimeoutError } from '../errors.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import type { Audience } from './audience.ts';
+import type { EventDraft } from './define.ts';
+
+/** One event as it stands in the log. */
+export interface StoredEvent {
+  /** Rises within the realm in the order of commits. */
+  readonly id: number;
+  readonly type: string;
+  readonly op: string | null;
+  readonly payload: unknown;
+  readonly audience: Audience;
+  /** Ids taken: `id - width + 1` to `id`. */
+  readonly width: number;
+  readonly ephemeral: boolean;
+  readonly createdAt: Date;
+  /** About the payload's size, for bounds. */
+  readonly bytes: number;
+}
+
+/**
+ * Adds an event to the change. `withId` is called with the event's id, still inside the transaction, for rows that
+ * must hold it; such rows must be new, or locked by the change before.
+ */
+export type Emit = (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>) => void;
+
+interface Emitted {
+  readonly event: EventDraft;
+  readonly audience: Audience;
+  readonly withId: ((id: number) => Promise<unknown>) | undefined;
+}
+
+/** Our choice: longer than any change takes, shorter than a client waits. Stated, because Prisma's own are 2 s and 5 s. */
+const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
+/** Our choice: three more tries, then the client is told to try again itself. */
+const RETRIES = 3;
+/** Our choice: how long a database that went away in the middle of a commit is waited for. */
+const COMMIT_PATIENCE_MS = 10_000;
+
+/**
+ * Runs `change` in one transaction together with the events it emits, then wakes their readers. The only way to emit.
+ *
+ * The change and its events commit or roll back as one. The realm's counter row is bumped last and stays locked until
+ * the commit, so ids become visible in order, and every other lock must be taken before it. A lost race (40001, 40P01)
+ * is tried again from the start, so `change` must be re-runnable: it may touch nothing but `tx` and its own variables.
+ *
+ * With an idempotency key in the scope, the change is made once: a repetition gets the stored result.
+ *
+ * When the connection breaks during the commit, the database is asked whether it came through: what is acknowledged
+ * happened, and what is refused did not.
+ *
+ * @param change Must use `tx` alone. What it returns must survive JSON when the scope has an idempotency key.
+ * @throws RequestTimeoutError when the database could not take the change in time; nothing was changed.
+ * @throws BadRequestError when the idempotency key was used for another input.
+ * @see architecture 4.1, 4.8
+ */
+export async function transact<T>(scope: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
+  const { app, realmId } = scope;
+  const { result, events } = await retrying(() => runOnce(scope, change));
+  if (events.length > 0) app.hub.publish(realmId, events);
+  return result;
+}
+
+/** What a change comes to, once it is committed. */
+interface Made<T> extends Appended {
+  readonly result: T;
+}
+
+interface Appended {
+  readonly events: readonly StoredEvent[];
+  /** The transaction's id; undefined when it appended nothing. */
+  readonly xid?: string;
+}
+
+async function runOnce<T>(scope: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<Made<T>> {
+  const { app, realmId } = scope;
+  let committing: Made<T> | undefined;
+  try {
+    return await withinTransaction(() =>
+      app.db.$transaction(async (tx) => {
+        const known = await claimKey(tx, scope);
+        if (known !== undefined) return { result: known.result as T, events: [] };
+        const emitted: Emitted[] = [];
+        const result = await change(tx, (event, audience, withId) => emitted.push({ event, audience, withId }));
+        await storeResult(tx, scope, result);
+        committing = { result, ...(await append(tx, realmId, emitted, app.now())) };
+        return committing;
+      }, TRANSACTION_LIMITS),
+    );
+  } catch (error) {
+    const { xid } = committing ?? {};
+    if (committing !== undefined && xid !== undefined && isBusy(error) && (await hasCommitted(app, xid))) {
+      return committing;
+    }
+    throw error;
+  }
+}
+
+/**
+ * Whether a transaction whose commit was not answered has come through.
+ *
+ * @throws Error when the database cannot be asked for so long that nobody would wait for the answer.
+ */
+async function hasCommitted({ db }: Scope['app'], xid: string): Promise<boolean> {
+  const deadline = performance.now() + COMMIT_PATIENCE_MS;
+  while (performance.now() < deadline) {
+    try {
+      const [row] = await db.$queryRaw<{ status: string | null }[]>`SELECT pg_xact_status(${xid}::xid8) AS status`;
+      if (row?.status !== 'in progress') return row?.status === 'committed';
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+    }
+    await sleep(50);
+  }
+  throw new Error(`The database went away while transaction ${xid} was being committed: its outcome is not known`);
+}
+
+/** One statement: bumps the counter, which stays locked until the commit, and inserts the events under its new ids. */
+async function append(tx: Tx, realmId: number, emitted: readonly Emitted[], now: Date): Promise<Appended> {
+  if (emitted.length === 0) return { events: [] };
+  let offset = 0;
+  const rows = emitted.map(({ event, audience }) => {
+    offset += event.width;
+    return {
+      offset,
+      type: event.type,
+      op: event.op ?? null,
+      payload: event.payload,
+      max_role: audience.maxRole,
+      channel_ids: audience.channelIds,
+      user_ids: audience.userIds,
+      except_user_ids: audience.exceptUserIds,
+      public_channel_id: audience.publicChannelId,
+      width: event.width,
+      ephemeral: event.ephemeral,
+    };
+  });
+  const [counter] = await tx.$queryRaw<{ base: bigint; xid: string }[]>`
+    WITH counter AS (
+      UPDATE event_counter SET last_id = last_id + ${offset} WHERE realm_id = ${realmId}
+      RETURNING last_id - ${offset} AS base
+    ), logged AS (
+      INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
+                         public_channel_id, width, ephemeral, created_at)
+      SELECT ${realmId}, counter.base + e."offset", e.type, e.op, e.payload, e.max_role, e.channel_ids, e.user_ids,
+             e.except_user_ids, e.public_channel_id, e.width, e.ephemeral, ${now}
+      FROM counter, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(
+        "offset" int, type text, op text, payload jsonb, max_role smallint, channel_ids int[], user_ids int[],
+        except_user_ids int[], public_channel_id int, width int, ephemeral boolean)
+    )
+    SELECT base, pg_current_xact_id()::text AS xid FROM counter`;
+  if (counter === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  const base = Number(counter.base);
+  const stored = emitted.map(({ event, audience }, i) => {
+    const json = JSON.stringify(event.payload);
+    return {
+      id: base + (rows[i]?.offset ?? 0),
+      type: event.type,
+      op: event.op ?? null,
+      // As a reader of the table gets it, so that what is heard live cannot differ from replay (dates, undefined).
+      payload: JSON.parse(json) as unknown,
+      audience,
+      width: event.width,
+      ephemeral: event.ephemeral,
+      createdAt: now,
+      bytes: json.length,
+    };
+  });
+  for (const [i, { withId }] of emitted.entries()) await withId?.(stored[i]?.id ?? 0);
+  return { events: stored, xid: counter.xid };
+}
+
+/** Takes the idempotency key first, or answers what the change made under it. A second taker waits for the first. */
+async function claimKey(tx: Tx, { realmId, idempotency }: Scope): Promise<{ result: unknown } | undefined> {
+  if (idempotency === undefined) return undefined;
+  const { userId, key, inputHash } = idempotency;
+  const claimed = await tx.$executeRaw`
+    INSERT INTO idempotency_record (realm_id, user_id, key, input_hash)
+    VALUES (${realmId}, ${userId}, ${key}, ${inputHash}) ON CONFLICT DO NOTHING`;
+  if (claimed === 1) return undefined;
+  const record = await tx.idempotencyRecord.findUniqueOrThrow({ where: { userId_key: { userId, key } } });
+  if (!Buffer.from(record.inputHash).equals(inputHash)) {
+    throw new BadRequestError('This idempotency key was used for another request');
+  }
+  return { result: record.result };
+}
+
+async function storeResult(tx: Tx, { idempotency }: Scope, result: unknown): Promise<void> {
+  if (idempotency === undefined) return;
+  const { userId, key } = idempotency;
+  await tx.idempotencyRecord.update({
+    where: { userId_key: { userId, key } },
+    data: { result: (result ?? Prisma.JsonNull) as Prisma.InputJsonValue },
+  });
+}
+
+async function retrying<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (isBusy(error)) throw new RequestTimeoutError();
+      if (!isLostRace(error)) throw error;
+      if (attempt === RETRIES) throw new RequestTimeoutError();
+      await sleep(Math.random() * 20 * 2 ** attempt);
+    }
+  }
+}
+
+const EVENT_COLUMNS = Prisma.sql`id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
+  public_channel_id, width, ephemeral, created_at, octet_length(payload::text) AS bytes`;
+
+interface EventRow {
+  id: bigint;
+  type: string;
+  op: string | null;
+  payload: unknown;
+  max_role: number | null;
+  channel_ids: number[];
+  user_ids: number[];
+  except_user_ids: number[];
+  public_channel_id: number | null;
+  width: number;
+  ephemeral: boolean;
+  created_at: Date;
+  bytes: number;
+}
+
+function fromRow(row: EventRow): StoredEvent {
+  return {
+    id: Number(row.id),
+    type: row.type,
+    op: row.op,
+    payload: row.payload,
+    audience: {
+      maxRole: row.max_role,
+      channelIds: row.channel_ids,
+      userIds: row.user_ids,
+      exceptUserIds: row.except_user_ids,
+      publicChannelId: row.public_channel_id,
+    },
+    width: row.width,
+    ephemeral: row.ephemeral,
+    createdAt: row.created_at,
+    bytes: row.bytes,
+  };
+}
+
+type Reader = Pick<Tx, '$queryRaw'>;
+
+/** Where a realm's log stands: its last id, and the id up to which it is pruned. */
+export async function readCounter(db: Reader, realmId: number): Promise<{ lastId: number; prunedThrough: number }> {
+  const [row] = await db.$queryRaw<{ last_id: bigint; pruned_through: bigint }[]>`
+    SELECT last_id, pruned_through FROM event_counter WHERE realm_id = ${realmId}`;
+  if (row === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  return { lastId: Number(row.last_id), prunedThrough: Number(row.pruned_through) };
+}
+
+/** Every realm of `realmIds` and its last id. */
+export async function readCounters(db: Reader, realmIds: readonly number[]): Promise<Map<number, number>> {
+  const rows = await db.$queryRaw<{ realm_id: number; last_id: bigint }[]>`
+    SELECT realm_id, last_id FROM event_counter WHERE realm_id = ANY(${[...realmIds]})`;
+  return new Map(rows.map(({ realm_id, last_id }) => [realm_id, Number(last_id)]));
+}
+
+/** Moves the counter on by one, so that an id can be given to what is no event. Returns the new last id. */
+export async function bumpCounter(db: Reader, realmId: number): Promise<number> {
+  const [row] = await db.$queryRaw<{ last_id: bigint }[]>`
+    UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${realmId} RETURNING last_id`;
+  if (row === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  return Number(row.last_id);
+}
+
+/** The realm's whole log after `after`, through `through`, in order, at most `limit` rows. */
+export async function readLog(
+  db: Reader,
+  realmId: number,
+  { after, through, limit }: { after: number; through: number; limit: number },
+): Promise<StoredEvent[]> {
+  const rows = await db.$queryRaw<EventRow[]>`
+    SELECT ${EVENT_COLUMNS} FROM event
+    WHERE realm_id = ${realmId} AND id > ${after} AND id <= ${through} ORDER BY id LIMIT ${limit}`;
+  return rows.map(fromRow);
+}
+
+/** A stretch of the log in which a user was subscribed to a channel: `began` <= id < `ended`. */
+export interface SubscriptionStretch {
+  readonly channelId: number;
+  readonly began: number;
+  readonly ended: number | null;
+}
+
+/** A user's stretches that reach past `after`. */
+export async function readStretches(db: Reader, userId: number, after: number): Promise<SubscriptionStretch[]> {
+  const rows = await db.$queryRaw<{ channel_id: number; began: bigint; ended: bigint | null }[]>`
+    SELECT channel_id, began_event_id AS began, ended_event_id AS ended FROM subscription_period
+    WHERE user_id = ${userId} AND (ended_event_id IS NULL OR ended_event_id > ${after})`;
+  return rows.map(({ channel_id, began, ended }) => ({
+    channelId: channel_id,
+    began: Number(began),
+    ended: ended === null ? null : Number(ended),
+  }));
+}
+
+/** A user's role changes after `after`, in order. */
+export async function readRoleChanges(db: Reader, userId: number, after: number) {
+  const rows = await db.$queryRaw<{ event_id: bigint; old_role: number; new_role: number }[]>`
+    SELECT event_id, old_role, new_role FROM role_change WHERE user_id = ${userId} AND event_id > ${after}
+    ORDER BY event_id`;
+  return rows.map(({ event_id, old_role, new_role }) => ({
+    id: Number(event_id),
+    oldRole: old_role,
+    newRole: new_role,
+  }));
+}
+
+/**
+ * What may concern one user in the log after `after`, through `through`, in order, at most `limit` rows: what roles
+ * hear, what their channels heard while they were subscribed, and what names them. A superset of what they hear, that
+ * `hears` decides; each branch reads only its own part of an index, so that a busy realm is never scanned.
+ */
+export async function readLogFor(
+  db: Reader,
+  realmId: number,
+  user: { userId: number; stretches: readonly SubscriptionStretch[]; allPublicChannels: boolean },
+  { after, through, limit }: { after: number; through: number; limit: number },
+): Promise<StoredEvent[]> {
+  const range = Prisma.sql`realm_id = ${realmId} AND id > ${after} AND id <= ${through}`;
+  const page = Prisma.sql`ORDER BY id LIMIT ${limit}`;
+  const stretches = JSON.stringify(user.stretches);
+  const ofChannels = (place: Prisma.Sql) => Prisma.sql`
+    SELECT e.id FROM jsonb_to_recordset(${stretches}::jsonb) AS s("channelId" int, began bigint, ended bigint),
+    LATERAL (
+      SELECT id FROM event WHERE ${range} AND ${place} = s."channelId"
+        AND id >= s.began AND (s.ended IS NULL OR id < s.ended) ${page}
+    ) AS e`;
+  const publicMessages = user.allPublicChannels
+    ? Prisma.sql`UNION (SELECT id FROM event WHERE ${range} AND public_channel_id IS NOT NULL ${page})`
+    : Prisma.empty;
+  const rows = await db.$queryRaw<EventRow[]>`
+    SELECT ${EVENT_COLUMNS} FROM event JOIN (SELECT id AS wanted_id FROM (
+      (SELECT id FROM event WHERE ${range} AND max_role IS NOT NULL ${page})
+      UNION (SELECT id FROM event WHERE ${range} AND user_ids[1] = ${user.userId} ${page})
+      UNION (SELECT id FROM event WHERE ${range} AND user_ids[2] = ${user.userId} ${page})
+      UNION (SELECT id FROM event WHERE ${range} AND user_ids[3] IS NOT NULL AND user_ids @> ${[user.userId]}::int[] ${page})
+      UNION (${ofChannels(Prisma.sql`channel_ids[1]`)})
+      UNION (${ofChannels(Prisma.sql`channel_ids[2]`)})
+      ${publicMessages}
+    ) AS concerned ORDER BY id LIMIT ${limit}) AS wanted ON id = wanted_id
+    WHERE realm_id = ${realmId} ORDER BY id`;
+  return rows.map(fromRow);
+}

@@ -1,0 +1,78 @@
+import type { Db } from '../db/client.ts';
+import { hears } from './audience.ts';
+import type { Hearer } from './hearer.ts';
+import { readCounter, readLogFor, type StoredEvent } from './log.ts';
+import type { QueueOptions } from './view.ts';
+import { type RealmWindow, wants } from './window.ts';
+
+/** Bounds of one page: our choice, a second of work for a slow client. */
+const MAX_EVENTS = 500;
+const MAX_BYTES = 1024 * 1024;
+const ROWS_PER_READ = 1_000;
+/** How far one read reaches at first: each of a user's channels is read, so a page must not ask each for its fill. */
+const FIRST_SPAN = 4_000;
+/** Events like typing are of no use after this. */
+const EPHEMERAL_MS = 60_000;
+
+/** The position is below what the log still holds. */
+export class PrunedError extends Error {
+  override name = 'PrunedError';
+}
+
+/** Some of what a queue hears after a position. */
+export interface EventPage {
+  /** In order; bounded by count and bytes. */
+  readonly events: readonly StoredEvent[];
+  /** Everything for this queue up to here is in `events`. */
+  readonly through: number;
+}
+
+/**
+ * What the queue hears after `position`: the next page, from memory where it reaches, else from the table.
+ *
+ * When the page is empty, `through` is the window's end in the same turn of the event loop: a reader that attaches at
+ * once misses nothing.
+ *
+ * @throws PrunedError when the log does not reach back to `position`.
+ */
+export async function readPage(
+  db: Db,
+  window: RealmWindow,
+  { hearer, options, position, now }: { hearer: Hearer; options: QueueOptions; position: number; now: Date },
+): Promise<EventPage> {
+  const isHeard = (event: StoredEvent) =>
+    wants(options, event) &&
+    hears(event.audience, hearer, event.id, options.allPublicChannels) &&
+    !(event.ephemeral && now.getTime() - event.createdAt.getTime() > EPHEMERAL_MS);
+  let from = position;
+  for (let span = FIRST_SPAN; ; ) {
+    if (window.covers(from)) return bounded(window.after(from).filter(isHeard), window.through);
+    const end = Math.min(window.through, from + span);
+    const rows = await readLogFor(
+      db,
+      window.realmId,
+      { userId: hearer.userId, stretches: hearer.stretchesAfter(from), allPublicChannels: options.allPublicChannels },
+      { after: from, through: end, limit: ROWS_PER_READ },
+    );
+    // Read after the rows: pruning that overtook us shows.
+    const { prunedThrough } = await readCounter(db, window.realmId);
+    if (prunedThrough > from) throw new PrunedError();
+    const through = rows.length < ROWS_PER_READ ? end : (rows.at(-1) as StoredEvent).id;
+    if (rows.length < ROWS_PER_READ / 4) span *= 2;
+    const events = rows.filter(isHeard);
+    if (events.length > 0) return bounded(events, through);
+    from = through;
+    if (from === window.through) return { events: [], through: from };
+  }
+}
+
+function bounded(events: readonly StoredEvent[], through: number): EventPage {
+  let bytes = 0;
+  for (const [i, event] of events.entries()) {
+    bytes += event.bytes;
+    const last = events[i - 1];
+    if (last !== undefined && (i >= MAX_EVENTS || bytes > MAX_BYTES))
+      return { events: events.slice(0, i), through: last.id };
+  }
+  return { events, through };
+}

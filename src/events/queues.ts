@@ -1,0 +1,399 @@
+import { randomUUID } from 'node:crypto';
+import type { App, Ctx } from '../app.ts';
+import { BadEventQueueIdError } from '../errors.ts';
+import type { EventQueue, Prisma } from '../generated/prisma/client.ts';
+
+import type { QueueOptions } from './view.ts';
+
+/** Why a reader is told to stop. `lost` carries the error to tell the client. */
+export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | BadEventQueueIdError;
+
+/** Whoever reads a queue just now, over whatever transport. */
+export interface QueueReader {
+  end(why: ReaderEnd): void;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** Our choice: a queue without a reader is dropped from memory, not from the database, after this. */
+const FORGET_MS = 120_000;
+const EXPIRY_MARGIN_MS = 60_000;
+
+/** A queue as this node holds it: a cursor into the log, written to the database now and then. */
+export class Queue {
+  readonly id: string;
+  readonly realmId: number;
+  readonly userId: number;
+  readonly options: QueueOptions;
+  readonly idleTimeoutMs: number;
+  readonly startId: number;
+  epoch: number;
+  reader: QueueReader | undefined;
+  /** Milliseconds: last read, last time that was written, last time the database confirmed that we hold it. */
+  lastActive: number;
+  writtenActive: number;
+  confirmed: number;
+  dirty = false;
+  #acked: number;
+  #scanned: number;
+  #sent: number;
+
+  constructor(row: EventQueue, now: number) {
+    this.id = row.id;
+    this.realmId = row.realmId;
+    this.userId = row.userId;
+    this.options = row.options as unknown as QueueOptions;
+    this.idleTimeoutMs = row.idleTimeoutSecs * 1000;
+    this.startId = Number(row.startId);
+    this.epoch = row.readerEpoch;
+    this.#acked = Number(row.ackedId);
+    this.#scanned = Number(row.scannedThrough);
+    this.#sent = this.#acked;
+    this.lastActive = now;
+    this.writtenActive = now;
+    this.confirmed = now;
+  }
+
+  /** Everything up to here has arrived at the client. */
+  get acked(): number {
+    return this.#acked;
+  }
+
+  /** Nothing for this queue lies between `acked` and here. */
+  get scanned(): number {
+    return this.#scanned;
+  }
+
+  /** Where to read on for a client that has everything up to `known`: past what is known to hold nothing for it. */
+  positionFor(known: number): number {
+    return known >= this.#acked ? Math.max(known, this.#scanned) : known;
+  }
+
+  /** The client has everything up to `id`. */
+  acknowledge(id: number): void {
+    if (id <= this.#acked) return;
+    this.#acked = id;
+    this.#scanned = Math.max(this.#scanned, id);
+    this.dirty = true;
+  }
+
+  /** Events up to `id` went out and are not acknowledged yet. */
+  sent(id: number): void {
+    this.#sent = Math.max(this.#sent, id);
+  }
+
+  /** The log was read up to `position`, and nothing came of it. */
+  passed(position: number): void {
+    if (this.#sent <= this.#acked) this.#scanned = Math.max(this.#scanned, position);
+  }
+
+  /** Makes `reader` the queue's only reader. */
+  take(reader: QueueReader): void {
+    const before = this.reader;
+    this.reader = reader;
+    before?.end('displaced');
+  }
+
+  release(reader: QueueReader): void {
+    if (this.reader === reader) this.reader = undefined;
+  }
+}
+
+/**
+ * The queues read on this node.
+ *
+ * The database holds every queue; memory holds those with a reader here. Positions are written in one batch every few
+ * seconds, only where the reader epoch is still ours: a node that took the queue over counts, we no longer do.
+ */
+export class QueueRegistry {
+  readonly #app: App;
+  readonly #node = randomUUID();
+  readonly #queues = new Map<string, Queue>();
+  readonly #claims = new Map<string, Promise<Queue>>();
+  #stopped = false;
+  #timer: NodeJS.Timeout | undefined;
+  #flushing: Promise<void> = Promise.resolve();
+
+  constructor(app: App) {
+    this.#app = app;
+  }
+
+  start(): void {
+    const tick = async () => {
+      await this.flush();
+      if (!this.#stopped) this.#timer = setTimeout(tick, this.#app.config.queueWriteMs);
+    };
+    this.#timer = setTimeout(tick, this.#app.config.queueWriteMs);
+  }
+
+  /** Ends all readers so that clients go to another node, and writes the positions. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    for (const queue of this.#queues.values()) queue.reader?.end('stopping');
+    await this.flush();
+  }
+
+  /**
+   * Makes a queue for the viewer.
+   *
+   * @param startId The log's last id in the snapshot the client was given.
+   * @param idleTimeoutSecs 1 to 604800: how long the queue lives with nobody reading.
+   * @returns The queue's id.
+   */
+  async register(
+    { viewer }: Ctx,
+    { options, idleTimeoutSecs, startId }: { options: QueueOptions; idleTimeoutSecs: number; startId: number },
+  ): Promise<string> {
+    const now = this.#app.now();
+    const { id } = await this.#app.db.eventQueue.create({
+      data: {
+        id: randomUUID(),
+        realmId: viewer.realm.id,
+        userId: viewer.id,
+        options: options as unknown as Prisma.InputJsonObject,
+        idleTimeoutSecs,
+        clientName: viewer.clientName,
+        startId,
+        ackedId: startId,
+        scannedThrough: startId,
+        createdAt: now,
+        lastActiveAt: now,
+        expiresAt: new Date(this.#expiry(now.getTime(), idleTimeoutSecs * 1000)),
+      },
+      select: { id: true },
+    });
+    return id;
+  }
+
+  /**
+   * The viewer's queue, held by this node.
+   *
+   * @param options.claim True for a reader that stays (a socket): it takes the queue over from any other node at once.
+   *   A poll may rely on what the database confirmed within the last seconds.
+   * @throws BadEventQueueIdError `unknown` for no queue or another user's, `expired` for one that is over.
+   */
+  async open({ viewer }: Ctx, queueId: string, { claim }: { claim: boolean }): Promise<Queue> {
+    if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
+    const now = this.#app.now().getTime();
+    const held = this.#queues.get(queueId);
+    if (held !== undefined && held.userId !== viewer.id) throw new BadEventQueueIdError(queueId, 'unknown');
+    if (held !== undefined && !claim) {
+      const trusted = now - held.confirmed < 2 * this.#app.config.queueWriteMs;
+      const alive = held.reader !== undefined || now < held.lastActive + held.idleTimeoutMs;
+      if (trusted && alive) {
+        held.lastActive = now;
+        return held;
+      }
+    }
+    // Each user's own: what a stranger is told of the queue is not for its owner.
+    const key = `${viewer.id} ${queueId}`;
+    const claiming = this.#claims.get(key) ?? this.#claim(viewer, queueId);
+    this.#claims.set(key, claiming);
+    try {
+      return await claiming;
+    } finally {
+      if (this.#claims.get(key) === claiming) this.#claims.delete(key);
+    }
+  }
+
+  /**
+   * The viewer's queue to look at: held here if it is, else as the database has it. Whoever reads it goes on.
+   *
+   * @throws BadEventQueueIdError as `open`.
+   */
+  async look({ viewer }: Ctx, queueId: string): Promise<Queue> {
+    const held = this.#queues.get(queueId);
+    if (held !== undefined && held.userId === viewer.id) return held;
+    if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
+    const now = this.#app.now();
+    const row = await this.#app.db.eventQueue.findFirst({
+      where: { id: queueId, realmId: viewer.realm.id, userId: viewer.id },
+    });
+    if (row === null) throw new BadEventQueueIdError(queueId, 'unknown');
+    if (row.endedAt !== null || row.expiresAt <= now) throw new BadEventQueueIdError(queueId, 'expired');
+    return new Queue(row, now.getTime());
+  }
+
+  /** Acknowledges everything up to `upTo` in a queue looked at, whichever node holds it. */
+  async acknowledge(queue: Queue, upTo: number): Promise<void> {
+    queue.acknowledge(upTo);
+    if (this.#queues.get(queue.id) === queue) return;
+    await this.#app.db.$executeRaw`
+      UPDATE event_queue SET acked_id = GREATEST(acked_id, ${upTo}), scanned_through = GREATEST(scanned_through, ${upTo})
+      WHERE id = ${queue.id}::uuid AND ended_at IS NULL`;
+  }
+
+  /** Takes the queue over for this node: from now on only our acknowledgements count. */
+  async #claim(viewer: Ctx['viewer'], queueId: string): Promise<Queue> {
+    const { db } = this.#app;
+    const now = this.#app.now();
+    const mine = { id: queueId, realmId: viewer.realm.id, userId: viewer.id };
+    const [row] = await db.eventQueue.updateManyAndReturn({
+      where: { ...mine, endedAt: null, expiresAt: { gt: now } },
+      data: { readerEpoch: { increment: 1 }, holder: this.#node, lastActiveAt: now },
+    });
+    if (row === undefined) {
+      if (this.#queues.get(queueId)?.userId === viewer.id) this.#drop(queueId);
+      const exists = await db.eventQueue.count({ where: mine });
+      throw new BadEventQueueIdError(queueId, exists > 0 ? 'expired' : 'unknown');
+    }
+    const held = this.#queues.get(queueId);
+    if (held === undefined) {
+      const queue = new Queue(row, now.getTime());
+      this.#queues.set(queueId, queue);
+      return queue;
+    }
+    held.epoch = Math.max(held.epoch, row.readerEpoch);
+    held.acknowledge(Number(row.ackedId));
+    held.lastActive = now.getTime();
+    held.confirmed = now.getTime();
+    return held;
+  }
+
+  /**
+   * Ends the viewer's queue for good. Its reader, here or on another node, is told.
+   *
+   * @throws BadEventQueueIdError when it is unknown, another user's, or over already.
+   */
+  async delete(ctx: Ctx, queueId: string): Promise<void> {
+    const queue = await this.open(ctx, queueId, { claim: true });
+    await this.#app.db.eventQueue.updateMany({
+      where: { id: queue.id, endedAt: null },
+      data: { endedAt: this.#app.now(), endReason: 'deleted' },
+    });
+    queue.reader?.end('deleted');
+    this.#drop(queueId);
+  }
+
+  /** Ends what a user reads here; the queues stay for whoever may still sign in as them. */
+  revokeReaders(userId: number): void {
+    for (const queue of this.#queues.values()) if (queue.userId === userId) queue.reader?.end('revoked');
+  }
+
+  /** Ends queues nobody has read for longer than they may live, by a margin for nodes that could not write for a while. */
+  async expire(): Promise<number> {
+    await this.flush();
+    const now = this.#app.now();
+    const expired = await this.#app.db.eventQueue.updateManyAndReturn({
+      where: { endedAt: null, expiresAt: { lte: new Date(now.getTime() - EXPIRY_MARGIN_MS) } },
+      data: { endedAt: now, endReason: 'expired' },
+      select: { id: true },
+    });
+    for (const { id } of expired) this.#drop(id);
+    return expired.length;
+  }
+
+  #drop(queueId: string): void {
+    this.#queues.get(queueId)?.reader?.end(new BadEventQueueIdError(queueId, 'expired'));
+    this.#queues.delete(queueId);
+  }
+
+  /**
+   * Expiry is written seldom, so it allows for the time between two writes.
+   *
+   * @returns Milliseconds.
+   */
+  #expiry(lastActive: number, idleTimeoutMs: number): number {
+    return lastActive + idleTimeoutMs + refreshMs(idleTimeoutMs) + 2 * this.#app.config.queueWriteMs;
+  }
+
+  /** Writes what changed. One write at a time; a failed one is tried again at the next turn. */
+  flush(): Promise<void> {
+    this.#flushing = this.#flushing.then(async () => {
+      try {
+        await this.#write();
+      } catch (error) {
+        this.#app.log.warn({ err: error }, 'could not write queue positions; trying again');
+      }
+    });
+    return this.#flushing;
+  }
+
+  async #write(): Promise<void> {
+    const now = this.#app.now().getTime();
+    const due = new Map<string, Queue>();
+    const silent = new Map<string, Queue>();
+    for (const queue of this.#queues.values()) {
+      if (queue.reader !== undefined) queue.lastActive = now;
+      const isDue = queue.dirty || queue.lastActive - queue.writtenActive >= refreshMs(queue.idleTimeoutMs);
+      if (isDue) due.set(queue.id, queue);
+      else if (queue.reader !== undefined) silent.set(queue.id, queue);
+      else if (now - queue.lastActive > FORGET_MS) this.#queues.delete(queue.id);
+    }
+    const epochs = new Map([...due, ...silent].map(([id, { epoch }]) => [id, epoch]));
+    const confirmed = new Set([...(await this.#writeDue(due)), ...(await this.#readOurs(silent))]);
+    for (const [id, queue] of [...due, ...silent]) {
+      if (confirmed.has(id)) queue.confirmed = now;
+      // Being claimed anew, or claimed meanwhile: the row moved on with us, and is written next time.
+      else if (this.#claims.has(`${queue.userId} ${id}`) || epochs.get(id) !== queue.epoch) queue.dirty = true;
+      else {
+        this.#queues.delete(id);
+        queue.reader?.end('displaced');
+      }
+    }
+  }
+
+  /** Writes positions. @returns The ids of the queues that are still ours. */
+  async #writeDue(due: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
+    if (due.size === 0) return [];
+    const rows = [...due.values()].map((queue) => {
+      queue.dirty = false;
+      queue.writtenActive = queue.lastActive;
+      return {
+        id: queue.id,
+        epoch: queue.epoch,
+        acked: queue.acked,
+        scanned: queue.scanned,
+        active: new Date(queue.lastActive).toISOString(),
+        expires: new Date(this.#expiry(queue.lastActive, queue.idleTimeoutMs)).toISOString(),
+      };
+    });
+    try {
+      return await this.#writeRows(rows);
+    } catch (error) {
+      for (const queue of due.values()) queue.dirty = true;
+      throw error;
+    }
+  }
+
+  /** Which of the queues with a reader here, but with nothing to write, no other node has taken or ended. */
+  async #readOurs(silent: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
+    if (silent.size === 0) return [];
+    const rows = await this.#app.db.$queryRaw<{ id: string; reader_epoch: number }[]>`
+      SELECT id::text AS id, reader_epoch FROM event_queue
+      WHERE id = ANY(${[...silent.keys()]}::uuid[]) AND ended_at IS NULL`;
+    return rows.filter(({ id, reader_epoch }) => reader_epoch === silent.get(id)?.epoch).map(({ id }) => id);
+  }
+
+  async #writeRows(rows: readonly object[]): Promise<readonly string[]> {
+    const written = await this.#app.db.$queryRaw<{ id: string }[]>`
+      UPDATE event_queue AS q
+      SET acked_id = GREATEST(q.acked_id, v.acked), scanned_through = GREATEST(q.scanned_through, v.scanned),
+          last_active_at = v.active, expires_at = v.expires
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS v(
+        id uuid, epoch int, acked bigint, scanned bigint, active timestamptz, expires timestamptz)
+      WHERE q.id = v.id AND q.reader_epoch = v.epoch AND q.ended_at IS NULL
+      RETURNING q.id::text AS id`;
+    return written.map(({ id }) => id);
+  }
+}
+
+/** How old the written time of the last read may get: our choice, a quarter of the idle life, at most a minute. */
+function refreshMs(idleTimeoutMs: number): number {
+  return Math.min(idleTimeoutMs / 4, 60_000);
+}
+
+/**
+ * Checks a position a client gives.
+ *
+ * @param lastEventId -1 means the start of the queue.
+ * @returns The id up to which the client has everything.
+ * @throws BadEventQueueIdError `from_future` when the log has not come that far.
+ */
+export async function checkPosition(app: App, queue: Queue, lastEventId: number): Promise<number> {
+  if (lastEventId === -1) return queue.startId;
+  const window = await app.hub.window(queue.realmId);
+  if (lastEventId > window.through) await window.fill();
+  if (lastEventId > window.through) throw new BadEventQueueIdError(queue.id, 'from_future');
+  return Math.max(lastEventId, 0);
+}

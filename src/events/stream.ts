@@ -1,0 +1,195 @@
+import type { App } from '../app.ts';
+import { BadEventQueueIdError } from '../errors.ts';
+import type { Hearer } from './hearer.ts';
+import type { StoredEvent } from './log.ts';
+import { PrunedError, readPage } from './page.ts';
+import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
+import { type EventPiece, heartbeat, piecesOf } from './rendering.ts';
+import type { QueueOptions } from './view.ts';
+import type { LiveReader, RealmWindow } from './window.ts';
+
+/** Where a stream's events go: a socket, a response. */
+export interface StreamSink {
+  /** Sends events, at least one, in id order. Must not throw. */
+  send(pieces: readonly EventPiece[]): void;
+  /** Resolves when the client has taken enough of what was sent for more to follow. Only a backlog waits for it. */
+  writable(): Promise<void>;
+  /** The stream is over. `unavailable`: the database cannot be read; the client should come back. */
+  end(why: ReaderEnd | 'unavailable'): void;
+}
+
+/** How one event looks to the owner of a queue: by the role they had when it happened. */
+export function piecesFor(
+  { log }: App,
+  event: StoredEvent,
+  { hearer, options }: { readonly hearer: Hearer; readonly options: QueueOptions },
+): readonly EventPiece[] {
+  return piecesOf(event, { role: hearer.roleAt(event.id), userId: hearer.userId, options }, log);
+}
+
+/** Whether whoever opened a reader may still read: their key may have been changed since they signed in. */
+export type MayStay = () => Promise<boolean>;
+
+/** Clients give up soon after a heartbeat is due. */
+export const HEARTBEAT_RETRY_MS = 1_000;
+
+/** The silence before a heartbeat: a fifth more at most, so that clients do not beat in step. */
+export function heartbeatDelay({ config }: App): number {
+  return config.heartbeatMs * (1 + Math.random() * 0.22);
+}
+
+/**
+ * Reads one queue for as long as somebody listens: first what the client has not got, then each event as it commits,
+ * each once and in id order, with heartbeats in between.
+ */
+export class EventStream implements LiveReader, QueueReader {
+  readonly queue: Queue;
+  readonly #app: App;
+  readonly #sink: StreamSink;
+  readonly #mayStay: MayStay;
+  #window!: RealmWindow;
+  #hearer!: Hearer;
+  /** Everything up to here was sent, or was not for this queue. */
+  #position: number;
+  /** The last id the client has seen or is about to. */
+  #lastSent: number;
+  #over = false;
+  #attached = false;
+  #heartbeat: NodeJS.Timeout | undefined;
+  /** When the client was last sent something, on the clock that timers run by. */
+  #lastSentAt = 0;
+
+  /** @param known The id up to which the client has everything. */
+  constructor(app: App, queue: Queue, { known, sink, mayStay }: { known: number; sink: StreamSink; mayStay: MayStay }) {
+    this.#app = app;
+    this.queue = queue;
+    this.#sink = sink;
+    this.#mayStay = mayStay;
+    this.#position = queue.positionFor(known);
+    this.#lastSent = known;
+  }
+
+  get hearer(): Hearer {
+    return this.#hearer;
+  }
+
+  get options(): QueueOptions {
+    return this.queue.options;
+  }
+
+  /** The last id sent: what an acknowledgement of everything so far acknowledges. */
+  get lastSent(): number {
+    return this.#lastSent;
+  }
+
+  /** Takes the queue and starts to send. Resolves once the client is up to date, or the stream is over. */
+  async start(): Promise<void> {
+    this.queue.take(this);
+    try {
+      await this.#catchUp();
+    } catch (error) {
+      if (!(error instanceof PrunedError)) this.#app.log.warn({ err: error }, 'an event stream could not read the log');
+      this.#finish(error instanceof PrunedError ? new BadEventQueueIdError(this.queue.id, 'pruned') : 'unavailable');
+    }
+  }
+
+  async #catchUp(): Promise<void> {
+    while (!this.#over) {
+      // Anew for each page: what nobody waits at is forgotten after a while, and a slow client takes its time.
+      this.#window = await this.#app.hub.window(this.queue.realmId);
+      this.#hearer = await this.#window.hearer(this.queue.userId, this.#position);
+      const page = await readPage(this.#app.db, this.#window, {
+        hearer: this.#hearer,
+        options: this.options,
+        position: this.#position,
+        now: this.#app.now(),
+      });
+      if (this.#over) return;
+      this.#send(page.events, page.through);
+      if (page.events.length > 0) await this.#sink.writable();
+      // In the turn in which nothing is left to read, nothing can slip in before the reader is attached.
+      else if (this.#position === this.#window.through) break;
+    }
+    if (this.#over) return;
+    this.#attached = true;
+    this.#window.attach(this);
+    this.#lastSentAt = performance.now();
+    this.#awaitSilence(heartbeatDelay(this.#app));
+    // From here on a revocation is heard as it passes; one that passed while the stream was being opened was not.
+    if (!(await this.#mayStay())) this.#finish('revoked');
+  }
+
+  broken(): void {
+    this.#finish('unavailable');
+  }
+
+  hear(events: readonly StoredEvent[], through: number): void {
+    this.#send(events, through);
+  }
+
+  pass(through: number): void {
+    this.#position = through;
+    this.queue.passed(through);
+  }
+
+  #send(events: readonly StoredEvent[], through: number): void {
+    const all = events.flatMap((event) => piecesFor(this.#app, event, this));
+    // The client may have stopped between two pieces of one event.
+    const pieces = (all[0]?.id ?? 0) > this.#lastSent ? all : all.filter(({ id }) => id > this.#lastSent);
+    const last = pieces.at(-1);
+    if (last !== undefined) this.#sendPieces(pieces, last.id);
+    if (!this.#over) this.pass(through);
+  }
+
+  #sendPieces(pieces: readonly EventPiece[], lastId: number): void {
+    this.#lastSent = lastId;
+    this.#lastSentAt = performance.now();
+    this.queue.sent(lastId);
+    this.#sink.send(pieces);
+  }
+
+  /** Beats once nothing has been sent for `patience` milliseconds. One timer, that looks again when it was too early. */
+  #awaitSilence(patience: number, delay = patience): void {
+    if (this.#over) return;
+    this.#heartbeat = setTimeout(() => {
+      const left = this.#lastSentAt + patience - performance.now();
+      if (left > 0) this.#awaitSilence(patience, left);
+      else void this.#beat();
+    }, delay).unref();
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      const sentBefore = this.#lastSent;
+      if (this.#window.through <= this.#lastSent) await this.#window.advance();
+      if (!this.#over && this.#lastSent === sentBefore) {
+        const piece = heartbeat(this.#window.through);
+        this.#sendPieces([piece], piece.id);
+      }
+    } catch (error) {
+      this.#app.log.warn({ err: error }, 'could not send a heartbeat; trying again');
+      this.#awaitSilence(0, HEARTBEAT_RETRY_MS);
+      return;
+    }
+    this.#awaitSilence(heartbeatDelay(this.#app));
+  }
+
+  end(why: ReaderEnd): void {
+    this.#finish(why);
+  }
+
+  /** The client is gone or wants no more. */
+  stop(): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#heartbeat);
+    if (this.#attached) this.#window.detach(this);
+    this.queue.release(this);
+  }
+
+  #finish(why: ReaderEnd | 'unavailable'): void {
+    if (this.#over) return;
+    this.stop();
+    this.#sink.end(why);
+  }
+}

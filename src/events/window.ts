@@ -1,0 +1,263 @@
+import type { App } from '../app.ts';
+import { hears } from './audience.ts';
+import { definitionOf, type Effect } from './define.ts';
+import { Hearer } from './hearer.ts';
+import { bumpCounter, readCounter, readLog, type StoredEvent } from './log.ts';
+import { forgetResults } from './rendering.ts';
+import type { QueueOptions } from './view.ts';
+
+/** Our choice: enough for clients that blink, small enough to hold for every busy organisation. */
+const MAX_EVENTS = 4_096;
+const MAX_BYTES = 16 * 1024 * 1024;
+const READ_LIMIT = 2_000;
+/** How long an event that arrived before its predecessor waits for it before the table is read. */
+const GAP_PATIENCE_MS = 5;
+
+/** A reader that has everything up to the window's end and waits for more. */
+export interface LiveReader {
+  readonly hearer: Hearer;
+  readonly options: QueueOptions;
+  /** Called in id order with the events this reader hears, at least one; `through` is the window's new end. */
+  hear(events: readonly StoredEvent[], through: number): void;
+  /** Nothing in what passed was for this reader. */
+  pass(through: number): void;
+  /** The reader failed: it ends, and its client comes back. Must not throw. */
+  broken(): void;
+}
+
+/** Whether a queue wants this event at all; that its user hears it is decided by `hears`. */
+export function wants({ eventTypes }: QueueOptions, { type }: StoredEvent): boolean {
+  return eventTypes === null || eventTypes.includes(type);
+}
+
+/**
+ * The end of one realm's log, in memory: every event after `from` and up to `through`, in order and without a hole, and
+ * the readers that wait at its end.
+ */
+export class RealmWindow {
+  readonly realmId: number;
+  readonly #app: App;
+  readonly #events: StoredEvent[] = [];
+  #bytes = 0;
+  #from: number;
+  #through: number;
+  /** Events that arrived before their predecessors. */
+  readonly #early = new Map<number, StoredEvent[]>();
+  #filling: Promise<void> | undefined;
+  #nextFill: Promise<void> | undefined;
+  readonly #hearers = new Map<number, { hearer: Hearer; lastUsed: number }>();
+  readonly #readers = new Map<number, Set<LiveReader>>();
+  readonly #onEffect: (effect: Effect) => void;
+
+  constructor(app: App, realmId: number, lastId: number, onEffect: (effect: Effect) => void) {
+    this.#app = app;
+    this.realmId = realmId;
+    this.#from = lastId;
+    this.#through = lastId;
+    this.#onEffect = onEffect;
+  }
+
+  /** Every event up to here has passed. */
+  get through(): number {
+    return this.#through;
+  }
+
+  /** Whether everything after `position` is in memory. */
+  covers(position: number): boolean {
+    return position >= this.#from;
+  }
+
+  get readerCount(): number {
+    let count = 0;
+    for (const readers of this.#readers.values()) count += readers.size;
+    return count;
+  }
+
+  /** The events in memory after `position`. */
+  after(position: number): readonly StoredEvent[] {
+    return this.#events.slice(this.#indexAfter(position));
+  }
+
+  /** Takes in events just committed here. Those that come before their predecessors wait for them, or for the table. */
+  publish(events: readonly StoredEvent[]): void {
+    const first = events[0];
+    if (first === undefined) return;
+    const start = first.id - first.width + 1;
+    if (start <= this.#through) return; // read from the table already
+    this.#early.set(start, [...events]);
+    this.#takeEarly();
+    if (this.#early.size === 0) return;
+    // What cannot be read now, the hub reads at its next look; that one is told of failures.
+    setTimeout(() => this.#early.size > 0 && void this.fill().catch(() => {}), GAP_PATIENCE_MS).unref();
+  }
+
+  #takeEarly(): void {
+    const fresh: StoredEvent[] = [];
+    let end = this.#through;
+    for (let next = this.#early.get(end + 1); next !== undefined; next = this.#early.get(end + 1)) {
+      this.#early.delete(end + 1);
+      fresh.push(...next);
+      end = (next.at(-1) as StoredEvent).id;
+    }
+    if (fresh.length > 0) this.#extend(fresh, end);
+  }
+
+  /**
+   * Reads from the table what is missing up to the realm's last id, by a read that begins after the call: one under way
+   * may have looked before what the caller knows of was committed. All who ask meanwhile share the next one.
+   */
+  fill(): Promise<void> {
+    if (this.#filling === undefined) {
+      this.#filling = this.#fill().finally(() => {
+        this.#filling = undefined;
+      });
+      return this.#filling;
+    }
+    this.#nextFill ??= this.#filling
+      .catch(() => {})
+      .then(() => {
+        this.#nextFill = undefined;
+        return this.fill();
+      });
+    return this.#nextFill;
+  }
+
+  async #fill(): Promise<void> {
+    // The counter first: whatever it says is committed, so the rows up to there are all to be seen.
+    const { lastId } = await readCounter(this.#app.db, this.realmId);
+    if (lastId < this.#through) this.#startAnew(lastId);
+    while (this.#through < lastId) {
+      const after = this.#through;
+      const events = await readLog(this.#app.db, this.realmId, { after, through: lastId, limit: READ_LIMIT });
+      const through = events.length < READ_LIMIT ? lastId : (events.at(-1) as StoredEvent).id;
+      // Meanwhile local commits may have moved the end on.
+      if (through > this.#through) {
+        const passed = this.#through;
+        this.#extend(
+          events.filter(({ id }) => id > passed),
+          through,
+        );
+      }
+    }
+    for (const start of this.#early.keys()) if (start <= this.#through) this.#early.delete(start);
+    this.#takeEarly();
+  }
+
+  /**
+   * Moves the counter on by one and reads the log up to it, so that `through` is an id no client has seen and nothing
+   * before it is missing: what a heartbeat in a silent realm needs, in the one order that loses nothing.
+   */
+  async advance(): Promise<void> {
+    await bumpCounter(this.#app.db, this.realmId);
+    await this.fill();
+  }
+
+  /** The log is shorter than what was read of it: the database was put back to an earlier state. */
+  #startAnew(lastId: number): void {
+    this.#app.log.error({ realm: this.realmId, lastId, through: this.#through }, 'the event log went back');
+    this.#events.length = 0;
+    this.#bytes = 0;
+    this.#early.clear();
+    this.#from = lastId;
+    this.#through = lastId;
+    for (const readers of this.#readers.values()) for (const reader of [...readers]) reader.broken();
+    this.#hearers.clear();
+  }
+
+  /** Nothing in here may throw half-way: whatever one event or one reader does, the others are told. */
+  #extend(events: readonly StoredEvent[], through: number): void {
+    const effects = events.flatMap((event) => this.#effectsOf(event).map((effect) => ({ id: event.id, effect })));
+    for (const event of events) {
+      this.#events.push(event);
+      this.#bytes += event.bytes;
+    }
+    this.#through = through;
+    for (const { id, effect } of effects) this.#hearers.get(effect.userId)?.hearer.apply(id, effect);
+    this.#trim();
+    for (const readers of this.#readers.values()) this.#tell(readers, events);
+    for (const event of events) forgetResults(event);
+    for (const { effect } of effects) this.#onEffect(effect);
+  }
+
+  #effectsOf(event: StoredEvent): readonly Effect[] {
+    try {
+      return [definitionOf(event.type, event.op)?.effect?.(event.payload as never) ?? []].flat();
+    } catch (err) {
+      this.#app.log.error({ err, event: event.id, type: event.type }, 'the effect of an event could not be worked out');
+      return [];
+    }
+  }
+
+  /** One user's readers: who hears what is worked out once for all of them where their options allow. */
+  #tell(readers: ReadonlySet<LiveReader>, events: readonly StoredEvent[]): void {
+    for (const reader of [...readers]) {
+      const { hearer, options } = reader;
+      try {
+        const heard = events.filter(
+          (event) => wants(options, event) && hears(event.audience, hearer, event.id, options.allPublicChannels),
+        );
+        if (heard.length > 0) reader.hear(heard, this.#through);
+        else reader.pass(this.#through);
+      } catch (err) {
+        this.#app.log.error({ err, realm: this.realmId }, 'a reader of events failed');
+        reader.broken();
+      }
+    }
+  }
+
+  #trim(): void {
+    let drop = 0;
+    while (this.#events.length - drop > MAX_EVENTS || this.#bytes > MAX_BYTES) {
+      const event = this.#events[drop++];
+      if (event === undefined) break;
+      this.#bytes -= event.bytes;
+      this.#from = event.id;
+    }
+    if (drop > 0) this.#events.splice(0, drop);
+  }
+
+  #indexAfter(position: number): number {
+    let low = 0;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#events[middle] as StoredEvent).id <= position) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The facts about a user, complete for every id above `after`. */
+  async hearer(userId: number, after: number): Promise<Hearer> {
+    const entry = this.#hearers.get(userId) ?? { hearer: new Hearer(userId), lastUsed: 0 };
+    entry.lastUsed = Date.now();
+    this.#hearers.set(userId, entry);
+    await entry.hearer.know(this.#app.db, after);
+    return entry.hearer;
+  }
+
+  /** Lets a reader wait at the end of the window. It must have read everything up to `through`. */
+  attach(reader: LiveReader): void {
+    const { userId } = reader.hearer;
+    const readers = this.#readers.get(userId) ?? new Set();
+    readers.add(reader);
+    this.#readers.set(userId, readers);
+  }
+
+  detach(reader: LiveReader): void {
+    const { userId } = reader.hearer;
+    const readers = this.#readers.get(userId);
+    readers?.delete(reader);
+    if (readers?.size === 0) this.#readers.delete(userId);
+    const entry = this.#hearers.get(userId);
+    if (entry !== undefined) entry.lastUsed = Date.now();
+  }
+
+  /** Forgets users nobody has read for since `before` (milliseconds). Returns whether anybody is left. */
+  forget(before: number): boolean {
+    for (const [userId, { lastUsed }] of this.#hearers) {
+      if (lastUsed < before && !this.#readers.has(userId)) this.#hearers.delete(userId);
+    }
+    return this.#hearers.size > 0;
+  }
+}

@@ -1,0 +1,133 @@
+import { GraphQLError } from 'graphql';
+import type { Logger } from 'pino';
+import { expectedError } from '../db/errors.ts';
+import {
+  AuthenticationFailedError,
+  BadEventQueueIdError,
+  BadRequestError,
+  ChannelAlreadyExistsError,
+  ChannelDoesNotExistError,
+  type ChatError,
+  ERROR_CODES,
+  ExpectationMismatchError,
+  InvalidApiKeyError,
+  NonexistentSubdomainError,
+  RateLimitHitError,
+  RealmDeactivatedError,
+  RequestTimeoutError,
+  UnauthorizedError,
+  UnauthorizedPrincipalError,
+  UserDeactivatedError,
+} from '../errors.ts';
+import { builder } from './builder.ts';
+
+const ErrorCode = builder.enumType('ErrorCode', {
+  description: 'What went wrong, in one word: the same as `code` over REST.',
+  values: ERROR_CODES,
+});
+
+const ServiceError = builder.interfaceRef<ChatError>('ServiceError').implement({
+  description: 'A failure the client caused, or can do something about.',
+  fields: (t) => ({
+    code: t.expose('code', { type: ErrorCode }),
+    message: t.exposeString('message', {
+      description: 'For people. Programs go by `code` and the fields of the type.',
+    }),
+  }),
+});
+
+const QueueLossReason = builder.enumType('QueueLossReason', {
+  description: 'Why an event queue, or a position in it, is lost.',
+  values: {
+    UNKNOWN: { value: 'unknown', description: "There is no such queue, or it is another user's." },
+    EXPIRED: { value: 'expired', description: 'The queue was idle for too long, deleted, or ended by the service.' },
+    PRUNED: { value: 'pruned', description: 'The position is older than what the log still holds.' },
+    FROM_FUTURE: { value: 'from_future', description: 'The position is above every id given out so far.' },
+  } as const,
+});
+
+// Codes without data of their own: the type says no more than the code.
+for (const [type, description] of [
+  [BadRequestError, 'A value the service does not take, an object that is not there, or an act the viewer may not do.'],
+  [UnauthorizedPrincipalError, 'The act takes a role the viewer does not have.'],
+  [UnauthorizedError, 'The request carries no credentials, or none that can be read.'],
+  [InvalidApiKeyError, 'The credentials fit no account.'],
+  [AuthenticationFailedError, 'User name and password fit no account.'],
+  [UserDeactivatedError, 'The right credentials of an account that is deactivated.'],
+  [RealmDeactivatedError, 'The right credentials in an organization that is deactivated.'],
+  [NonexistentSubdomainError, 'There is no organization at this address.'],
+] as const) {
+  builder.objectType(type, { name: type.name, description, interfaces: [ServiceError] });
+}
+
+builder.objectType(ChannelDoesNotExistError, {
+  name: 'ChannelDoesNotExistError',
+  description: 'The channel is not there, or not for the viewer.',
+  interfaces: [ServiceError],
+  fields: (t) => ({
+    channelId: t.int({ nullable: true, resolve: ({ data }) => ('stream_id' in data ? data.stream_id : null) }),
+    channelName: t.string({ nullable: true, resolve: ({ data }) => ('stream' in data ? data.stream : null) }),
+  }),
+});
+
+builder.objectType(ChannelAlreadyExistsError, {
+  name: 'ChannelAlreadyExistsError',
+  description: 'The name is taken, in whatever case.',
+  interfaces: [ServiceError],
+  fields: (t) => ({ channelName: t.string({ resolve: ({ data }) => data.channel_name }) }),
+});
+
+builder.objectType(ExpectationMismatchError, {
+  name: 'ExpectationMismatchError',
+  description: 'The value was not what the client said it was.',
+  interfaces: [ServiceError],
+  fields: (t) => ({ fieldName: t.string({ resolve: ({ data }) => data.field_name }) }),
+});
+
+builder.objectType(BadEventQueueIdError, {
+  name: 'BadEventQueueIdError',
+  description: 'The queue, or the position in it, is lost: register a new one.',
+  interfaces: [ServiceError],
+  fields: (t) => ({
+    queueId: t.string({ resolve: ({ data }) => data.queue_id }),
+    reason: t.field({ type: QueueLossReason, resolve: ({ data }) => data.reason }),
+  }),
+});
+
+for (const [type, description] of [
+  [RateLimitHitError, 'A budget is used up.'],
+  [RequestTimeoutError, 'The service is busy. Nothing was changed, and the request may be sent again.'],
+] as const) {
+  builder.objectType(type, {
+    name: type.name,
+    description,
+    interfaces: [ServiceError],
+    fields: (t) => ({ retryAfterSeconds: t.int({ resolve: ({ data }) => data['retry-after'] }) }),
+  });
+}
+
+/**
+ * Makes a thrown value fit to be seen: an expected failure with its code and data, GraphQL's own complaint about the
+ * document or its variables as it is, and any other as "Internal server error", with the cause in the log alone.
+ *
+ * @see style 7.5
+ */
+export function presentError(error: unknown, log: Logger): GraphQLError {
+  const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
+  const expected = expectedError(error instanceof GraphQLError ? (error.originalError ?? error) : error);
+  if (expected !== undefined) {
+    const { code, data } = expected;
+    return new GraphQLError(expected.message, { ...place, extensions: { code, ...data }, originalError: expected });
+  }
+  if (error instanceof GraphQLError && isAboutDocument(error)) {
+    error.extensions['code'] ??= 'BAD_REQUEST';
+    return error;
+  }
+  log.error({ err: error instanceof GraphQLError ? error.originalError : error }, 'A resolver failed');
+  return new GraphQLError('Internal server error', { ...place, extensions: { code: 'INTERNAL_SERVER_ERROR' } });
+}
+
+/** Whether the error was raised by GraphQL itself, not by what a resolver threw. */
+function isAboutDocument({ originalError }: GraphQLError): boolean {
+  return originalError === undefined || (originalError instanceof GraphQLError && isAboutDocument(originalError));
+}

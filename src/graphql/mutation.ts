@@ -1,0 +1,84 @@
+import type { InputFieldMap, InputShapeFromFields, ShapeFromTypeParam, TypeParam } from '@pothos/core';
+import { type Ctx, type RequestCtx, signedIn } from '../app.ts';
+import { BadRequestError, type ChatError, RequestTimeoutError } from '../errors.ts';
+import { builder, type Types } from './builder.ts';
+
+type ErrorClass = abstract new (...args: never[]) => ChatError;
+
+interface PayloadField {
+  readonly type: TypeParam<Types>;
+  readonly nullable?: boolean;
+  readonly description?: string;
+}
+
+type PayloadShape<P extends Record<string, PayloadField>> = {
+  [K in keyof P]: ShapeFromTypeParam<Types, P[K]['type'], P[K]['nullable'] extends true ? true : false>;
+};
+
+interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, PayloadField>> {
+  readonly description: string;
+  /** The fields of the input object. They are required where nothing else is said. */
+  readonly input: (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => I;
+  /** The fields of the payload; `resolve` returns one property for each. A function, so that rooms may be circular. */
+  readonly payload: () => P;
+  /** What the act can end in, besides the errors every mutation can. Subclasses are told apart from their parents. */
+  readonly errors?: readonly ErrorClass[];
+  readonly resolve: (ctx: C, input: InputShapeFromFields<I>) => Promise<PayloadShape<P>>;
+}
+
+/** A bad value or a repeated idempotency key, and a database that is too busy. */
+const ERRORS_OF_ALL = [BadRequestError, RequestTimeoutError];
+
+/**
+ * Adds a mutation for signed-in viewers: `createDrafts(input: CreateDraftsInput!): CreateDraftsResult!`, whose result is
+ * `CreateDraftsPayload` or one of the errors. An expected failure that is not listed is a top-level error.
+ *
+ * @see architecture 7
+ */
+export function mutation<I extends InputFieldMap, P extends Record<string, PayloadField>>(
+  name: string,
+  options: MutationOptions<Ctx, I, P>,
+): void {
+  addMutation(name, options, signedIn);
+}
+
+/** Adds a mutation for everybody, signed in or not. */
+export function publicMutation<I extends InputFieldMap, P extends Record<string, PayloadField>>(
+  name: string,
+  options: MutationOptions<RequestCtx, I, P>,
+): void {
+  addMutation(name, options, (ctx) => ctx);
+}
+
+function addMutation<C, I extends InputFieldMap, P extends Record<string, PayloadField>>(
+  name: string,
+  { description, input, payload, errors = [], resolve }: MutationOptions<C, I, P>,
+  contextOf: (ctx: RequestCtx) => C,
+): void {
+  const typeName = `${name[0]?.toUpperCase()}${name.slice(1)}`;
+  const Input = builder.inputType(`${typeName}Input`, { fields: input });
+  const Payload = builder.objectRef<PayloadShape<P>>(`${typeName}Payload`);
+  Payload.implement({
+    fields: (t) =>
+      Object.fromEntries(
+        Object.entries(payload()).map(([field, options]) => [field, t.expose(field as never, options as never)]),
+      ),
+  });
+  builder.mutationField(name, (t) =>
+    t.field({
+      type: Payload,
+      description,
+      errors: { types: [...errors, ...ERRORS_OF_ALL] as (new () => ChatError)[] },
+      args: { input: t.arg({ type: Input, required: true }) },
+      resolve: (_root, args, ctx) =>
+        resolve(contextOf(ctx), (args as { input: InputShapeFromFields<I> }).input) as never,
+    }),
+  );
+}
+
+/** The fields that were given: neither left out nor null. For inputs where null means nothing of its own. */
+export function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}

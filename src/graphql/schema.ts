@@ -1,0 +1,21 @@
+import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
+import { builder } from './builder.ts';
+import './errors.ts';
+import './event-types.ts';
+import './node.ts';
+import './scalars.ts';
+// Every room's door, so that its types and fields are in the schema.
+import '../auth/graphql.ts';
+import '../channel-folders/graphql.ts';
+import '../channels/graphql.ts';
+import '../drafts/graphql.ts';
+import '../event-queue/graphql.ts';
+import '../realm/graphql.ts';
+import '../saved-snippets/graphql.ts';
+import '../users/graphql.ts';
+
+/** The whole schema, new each time. */
+export const buildSchema = (): GraphQLSchema => builder.toSchema();
+
+/** The schema in its own language, sorted, as it stands in `schema.graphql`. */
+export const printSDL = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;

@@ -1,0 +1,215 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ExecutionArgs, execute, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
+import {
+  createYoga,
+  type GraphQLParams,
+  type Plugin,
+  type YogaInitialContext,
+  type YogaServerOptions,
+} from 'graphql-yoga';
+import type { App } from '../app.ts';
+import { signIn } from '../auth/service.ts';
+import { expectedError } from '../db/errors.ts';
+import { BadRequestError, type ChatError } from '../errors.ts';
+import type { GraphQLContext } from './context.ts';
+import { createDocuments, type Documents } from './documents.ts';
+import { presentError } from './errors.ts';
+import { buildSchema } from './schema.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** What the transports share. */
+export interface GraphQLHall {
+  readonly schema: GraphQLSchema;
+  readonly documents: Documents;
+}
+
+export interface GraphQLDoor extends GraphQLHall {
+  /** Answers a request to /graphql. */
+  handle(request: IncomingMessage, response: ServerResponse): void;
+}
+
+interface Others {
+  /** Makes what answers requests for server-sent events. */
+  readonly eventStream: (hall: GraphQLHall) => Handler;
+  /** Answers browsers that ask for a page. */
+  readonly page: Handler;
+}
+
+/** Our choice: several times the longest texts the interface takes, in one mutation. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
+
+interface NodeContext {
+  readonly req: IncomingMessage;
+}
+
+/**
+ * Makes the GraphQL door, served straight from `node:http`: POST with a JSON body, and GET for queries.
+ *
+ * What a page of another origin could send unasked is refused: a mutation by GET, and a body that is not declared as
+ * JSON. No reply may be cached, and none carries CORS headers.
+ */
+export function createGraphQL(app: App, { eventStream, page }: Others): GraphQLDoor {
+  const schema = buildSchema();
+  const documents = createDocuments(schema);
+  const streamEvents = eventStream({ schema, documents });
+  const yoga = createYoga(optionsFor(app, { schema, documents }, false));
+  // Yoga measures a body by another stream around it, which halves the requests per second: only where it must.
+  const measuringYoga = createYoga(optionsFor(app, { schema, documents }, MAX_BODY_BYTES));
+  return {
+    schema,
+    documents,
+    handle(request, response) {
+      response.setHeader('cache-control', 'private, no-store');
+      const { accept, 'content-type': type, 'content-length': length } = request.headers;
+      const form = wantedForm(accept);
+      if (form === 'text/event-stream') void streamEvents(request, response);
+      else if (form === 'text/html' && request.method === 'GET') void page(request, response);
+      else if (request.method === 'POST' && !isJson(type))
+        refuseBody(response, 415, 'The body must be application/json');
+      else if (Number(length) > MAX_BODY_BYTES) refuseBody(response, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
+      else void (length === undefined && request.method === 'POST' ? measuringYoga : yoga)(request, response);
+    },
+  };
+}
+
+function optionsFor(
+  app: App,
+  { schema, documents }: GraphQLHall,
+  maxRequestBodySize: number | false,
+): YogaServerOptions<NodeContext, GraphQLContext> {
+  return {
+    schema,
+    plugins: [useQueryString, useDocuments(documents), useCost],
+    context: (initial) => makeContext(app, documents, initial),
+    maskedErrors: { maskError: (error) => maskError(app, error) },
+    // `documents` keeps them, for all transports.
+    parserAndValidationCache: false,
+    maxRequestBodySize,
+    logging: false,
+    graphiql: false,
+    landingPage: false,
+    multipart: false,
+    batching: false,
+    cors: false,
+    // The ending of no address: health has a page of its own.
+    healthCheckEndpoint: ' ',
+  };
+}
+
+const FORMS = ['text/event-stream', 'text/html', 'application/json', 'application/graphql-response+json', '*/*'];
+
+/** The first form the client names of those there are. */
+function wantedForm(accept = '*/*'): string | undefined {
+  const named = accept.split(',').map((form) => (form.split(';')[0] ?? '').trim().toLowerCase());
+  return named.find((form) => FORMS.includes(form));
+}
+
+const isJson = (contentType = '') => /^application\/json *(;|$)/i.test(contentType);
+
+function refuseBody(response: ServerResponse, status: number, message: string): void {
+  const errors = [{ message, extensions: { code: 'BAD_REQUEST' } }];
+  // The connection stays: closed with the body still on its way, it would take this answer with it.
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify({ errors }));
+}
+
+/** Yoga's own reading of a query string takes JSON that is none for a fault of the server. */
+const useQueryString: Plugin = {
+  onRequestParse({ request, setRequestParser }) {
+    if (request.method === 'GET') setRequestParser(({ url }) => readQueryString(url));
+  },
+};
+
+function readQueryString(url: string): GraphQLParams {
+  const fields = new URLSearchParams(url.slice(url.indexOf('?') + 1));
+  const text = (name: string) => fields.get(name) || undefined;
+  const json = (name: string) => {
+    const value = text(name);
+    try {
+      return value === undefined ? undefined : JSON.parse(value);
+    } catch {
+      throw refusal(new BadRequestError(`"${name}" is not valid JSON`));
+    }
+  };
+  return Object.fromEntries(
+    Object.entries({
+      query: text('query'),
+      operationName: text('operationName'),
+      variables: json('variables'),
+      extensions: json('extensions'),
+    }).filter(([, value]) => value !== undefined),
+  );
+}
+
+/** Documents come read, checked and within limits, or not at all. */
+function useDocuments(documents: Documents): Plugin {
+  return {
+    onParse({ params, setParsedDocument }) {
+      const { document, errors } = documents.check(params.source.toString());
+      if (errors !== undefined) throw new AggregateError(errors.map(asInvalid));
+      setParsedDocument(document);
+    },
+    onValidate({ setResult }) {
+      setResult([]);
+    },
+  };
+}
+
+/** `spec`: a client that takes application/json alone gets status 200, as GraphQL over HTTP has it for such errors. */
+function asInvalid(error: GraphQLError): GraphQLError {
+  error.extensions['http'] = { spec: true, status: 400 };
+  return error;
+}
+
+/** Executes, and tells the cost. */
+const useCost: Plugin<GraphQLContext> = {
+  onExecute({ setExecuteFn }) {
+    setExecuteFn(executeWithCost);
+  },
+};
+
+async function executeWithCost(args: ExecutionArgs) {
+  const result = await execute(args);
+  const { cost } = args.contextValue as GraphQLContext;
+  // Without data nothing was executed: the variables were wrong, which is a failure of the HTTP request as well.
+  if (result.data === undefined) result.errors?.forEach(asInvalid);
+  return { ...result, extensions: { cost } };
+}
+
+/** Signs in: last, because all before it costs the database nothing. */
+async function makeContext(
+  app: App,
+  documents: Documents,
+  { req, params }: YogaInitialContext & NodeContext,
+): Promise<GraphQLContext> {
+  try {
+    const { document } = documents.check(params.query ?? '');
+    if (document === undefined) throw new Error('The document was checked before');
+    if (getOperationAST(document, params.operationName)?.operation === 'subscription') {
+      throw new BadRequestError('Subscriptions run over WebSocket, or with "Accept: text/event-stream"');
+    }
+    const cost = documents.cost(document, params.operationName, params.variables);
+    const { host, authorization, 'user-agent': userAgent } = req.headers;
+    return { ...(await signIn(app, { host, authorization, userAgent, allowBearer: true })), cost };
+  } catch (error) {
+    const expected = expectedError(error);
+    if (expected !== undefined) throw refusal(expected);
+    throw error instanceof GraphQLError ? asInvalid(error) : error;
+  }
+}
+
+/** A failure before execution, which is a failure of the HTTP request as well. */
+function refusal({ message, code, data, status }: ChatError): GraphQLError {
+  const headers: Record<string, string> = {};
+  if (status === 401) headers['www-authenticate'] = 'Basic realm="API"';
+  if ('retry-after' in data) headers['retry-after'] = String(data['retry-after']);
+  return new GraphQLError(message, { extensions: { code, ...data, http: { status, headers } } });
+}
+
+function maskError(app: App, error: unknown): Error {
+  const shown = presentError(error, app.log);
+  // For Yoga, which gives status 500 when nothing was executed, and leaves the field out.
+  if (shown.extensions['code'] === 'INTERNAL_SERVER_ERROR') shown.extensions['unexpected'] = true;
+  return shown;
+}

@@ -1,0 +1,127 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { CloseCode, handleProtocols, MessageType, type Server } from 'graphql-ws';
+import type { Logger } from 'pino';
+import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { isBusy } from '../db/errors.ts';
+
+/** What the protocol keeps for each socket besides its own state. */
+export interface SocketExtra {
+  readonly socket: WebSocket;
+  readonly request: IncomingMessage;
+}
+
+/** The standard's codes for "restarting" and "try again later": clients of graphql-ws come back after both. */
+export const RESTARTING = 1012;
+export const TRY_AGAIN = 1013;
+
+/** What a client may say. The rest of the protocol's messages are the server's. */
+const OF_CLIENTS: readonly string[] = [
+  MessageType.ConnectionInit,
+  MessageType.Subscribe,
+  MessageType.Complete,
+  MessageType.Ping,
+  MessageType.Pong,
+];
+
+interface Limits {
+  readonly maxMessageBytes: number;
+  /** A peer whose network stack does not answer a ping in this time is gone. */
+  readonly keepAliveMs: number;
+}
+
+/** Carries the messages of GraphQL over WebSocket between sockets of `ws` and the protocol. */
+export interface SocketServer {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  readonly sockets: ReadonlySet<WebSocket>;
+  close(): void;
+}
+
+/**
+ * What a client does wrong is told to the client, by close codes: the library's own adapter writes it to standard error,
+ * which any client could so fill.
+ */
+export function createSocketServer<E extends SocketExtra>(
+  protocol: Server<E>,
+  log: Logger,
+  { maxMessageBytes, keepAliveMs }: Limits,
+): SocketServer {
+  const server = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxMessageBytes,
+    perMessageDeflate: false,
+    handleProtocols,
+  });
+  server.on('connection', (socket: WebSocket, request: IncomingMessage) => {
+    serve(protocol, log, socket, request);
+    keepAlive(socket, keepAliveMs);
+  });
+  return {
+    upgrade(request, socket, head) {
+      server.handleUpgrade(request, socket, head, (webSocket) => server.emit('connection', webSocket, request));
+    },
+    sockets: server.clients,
+    close: () => server.close(),
+  };
+}
+
+function serve<E extends SocketExtra>(
+  protocol: Server<E>,
+  log: Logger,
+  socket: WebSocket,
+  request: IncomingMessage,
+): void {
+  // A broken connection or frame: `ws` closes with the right code itself.
+  socket.on('error', (err) => log.debug({ err }, 'a socket broke'));
+  const closed = protocol.opened(
+    {
+      protocol: socket.protocol,
+      send: (data) => void socket.send(data, () => {}),
+      // A close frame holds 123 bytes, and the protocol's reasons name what the client sent.
+      close: (code, reason = '') => socket.close(code, Buffer.byteLength(reason) > 123 ? 'Refused' : reason),
+      onMessage(handle) {
+        socket.on('message', async (data) => {
+          const text = String(data as RawData);
+          if (!isFromClient(text)) return socket.close(CloseCode.BadRequest, 'Invalid message received');
+          try {
+            await handle(text);
+          } catch (error) {
+            closeAfter(error, log, socket);
+          }
+        });
+      },
+    },
+    { socket, request } as E,
+  );
+  socket.once('close', (code, reason) => void closed(code, String(reason)));
+}
+
+/** Whether this is a message, and one that a client sends; what else it must hold the protocol checks. */
+function isFromClient(text: string): boolean {
+  try {
+    return OF_CLIENTS.includes(String((JSON.parse(text) as { type?: unknown } | null)?.type));
+  } catch {
+    return false;
+  }
+}
+
+function closeAfter(error: unknown, log: Logger, socket: WebSocket): void {
+  if (isBusy(error)) socket.close(TRY_AGAIN, 'Try again later');
+  else {
+    log.error({ err: error }, 'a message on a socket failed unexpectedly');
+    socket.close(CloseCode.InternalServerError, 'Internal server error');
+  }
+}
+
+function keepAlive(socket: WebSocket, intervalMs: number): void {
+  let answered = true;
+  const timer = setInterval(() => {
+    if (!answered) return socket.terminate();
+    answered = false;
+    socket.ping();
+  }, intervalMs).unref();
+  socket.on('pong', () => {
+    answered = true;
+  });
+  socket.once('close', () => clearInterval(timer));
+}

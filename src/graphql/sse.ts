@@ -1,0 +1,194 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
+import type { App } from '../app.ts';
+import { signIn } from '../auth/service.ts';
+import { BadRequestError, ChatError } from '../errors.ts';
+import type { ReaderEnd } from '../events/queues.ts';
+import type { EventPiece } from '../events/rendering.ts';
+import type { StreamSink } from '../events/stream.ts';
+import type { Documents } from './documents.ts';
+import { presentError } from './errors.ts';
+import { openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
+
+/** Proxies drop what is silent for a minute. */
+const KEEP_ALIVE_MS = 15_000;
+const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+const MAX_BODY_BYTES = 256 * 1024;
+const BROWSER_RETRY_MS = 1_000;
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'private, no-store',
+  // Some reverse proxies hold a response back until it is large.
+  'x-accel-buffering': 'no',
+};
+
+/** What a GraphQL request over HTTP says, however it was sent. */
+interface Operation {
+  readonly query: string;
+  readonly operationName: string | undefined;
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Serves an operation as server-sent events, one connection for one operation: `next` events with an execution result
+ * each, then `complete`. A subscription's frames carry the event's id, and `Last-Event-ID` resumes after it.
+ */
+export function createEventStreamDoor(
+  app: App,
+  { schema, documents }: { schema: GraphQLSchema; documents: Documents },
+) {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    try {
+      const { query, operationName, variables } = await readOperation(request);
+      const { document, errors } = documents.check(query);
+      if (errors !== undefined) return refuse(response, errors, 400);
+      const cost = documents.cost(document, operationName, variables);
+      const { host, authorization, 'user-agent': userAgent } = request.headers;
+      const viewer = await signIn(app, { host, userAgent, authorization, allowBearer: true });
+      const operation = getOperationAST(document, operationName);
+      if (operation?.operation !== 'subscription') {
+        // A mutation by GET could be asked for by a link on any page.
+        if (operation?.operation === 'mutation' && request.method === 'GET') throw new BadRequestError('Use POST');
+        const contextValue = { ...viewer, cost };
+        const result = await execute({ schema, document, operationName, variableValues: variables, contextValue });
+        const presented = result.errors?.map((error) => presentError(error, app.log));
+        return answerOnce(response, presented === undefined ? result : { ...result, errors: presented });
+      }
+      const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
+      if ('errors' in subscription) return refuse(response, subscription.errors, 400);
+      const sink = new ResponseSink(response, subscription.operation);
+      const after = lastEventId(request) ?? subscription.after;
+      const stream = await openSubscription(viewer, { queueId: subscription.queueId, after }, sink);
+      if (response.destroyed) return stream.stop();
+      response.once('close', () => stream.stop());
+      sink.open();
+      await stream.start();
+    } catch (error) {
+      const status = error instanceof ChatError ? error.status : error instanceof GraphQLError ? 400 : 500;
+      refuse(response, [presentError(error, app.log)], status);
+    }
+  };
+}
+
+function refuse(response: ServerResponse, errors: readonly GraphQLError[], status: number): void {
+  if (response.headersSent || response.destroyed) {
+    response.end();
+    return;
+  }
+  response.writeHead(status, {
+    'content-type': 'application/graphql-response+json; charset=utf-8',
+    'cache-control': 'private, no-store',
+    ...(status === 401 && { 'www-authenticate': 'Basic realm="API"' }),
+  });
+  response.end(JSON.stringify({ errors }));
+}
+
+function answerOnce(response: ServerResponse, result: ExecutionResult): void {
+  response.writeHead(200, STREAM_HEADERS);
+  response.end(`event: next\ndata: ${JSON.stringify(result)}\n\nevent: complete\ndata:\n\n`);
+}
+
+async function readOperation(request: IncomingMessage): Promise<Operation> {
+  const url = new URL(request.url ?? '/', 'http://local');
+  const params: Record<string, unknown> =
+    request.method === 'GET' ? Object.fromEntries(url.searchParams) : await readJson(request);
+  const { query, operationName } = params;
+  let { variables } = params;
+  if (typeof variables === 'string') variables = parseJson(variables);
+  if (typeof query !== 'string') throw new BadRequestError('"query" must be a GraphQL document');
+  if (operationName != null && typeof operationName !== 'string')
+    throw new BadRequestError('"operationName" must be text');
+  if (variables != null && (typeof variables !== 'object' || Array.isArray(variables))) {
+    throw new BadRequestError('"variables" must be an object');
+  }
+  return { query, operationName: operationName ?? undefined, variables: (variables ?? {}) as Operation['variables'] };
+}
+
+async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
+  // A form or plain text may come from any page without asking; JSON may not.
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
+    throw new BadRequestError('The body must be application/json');
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new BadRequestError(`The body must be at most ${MAX_BODY_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  const body = parseJson(Buffer.concat(chunks).toString('utf8'));
+  if (typeof body !== 'object' || body === null) throw new BadRequestError('The body must be an object');
+  return body as Record<string, unknown>;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new BadRequestError('Malformed JSON');
+  }
+}
+
+/** Browsers send back the last `id:` when they reconnect by themselves. */
+function lastEventId(request: IncomingMessage): number | undefined {
+  const header = request.headers['last-event-id'];
+  if (typeof header !== 'string' || header === '') return undefined;
+  const id = Number(header);
+  if (!Number.isSafeInteger(id) || id < 0) throw new BadRequestError('Last-Event-ID must be an event id');
+  return id;
+}
+
+class ResponseSink implements StreamSink {
+  readonly #response: ServerResponse;
+  readonly #operation: SharedOperation;
+  #keepAlive: NodeJS.Timeout | undefined;
+
+  constructor(response: ServerResponse, operation: SharedOperation) {
+    this.#response = response;
+    this.#operation = operation;
+  }
+
+  open(): void {
+    this.#response.writeHead(200, STREAM_HEADERS);
+    this.#response.write(`retry: ${BROWSER_RETRY_MS}\n\n`);
+    this.#keepAlive = setInterval(() => this.#response.write(':\n\n'), KEEP_ALIVE_MS).unref();
+    this.#response.once('close', () => clearInterval(this.#keepAlive));
+  }
+
+  send(pieces: readonly EventPiece[]): void {
+    const frame = (piece: EventPiece) => `id: ${piece.id}\nevent: next\ndata: ${this.#operation.resultFor(piece)}\n\n`;
+    this.#response.write(pieces.map(frame).join(''));
+    if (this.#response.writableLength > MAX_UNREAD_BYTES) this.#response.destroy();
+  }
+
+  async writable(): Promise<void> {
+    const { signal, abort } = abortOnClose(this.#response);
+    try {
+      if (this.#response.writableNeedDrain) await once(this.#response, 'drain', { signal });
+    } catch {
+      // The client is gone; the stream stops by the same event.
+    } finally {
+      abort();
+    }
+  }
+
+  /** An orderly end is told; otherwise the response just ends, and the client comes back with the last id. */
+  end(why: ReaderEnd | 'unavailable'): void {
+    clearInterval(this.#keepAlive);
+    if (why instanceof Error) {
+      const error = { message: why.message, extensions: { code: why.code, ...why.data } };
+      this.#response.write(`event: next\ndata: ${JSON.stringify({ errors: [error] })}\n\n`);
+    }
+    const complete = why instanceof Error || why === 'displaced' || why === 'deleted' || why === 'revoked';
+    this.#response.end(complete ? 'event: complete\ndata:\n\n' : undefined);
+  }
+}
+
+function abortOnClose(response: ServerResponse): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  response.once('close', abort);
+  return { signal: controller.signal, abort: () => response.off('close', abort) };
+}

@@ -1,0 +1,18 @@
+import type { Realm } from '../generated/prisma/client.ts';
+import { MAX_TOPIC_LENGTH } from '../realm/limits.ts';
+import { realmSetting } from '../realm/settings.ts';
+import { cutText } from '../text.ts';
+
+/**
+ * The topic a client named, as it is stored: cut to 60 code points with "..." at the end, and the empty text for the
+ * two names of the empty topic.
+ *
+ * @see interface document 1.1.4, endpoints companion E
+ */
+export function topicNamed(realm: Realm, name: string): string {
+  const topic = cutText(name, MAX_TOPIC_LENGTH, '...');
+  return topic === '(no topic)' || topic === emptyTopicName(realm) ? '' : topic;
+}
+
+/** What clients that do not know the empty topic are told instead. */
+export const emptyTopicName = (realm: Realm): string => realmSetting(realm, 'empty_topic_display_name');

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { App } from './app.ts';
+import { type DemoOwner, isLocalDemoRequest } from './demo-access.ts';
+import { PAGE_HEADERS } from './pages/html.ts';
+import { referenceOf } from './pages/reference.ts';
+import { startPage } from './pages/start.ts';
+import type { Endpoint } from './rest/endpoint.ts';
+import { openApi } from './rest/openapi.ts';
+import { API_PREFIX, type Web } from './rest/router.ts';
+
+const SCHEMA_FILE = join(import.meta.dirname, '../schema.graphql');
+
+/** Adds the public pages and files: the start page, the REST reference, the OpenAPI file and the GraphQL schema. */
+export function addPages(web: Web, app: App, routes: readonly Endpoint[], demoOwner: DemoOwner | null): void {
+  const reference = once(() => referenceOf(routes));
+  const description = once(() => file('application/json', JSON.stringify(openApi(routes), null, 2)));
+  const schema = once(() => file('text/plain; charset=utf-8', readFileSync(SCHEMA_FILE, 'utf8')));
+  const shown = (render: (origin: string, owner: DemoOwner | null) => string, incoming: IncomingMessage) => {
+    const owner = isLocalDemoRequest(app, incoming) ? demoOwner : null;
+    return new Response(render(originOf(app, incoming), owner), {
+      headers: { ...PAGE_HEADERS, 'Cache-Control': 'private, no-store' },
+    });
+  };
+  web.get('/', ({ env }) => shown(startPage, env.incoming));
+  web.get('/docs', ({ env }) => shown(reference(), env.incoming));
+  web.get(`${API_PREFIX}/openapi.json`, ({ env }) => description()(env.incoming));
+  web.get('/schema.graphql', ({ env }) => schema()(env.incoming));
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** Serves `body`, or 304 to whoever has it. */
+function file(type: string, body: string): (incoming: IncomingMessage) => Response {
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  const headers = {
+    'Content-Type': type,
+    ETag: etag,
+    'Cache-Control': 'no-cache',
+    'X-Content-Type-Options': 'nosniff',
+  };
+  return ({ headers: { 'if-none-match': known } }) => {
+    const has = known?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false;
+    return has ? new Response(null, { status: 304, headers }) : new Response(body, { headers });
+  };
+}
+
+/**
+ * Where the visitor found the service. A Host that is no host name is not shown: the calls of the pages are made to be
+ * pasted into a shell.
+ */
+function originOf({ config }: App, { headers }: IncomingMessage): string {
+  const host = headers.host ?? '';
+  const shown = /^([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?$/i.test(host) ? host : (config.externalHost ?? 'localhost');
+  return `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${shown}`;
+}

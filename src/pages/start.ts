@@ -1,0 +1,69 @@
+import type { DemoOwner } from '../demo-access.ts';
+import { type Html, html, page, shellWord, snippet } from './html.ts';
+
+/**
+ * The start page: what this is, and one call of each kind to copy.
+ *
+ * @param origin Where the visitor found the service: `http://127.0.0.1:4000`.
+ * @param owner Whose key the calls hold; null: they hold a placeholder.
+ */
+export function startPage(origin: string, owner: DemoOwner | null): string {
+  const login = shellWord(owner === null ? 'YOUR_API_EMAIL:YOUR_API_KEY' : `${owner.email}:${owner.apiKey}`);
+  return page(
+    'Team chat service',
+    html`<header class="top">
+<h1>Team chat service</h1>
+<p class="lead">Channels, drafts, snippets and a durable event queue for people and bots, in one process with three doors:
+GraphQL, REST, and live events over either. What one door changes, the others hear.</p>
+</header>
+<main>
+${owner === null ? SIGN_IN : demoNotice(owner)}
+<h2 id="rest">REST</h2>
+<div class="card">
+<p>Form fields in, JSON out, under <code>/api/v1</code>. This asks who you are:</p>
+${snippet(`curl -u ${login} ${shellWord(`${origin}/api/v1/users/me`)}`, 'Ask over REST who you are')}
+<p>And this saves a draft, which every listening client of yours hears of:</p>
+${snippet(draftCall(origin, login), 'Save a draft over REST')}
+</div>
+<h2 id="graphql">GraphQL</h2>
+<div class="card">
+<p>One address for queries, mutations and subscriptions (WebSocket and SSE), with the same sign-in:</p>
+${snippet(viewerCall(origin, login), 'Ask over GraphQL who you are')}
+</div>
+<h2 id="more">Look around</h2>
+<ul class="links">
+<li><a href="/graphql">GraphiQL</a><span>Write and run GraphQL in the browser</span></li>
+<li><a href="/docs">REST reference</a><span>Every endpoint, with its parameters and a call to copy</span></li>
+<li><a href="/api/v1/openapi.json">OpenAPI 3.1</a><span>The same, for programs</span></li>
+<li><a href="/schema.graphql">GraphQL schema</a><span>Every type and field, in one file</span></li>
+</ul>
+</main>
+<footer>Health: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a></footer>`,
+  );
+}
+
+const SIGN_IN = html`<div class="card">
+<p>Sign in with HTTP Basic: your API email as user name, your API key as password. Users and bots alike.</p>
+</div>`;
+
+function demoNotice({ email }: DemoOwner): Html {
+  return html`<div class="card notice">
+<p><strong>This is the demo organization.</strong> Because you are on the machine that runs it, the calls below hold the
+owner's own key (<code>${email}</code>): they run as they are. Other visitors see placeholders. The keys of all demo users,
+of every role, are in <code>demo.json</code> in the data directory.</p>
+</div>`;
+}
+
+function draftCall(origin: string, login: string): string {
+  const drafts = JSON.stringify([{ type: 'stream', to: [1], topic: 'greetings', content: 'Hello!' }]);
+  return `curl -u ${login} ${shellWord(`${origin}/api/v1/drafts`)} \\\n  --data-urlencode ${shellWord(`drafts=${drafts}`)}`;
+}
+
+function viewerCall(origin: string, login: string): string {
+  const body = JSON.stringify({ query: '{ viewer { databaseId fullName role } }' });
+  return [
+    `curl -u ${login} ${shellWord(`${origin}/graphql`)} \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d ${shellWord(body)}`,
+  ].join('\n');
+}

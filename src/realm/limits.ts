@@ -1,0 +1,28 @@
+/** Limits that clients are told; lengths in Unicode code points. @see registration-and-events companion 1.8 */
+export const MAX_MESSAGE_LENGTH = 10_000;
+export const MAX_TOPIC_LENGTH = 60;
+export const MAX_CHANNEL_NAME_LENGTH = 60;
+export const MAX_CHANNEL_DESCRIPTION_LENGTH = 1024;
+export const MAX_CHANNEL_FOLDER_NAME_LENGTH = 60;
+export const MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH = 1024;
+/** @see architecture 11 */
+export const MAX_REMINDER_NOTE_LENGTH = 500;
+export const MAX_BULK_NEW_SUBSCRIPTION_MESSAGES = 100;
+export const MAX_REALM_NAME_LENGTH = 40;
+export const MAX_FULL_NAME_LENGTH = 100;
+/** How long a client should wait for GET /events: longer than the heartbeat takes. */
+export const LONGPOLL_TIMEOUT_SECONDS = 90;
+/** Mebibytes. */
+export const MAX_FILE_SIZES_MIB = { avatar: 5, icon: 5, logo: 5, upload: 100 } as const;
+/** How many guesses clients should want a new password to withstand. */
+export const MIN_PASSWORD_GUESSES = 10_000;
+export const TYPING_MS = { startedExpiry: 45_000, stoppedWait: 12_000, startedWait: 30_000 } as const;
+export const PRESENCE_SECONDS = { pingInterval: 60, offlineThreshold: 200 } as const;
+/** What a message can be reported as, in display order. */
+export const REPORT_TYPES = [
+  { key: 'spam', name: 'Spam' },
+  { key: 'harassment', name: 'Harassment' },
+  { key: 'inappropriate', name: 'Inappropriate content' },
+  { key: 'norms', name: 'Violates community norms' },
+  { key: 'other', name: 'Other reason' },
+] as const;

@@ -1,0 +1,88 @@
+import type { AddressInfo } from 'node:net';
+import { type App, signedIn } from './app.ts';
+import { hostOf } from './auth/host.ts';
+import { signIn } from './auth/service.ts';
+import type { Config } from './config.ts';
+import type { DemoOwner } from './demo-access.ts';
+import { registerQueue } from './event-queue/service.ts';
+import { NO_CAPABILITIES } from './events/view.ts';
+import { createGraphiQL } from './graphql/graphiql.ts';
+import { createGraphQL } from './graphql/server.ts';
+import { createEventStreamDoor } from './graphql/sse.ts';
+import { createWebSocketDoor } from './graphql/websocket.ts';
+import { closeServer, createServer } from './server.ts';
+
+/** Our choice: how long requests under way may take to finish when the service stops. */
+const GRACE_MS = 2_500;
+
+/** A service that can be reached. */
+export interface Served {
+  readonly port: number;
+  /** Sends clients away to come back later, lets requests under way finish, and closes the port. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the service's doors at the configured host and port. With port 0 the system chooses one, and the configuration
+ * says it from then on.
+ *
+ * @param demoOwner Whose key the pages show to visitors on this machine, in demo mode.
+ * @throws Error with code EADDRINUSE when something else has the port.
+ */
+export async function serve(app: App, demoOwner: DemoOwner | null): Promise<Served> {
+  const graphql = createGraphQL(app, {
+    eventStream: (hall) => createEventStreamDoor(app, hall),
+    page: createGraphiQL(
+      app,
+      demoOwner === null ? undefined : { owner: demoOwner, registerQueue: () => registerDemoQueue(app, demoOwner) },
+    ),
+  });
+  const sockets = createWebSocketDoor(app, graphql);
+  const server = createServer(app, {
+    graphql: (request, response) => graphql.handle(request, response),
+    upgrade: (request, socket, head) => sockets.upgrade(request, socket, head),
+    demoOwner,
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(app.config.port, app.config.host, () => resolve());
+  });
+  const { port } = server.address() as AddressInfo;
+  (app.config as { -readonly [K in keyof Config]: Config[K] }).port = port;
+  return {
+    port,
+    async close() {
+      const closed = closeServer(server, GRACE_MS);
+      await sockets.close();
+      await app.queues.stop();
+      await closed;
+    },
+  };
+}
+
+/** Our choice: an afternoon with the page open, and closed now and then. */
+const DEMO_QUEUE_SECS = 3600;
+
+/** A queue for one opening of the page that shows how to listen. */
+async function registerDemoQueue(app: App, { apiKey }: DemoOwner): Promise<string> {
+  const request = await signIn(app, {
+    host: hostOf(app.config, ''),
+    authorization: `Bearer ${apiKey}`,
+    allowBearer: true,
+    userAgent: 'GraphiQL',
+  });
+  const { queueId } = await registerQueue(signedIn(request), {
+    options: {
+      applyMarkdown: true,
+      clientGravatar: true,
+      includeSubscribers: 'false',
+      slimPresence: true,
+      capabilities: NO_CAPABILITIES,
+      eventTypes: null,
+      allPublicChannels: false,
+      narrow: [],
+    },
+    fetchEventTypes: [],
+    idleTimeoutSecs: DEMO_QUEUE_SECS,
+  });
+  return queueId;
+}

@@ -1,0 +1,122 @@
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { getRequestListener } from '@hono/node-server';
+import type { App } from './app.ts';
+import type { DemoOwner } from './demo-access.ts';
+import { addHealth } from './health.ts';
+import { observeRequest } from './metrics.ts';
+import { addPages } from './pages.ts';
+import type { Endpoint } from './rest/endpoint.ts';
+import { createRestApp } from './rest/router.ts';
+import { routes as allRoutes } from './rest/routes.ts';
+import { addAvatars } from './users/avatar.ts';
+
+const GRAPHQL_PATH = '/graphql';
+
+/** What the server hands on. */
+export interface Doors {
+  /** Answers everything at /graphql. */
+  graphql(incoming: IncomingMessage, outgoing: ServerResponse): void;
+  /** Takes over a connection that is to become a WebSocket at /graphql. */
+  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Whose key the pages show to visitors on this machine, in demo mode. */
+  readonly demoOwner?: DemoOwner | null;
+  /** The REST endpoints; all of them, when absent. */
+  readonly routes?: readonly Endpoint[];
+}
+
+/**
+ * Our choices. Only the arrival of a request is bounded, never its answer: a long poll answers after a minute. Heads
+ * come in one or two packets, so ten seconds cut off nobody but who holds connections on purpose. Idle connections
+ * outlive the 60 s that load balancers keep theirs, or a request could meet a closing connection.
+ */
+const TIMEOUTS = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 5_000,
+} as const;
+/** Our choice: lists of ids in a query string are long; Node's own limit is 16 KiB. */
+const MAX_HEADER_BYTES = 32 * 1024;
+
+/** The one HTTP server: /graphql to the GraphQL door, everything else to REST and the pages. It does not listen yet. */
+export function createServer(app: App, { graphql, upgrade, demoOwner = null, routes = allRoutes }: Doors): Server {
+  const web = createRestApp(app, routes);
+  addPages(web, app, routes, demoOwner);
+  addHealth(web, app);
+  addAvatars(web, app);
+  web.onError((error) => {
+    app.log.error({ err: error }, 'a page failed unexpectedly');
+    return new Response('Internal server error\n', { status: 500 });
+  });
+  // The name stands in for a Host that HTTP/1.0 does not ask for: health probes send none.
+  const listener = getRequestListener(web.fetch, { hostname: 'localhost', errorHandler: refuseRequest });
+  const server = createHttpServer({ ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES }, (incoming, outgoing) => {
+    if (!isGraphql(incoming.url)) {
+      void listener(incoming, outgoing);
+      return;
+    }
+    observeGraphql(incoming, outgoing);
+    graphql(incoming, outgoing);
+  });
+  server.on('upgrade', (incoming, socket, head) => {
+    if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
+    else socket.end(refusal('404 Not Found', 'There is nothing here that speaks WebSocket'));
+  });
+  server.on('clientError', refuseBytes);
+  return server;
+}
+
+function isGraphql(url = ''): boolean {
+  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || url.startsWith(`${GRAPHQL_PATH}/`);
+}
+
+function observeGraphql({ method = '' }: IncomingMessage, outgoing: ServerResponse): void {
+  const startedAt = performance.now();
+  outgoing.once('close', () => {
+    const label = method === 'GET' || method === 'POST' ? method : 'other';
+    observeRequest(label, GRAPHQL_PATH, outgoing.statusCode, (performance.now() - startedAt) / 1000);
+  });
+}
+
+const REFUSAL_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'private, no-store' } as const;
+const refusalBody = (msg: string) => JSON.stringify({ result: 'error', msg, code: 'BAD_REQUEST' });
+
+/** A request line or Host that names nothing. */
+function refuseRequest(): Response {
+  return new Response(refusalBody('Malformed request'), { status: 400, headers: REFUSAL_HEADERS });
+}
+
+/** What is no HTTP, or more of it than is read, never becomes a request: it is answered on the bare connection. */
+function refuseBytes(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+  else if (error.code === 'HPE_HEADER_OVERFLOW') {
+    const msg = `The request head is too large (limit: ${MAX_HEADER_BYTES} bytes)`;
+    socket.end(refusal('431 Request Header Fields Too Large', msg));
+  } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    socket.end(refusal('408 Request Timeout', 'The request took too long to arrive'));
+  } else socket.end(refusal('400 Bad Request', 'Malformed request'));
+}
+
+/** A whole answer, after which the connection ends. */
+function refusal(status: string, msg: string): string {
+  const body = refusalBody(msg);
+  const headers = { ...REFUSAL_HEADERS, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n');
+}
+
+/**
+ * Stops taking requests, lets those under way finish, and after `graceMs` cuts off those that have not.
+ *
+ * Long polls and sockets end on their own when the event queues are closed first.
+ */
+export async function closeServer(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // A connection that answers after `close` stays open for the next request: look again until none is left.
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const late = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(late);
+}

@@ -1,0 +1,82 @@
+import { destination, type Logger, pino } from 'pino';
+import type { App } from './app.ts';
+import { KeyVault, loadSecretKey } from './auth/keys.ts';
+import type { Config } from './config.ts';
+import { type Database, openDatabase } from './db/client.ts';
+import { migrate } from './db/migrate.ts';
+import { openBus } from './events/bus.ts';
+import { EventHub } from './events/hub.ts';
+import { QueueRegistry } from './events/queues.ts';
+import { startSweeping } from './events/retention.ts';
+
+/** A service that runs, without its doors. */
+export interface Running {
+  readonly app: App;
+  /** The migrations applied at this start, oldest first. */
+  readonly migrated: readonly string[];
+  /** Ends all streams, writes their positions and closes the database. */
+  close(): Promise<void>;
+}
+
+/** What tests put in the place of the usual. */
+export interface Overrides {
+  readonly now?: () => Date;
+  readonly log?: Logger;
+}
+
+/**
+ * Puts the service together: opens the database, brings it up to date, and starts what runs in the background.
+ *
+ * @throws DataDirectoryInUseError when another process has the embedded database open.
+ * @throws IncompatibleDatabaseError when the database is not one this version can use.
+ * @throws ConfigError when DATA_DIR/secret-key holds no key.
+ */
+export async function startApp(config: Config, overrides: Overrides = {}): Promise<Running> {
+  const database = await openDatabase(config);
+  try {
+    const migrated = await migrate(config, database);
+    return { ...compose(config, database, overrides), migrated };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function compose(
+  config: Config,
+  database: Database,
+  { now = () => new Date(), log = logTo(config) }: Overrides,
+): Omit<Running, 'migrated'> {
+  const bus = openBus(config, log);
+  const app: App & { hub: EventHub; queues: QueueRegistry } = {
+    config,
+    database,
+    db: database.db,
+    keys: new KeyVault(loadSecretKey(config)),
+    log,
+    now,
+    // The two hold the app and the app holds them.
+    hub: undefined as unknown as EventHub,
+    queues: undefined as unknown as QueueRegistry,
+  };
+  app.hub = new EventHub(app, bus);
+  app.queues = new QueueRegistry(app);
+  app.hub.start((_realmId, effect) => {
+    if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId);
+  });
+  app.queues.start();
+  const sweeping = startSweeping(app);
+  return {
+    app,
+    async close() {
+      sweeping.stop();
+      await app.queues.stop();
+      app.hub.stop();
+      await bus.close();
+      await database.close();
+    },
+  };
+}
+
+/** To standard error: standard output is for people, and for the command line's answers. */
+const logTo = ({ logLevel }: Config): Logger => pino({ level: logLevel }, destination({ dest: 2, sync: true }));

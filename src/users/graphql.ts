@@ -1,0 +1,218 @@
+import { signedIn } from '../app.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../auth/roles.ts';
+import { BadRequestError, UnauthorizedPrincipalError } from '../errors.ts';
+import { builder } from '../graphql/builder.ts';
+import { pageOf } from '../graphql/connection.ts';
+import { eventType } from '../graphql/event-types.ts';
+import { given, mutation } from '../graphql/mutation.ts';
+import { nodeAccess } from '../graphql/node.ts';
+import type { PersonChange } from './events.ts';
+import { accessUser, accessUserByEmail, createUser, updateUser, visibleTo } from './service.ts';
+import { userSetting } from './settings.ts';
+import { apiEmail, avatarUrl, toMinute, visibleEmail, type WireUser } from './wire.ts';
+
+export const UserRole = builder.enumType('UserRole', {
+  description: 'What a user may do; each role may do what the ones below it may.',
+  values: {
+    OWNER: { value: OWNER },
+    ADMINISTRATOR: { value: ADMINISTRATOR },
+    MODERATOR: { value: MODERATOR },
+    MEMBER: { value: MEMBER },
+    GUEST: { value: GUEST, description: 'Sees only what they were let into.' },
+  } as const,
+});
+
+const BotType = builder.enumType('BotType', {
+  values: {
+    GENERIC: { value: 1 },
+    INCOMING_WEBHOOK: { value: 2 },
+    OUTGOING_WEBHOOK: { value: 3 },
+    EMBEDDED: { value: 4 },
+  } as const,
+});
+
+const AvatarSize = builder.enumType('AvatarSize', {
+  values: { SMALL: { description: '100 pixels wide.' }, MEDIUM: { description: '500 pixels wide.' } },
+});
+
+type RoleNumber = typeof OWNER | typeof ADMINISTRATOR | typeof MODERATOR | typeof MEMBER | typeof GUEST;
+type BotTypeNumber = 1 | 2 | 3 | 4;
+
+export const User = builder.prismaNode('User', {
+  id: { field: 'id' },
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
+    fullName: t.exposeString('fullName'),
+    email: t.string({
+      description: 'The address for the API: the real one where everyone may see it, else one that stands for it.',
+      resolve: apiEmail,
+    }),
+    deliveryEmail: t.string({
+      nullable: true,
+      description: 'The real address; null where the viewer may not see it.',
+      resolve: (user, _args, ctx) => visibleEmail(user, signedIn(ctx).viewer),
+    }),
+    role: t.field({ type: UserRole, resolve: ({ role }) => role as RoleNumber }),
+    isActive: t.exposeBoolean('isActive', { description: 'False when deactivated.' }),
+    isBot: t.boolean({ resolve: ({ botType }) => botType !== null }),
+    botType: t.field({ type: BotType, nullable: true, resolve: ({ botType }) => botType as BotTypeNumber | null }),
+    botOwner: t.relation('botOwner', { nullable: true, description: 'Null for a person, and for a bot of nobody.' }),
+    timezone: t.string({
+      description: 'An IANA identifier; empty when not set.',
+      resolve: (user) => userSetting(user, 'timezone'),
+    }),
+    avatarUrl: t.string({
+      description: 'Relative to the address of the organization.',
+      args: { size: t.arg({ type: AvatarSize, defaultValue: 'SMALL' }) },
+      resolve: (user, { size }) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined),
+    }),
+    avatarVersion: t.exposeInt('avatarVersion', { description: 'Grows with each change of the image.' }),
+    joinedAt: t.field({
+      type: 'DateTime',
+      description: 'To the minute, as REST and events have it.',
+      resolve: ({ joinedAt }) => new Date(toMinute(joinedAt.toISOString())),
+    }),
+    isImportedStub: t.exposeBoolean('isImportedStub'),
+    isDeleted: t.exposeBoolean('isDeleted'),
+  }),
+});
+nodeAccess('User', accessUser);
+
+builder.queryField('viewer', (t) =>
+  t.field({ type: User, description: 'Who is signed in.', resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user }),
+);
+
+builder.queryField('user', (t) =>
+  t.field({
+    type: User,
+    nullable: true,
+    description: 'One user of the organization, by `userId` or by `email`, bots and those deactivated included.',
+    args: {
+      userId: t.arg.int({ required: false }),
+      email: t.arg.string({
+        required: false,
+        description: 'The real address, where the viewer may see it, or `email`.',
+      }),
+    },
+    resolve: (_root, { userId, email }, ctx) => {
+      if ((userId == null) === (email == null)) throw new BadRequestError('Give either userId or email');
+      return userId == null ? accessUserByEmail(signedIn(ctx), email ?? '') : accessUser(signedIn(ctx), userId);
+    },
+  }),
+);
+
+export const UserConnection = builder.connectionObject({ type: User, name: 'UserConnection' }, { name: 'UserEdge' });
+
+builder.queryField('users', (t) =>
+  t.connection(
+    {
+      type: User,
+      description: 'The users of the organization by id, bots and those deactivated included.',
+      args: {
+        role: t.arg({ type: UserRole, required: false }),
+        isBot: t.arg.boolean({ required: false }),
+        isActive: t.arg.boolean({ required: false }),
+      },
+      resolve: (_root, args, ctx, info) => {
+        const { viewer } = signedIn(ctx);
+        return pageOf('User', { id: 'asc' }, args, ctx, info, (query) =>
+          ctx.app.db.user.findMany({ ...query, where: { AND: [visibleTo(viewer), filterOf(args), query.where] } }),
+        );
+      },
+    },
+    UserConnection,
+  ),
+);
+
+interface UserFilter {
+  readonly role?: RoleNumber | null | undefined;
+  readonly isBot?: boolean | null | undefined;
+  readonly isActive?: boolean | null | undefined;
+}
+
+const filterOf = ({ role, isBot, isActive }: UserFilter) => ({
+  ...(role != null && { role }),
+  ...(isBot != null && { botType: isBot ? { not: null } : null }),
+  ...(isActive != null && { isActive }),
+});
+
+mutation('createUser', {
+  description:
+    'Adds a member to the organization. For administrators whom the operator of the server gave the right to create users.',
+  input: (t) => ({
+    email: t.string(),
+    password: t.string({ description: '8 to 100 characters.' }),
+    fullName: t.string(),
+  }),
+  payload: () => ({ user: { type: User } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, input) => ({ user: await createUser(ctx, input) }),
+});
+
+mutation('updateUser', {
+  description: "Changes a user's name, role, or both. For administrators; only owners give or take the owner role.",
+  input: (t) => ({
+    userId: t.int(),
+    fullName: t.string({ required: false, description: 'A blank one is no change.' }),
+    role: t.field({ type: UserRole, required: false }),
+  }),
+  payload: () => ({ user: { type: User } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { userId, ...edit }) => ({ user: await updateUser(ctx, userId, given(edit)) }),
+});
+
+const UserValue = builder.objectRef<WireUser>('UserValue').implement({
+  description: 'A user as they were when something happened.',
+  fields: (t) => ({
+    databaseId: t.exposeInt('user_id', { description: 'The id REST uses.' }),
+    fullName: t.exposeString('full_name'),
+    email: t.exposeString('email', { description: 'The address for the API.' }),
+    deliveryEmail: t.exposeString('delivery_email', { nullable: true, description: 'Null where it is hidden.' }),
+    role: t.field({ type: UserRole, resolve: ({ role }) => role as RoleNumber }),
+    isActive: t.boolean({ resolve: ({ is_active }) => is_active ?? true }),
+    isBot: t.exposeBoolean('is_bot'),
+    botType: t.field({ type: BotType, nullable: true, resolve: ({ bot_type }) => bot_type as BotTypeNumber | null }),
+    botOwnerId: t.exposeInt('bot_owner_id', { nullable: true }),
+    timezone: t.exposeString('timezone'),
+    avatarUrl: t.exposeString('avatar_url', { nullable: true, description: 'Null where the client can work it out.' }),
+    avatarVersion: t.exposeInt('avatar_version'),
+    joinedAt: t.field({ type: 'DateTime', resolve: ({ date_joined }) => new Date(date_joined) }),
+    isImportedStub: t.exposeBoolean('is_imported_stub'),
+  }),
+});
+
+eventType<{ person: WireUser }>(
+  'realm_user',
+  'add',
+  'UserAddedEvent',
+  (t) => ({ user: t.field({ type: UserValue, resolve: ({ event }) => event.person }) }),
+  { description: 'A person or bot came into the organization.' },
+);
+
+eventType<{ person: PersonChange }>(
+  'realm_user',
+  'update',
+  'UserUpdatedEvent',
+  (t) => ({
+    userId: t.int({ resolve: ({ event: { person } }) => person.user_id }),
+    fullName: t.string({
+      nullable: true,
+      resolve: ({ event: { person } }) => ('full_name' in person ? person.full_name : null),
+    }),
+    role: t.field({
+      type: UserRole,
+      nullable: true,
+      resolve: ({ event: { person } }) => ('role' in person ? (person.role as RoleNumber) : null),
+    }),
+    isImportedStub: t.boolean({
+      nullable: true,
+      resolve: ({ event: { person } }) => ('is_imported_stub' in person ? person.is_imported_stub : null),
+    }),
+    joinedAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      resolve: ({ event: { person } }) => ('date_joined' in person ? new Date(person.date_joined) : null),
+    }),
+  }),
+  { description: 'Something about a user changed: the fields that are not null.' },
+);

@@ -1,0 +1,112 @@
+import type { App } from '../app.ts';
+import { checkPassword, hashPassword } from '../auth/passwords.ts';
+import { MEMBER, ROLES } from '../auth/roles.ts';
+import type { Tx } from '../db/client.ts';
+import { isUniqueViolation } from '../db/errors.ts';
+import { BadRequestError } from '../errors.ts';
+import type { Prisma, Realm, User } from '../generated/prisma/client.ts';
+import { realmSetting } from '../realm/settings.ts';
+import { requireAddress } from './address.ts';
+import { requireFullName } from './full-name.ts';
+
+/** Who is to be made a user. */
+export interface NewUser {
+  readonly email: string;
+  readonly fullName: string;
+  /** 400, member, when absent. */
+  readonly role?: number;
+  /** Absent for who signs in with the API key alone. */
+  readonly password?: string;
+  /** Absent for a person; 1 to 4 for a bot. */
+  readonly botType?: number;
+  readonly botOwnerId?: number;
+  /** True until the first login, for a user somebody else made over the API. */
+  readonly isImportedStub?: boolean;
+  readonly canCreateUsers?: boolean;
+}
+
+/** A user made, and the key that is shown this once. */
+export interface MadeUser {
+  readonly user: User;
+  readonly apiKey: string;
+}
+
+type NewRow = Omit<Prisma.UserUncheckedCreateInput, 'realmId' | 'joinedAt'>;
+
+/**
+ * Checks a new user, and makes their row as far as it needs no database. Slow for a password, so not for a transaction.
+ *
+ * @throws BadRequestError when address, name, role or password are not taken.
+ */
+export async function checkNewUser({ email, fullName, password, role = MEMBER, ...rest }: NewUser): Promise<NewRow> {
+  if (!ROLES.some((known) => known === role)) throw new BadRequestError('Invalid role');
+  const row = { ...rest, email: requireAddress(email), fullName: requireFullName(fullName), role };
+  if (password === undefined) return row;
+  checkPassword(password);
+  return { ...row, passwordHash: await hashPassword(password) };
+}
+
+/**
+ * Inserts a user who was checked, with a key.
+ *
+ * @throws BadRequestError when the organisation wants unique names and an active user has this one.
+ */
+export async function insertUser(
+  tx: Tx,
+  app: App,
+  realm: Pick<Realm, 'id' | 'settings'>,
+  row: NewRow,
+): Promise<MadeUser> {
+  await requireUniqueName(tx, realm, row.fullName);
+  const apiKey = app.keys.newKey();
+  const now = app.now();
+  const user = await tx.user.create({
+    data: { ...row, avatarSource: realmSetting(realm, 'default_avatar_source'), realmId: realm.id, joinedAt: now },
+  });
+  await tx.apiKey.create({
+    data: {
+      userId: user.id,
+      realmId: realm.id,
+      hash: app.keys.hash(apiKey),
+      sealed: app.keys.seal(apiKey),
+      createdAt: now,
+    },
+  });
+  return { user, apiKey };
+}
+
+/** Guards what is true of all users together: that one of them is an owner, and that names are unique where they must. */
+export async function lockRealm(tx: Tx, realmId: number): Promise<void> {
+  await tx.$queryRaw`SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR NO KEY UPDATE`;
+}
+
+/** Whether an active user other than `exceptId` has the name, in whatever case; until the change is over. */
+export async function isNameTaken(tx: Tx, realmId: number, fullName: string, exceptId = 0): Promise<boolean> {
+  await lockRealm(tx, realmId);
+  const taken = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM user_account
+    WHERE realm_id = ${realmId} AND is_active AND id <> ${exceptId} AND lower(full_name) = lower(${fullName}) LIMIT 1`;
+  return taken.length > 0;
+}
+
+/** @throws BadRequestError when the organisation wants unique names and another active user has this one. */
+export async function requireUniqueName(
+  tx: Tx,
+  realm: Pick<Realm, 'id' | 'settings'>,
+  fullName: string,
+  exceptId?: number,
+): Promise<void> {
+  if (realmSetting(realm, 'require_unique_names') && (await isNameTaken(tx, realm.id, fullName, exceptId))) {
+    throw new BadRequestError('Unique names required in this organization.');
+  }
+}
+
+/** Runs what inserts users. The database is the judge of whether an address is free: it alone sees every race. */
+export async function refusingTakenAddress<T>(insert: () => Promise<T>): Promise<T> {
+  try {
+    return await insert();
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new BadRequestError('Email is already in use.');
+    throw error;
+  }
+}

@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import type { User } from '../generated/prisma/client.ts';
+
+interface Setting<T> {
+  readonly type: z.ZodType<T>;
+  /** The value of a new user. */
+  readonly initial: T;
+}
+
+const setting = <T>(type: z.ZodType<T>, initial: NoInfer<T>): Setting<T> => ({ type, initial });
+const on = setting(z.boolean(), true);
+const off = setting(z.boolean(), false);
+const oneOf = <const T extends readonly (string | number)[]>(allowed: T, initial: T[number]) =>
+  setting(z.literal(allowed) as z.ZodType<T[number]>, initial);
+
+/** The sounds clients bring along. Our choice of names: the document's are a vendor's. */
+export const NOTIFICATION_SOUNDS = ['default', 'chime', 'ding'] as const;
+/** The emoji designs clients bring along. Our choice, as above; "text" is the document's. */
+export const EMOJI_SETS = [
+  { key: 'default', text: 'Default' },
+  { key: 'text', text: 'Plain text' },
+] as const;
+
+/** Who may see a user's e-mail address, in the setting `email_address_visibility`. */
+export const VISIBLE_TO_EVERYONE = 1;
+export const VISIBLE_TO_MEMBERS = 2;
+export const VISIBLE_TO_ADMINISTRATORS = 3;
+export const VISIBLE_TO_NOBODY = 4;
+export const VISIBLE_TO_MODERATORS = 5;
+
+/**
+ * Every setting of a user, by its wire name. `User.settings` holds those that differ from these.
+ *
+ * @see registration-and-events companion 1.11, endpoints companion B.13
+ */
+export const USER_SETTINGS = {
+  timezone: setting(z.string(), ''),
+  default_language: setting(z.string(), 'en'),
+  email_address_visibility: oneOf(
+    [VISIBLE_TO_EVERYONE, VISIBLE_TO_MEMBERS, VISIBLE_TO_ADMINISTRATORS, VISIBLE_TO_NOBODY, VISIBLE_TO_MODERATORS],
+    VISIBLE_TO_EVERYONE,
+  ),
+  twenty_four_hour_time: setting(z.boolean().nullable(), false),
+  web_mark_read_on_scroll_policy: oneOf([1, 2, 3], 1),
+  web_channel_default_view: oneOf([1, 2, 3, 4], 1),
+  starred_message_counts: on,
+  receives_typing_notifications: on,
+  web_suggest_update_timezone: on,
+  display_emoji_reaction_users: on,
+  web_escape_navigates_to_home_view: on,
+  web_navigate_to_sent_message: on,
+  web_left_sidebar_unreads_count_summary: on,
+  web_inbox_show_channel_folders: on,
+  web_left_sidebar_show_channel_folders: on,
+  fluid_layout_width: off,
+  high_contrast_mode: off,
+  translate_emoticons: off,
+  left_side_userlist: off,
+  enter_sends: off,
+  hide_ai_features: off,
+  web_font_size_px: setting(z.int().positive(), 16),
+  web_line_height_percent: setting(z.int().positive(), 140),
+  color_scheme: oneOf([1, 2, 3], 1),
+  web_home_view: oneOf(['recent', 'inbox', 'all_messages'], 'inbox'),
+  emojiset: setting(z.literal(EMOJI_SETS.map(({ key }) => key)) as z.ZodType<string>, 'default'),
+  demote_inactive_streams: oneOf([1, 2, 3], 1),
+  user_list_style: oneOf([1, 2, 3], 3),
+  web_animate_image_previews: oneOf(['always', 'on_hover', 'never'], 'on_hover'),
+  web_stream_unreads_count_display_policy: oneOf([1, 2, 3], 2),
+  enable_drafts_synchronization: on,
+  enable_stream_desktop_notifications: off,
+  enable_stream_email_notifications: off,
+  enable_stream_push_notifications: off,
+  enable_stream_audible_notifications: off,
+  notification_sound: oneOf([...NOTIFICATION_SOUNDS, 'none'], 'default'),
+  enable_desktop_notifications: on,
+  enable_sounds: on,
+  enable_offline_email_notifications: on,
+  enable_offline_push_notifications: on,
+  enable_online_push_notifications: on,
+  message_content_in_email_notifications: on,
+  pm_content_in_desktop_notifications: on,
+  wildcard_mentions_notify: on,
+  enable_digest_emails: on,
+  enable_marketing_emails: on,
+  enable_login_emails: on,
+  enable_followed_topic_desktop_notifications: on,
+  enable_followed_topic_email_notifications: on,
+  enable_followed_topic_push_notifications: on,
+  enable_followed_topic_audible_notifications: on,
+  enable_followed_topic_wildcard_mentions_notify: on,
+  /** Seconds. */
+  email_notifications_batching_period_seconds: setting(z.int().min(1).max(604_800), 120),
+  desktop_icon_count_display: oneOf([1, 2, 3, 4], 1),
+  realm_name_in_email_notifications_policy: oneOf([1, 2, 3], 1),
+  automatically_follow_topics_policy: oneOf([1, 2, 3, 4], 3),
+  automatically_unmute_topics_in_muted_streams_policy: oneOf([1, 2, 3, 4], 2),
+  automatically_follow_topics_where_mentioned: on,
+  resolved_topic_notice_auto_read_policy: oneOf(['always', 'except_followed', 'never'], 'except_followed'),
+  presence_enabled: on,
+  send_private_typing_notifications: on,
+  send_stream_typing_notifications: on,
+  send_read_receipts: on,
+  allow_private_data_export: off,
+} as const satisfies Record<string, Setting<unknown>>;
+
+export type UserSettingName = keyof typeof USER_SETTINGS;
+export type UserSettingValue<K extends UserSettingName> = (typeof USER_SETTINGS)[K]['initial'];
+
+/** What `user` has set, or the default. */
+export function userSetting<K extends UserSettingName>(user: Pick<User, 'settings'>, name: K): UserSettingValue<K> {
+  // The database holds an object in this column.
+  const set = (user.settings as Readonly<Record<string, unknown>>)[name];
+  return (set === undefined ? USER_SETTINGS[name].initial : set) as UserSettingValue<K>;
+}

@@ -1,0 +1,77 @@
+import { isAdministrator, isGuest, isModerator, isOwner } from '../auth/roles.ts';
+import type { Snapshot, StateGroup } from '../event-queue/state-group.ts';
+import { type RealmGroupSettingName, realmGroupSetting } from '../realm/settings.ts';
+import { isInGroup } from '../user-groups/permissions.ts';
+import { systemGroups } from '../user-groups/system-groups.ts';
+import { EMOJI_SETS, NOTIFICATION_SOUNDS, USER_SETTINGS, type UserSettingName, userSetting } from './settings.ts';
+import { apiEmail, avatarUrl, toWireUser } from './wire.ts';
+
+/** Everyone in the organisation, and what the caller is. @see registration-and-events companion 1.6 */
+export const usersState: StateGroup = {
+  name: 'realm_user',
+  async read(snapshot) {
+    const { viewer, db, options } = snapshot;
+    const users = await db.user.findMany({ where: { realmId: viewer.realm.id }, orderBy: { id: 'asc' } });
+    const how = { clientGravatar: options.clientGravatar, includeProfileData: true, includeIsActive: false };
+    const [active, inactive] = [true, false].map((state) =>
+      users.filter(({ isActive }) => isActive === state).map((user) => toWireUser(user, viewer, how)),
+    );
+    return {
+      realm_users: active,
+      realm_non_active_users: inactive,
+      cross_realm_bots: [],
+      ...(await caller(snapshot)),
+    };
+  },
+};
+
+async function caller({ app, viewer, db }: Snapshot) {
+  const { user, role, realm } = viewer;
+  const groups = await systemGroups(db, realm.id);
+  const may = (name: RealmGroupSettingName) =>
+    isInGroup(groups, viewer, realmGroupSetting(groups, realm, name), app.now());
+  const canCreatePublic = may('can_create_public_channel_group');
+  const canCreatePrivate = may('can_create_private_channel_group');
+  return {
+    user_id: user.id,
+    email: apiEmail(user),
+    delivery_email: user.email,
+    full_name: user.fullName,
+    avatar_source: user.avatarSource,
+    avatar_url: avatarUrl(user),
+    avatar_url_medium: avatarUrl(user, 'medium'),
+    is_owner: isOwner(role),
+    is_admin: isAdministrator(role),
+    is_moderator: isModerator(role),
+    is_guest: isGuest(role),
+    can_create_public_streams: canCreatePublic,
+    can_create_private_streams: canCreatePrivate,
+    // The server has no web-public channels switched on, whatever the organisation would allow.
+    can_create_web_public_streams: false,
+    can_create_streams: canCreatePublic || canCreatePrivate,
+    can_invite_others_to_realm: may('can_invite_users_group'),
+  };
+}
+
+/** The caller's own settings. @see registration-and-events companion 1.11 */
+export const userSettingsState: StateGroup = {
+  name: 'user_settings',
+  async read({ viewer: { user } }) {
+    const values = SETTING_NAMES.map((name) => [name, userSetting(user, name)]);
+    return { user_settings: { ...Object.fromEntries(values), ...CHOICES } };
+  },
+};
+
+/** What new users of the organisation begin with. @see registration-and-events companion 1.4 */
+export const userSettingsDefaultsState: StateGroup = {
+  name: 'realm_user_settings_defaults',
+  async read() {
+    const names = SETTING_NAMES.filter((name) => name !== 'timezone');
+    const values = names.map((name) => [name, USER_SETTINGS[name].initial]);
+    return { realm_user_settings_defaults: { ...Object.fromEntries(values), ...CHOICES } };
+  },
+};
+
+const SETTING_NAMES = Object.keys(USER_SETTINGS) as UserSettingName[];
+
+const CHOICES = { available_notification_sounds: NOTIFICATION_SOUNDS, emojiset_choices: EMOJI_SETS };

@@ -1,0 +1,34 @@
+// Generated files are checked, not trusted: the Prisma client, the migrations and schema.graphql all follow their sources.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { schemaDrift } from '../src/db/migrate.ts';
+
+const root = join(import.meta.dirname, '..');
+const generated = join(root, 'src/generated');
+
+function fingerprint(): string {
+  const hash = createHash('sha256');
+  for (const entry of readdirSync(generated, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) hash.update(entry.name).update(readFileSync(join(entry.parentPath, entry.name)));
+  }
+  return hash.digest('hex');
+}
+
+const problems: string[] = [];
+
+const before = fingerprint();
+execFileSync('prisma', ['generate', '--config', 'prisma/prisma.config.ts'], { cwd: root, stdio: 'pipe' });
+if (fingerprint() !== before) problems.push('src/generated did not follow prisma/schema.prisma: it was made anew now');
+
+const drift = await schemaDrift();
+if (drift !== '') problems.push(`prisma/migrations lack what prisma/schema.prisma says:\n${drift}`);
+
+const { buildSchema, printSDL } = await import('../src/graphql/schema.ts');
+if (readFileSync(join(root, 'schema.graphql'), 'utf8') !== printSDL(buildSchema())) {
+  problems.push('schema.graphql is not what the code says: run "npm run schema"');
+}
+
+for (const problem of problems) console.error(problem);
+process.exit(problems.length > 0 ? 1 : 0);
