@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { eightWritersTrial, heartbeatTrial } from './faults/commits.ts';
+import { cutTrial } from './faults/cuts.ts';
+import { killTrial } from './faults/kills.ts';
+import { lossTrial } from './faults/losses.ts';
+
+// Small samples of `npm run test:faults`, on the database the tests run on.
+
+const databaseServer = process.env['DATABASE_URL'];
+const seed = 1;
+const PATIENCE_MS = 90_000;
+
+describe.concurrent('nothing acknowledged is lost, and every event is heard once and in order', () => {
+  test('when the server is killed while clients write and listen', { timeout: PATIENCE_MS }, async () => {
+    const { violations, facts } = await killTrial({ databaseServer, kills: 2, seed });
+    expect(violations).toEqual([]);
+    expect(facts['acknowledged']).toBeGreaterThan(10);
+  });
+
+  test('when connections are cut off at many bytes', { timeout: PATIENCE_MS }, async () => {
+    const { violations, facts } = await cutTrial({ databaseServer, positions: 12, seed });
+    expect(violations).toEqual([]);
+    expect(facts['cuts']).toBeGreaterThanOrEqual(3 * 12);
+  });
+
+  describe.runIf(databaseServer !== undefined)('on PostgreSQL', () => {
+    const server = databaseServer ?? '';
+
+    test('when eight processes commit at once', { timeout: PATIENCE_MS }, async () => {
+      const { violations, facts } = await eightWritersTrial({ databaseServer: server, events: 500, seed });
+      expect(violations).toEqual([]);
+      expect(facts['heard']).toBeGreaterThanOrEqual(500);
+    });
+
+    test('when heartbeats are sent while another process commits', { timeout: PATIENCE_MS }, async () => {
+      const { violations } = await heartbeatTrial({ databaseServer: server, events: 60, nodes: 2, seed });
+      expect(violations).toEqual([]);
+    });
+
+    test('when the database ends all connections', { timeout: PATIENCE_MS }, async () => {
+      const { violations } = await lossTrial({ databaseServer: server, losses: 2, seed });
+      expect(violations).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Json } from './http.ts';
+
+/**
+ * Has the server that runs on this data directory carry out one of the operator's commands, as the command line does.
+ *
+ * @returns Its result.
+ */
+export async function runCommand(dataDir: string, command: string, args: object): Promise<Json> {
+  const socket = createConnection(join(dataDir, 'control.sock'));
+  try {
+    await once(socket, 'connect');
+    socket.write(`${JSON.stringify({ command, args })}\n`);
+    for await (const line of createInterface({ input: socket })) {
+      const reply = JSON.parse(line);
+      if (reply.ok) return reply.result;
+      throw new Error(`${command} failed: ${JSON.stringify(reply.error)}`);
+    }
+    throw new Error(`The server ended before it answered ${command}`);
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,239 @@
+import {
+  type GraphQLField,
+  type GraphQLInputType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  getNamedType,
+  isInputObjectType,
+  isLeafType,
+  isObjectType,
+  isRequiredArgument,
+  isUnionType,
+} from 'graphql';
+import type { Parameters } from './person.ts';
+import { type Names, OWNER_PASSWORD } from './scene.ts';
+
+let made = 0;
+/** A name nothing has yet. */
+const fresh = () => `new in GraphQL ${++made}`;
+
+const PAGE = { first: 10, last: null, after: null, before: null };
+
+const PERMISSIONS = [
+  ...['canAddSubscribers', 'canAdministerChannel', 'canCreateTopic', 'canDeleteAnyMessage', 'canDeleteOwnMessage'],
+  ...['canMoveMessagesOutOfChannel', 'canMoveMessagesWithinChannel', 'canRemoveSubscribers', 'canResolveTopics'],
+  ...['canSendMessage', 'canSubscribe'],
+];
+
+/** Every permission of a channel, in one or the other form its value can have. */
+const permissions = ({ groupId, userId }: Names) =>
+  PERMISSIONS.map(
+    (name, i) =>
+      [name, i % 2 === 0 ? { groupId } : { directMemberIds: [userId], directSubgroupIds: [groupId] }] as const,
+  );
+
+const OPTIONS = {
+  ...{ isPrivate: false, isWebPublic: false, isDefault: false, historyPublicToSubscribers: true },
+  ...{ topicsPolicy: 'INHERIT', messageRetentionDays: null },
+};
+
+const draftsOf = ({ channelId, userId }: Names) => [
+  { type: 'CHANNEL', to: [channelId], topic: 'a topic', content: 'to a channel', lastEditedAt: '2026-01-01T00:00:00Z' },
+  { type: 'DIRECT', to: [userId], content: 'to people' },
+];
+
+const CAPABILITIES = [
+  ...['archivedChannels', 'bulkMessageDeletion', 'emptyTopicName', 'includeDeactivatedGroups'],
+  ...['individualEmojiChanges', 'linkifierUrlTemplate', 'notificationSettingsNull', 'simplifiedPresenceEvents'],
+  ...['streamTypingNotifications', 'userAvatarUrlFieldOptional', 'userListIncomplete', 'userSettingsObject'],
+];
+
+const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>> = {
+  channel: ({ channelId, channelName }) => [{ channelId }, { name: channelName }],
+  channelFolders: () => [{ ...PAGE, includeArchived: true }],
+  channels: ({ folderId }) => [
+    { ...PAGE, includeArchived: true, onlyReadable: true, isDefault: false, isPrivate: false, isWebPublic: false },
+    { folderId, isSubscribed: true },
+  ],
+  drafts: () => [PAGE],
+  events: ({ queueId }) => [{ queueId, after: -1 }],
+  node: (names) => nodeIds(names).map((id) => ({ id })),
+  savedSnippets: () => [PAGE],
+  serverSettings: () => [{}],
+  subscriptions: () => [{ ...PAGE, includeArchived: true }],
+  user: ({ userId, email }) => [{ userId }, { email }],
+  users: () => [{ ...PAGE, role: 'MEMBER', isBot: false, isActive: true }],
+  viewer: () => [{}],
+};
+
+const globalId = (type: string, id: number) => Buffer.from(`${type}:${id}`).toString('base64');
+
+/** Of everything there is a `node` of. */
+export const nodeIds = ({ channelId, folderId, draftId, snippetId, userId }: Names): string[] =>
+  Object.entries({
+    Channel: channelId,
+    ChannelFolder: folderId,
+    Draft: draftId,
+    SavedSnippet: snippetId,
+    User: userId,
+  }).map(([type, id]) => globalId(type, id));
+
+/** The inputs of mutations. */
+const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]>> = {
+  acknowledgeEvents: ({ queueId }) => [{ queueId, upTo: 1 }],
+  createChannel: (names) => [
+    { ...OPTIONS, name: fresh(), description: 'new', subscriberIds: [names.userId] },
+    { name: fresh(), folderId: names.folderId },
+    ...permissions(names).map(([permission, value]) => ({ name: fresh(), permissions: { [permission]: value } })),
+  ],
+  updateChannel: (names) => {
+    const { channelId } = names;
+    return [
+      { channelId, description: fresh(), topicsPolicy: 'ALLOW_EMPTY_TOPIC', messageRetentionDays: 30 },
+      { channelId, isPrivate: true, historyPublicToSubscribers: false },
+      { channelId, isPrivate: false, isWebPublic: false, isDefault: true },
+      { channelId, folderId: names.folderId },
+      ...permissions(names).flatMap(([permission, value]) => [
+        { channelId, permissions: { [permission]: { new: value } } },
+        { channelId, permissions: { [permission]: { new: value, old: value } } },
+      ]),
+      { channelId, name: fresh() },
+    ];
+  },
+  unarchiveChannel: ({ archivedId }) => [{ channelId: archivedId }],
+  subscribe: (names) => {
+    const unknown = () => [{ name: fresh(), description: 'new', color: '#c0ffee' }];
+    return [
+      { channels: unknown(), newChannels: OPTIONS, skipUnauthorized: false },
+      { channels: [{ channelId: names.channelId }] },
+      { channels: [{ name: names.channelName }] },
+      { channels: unknown(), userIds: [names.userId] },
+      { channels: unknown(), newChannels: { folderId: names.folderId } },
+      ...permissions(names).map(([permission, value]) => ({
+        channels: unknown(),
+        newChannels: { permissions: { [permission]: value } },
+      })),
+    ];
+  },
+  updateSubscriptionSettings: ({ channelId }) => [
+    {
+      subscriptions: [
+        {
+          ...{ channelId, color: '#c0ffee', isMuted: true, pinToTop: true, desktopNotifications: true },
+          ...{ audibleNotifications: true, pushNotifications: true, emailNotifications: true },
+          wildcardMentionsNotify: true,
+        },
+      ],
+    },
+  ],
+  unsubscribe: ({ channelId, channelName, userId }) => [
+    { channels: [{ channelId }] },
+    { channels: [{ name: channelName }] },
+    { channels: [{ channelId }], userIds: [userId] },
+  ],
+  reorderChannelFolders: ({ folderId }) => [{ order: [folderId] }],
+  updateChannelFolder: ({ folderId }) => [
+    { channelFolderId: folderId, name: fresh(), description: fresh(), isArchived: false },
+  ],
+  createChannelFolder: () => [{ name: fresh(), description: 'new' }],
+  createDrafts: (names) => draftsOf(names).map((draft) => ({ drafts: [draft] })),
+  updateDraft: (names) => draftsOf(names).map((draft) => ({ draftId: names.draftId, draft })),
+  deleteDraft: ({ draftId }) => [{ draftId }],
+  createSavedSnippet: () => [{ title: fresh(), content: 'new' }],
+  updateSavedSnippet: ({ snippetId }) => [{ savedSnippetId: snippetId, title: fresh(), content: fresh() }],
+  deleteSavedSnippet: ({ snippetId }) => [{ savedSnippetId: snippetId }],
+  createUser: () => {
+    const fullName = fresh();
+    return [{ email: `${fullName.replaceAll(' ', '.')}@new.example`, password: OWNER_PASSWORD, fullName }];
+  },
+  updateUser: ({ userId }) => [{ userId, fullName: fresh(), role: 'MODERATOR' }],
+  fetchApiKey: ({ username }) => [{ username, password: OWNER_PASSWORD }],
+  registerEventQueue: ({ channelName }) => [
+    {
+      ...{ eventTypes: ['drafts'], idleTimeoutSeconds: 60, applyMarkdown: true, clientGravatar: true },
+      ...{ includeSubscribers: 'PARTIAL', allPublicChannels: false },
+      narrow: [{ operator: 'channel', operand: channelName }],
+      capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, true])),
+    },
+  ],
+  deleteEventQueue: ({ queueId }) => [{ queueId }],
+  archiveChannel: ({ channelId }) => [{ channelId }],
+};
+
+/** A field of the root, and what to give it. */
+export interface GraphQLCall {
+  readonly operation: 'query' | 'mutation';
+  readonly field: string;
+  readonly args: Parameters;
+}
+
+/**
+ * Calls of every field of `Query` and `Mutation` that the organisation's owner may make one after the other: together they
+ * give each argument and each field of an input. With the names of things that are not there they are calls that have
+ * to be refused, or come to nothing.
+ */
+export const GRAPHQL_CALLS: Readonly<Record<string, (names: Names) => readonly GraphQLCall[]>> = {
+  ...Object.fromEntries(
+    Object.entries(QUERIES).map(([field, make]) => [
+      `Query.${field}`,
+      (names: Names) => make(names).map((args) => ({ operation: 'query', field, args }) as const),
+    ]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(MUTATIONS).map(([field, make]) => [
+      `Mutation.${field}`,
+      (names: Names) => make(names).map((input) => ({ operation: 'mutation', field, args: { input } }) as const),
+    ]),
+  ),
+};
+
+export function fieldOf(schema: GraphQLSchema, { operation, field }: GraphQLCall): GraphQLField<unknown, unknown> {
+  const root = operation === 'query' ? schema.getQueryType() : schema.getMutationType();
+  const definition = root?.getFields()[field];
+  if (definition === undefined) throw new Error(`There is no ${operation} ${field}`);
+  return definition;
+}
+
+/** The document of a call: its arguments as variables of their names, and of its result what has no arguments. */
+export function documentOf(schema: GraphQLSchema, call: GraphQLCall): string {
+  const field = fieldOf(schema, call);
+  const given = field.args.filter(({ name }) => name in call.args);
+  const definitions = given.map(({ name, type }) => `$${name}: ${type}`).join(', ');
+  const values = given.map(({ name }) => `${name}: $${name}`).join(', ');
+  const [outer, inner] = given.length === 0 ? ['', ''] : [`(${definitions})`, `(${values})`];
+  return `${call.operation} ${outer} { ${call.field}${inner} ${selectionOf(field.type)} }`;
+}
+
+function selectionOf(type: GraphQLOutputType, depth = 3): string {
+  const named = getNamedType(type);
+  if (isLeafType(named)) return '';
+  if (isUnionType(named)) return '{ __typename ... on ServiceError { code message } }';
+  if (!isObjectType(named)) return '{ __typename }';
+  const fields = Object.values(named.getFields())
+    .filter(({ args, type: inner }) => !args.some(isRequiredArgument) && (depth > 0 || isLeafType(getNamedType(inner))))
+    .map(({ name, type: inner }) => `${name} ${selectionOf(inner, depth - 1)}`);
+  return `{ ${fields.length === 0 ? '__typename' : fields.join(' ')} }`;
+}
+
+/** Every field of the input types that a type leads to: "DraftInput.content", … */
+export function inputFieldsOf(type: GraphQLInputType, seen = new Set<string>()): Set<string> {
+  const named = getNamedType(type);
+  if (!isInputObjectType(named)) return seen;
+  for (const field of Object.values(named.getFields())) {
+    const name = `${named.name}.${field.name}`;
+    if (!seen.has(name)) inputFieldsOf(field.type, seen.add(name));
+  }
+  return seen;
+}
+
+/** Those that `value` gives. */
+export function inputFieldsGiven(type: GraphQLInputType, value: unknown): string[] {
+  const named = getNamedType(type);
+  if (Array.isArray(value)) return value.flatMap((element) => inputFieldsGiven(named, element));
+  if (!isInputObjectType(named) || typeof value !== 'object' || value === null) return [];
+  const fields = named.getFields();
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const field = fields[name];
+    return field === undefined ? [] : [`${named.name}.${name}`, ...inputFieldsGiven(field.type, inner)];
+  });
+}

@@ -1,0 +1,49 @@
+import { rmSync } from 'node:fs';
+import { pino } from 'pino';
+import type { App } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { openControl } from '../../src/control.ts';
+import { serve } from '../../src/serve.ts';
+import { startApp } from '../../src/start.ts';
+import { newDataDir } from './data-dir.ts';
+
+export interface InProcessOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly now?: () => Date;
+}
+
+/** A service in the test's own process, on an embedded database of its own: to look at what it does inside. */
+export interface InProcess extends AsyncDisposable {
+  readonly app: App;
+  readonly url: string;
+  readonly dataDir: string;
+  /** Runs `work` and gives the SQL of every query made meanwhile, by anybody. */
+  queriesOf(work: () => Promise<unknown>): Promise<string[]>;
+}
+
+/** Starts the service with all its doors: `await using` it. */
+export async function startInProcess({ env = {}, now }: InProcessOptions = {}): Promise<InProcess> {
+  const dataDir = newDataDir();
+  const config = readConfig({ PORT: '0', DEMO: 'off', GUARD_TRANSACTIONS: 'on', ...env, DATA_DIR: dataDir });
+  const { app, close } = await startApp(config, { log: pino({ level: 'silent' }), ...(now !== undefined && { now }) });
+  const control = await openControl(app);
+  const server = await serve(app, null);
+  let heard: string[] | undefined;
+  app.db.$on('query' as never, (({ query }: { query: string }) => heard?.push(query)) as never);
+  return {
+    ...{ app, dataDir, url: `http://127.0.0.1:${server.port}` },
+    async queriesOf(work) {
+      heard = [];
+      await work();
+      const queries = heard;
+      heard = undefined;
+      return queries;
+    },
+    async [Symbol.asyncDispose]() {
+      control.close();
+      await server.close();
+      await close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

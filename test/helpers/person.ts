@@ -1,0 +1,197 @@
+import { EventStream, type StreamOptions, webSocketClient } from './events.ts';
+import { type Json, type Reply, send } from './http.ts';
+
+/** What a REST endpoint answered. */
+export interface RestReply extends Omit<Reply, 'text'> {
+  readonly body: Json;
+}
+
+/** What GraphQL answered. */
+export interface GraphQLReply {
+  readonly status: number;
+  readonly data: Json;
+  readonly errors?: Json[];
+  readonly extensions?: Json;
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT' | 'HEAD' | 'OPTIONS';
+/** Texts go as they are, everything else as JSON text; undefined is left out. */
+export type Parameters = Readonly<Record<string, unknown>>;
+
+export interface RestOptions {
+  /** On top of the client's own. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent in the query string whatever the method. */
+  readonly query?: Parameters;
+  /** Instead of a form: what stands in the body, with its content type. */
+  readonly body?: { readonly type: string; readonly content: string | Buffer };
+  readonly signal?: AbortSignal;
+}
+
+/** Somebody at a client of one organisation, signed in or not: every way in, with the credentials filled in. */
+export class Visitor {
+  readonly url: string;
+  /** The Host header: which organisation. */
+  readonly host: string;
+  readonly authorization: string | undefined;
+
+  constructor({ url, host, authorization }: { url: string; host: string; authorization?: string | undefined }) {
+    this.url = url;
+    this.host = host;
+    this.authorization = authorization;
+  }
+
+  /** The same place, with other credentials. */
+  as(authorization: string | undefined): Visitor {
+    return new Visitor({ url: this.url, host: this.host, authorization });
+  }
+
+  get headers(): Record<string, string> {
+    const { host, authorization } = this;
+    return { host, ...(authorization !== undefined && { authorization }) };
+  }
+
+  /** @param path Under /api/v1. */
+  async rest(method: Method, path: string, parameters: Parameters = {}, options: RestOptions = {}): Promise<RestReply> {
+    const inQuery = method === 'GET' || method === 'HEAD';
+    const query = encode({ ...(inQuery && parameters), ...options.query });
+    const body = options.body ?? {
+      type: 'application/x-www-form-urlencoded',
+      content: encode(inQuery ? {} : parameters),
+    };
+    const { text, status, headers } = await send(this.url, {
+      method,
+      path: `/api/v1${path}${query === '' ? '' : `?${query}`}`,
+      headers: { ...this.headers, ...(body.content !== '' && { 'content-type': body.type }), ...options.headers },
+      body: body.content === '' ? undefined : body.content,
+      signal: options.signal,
+    });
+    return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
+  }
+
+  /** A REST call that must succeed. */
+  async ok(method: Method, path: string, parameters: Parameters = {}, options: RestOptions = {}): Promise<Json> {
+    const { status, body } = await this.rest(method, path, parameters, options);
+    if (status !== 200) throw new Error(`${method} ${path} answered ${status}: ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  /** Over HTTP. */
+  async graphql(query: string, variables: Parameters = {}): Promise<GraphQLReply> {
+    const { text, status } = await send(this.url, {
+      method: 'POST',
+      path: '/graphql',
+      headers: {
+        ...this.headers,
+        'content-type': 'application/json',
+        accept: 'application/graphql-response+json',
+      },
+      body: JSON.stringify({ query, variables }),
+    });
+    return { status, ...JSON.parse(text) };
+  }
+
+  /** One operation over a WebSocket. */
+  async graphqlOverSocket(query: string, variables: Parameters = {}): Promise<Json> {
+    const client = webSocketClient(this);
+    try {
+      for await (const result of client.iterate({ query, variables })) return result;
+      throw new Error('No result came');
+    } finally {
+      await client.dispose();
+    }
+  }
+}
+
+/** Somebody with an account. */
+export class Person extends Visitor {
+  readonly id: number;
+  readonly name: string;
+  readonly email: string;
+  readonly apiKey: string;
+  readonly role: number;
+
+  constructor(
+    place: { url: string; host: string },
+    account: { id: number; name: string; email: string; apiKey: string; role: number },
+  ) {
+    super({ ...place, authorization: basic(account.email, account.apiKey) });
+    this.id = account.id;
+    this.name = account.name;
+    this.email = account.email;
+    this.apiKey = account.apiKey;
+    this.role = account.role;
+  }
+
+  /** POST /register. @returns The whole reply. */
+  register(parameters: Parameters = {}): Promise<Json> {
+    return this.ok('POST', '/register', parameters);
+  }
+
+  /** GET /events. @returns The events. */
+  async poll(queueId: string, lastEventId: number, { dontBlock = false } = {}): Promise<Json[]> {
+    const parameters = { queue_id: queueId, last_event_id: lastEventId, ...(dontBlock && { dont_block: true }) };
+    return (await this.ok('GET', '/events', parameters)).events;
+  }
+
+  /** What happens from here on, as REST clients hear it: registers now, and reads when the function is called. */
+  async hearing(parameters: Parameters = {}): Promise<() => Promise<Json[]>> {
+    const { queue_id, last_event_id } = await this.register({ fetch_event_types: [], ...parameters });
+    return async () => {
+      const events = await this.poll(queue_id, last_event_id, { dontBlock: true });
+      return events.map(({ id: _, ...event }) => event);
+    };
+  }
+
+  /**
+   * A subscription to events over GraphQL, of a new queue when none is named.
+   *
+   * @param selection Fields of `Event`, mostly in fragments.
+   */
+  async events(selection: string, options: Partial<StreamOptions> = {}): Promise<EventStream> {
+    const queueId = options.queueId ?? (await this.register({ fetch_event_types: [] })).queue_id;
+    return EventStream.open(this, selection, { ...options, queueId });
+  }
+
+  /**
+   * A mutation of one input that must succeed.
+   *
+   * @param selection Of its payload.
+   * @returns The payload.
+   */
+  async mutate(name: string, input: Parameters, selection: string): Promise<Json> {
+    const result = await this.tryMutation(name, input, selection);
+    if (!result.__typename.endsWith('Payload')) throw new Error(`${name} ended in ${JSON.stringify(result)}`);
+    const { __typename: _, ...payload } = result;
+    return payload;
+  }
+
+  /** A mutation of one input. @returns What its union holds: `__typename`, and the payload or `code` and `message`. */
+  async tryMutation(name: string, input: Parameters, selection = '__typename'): Promise<Json> {
+    const type = `${name[0]?.toUpperCase()}${name.slice(1)}`;
+    const query = `mutation ($input: ${type}Input!) { ${name}(input: $input) {
+      __typename ... on ${type}Payload { ${selection} } ... on ServiceError { code message }
+    } }`;
+    const { data, errors } = await this.graphql(query, { input });
+    if (errors !== undefined) throw new Error(`${name} failed: ${JSON.stringify(errors)}`);
+    return data[name];
+  }
+
+  /** A query that must succeed. @returns Its data. */
+  async query(document: string, variables: Parameters = {}): Promise<Json> {
+    const { data, errors } = await this.graphql(document, variables);
+    if (errors !== undefined) throw new Error(`The query failed: ${JSON.stringify(errors)}`);
+    return data;
+  }
+}
+
+export function basic(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+}
+
+function encode(parameters: Parameters): string {
+  const fields = Object.entries(parameters)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]);
+  return new URLSearchParams(fields as [string, string][]).toString();
+}

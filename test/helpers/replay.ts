@@ -1,0 +1,198 @@
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'vitest';
+import { applyEvent, type ClientOptions, type ClientState, stateOf } from './client-state.ts';
+import type { Json } from './http.ts';
+import type { Person } from './person.ts';
+
+const CAPABILITIES = [
+  'notification_settings_null',
+  'bulk_message_deletion',
+  'user_avatar_url_field_optional',
+  'stream_typing_notifications',
+  'user_settings_object',
+  'linkifier_url_template',
+  'user_list_incomplete',
+  'include_deactivated_groups',
+  'archived_channels',
+  'empty_topic_name',
+  'simplified_presence_events',
+  'individual_emoji_changes',
+];
+
+/** A kind of client: what it registers with. */
+export interface Client extends ClientOptions {
+  readonly name: string;
+  readonly client_gravatar: boolean;
+  readonly apply_markdown: boolean;
+  readonly client_capabilities?: Readonly<Record<string, boolean>>;
+}
+
+const capable = Object.fromEntries(CAPABILITIES.map((name) => [name, true]));
+
+/** The newest client there is: it can handle everything, and wants everything. */
+export const MODERN: Client = {
+  name: 'all capabilities',
+  include_subscribers: 'true',
+  client_gravatar: true,
+  apply_markdown: true,
+  client_capabilities: capable,
+};
+
+/** The oldest: it says nothing of itself. */
+export const LEGACY: Client = {
+  name: 'no capabilities',
+  include_subscribers: 'false',
+  client_gravatar: false,
+  apply_markdown: false,
+};
+
+/** In between: it says that it can do nothing, and takes what lists it gets. */
+export const PARTIAL: Client = {
+  name: 'no capabilities, partial subscribers',
+  include_subscribers: 'partial',
+  client_gravatar: true,
+  apply_markdown: true,
+  client_capabilities: { ...Object.fromEntries(CAPABILITIES.map((name) => [name, false])), archived_channels: true },
+};
+
+/** The other way round: lists for a client that can do nothing else. */
+export const LEGACY_WITH_LISTS: Client = {
+  ...LEGACY,
+  name: 'no capabilities, all subscribers',
+  include_subscribers: 'true',
+};
+
+export const CLIENTS: readonly Client[] = [MODERN, LEGACY];
+
+/** Something in the state that no event tells, by the interface's own rules. */
+export interface Untold {
+  /** Where in the state; a function may look at the viewer and the client. */
+  readonly fields: readonly string[];
+  readonly reason: string;
+}
+
+/** All of it. What stands here is not compared after acts that name it. */
+export const UNTOLD = {
+  rightsOfRole: {
+    fields: [
+      'can_create_public_streams',
+      'can_create_private_streams',
+      'can_create_web_public_streams',
+      'can_create_streams',
+      'can_invite_others_to_realm',
+    ],
+    reason:
+      'After a role change clients work these out from the organization’s permissions and the user groups; the event ' +
+      'holds the role alone (interface 6.3), and user groups come with their room.',
+  },
+} satisfies Record<string, Untold>;
+
+export interface ReplayOptions {
+  readonly clients?: readonly Client[];
+  /** What these acts change and no event tells. */
+  readonly untold?: readonly Untold[];
+  /** Data groups compared after each step; after the last one it is all. */
+  readonly groups?: readonly string[];
+}
+
+/** Something done to the service. */
+export type Act = () => Promise<unknown>;
+
+/** What acts on channels and subscriptions change. */
+export const CHANNEL_GROUPS = ['stream', 'subscription', 'default_streams'];
+
+/**
+ * Checks that events tell the whole story of `acts`: a client that fetched the state before each and applied the events
+ * since must hold what a client that arrives after it fetches. For every viewer, with every kind of client. An act of
+ * which nobody hears anything is an error: it proves nothing.
+ *
+ * @param acts One act, or several by name, one after the other. What is done together is compared together: that is
+ *   quicker, and proves as much where the acts change different things.
+ */
+export async function expectReplay(
+  viewers: Person | readonly Person[],
+  acts: Act | Readonly<Record<string, Act | readonly Act[]>>,
+  { clients = CLIENTS, untold = [], groups }: ReplayOptions = {},
+): Promise<void> {
+  const pairs = [viewers].flat().flatMap((viewer) => clients.map((client) => ({ viewer, client })));
+  let observers = await Promise.all(pairs.map(observe));
+  const steps = Object.entries(typeof acts === 'function' ? { 'the act': acts } : acts);
+  for (const [i, [name, act]] of steps.entries()) {
+    for (const one of [act].flat()) await one();
+    for (const { viewer } of observers.slice(0, 1)) await settle(viewer);
+    const step = { name, untold, groups: i < steps.length - 1 ? groups : undefined };
+    const checked = await Promise.all(observers.map((observer) => check(observer, step)));
+    if (checked.every(({ events }) => events.length === 0)) throw new Error(`Nobody heard anything of ${name}`);
+    observers = checked.map(({ fresh }) => fresh);
+  }
+}
+
+/** One viewer with one kind of client, as of a registration. */
+interface Observer {
+  readonly viewer: Person;
+  readonly client: Client;
+  /** Read from the first registration on. */
+  readonly queueId: string;
+  readonly lastEventId: number;
+  readonly state: ClientState;
+}
+
+async function observe({ viewer, client }: Pick<Observer, 'viewer' | 'client'>): Promise<Observer> {
+  const reply = await register({ viewer, client }, undefined);
+  return { viewer, client, queueId: reply.queue_id, lastEventId: reply.last_event_id, state: stateOf(reply) };
+}
+
+function register(
+  { viewer, client: { name: _, ...parameters } }: Pick<Observer, 'viewer' | 'client'>,
+  groups: readonly string[] | undefined,
+): Promise<Json> {
+  return viewer.register({ ...parameters, fetch_event_types: groups });
+}
+
+interface Step {
+  readonly name: string;
+  readonly untold: readonly Untold[];
+  readonly groups: readonly string[] | undefined;
+}
+
+async function check(observer: Observer, step: Step): Promise<{ fresh: Observer; events: Json[] }> {
+  const { viewer, client } = observer;
+  const reply = await register(observer, step.groups);
+  const events = await eventsUpTo(observer, reply.last_event_id);
+  const replayed = structuredClone(observer.state);
+  for (const event of events) applyEvent(replayed, event, client);
+  // What was not fetched now is compared when it is.
+  const state = { ...replayed, ...stateOf(reply) };
+  const [told, fetched] = [withoutUntold(replayed, step), withoutUntold(state, step)];
+  // The matcher takes many times as long, and is needed for what it says of a difference alone.
+  if (!isDeepStrictEqual(told, fetched)) {
+    const who = `${viewer.name} with ${client.name}, after ${step.name}: ${JSON.stringify(events)}`;
+    expect(told, who).toEqual(fetched);
+  }
+  return { fresh: { ...observer, lastEventId: reply.last_event_id, state }, events };
+}
+
+function withoutUntold({ ...state }: ClientState, { untold }: Step): ClientState {
+  for (const field of untold.flatMap(({ fields }) => fields)) delete state[field];
+  return state;
+}
+
+/** To name a position makes the server read its log up to there: nothing committed is still on its way. */
+async function settle(viewer: Person): Promise<void> {
+  const { queue_id, last_event_id } = await viewer.register({ fetch_event_types: [] });
+  await viewer.poll(queue_id, last_event_id, { dontBlock: true });
+}
+
+/** Pages end at some hundred events; a page of fewer than this was the last one. */
+const SHORT_PAGE = 100;
+
+/** Everything the queue holds up to an id of the log. */
+async function eventsUpTo({ viewer, queueId, lastEventId }: Observer, until: number): Promise<Json[]> {
+  const events: Json[] = [];
+  for (let after = lastEventId; ; ) {
+    const page = await viewer.poll(queueId, after, { dontBlock: true });
+    events.push(...page);
+    if (page.length < SHORT_PAGE) return events.filter(({ id }) => id <= until);
+    after = page.at(-1).id;
+  }
+}

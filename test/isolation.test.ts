@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildSchema } from '../src/graphql/schema.ts';
+import { routes } from '../src/rest/routes.ts';
+import { documentOf, GRAPHQL_CALLS, nodeIds } from './helpers/graphql-calls.ts';
+import type { Json } from './helpers/http.ts';
+import type { Person } from './helpers/person.ts';
+import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
+import { contentsOf, makeScene, type Names, nothing, type Scene } from './helpers/scene.ts';
+
+type Kind = keyof Names;
+const KINDS = Object.keys(nothing()) as Kind[];
+const schema = buildSchema();
+
+const endpoints = routes.map((route) => [`${route.method} ${route.path}`, route] as const);
+/** A channel of the other organisation for each, because some of them make a channel of the name they are given. */
+const channelFor = (call: string) => `the other's channel for ${call}`.slice(0, 60);
+
+/** Two organisations of one server, alike. The calls are made in `own`. */
+let own: Scene;
+let other: Scene;
+let before: Json;
+
+beforeAll(async () => {
+  [own, other] = await Promise.all([makeScene({ withPassword: true }), makeScene({ withPassword: true })]);
+  const names = [...endpoints.map(([name]) => name), ...Object.keys(GRAPHQL_CALLS)].map(channelFor);
+  const subscriptions = [...new Set(names)].map((name) => ({ name }));
+  await other.owner.ok('POST', '/users/me/subscriptions', { subscriptions });
+  before = await contentsOf(other);
+});
+afterAll(async () => expect(await contentsOf(other)).toEqual(before));
+
+/** What came of a call. */
+interface Outcome {
+  readonly status: number;
+  readonly body: Json;
+}
+
+/** Without what differs from one call to the next: the name itself, and what was made. */
+function comparable({ status, body }: Outcome, name: string | number): string {
+  const text = JSON.stringify(body, (key, value) => (key === 'locations' ? undefined : value))
+    .replaceAll(typeof name === 'number' ? new RegExp(`\\b${name}\\b`, 'g') : name, '<it>')
+    .replaceAll(/new (in GraphQL )?\d+/g, '<new>');
+  const isMade = status === 200 && !text.includes('"code"');
+  return `${status} ${isMade ? text.replaceAll(/[\da-f]{8}-[-\da-f]{27}|\d+/g, '<made>') : text}`;
+}
+
+/**
+ * Checks that calls with a name of the other organisation's come to what they come to with names of nothing.
+ *
+ * @param calls Makes them from names. @param make Makes one of them. @returns In how many places they stood.
+ */
+async function expectAbsent<C>(
+  title: string,
+  calls: (names: Names) => readonly C[],
+  make: (call: C) => Promise<Outcome>,
+): Promise<number> {
+  const foreignNames = { ...other.names, channelName: channelFor(title) };
+  const tried = new Set<string>();
+  for (const kind of KINDS) {
+    const withName = (name: string | number) => calls({ ...own.names, [kind]: name });
+    for (const [i, call] of withName('<the name>').entries()) {
+      const places = placesOf('<the name>', call).map((place) => kind + place);
+      if (places.every((place) => tried.has(place))) continue;
+      for (const place of places) tried.add(place);
+      const outcomeOf = async (name: string | number) => comparable(await make(withName(name)[i] as C), name);
+      const foreign = await outcomeOf(foreignNames[kind]);
+      for (const name of namesOfNothing(kind)) {
+        expect(foreign, `${kind} ${name} in ${JSON.stringify(call)}`).toEqual(await outcomeOf(name));
+      }
+    }
+  }
+  return tried.size;
+}
+
+/** Where in `value` the name stands. */
+function placesOf(name: string, value: unknown, place = ''): string[] {
+  if (value === name) return [place];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => placesOf(name, inner, `${place}.${key}`));
+}
+
+/** No row has them, and can have the second one. */
+function namesOfNothing(kind: Kind): (string | number)[] {
+  const name = nothing()[kind];
+  return typeof name === 'number' ? [name, 0] : [name];
+}
+
+describe('what belongs to another organization is not there', () => {
+  test.concurrent.for(endpoints)('for %s', async ([name, { method, path, auth }]) => {
+    const caller = auth === 'none' ? own.anonymous : own.owner;
+    const calls = (names: Names) => REST_CALLS[name]?.(names) ?? [];
+    const count = await expectAbsent(name, calls, (call) => caller.rest(method, pathOf(path, call), call.parameters));
+    expect(count > 0 || !/_id\}|email\}/.test(path)).toBe(true);
+  });
+
+  test.concurrent.for(Object.entries(GRAPHQL_CALLS))('for %s', async ([name, calls]) => {
+    await expectAbsent(name, calls, async (call) => {
+      const { status, data, errors } = await own.owner.graphql(documentOf(schema, call), call.args);
+      return { status, body: { data, errors } };
+    });
+  });
+
+  test('for node(id)', async () => {
+    const seen = async (person: Person, names: Names) => {
+      const found = nodeIds(names).map(
+        async (id) => (await person.query('query ($id: ID!) { node(id: $id) { id } }', { id })).node,
+      );
+      return Promise.all(found);
+    };
+    expect(await seen(other.owner, other.names)).toEqual(nodeIds(other.names).map((id) => ({ id })));
+    expect(await seen(own.owner, other.names)).toEqual(nodeIds(other.names).map(() => null));
+    expect(await seen(own.guest, { ...own.names, ...nothing() })).toEqual(nodeIds(nothing()).map(() => null));
+  });
+
+  test('for its credentials: each is good in its own organization alone', async () => {
+    for (const path of ['/users/me', '/register'] as const) {
+      const { status, body } = await own.anonymous
+        .as(other.owner.authorization)
+        .rest(path === '/register' ? 'POST' : 'GET', path);
+      expect([status, body.code]).toEqual([401, 'INVALID_API_KEY']);
+    }
+    const bearer = own.anonymous.as(`Bearer ${other.owner.apiKey}`);
+    expect((await bearer.graphql('{ viewer { id } }')).errors).toMatchObject([
+      { extensions: { code: 'INVALID_API_KEY' } },
+    ]);
+  });
+});

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from './helpers/database.ts';
+import { Person } from './helpers/person.ts';
+import type { ServerProcess } from './helpers/process.ts';
+import { organisation, startServer } from './helpers/server.ts';
+
+const { DATABASE_URL } = process.env;
+const SELECTION = 'id ... on DraftsAddedEvent { drafts { content } }';
+
+/** The embedded database belongs to one process: several nodes take PostgreSQL. */
+describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () => {
+  const stack = new AsyncDisposableStack();
+  let nodes: [ServerProcess, ServerProcess];
+
+  beforeAll(async () => {
+    const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    const env = { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
+    // At once, on an empty database: one migrates, the other waits for it.
+    nodes = await Promise.all([startServer({ env }), startServer({ env })]);
+    for (const node of nodes) stack.use(node);
+  }, 90_000);
+  afterAll(() => stack.disposeAsync());
+
+  /** The same person, at both nodes. */
+  async function somebody(): Promise<[Person, Person]> {
+    const [a, b] = nodes;
+    const { member, realm } = await organisation({}, { on: a });
+    const host = `${realm.subdomain}.localhost:${b.port}`;
+    return [member, new Person({ url: b.url, host }, member)];
+  }
+  const saveDraft = (person: Person, content: string) =>
+    person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
+
+  test('tells a client of one node what happens on the other', async () => {
+    const [atA, atB] = await somebody();
+    const { queue_id, last_event_id } = await atA.register({ fetch_event_types: [] });
+    await using live = await atA.events(SELECTION);
+    const polled = atA.poll(queue_id, last_event_id);
+    await saveDraft(atB, 'from B');
+    expect((await polled)[0]).toMatchObject({ drafts: [{ content: 'from B' }] });
+    expect(await live.next()).toMatchObject({ drafts: [{ content: 'from B' }] });
+  });
+
+  test('serves a queue on whichever node the client comes to, from where it was', async () => {
+    const [atA, atB] = await somebody();
+    const { queue_id, last_event_id } = await atA.register({ fetch_event_types: [] });
+    let last = last_event_id;
+    const heard: string[] = [];
+    for (const [i, person] of Array.from({ length: 20 }, (_, i) => [atA, atB][i % 2] as Person).entries()) {
+      await saveDraft([atB, atA][i % 2] as Person, `draft ${i}`);
+      for (const event of await person.poll(queue_id, last)) {
+        last = event.id;
+        if (event.type === 'drafts') heard.push(event.drafts[0].content);
+      }
+    }
+    for (const event of await atA.poll(queue_id, last, { dontBlock: true })) heard.push(event.drafts?.[0].content);
+    expect(heard).toEqual(Array.from({ length: 20 }, (_, i) => `draft ${i}`));
+  });
+
+  test('lets a newer reader on one node take the queue from a reader on the other', async () => {
+    const [atA, atB] = await somebody();
+    const { queue_id } = await atA.register({ fetch_event_types: [] });
+    await using older = await atA.events(SELECTION, { queueId: queue_id });
+    await saveDraft(atA, 'one');
+    await older.next();
+    await using newer = await atB.events(SELECTION, { queueId: queue_id, after: older.lastId });
+    await saveDraft(atA, 'two');
+    expect(await newer.next()).toMatchObject({ drafts: [{ content: 'two' }] });
+    // Told at the next write of queue positions.
+    expect(await older.ended).toEqual({ how: 'complete' });
+    await saveDraft(atA, 'three');
+    expect(await newer.next()).toMatchObject({ drafts: [{ content: 'three' }] });
+  });
+});

@@ -1,0 +1,13 @@
+// The same tests on PostgreSQL and Redis, and those that need several server processes. Arguments go to vitest.
+import { spawn } from 'node:child_process';
+
+const { DATABASE_URL_FOR_TESTS, DATABASE_URL, REDIS_URL } = process.env;
+const child = spawn('vitest', ['run', '--config', 'test/vitest.config.ts', ...process.argv.slice(2)], {
+  stdio: 'inherit',
+  env: {
+    ...process.env,
+    DATABASE_URL: DATABASE_URL_FOR_TESTS ?? DATABASE_URL ?? 'postgres://postgres@127.0.0.1:5432/postgres',
+    REDIS_URL: REDIS_URL ?? 'redis://127.0.0.1:6379',
+  },
+});
+child.once('exit', (code) => process.exit(code ?? 1));

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { builder } from '../src/graphql/builder.ts';
+import { DOCUMENT_LIMITS } from '../src/graphql/documents.ts';
+import { documentOf, type Limit } from './helpers/documents.ts';
+import { nodeIds } from './helpers/graphql-calls.ts';
+import type { Json } from './helpers/http.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import type { Method, Parameters, Person } from './helpers/person.ts';
+import { nothing } from './helpers/scene.ts';
+import { type Organisation, organisation, type RoleName } from './helpers/server.ts';
+
+/** An organisation with so and so many of everything, all of it the owner's own. */
+interface Filled extends Organisation {
+  readonly size: number;
+  readonly channelIds: readonly number[];
+  readonly folderIds: readonly number[];
+  readonly userIds: readonly number[];
+}
+
+let service: InProcess;
+let few: Filled;
+let many: Filled;
+
+beforeAll(async () => {
+  // A resolver that forgets `...query` fails here, instead of reading once per row.
+  (builder.options.prisma as { onUnusedQuery: string }).onUnusedQuery = 'error';
+  service = await startInProcess();
+  few = await fill(2);
+  many = await fill(6);
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+async function fill(size: number): Promise<Filled> {
+  const each = async <T>(make: (i: number) => Promise<T>) => {
+    const results: T[] = [];
+    for (let i = 0; i < size; i++) results.push(await make(i));
+    return results;
+  };
+  const people = Object.fromEntries(Array.from({ length: size }, (_, i) => [`person ${i}`, 'member' as RoleName]));
+  const made = await organisation(people, { on: service });
+  const { owner } = made;
+  const userIds = Object.keys(people).map((name) => (made as unknown as Record<string, Person>)[name]?.id ?? 0);
+  const folderIds = await each(async (i) => {
+    const folder = { name: `folder ${i}`, description: '' };
+    return (await owner.ok('POST', '/channel_folders/create', folder)).channel_folder_id;
+  });
+  const channelIds = await each(async (i) => {
+    const channel = { name: `channel ${i}`, subscribers: [owner.id, ...userIds], folder_id: folderIds[i] };
+    return (await owner.ok('POST', '/channels/create', channel)).id;
+  });
+  await owner.ok('POST', '/drafts', { drafts: channelIds.map((id) => note(id)) });
+  await each((i) => owner.ok('POST', '/saved_snippets', { title: `snippet ${i}`, content: 'x' }));
+  return { ...made, size, channelIds, folderIds, userIds };
+}
+
+const note = (channelId: number) => ({ type: 'stream', to: [channelId], topic: 't', content: 'c' });
+
+/** Checks that an act makes as many queries in an organisation with many rows as in one with few. */
+async function expectSame(act: (place: Filled) => Promise<unknown>): Promise<void> {
+  const ofFew = await service.queriesOf(() => act(few));
+  const ofMany = await service.queriesOf(() => act(many));
+  const shown = (queries: string[]) => queries.map((query) => query.trim().slice(0, 150)).join('\n');
+  expect(ofMany.length, `few:\n${shown(ofFew)}\n\nmany:\n${shown(ofMany)}`).toBe(ofFew.length);
+}
+
+const PERSON = 'databaseId fullName email deliveryEmail role avatarUrl timezone botOwner { fullName }';
+const page = (fields: string) => `{ edges { cursor node { ${fields} } } pageInfo { hasNextPage endCursor } }`;
+const FOLDER = `name creator { ${PERSON} }`;
+const CHANNEL = `name createdAt creator { ${PERSON} } folder { ${FOLDER} } subscriberCount weeklyTraffic
+  permissions { canSubscribe { groupId directMemberIds } canSendMessage { groupId } } ownSubscription { color }`;
+const WITH_SUBSCRIBERS = `${CHANNEL} subscribers(first: 10) ${page(PERSON)}`;
+const SUBSCRIPTION = `color isMuted channel { ${WITH_SUBSCRIBERS} }`;
+
+describe('as many queries for many rows as for few', () => {
+  test.for<[string, (place: Filled) => string, string?]>([
+    ['users with their owners', () => `{ users(first: 50) ${page(PERSON)} }`],
+    ['users of a role', () => `{ users(role: MEMBER, isBot: false) ${page(PERSON)} }`],
+    ['channels with all that is theirs', () => `{ channels(first: 50) ${page(WITH_SUBSCRIBERS)} }`],
+    ['readable channels', () => `{ channels(onlyReadable: true, isSubscribed: true) ${page(CHANNEL)} }`],
+    [
+      'channels and their subscribers, and the subscriptions of the viewer to them',
+      () => `{ channels { edges { node { ownSubscription { channel { ${CHANNEL} } } } } } }`,
+    ],
+    ['subscriptions with channels and folders', () => `{ subscriptions(first: 50) ${page(SUBSCRIPTION)} }`],
+    ['folders with their creators', () => `{ channelFolders(first: 50) ${page(FOLDER)} }`],
+    ['drafts with their authors', () => `{ drafts(first: 50) ${page(`content author { ${PERSON} }`)} }`],
+    ['snippets with their authors', () => `{ savedSnippets(first: 50) ${page(`title author { ${PERSON} }`)} }`],
+    ['everything at once', () => `{ users ${page('id')} channels ${page('name')} drafts ${page('id')} viewer { id } }`],
+    [
+      'a channel with all its subscribers',
+      ({ channelIds }) => `{ channel(channelId: ${channelIds[0]}) { ${WITH_SUBSCRIBERS} } }`,
+    ],
+  ])('%s', async ([, document]) => {
+    await expectSame(async (place) => expectRows(await place.owner.query(document(place)), place));
+  });
+
+  test.for<[string, Method, (place: Filled) => string, Parameters?]>([
+    ['users', 'GET', () => '/users'],
+    ['channels', 'GET', () => '/streams', { include_all: true, include_default: true }],
+    ['subscriptions', 'GET', () => '/users/me/subscriptions', { include_subscribers: 'true' }],
+    ['subscriptions with some subscribers', 'GET', () => '/users/me/subscriptions', { include_subscribers: 'partial' }],
+    ['subscribers', 'GET', ({ channelIds }) => `/streams/${channelIds[0]}/members`],
+    ['folders', 'GET', () => '/channel_folders'],
+    ['drafts', 'GET', () => '/drafts'],
+    ['snippets', 'GET', () => '/saved_snippets'],
+    ['a registration', 'POST', () => '/register', { include_subscribers: 'true' }],
+  ])('over REST: %s', async ([, method, path, parameters = {}]) => {
+    await expectSame(async (place) => expectRows(await place.owner.ok(method, path(place), parameters), place));
+  });
+
+  test.for<[string, (place: Filled) => Promise<unknown>]>([
+    [
+      'drafts',
+      ({ owner, channelIds }) =>
+        owner.mutate(
+          'createDrafts',
+          { drafts: channelIds.map((id) => ({ type: 'CHANNEL', to: [id], content: 'x' })) },
+          `drafts { content author { ${PERSON} } }`,
+        ),
+    ],
+    [
+      'an order of folders',
+      ({ owner, folderIds }) =>
+        owner.mutate('reorderChannelFolders', { order: folderIds.toReversed() }, `channelFolders { ${FOLDER} }`),
+    ],
+    [
+      'settings of subscriptions',
+      ({ owner, channelIds }) =>
+        owner.mutate(
+          'updateSubscriptionSettings',
+          { subscriptions: channelIds.map((channelId) => ({ channelId, isMuted: true, color: '#c0ffee' })) },
+          `subscriptions { ${SUBSCRIPTION} }`,
+        ),
+    ],
+    [
+      'subscribers taken out of channels',
+      ({ owner, channelIds, userIds }) =>
+        owner.mutate(
+          'unsubscribe',
+          { channels: channelIds.map((channelId) => ({ channelId })), userIds },
+          'outcomes { channelId unsubscribedUserIds }',
+        ),
+    ],
+    [
+      'subscribers put into channels again',
+      ({ owner, channelIds, userIds }) =>
+        owner.mutate(
+          'subscribe',
+          { channels: channelIds.map((channelId) => ({ channelId })), userIds },
+          'outcomes { channelId subscribedUserIds }',
+        ),
+    ],
+    [
+      'a channel with many first subscribers',
+      ({ owner, userIds }) =>
+        owner.mutate('createChannel', { name: 'with all', subscriberIds: userIds }, `channel { ${WITH_SUBSCRIBERS} }`),
+    ],
+    ['a channel that is archived', ({ owner, channelIds }) => owner.ok('DELETE', `/streams/${channelIds.at(-1)}`)],
+    ['a role given', ({ owner, userIds }) => owner.ok('PATCH', `/users/${userIds.at(-1)}`, { role: 600 })],
+  ])('in a change: %s', async ([, act]) => {
+    await expectSame(act);
+  });
+});
+
+/** As many rows came as there are: else the count would prove nothing. */
+function expectRows(reply: Json, { size }: Filled): void {
+  expect(JSON.stringify(reply).split(/\},\{|\d,\d/).length).toBeGreaterThanOrEqual(size);
+}
+
+describe('no more queries than it takes', () => {
+  test('one for the own user, over either door', async () => {
+    await few.owner.ok('GET', '/users/me');
+    expect(await service.queriesOf(() => few.owner.ok('GET', '/users/me'))).toHaveLength(1);
+    expect(
+      await service.queriesOf(() => few.owner.query('{ viewer { id fullName email role timezone } }')),
+    ).toHaveLength(1);
+    expect(
+      await service.queriesOf(() => few.bot.query('{ viewer { id isBot } serverSettings { version } }')),
+    ).toHaveLength(1);
+  });
+
+  test('one besides, for each other object named', async () => {
+    const { owner, channelIds, folderIds, userIds } = many;
+    const names = { ...nothing(), channelId: channelIds[0] ?? 0, folderId: folderIds[0] ?? 0, userId: userIds[0] ?? 0 };
+    for (const id of nodeIds(names)) {
+      const queries = await service.queriesOf(() => owner.query('query ($id: ID!) { node(id: $id) { id } }', { id }));
+      expect(queries.length, `${id}\n${queries.join('\n')}`).toBeLessThanOrEqual(2);
+    }
+    expect(await service.queriesOf(() => owner.query('{ node(id: "nonsense") { id } }'))).toHaveLength(1);
+  });
+
+  test.for(Object.keys(DOCUMENT_LIMITS) as Limit[])('none for a document over the limit of %s', async (limit) => {
+    const query = documentOf[limit](DOCUMENT_LIMITS[limit] + 1);
+    const queries = await service.queriesOf(async () => {
+      expect((await few.member.graphql(query)).errors).toMatchObject([
+        { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } },
+      ]);
+    });
+    expect(queries).toEqual([]);
+  });
+
+  test('none for what cannot be a key, or a document', async () => {
+    const queries = await service.queriesOf(async () => {
+      await few.member.graphql('{ nothing }');
+      await few.member.graphql('query ($id: Int!) { user(userId: $id) { id } }', { id: 'x' });
+      await few.member.as('Basic nonsense').graphql('{ viewer { id } }');
+      await few.member.as('Basic nonsense').rest('GET', '/users/me');
+    });
+    // The variables are read after signing in.
+    expect(queries).toHaveLength(1);
+  });
+});

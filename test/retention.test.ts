@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sweep } from '../src/events/retention.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import type { Person } from './helpers/person.ts';
+import { organisation } from './helpers/server.ts';
+
+const MINUTE = 60_000;
+let clock = Date.parse('2026-11-20T10:00:00Z');
+let service: InProcess;
+
+beforeAll(async () => {
+  service = await startInProcess({ now: () => new Date(clock) });
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const saveDraft = (person: Person, content: string) =>
+  person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
+const pruned = async (realmId: number) =>
+  Number((await service.app.db.eventCounter.findUniqueOrThrow({ where: { realmId } })).prunedThrough);
+
+// One clock for all: in this order.
+
+test('prunes nothing that is younger than ten minutes, even when no queue needs it', async () => {
+  const { realm, member } = await organisation({}, { on: service });
+  await saveDraft(member, 'young');
+  await sweep(service.app);
+  expect(await pruned(realm.id)).toBe(0);
+});
+
+test('prunes below the lowest position of live queues, and tells a queue left behind so', async () => {
+  const { realm, member } = await organisation({}, { on: service });
+  const { queue_id: slow } = await member.register({ fetch_event_types: [], idle_queue_timeout: 604_800 });
+  const { queue_id: quick } = await member.register({ fetch_event_types: [], idle_queue_timeout: 604_800 });
+  await saveDraft(member, 'one');
+  await saveDraft(member, 'two');
+  const [one, two] = await member.poll(slow, -1, { dontBlock: true });
+  await member.poll(slow, one.id, { dontBlock: true });
+  await member.poll(quick, two.id, { dontBlock: true });
+  await service.app.queues.flush();
+  clock += 11 * MINUTE;
+  await sweep(service.app);
+  expect(await pruned(realm.id)).toBe(one.id);
+  expect(await member.poll(slow, one.id, { dontBlock: true })).toMatchObject([{ drafts: [{ content: 'two' }] }]);
+  // Beyond its age the log goes, whoever has not read it. Only a node that has it in memory could still serve it.
+  clock += 9 * 24 * 60 * MINUTE;
+  await service.app.queues.flush();
+  await sweep(service.app);
+  expect(await pruned(realm.id)).toBe(two.id);
+  expect(await service.app.db.event.count({ where: { realmId: realm.id } })).toBe(0);
+});
+
+test('ends a queue nobody has read for longer than it may live, and keeps its tombstone for 30 days', async () => {
+  const { member } = await organisation({}, { on: service });
+  const { queue_id } = await member.register({ fetch_event_types: [], idle_queue_timeout: 600 });
+  const reasonOf = async () =>
+    (await member.rest('GET', '/events', { queue_id, last_event_id: -1, dont_block: true })).body.reason;
+  clock += 9 * MINUTE;
+  expect(await reasonOf()).toBeUndefined();
+  clock += 20 * MINUTE;
+  await sweep(service.app);
+  expect(await reasonOf()).toBe('expired');
+  clock += 31 * 24 * 60 * MINUTE;
+  await sweep(service.app);
+  expect(await reasonOf()).toBe('unknown');
+});

@@ -1,0 +1,200 @@
+import {
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  getNamedType,
+  isEnumType,
+  isInterfaceType,
+  isNonNullType,
+  isObjectType,
+  isUnionType,
+} from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { ERROR_CODES } from '../src/errors.ts';
+import { definedEvents } from '../src/events/define.ts';
+import { registeredEventTypes } from '../src/graphql/event-types.ts';
+import { buildSchema } from '../src/graphql/schema.ts';
+import { organisation } from './helpers/server.ts';
+
+const schema = buildSchema();
+const objects = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && !type.name.startsWith('__'));
+const implementing = (name: string) => {
+  const type = schema.getType(name);
+  if (!isInterfaceType(type)) throw new Error(`There is no interface ${name}`);
+  return schema.getPossibleTypes(type);
+};
+
+/** Whether its objects are rows, read with the rights of one viewer. */
+const isEntity = (type: GraphQLNamedType) =>
+  type.extensions['pothosPrismaModel'] !== undefined || implementing('Node').includes(type as GraphQLObjectType);
+
+describe('the types of events', () => {
+  test('are there for every event that clients hear', () => {
+    const nameOf = ({ type, op }: { type: string; op: string | undefined }) => `${type}/${op ?? ''}`;
+    const heard = definedEvents().filter(({ type }) => type !== 'internal');
+    expect(registeredEventTypes().map(nameOf).toSorted()).toEqual([...heard.map(nameOf), 'heartbeat/'].toSorted());
+    expect(
+      implementing('Event')
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(
+      registeredEventTypes()
+        .map(({ name }) => name)
+        .toSorted(),
+    );
+  });
+
+  test('lead to values alone: to no row, and to nothing that could be asked for more', () => {
+    for (const event of implementing('Event')) {
+      const reached = new Set<GraphQLNamedType>();
+      const walk = (type: GraphQLNamedType): void => {
+        if (reached.has(type)) return;
+        reached.add(type);
+        if (isInterfaceType(type) || isUnionType(type))
+          for (const member of schema.getPossibleTypes(type)) walk(member);
+        if (!isObjectType(type)) return;
+        for (const field of Object.values(type.getFields())) {
+          expect([`${type.name}.${field.name}`, field.args]).toEqual([`${type.name}.${field.name}`, []]);
+          walk(getNamedType(field.type));
+        }
+      };
+      walk(event);
+      expect([event.name, [...reached].filter(isEntity).map(({ name }) => name)]).toEqual([event.name, []]);
+    }
+  });
+
+  test('are told from rows by this test', () => {
+    expect(objects.filter(isEntity).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['User', 'Channel', 'ChannelSubscription', 'ChannelFolder', 'Draft', 'SavedSnippet']),
+    );
+  });
+});
+
+describe('mutations', () => {
+  const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
+
+  test.for(mutations.map((field) => [field.name, field] as const))(
+    '%s takes one input and ends in its payload or a typed error',
+    ([name, field]) => {
+      const title = `${name[0]?.toUpperCase()}${name.slice(1)}`;
+      expect(field.args.map((arg) => `${arg.name}: ${arg.type}`)).toEqual([`input: ${title}Input!`]);
+      expect(String(field.type)).toBe(`${title}Result!`);
+      const result = getNamedType(field.type);
+      if (!isUnionType(result)) throw new Error(`${result.name} is no union`);
+      const [payloads, errors] = [`${title}Payload`, 'ServiceError'].map((wanted) =>
+        result
+          .getTypes()
+          .filter((type) => type.name === wanted || type.getInterfaces().some((its) => its.name === wanted)),
+      );
+      expect(payloads).toHaveLength(1);
+      expect(errors?.map((type) => type.name)).toEqual(
+        expect.arrayContaining(['BadRequestError', 'RequestTimeoutError']),
+      );
+      expect(result.getTypes()).toHaveLength(1 + (errors?.length ?? 0));
+    },
+  );
+
+  test('end in errors that have the codes of REST', () => {
+    const codes = schema.getType('ErrorCode');
+    expect(isEnumType(codes) && codes.getValues().map(({ name }) => name)).toEqual(ERROR_CODES.toSorted());
+    for (const type of implementing('ServiceError')) expect(type.name).toMatch(/Error$/);
+  });
+});
+
+describe('connections', () => {
+  const connections = objects.flatMap((type) =>
+    Object.values((type as GraphQLObjectType).getFields())
+      .filter((field) => getNamedType(field.type).name.endsWith('Connection'))
+      .map((field) => ({ parent: type.name, field })),
+  );
+  /** How each is reached; one that is not listed fails. */
+  const reach = (parent: string, { name }: GraphQLField<unknown, unknown>, args: string): string => {
+    const itself = `${name}(${args}) { pageInfo { hasNextPage } }`;
+    if (parent === 'Query') return `{ ${itself} }`;
+    if (parent === 'Channel') return `{ channels(first: 1) { edges { node { ${itself} } } } }`;
+    throw new Error(`How does one get to ${parent}.${name}?`);
+  };
+
+  test('are what lists that can grow are', () => {
+    expect(connections.map(({ parent, field }) => `${parent}.${field.name}`)).toEqual(
+      expect.arrayContaining(['Query.users', 'Query.channels', 'Query.drafts', 'Channel.subscribers']),
+    );
+    for (const { parent, field } of connections) {
+      expect([parent, field.name, isNonNullType(field.type)]).toEqual([parent, field.name, true]);
+      expect(field.args.map(({ name }) => name)).toEqual(expect.arrayContaining(['first', 'last', 'after', 'before']));
+    }
+  });
+
+  test('give at most a hundred rows, and take no cursors but their own', async () => {
+    const { owner } = await organisation();
+    await owner.ok('POST', '/channels/create', { name: 'here', subscribers: [owner.id] });
+    const cursors = [
+      '',
+      'x',
+      'null',
+      '[]',
+      '\0',
+
+      '["id",null]',
+      '["id","1"]',
+      '[{}]',
+      '9'.repeat(5000),
+    ].map((text) => JSON.stringify(Buffer.from(text).toString('base64url')));
+    for (const { parent, field } of connections) {
+      for (const args of ['first: 100', 'last: 100', 'first: 0', 'after: null', 'before: null, first: null']) {
+        expect([args, (await owner.graphql(reach(parent, field, args))).errors]).toEqual([args, undefined]);
+      }
+      const wrong = ['first: 101', 'last: 101', 'first: -1', 'last: -1', 'first: 2147483647'];
+      for (const args of [...wrong, ...cursors.flatMap((cursor) => [`after: ${cursor}`, `before: ${cursor}`])]) {
+        const { errors } = await owner.graphql(reach(parent, field, args));
+        const codes = errors?.map(({ extensions }) => extensions.code);
+        expect([parent, field.name, args, codes]).toEqual([
+          parent,
+          field.name,
+          args,
+          [expect.stringMatching(/^(BAD_REQUEST|DOCUMENT_LIMIT_EXCEEDED)$/)],
+        ]);
+      }
+    }
+  });
+});
+
+test('node(id) knows every type of node, and takes what is no id for the id of nothing', async () => {
+  const { owner } = await organisation();
+  const id = Buffer.from(`User:${owner.id}`).toString('base64');
+  const node = async (of: string) => (await owner.query('query ($id: ID!) { node(id: $id) { id } }', { id: of })).node;
+  expect(await node(id)).toEqual({ id });
+  for (const type of implementing('Node').map(({ name }) => name)) {
+    for (const text of [
+      'abc',
+      '1.5',
+      '0',
+      '-1',
+      '01',
+      '1e3',
+      '1:2',
+      '',
+      ' 1',
+      '2147483648',
+      '9'.repeat(400),
+      '\0',
+      '１',
+    ]) {
+      expect(await node(Buffer.from(`${type}:${text}`).toString('base64'))).toBe(null);
+    }
+  }
+  for (const text of [
+    '',
+    'User',
+    ':1',
+    'Nothing:1',
+    'user:1',
+    '__proto__:1',
+    'constructor:1',
+    'Query:1',
+    'Subscription:1',
+  ]) {
+    expect(await node(Buffer.from(text).toString('base64'))).toBe(null);
+  }
+  for (const text of ['%%%', '💩', 'x'.repeat(10_000), String(owner.id), `${id}=`, `${id}\n`]) await node(text);
+});

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { expectIgnoredParameters } from './helpers/ignored.ts';
+import { Visitor } from './helpers/person.ts';
+import { organisation, serverOf } from './helpers/server.ts';
+
+test.concurrent('tells anybody of the server and the organization', async () => {
+  const { anonymous, realm } = await organisation();
+  const url = `http://${realm.host}`;
+  expect(await anonymous.ok('GET', '/server_settings')).toEqual({
+    ...{ result: 'success', msg: '', service_feature_level: 496, is_incompatible: false },
+    authentication_methods: {
+      ...{ password: true, dev: false, email: true, ldap: false, remoteuser: false, saml: false },
+      'openid connect': false,
+    },
+    external_authentication_methods: [],
+    service_version: expect.any(String),
+    service_merge_base: expect.any(String),
+    ...{ push_notifications_enabled: false, email_auth_enabled: true, require_email_format_usernames: true },
+    ...{ realm_uri: url, realm_url: url, realm_name: realm.name, realm_description: '' },
+    realm_icon: expect.any(String),
+    realm_web_public_access_enabled: false,
+  });
+});
+
+test.concurrent('tells nothing of an organization at the root domain that has none', async () => {
+  const { url } = serverOf();
+  const settings = await new Visitor({ url, host: 'localhost' }).ok('GET', '/server_settings');
+  expect(settings.service_feature_level).toBe(496);
+  expect(Object.keys(settings).filter((name) => name.startsWith('realm_'))).toEqual([]);
+});
+
+test.concurrent('takes credentials that are no good for what they are here: nothing', async () => {
+  const { anonymous } = await organisation();
+  await anonymous.as('Basic nonsense').ok('GET', '/server_settings');
+});
+
+test.concurrent('calls only the reserved test client incompatible', async () => {
+  const { anonymous } = await organisation();
+  const incompatible = async (agent: string) => {
+    const { is_incompatible } = await anonymous.ok('GET', '/server_settings', {}, { headers: { 'user-agent': agent } });
+    return is_incompatible;
+  };
+  expect(await incompatible('ServiceInvalid/1.0')).toBe(true);
+  expect(await incompatible('Mobile/27.1 (Android)')).toBe(false);
+});
+
+test.concurrent('takes GET and HEAD alone', async () => {
+  const { anonymous } = await organisation();
+  expect((await anonymous.rest('HEAD', '/server_settings')).status).toBe(200);
+  for (const method of ['POST', 'PATCH', 'DELETE'] as const) {
+    const { status, body, headers } = await anonymous.rest(method, '/server_settings');
+    expect([status, body.result, body.allowed_methods]).toEqual([405, 'error', ['GET', 'HEAD']]);
+    expect(headers.allow).toBe('GET, HEAD');
+  }
+});
+
+test.concurrent('says the same over GraphQL, signed in or not', async () => {
+  const { anonymous, realm } = await organisation();
+  const { data } = await anonymous.graphql(`{ serverSettings {
+    featureLevel isIncompatible emailAuthEnabled authenticationMethods { password openidConnect }
+    externalAuthenticationMethods { name } realm { url name webPublicAccessEnabled }
+  } }`);
+  expect(data.serverSettings).toEqual({
+    ...{ featureLevel: 496, isIncompatible: false, emailAuthEnabled: true, externalAuthenticationMethods: [] },
+    authenticationMethods: { password: true, openidConnect: false },
+    realm: { url: `http://${realm.host}`, name: realm.name, webPublicAccessEnabled: false },
+  });
+});
+
+test.concurrent('names the parameters it ignored', async () => {
+  const { member } = await organisation();
+  await expectIgnoredParameters(member, 'GET', async () => ({ path: '/server_settings' }));
+});

@@ -1,0 +1,456 @@
+import { describe, expect, test } from 'vitest';
+import type { Json } from './helpers/http.ts';
+import { expectIgnoredParameters } from './helpers/ignored.ts';
+import type { Person } from './helpers/person.ts';
+import { organisation } from './helpers/server.ts';
+
+const bad = (msg: string) => ({ status: 400, body: { result: 'error', code: 'BAD_REQUEST', msg } });
+const NOT_ALLOWED = bad('Insufficient permission');
+const PALETTE = ['#76ce90', '#fae589', '#a6c7e5'];
+
+async function create(person: Person, name: string, fields: object = {}): Promise<number> {
+  return (await person.ok('POST', '/channels/create', { name, subscribers: [], ...fields })).id;
+}
+
+const named = (...names: string[]) => names.map((name) => ({ name }));
+
+function subscribe(person: Person, subscriptions: object[], more: object = {}) {
+  return person.rest('POST', '/users/me/subscriptions', { subscriptions, ...more });
+}
+
+function unsubscribe(person: Person, subscriptions: string[], more: object = {}) {
+  return person.rest('DELETE', '/users/me/subscriptions', { subscriptions, ...more });
+}
+
+async function own(person: Person, parameters: object = {}): Promise<Json[]> {
+  return (await person.ok('GET', '/users/me/subscriptions', { ...parameters })).subscriptions;
+}
+
+const namesOf = async (person: Person) => (await own(person)).map(({ name }) => name);
+
+/** An organisation in which the member is alone in "general". */
+async function withSubscription() {
+  const organised = await organisation();
+  const channel = await create(organised.member, 'general', { subscribers: [organised.member.id] });
+  const set = (property: string, value: unknown, stream_id = channel) =>
+    organised.member.rest('POST', '/users/me/subscriptions/properties', {
+      subscription_data: [{ stream_id, property, value }],
+    });
+  return { ...organised, channel, set };
+}
+
+describe('POST /users/me/subscriptions', () => {
+  test.concurrent('subscribes the viewer, each channel in a colour of its own', async () => {
+    const { owner, member } = await organisation();
+    for (const name of ['a', 'b', 'c']) await create(owner, name);
+    const { body } = await subscribe(member, [...named('a', 'B'), { name: 'c', color: '#ABC' }]);
+    expect(body).toMatchObject({
+      ...{ result: 'success', subscribed: { [member.id]: ['a', 'b', 'c'] }, already_subscribed: {} },
+    });
+    const subscriptions = await own(member);
+    expect(subscriptions.map(({ name, color }) => [name, color])).toEqual([
+      ['a', PALETTE[0]],
+      ['b', PALETTE[1]],
+      ['c', '#aabbcc'],
+    ]);
+    expect(subscriptions[0]).toMatchObject({
+      ...{ is_muted: false, in_home_view: true, pin_to_top: false, subscriber_count: 1, creator_id: owner.id },
+      ...{ desktop_notifications: null, audible_notifications: null, push_notifications: null },
+      ...{ email_notifications: null, wildcard_mentions_notify: null },
+    });
+    expect(subscriptions[0]).not.toHaveProperty('subscribers');
+  });
+
+  test.concurrent('creates channels that are not there', async () => {
+    const { member, owner } = await organisation();
+    const heard = await owner.hearing();
+    const { status } = await subscribe(member, [{ name: 'new', description: 'A *new* one' }], { invite_only: false });
+    expect(status).toBe(200);
+    const [{ stream_id, ...channel }] = await own(member);
+    expect(channel).toMatchObject({ name: 'new', description: 'A *new* one', creator_id: member.id });
+    expect(await heard()).toMatchObject([
+      { type: 'stream', op: 'create', streams: [{ stream_id }] },
+      { type: 'subscription', op: 'peer_add', stream_ids: [stream_id], user_ids: [member.id] },
+    ]);
+  });
+
+  test.concurrent('tells the subscriber, and the others who see the channel', async () => {
+    const { member, guest, owner, channel } = await withSubscription();
+    const heard = await Promise.all([member, guest, owner].map((person) => person.hearing()));
+    await subscribe(member, named('general'), { principals: [guest.id] });
+    const [byMember, byGuest, byOwner] = await Promise.all(heard.map((hear) => hear()));
+    const peer = { type: 'subscription', op: 'peer_add', stream_ids: [channel], user_ids: [guest.id] };
+    expect(byMember).toEqual([peer]);
+    expect(byOwner).toEqual([peer]);
+    // A guest did not even see the channel before.
+    expect(byGuest).toMatchObject([
+      { type: 'stream', op: 'create', streams: [{ stream_id: channel }] },
+      {
+        type: 'subscription',
+        op: 'add',
+        subscriptions: [{ stream_id: channel, name: 'general', subscriber_count: 2 }],
+      },
+    ]);
+  });
+
+  test.concurrent('says who was subscribed already, and tells nothing of them', async () => {
+    const { member, guest } = await withSubscription();
+    const heard = await member.hearing();
+    const { body } = await subscribe(member, named('general'), { principals: [member.id] });
+    expect(body).toMatchObject({ subscribed: {}, already_subscribed: { [member.id]: ['general'] } });
+    expect(await heard()).toEqual([]);
+    const { body: both } = await subscribe(member, named('general'), { principals: [member.email, guest.email] });
+    expect(both).toMatchObject({
+      subscribed: { [guest.id]: ['general'] },
+      already_subscribed: { [member.id]: ['general'] },
+    });
+  });
+
+  test.concurrent('gives who comes back their former settings', async () => {
+    const { member, channel, set } = await withSubscription();
+    await set('is_muted', true);
+    await set('color', '#123456');
+    await unsubscribe(member, ['general']);
+    await subscribe(member, named('general'));
+    expect(await own(member)).toMatchObject([
+      { stream_id: channel, is_muted: true, in_home_view: false, color: '#123456' },
+    ]);
+  });
+
+  test.concurrent('refuses a private channel the viewer may not open, or only leaves it out', async () => {
+    const { owner, administrator, member, moderator } = await organisation();
+    await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
+    await create(member, 'open');
+    for (const person of [moderator, administrator, owner]) {
+      const refused = await subscribe(person, named('open', 'hidden'));
+      expect(refused).toMatchObject(bad('Unable to access channel (hidden).'));
+      expect(await namesOf(person)).toEqual([]);
+    }
+    const { body } = await subscribe(moderator, named('open', 'hidden'), { authorization_errors_fatal: false });
+    expect(body).toMatchObject({ subscribed: { [moderator.id]: ['open'] }, unauthorized: ['hidden'] });
+    const { status } = await subscribe(member, named('hidden'), { principals: [moderator.id] });
+    expect(status).toBe(200);
+    expect(await namesOf(moderator)).toEqual(['hidden', 'open']);
+  });
+
+  test.concurrent('opens a private channel to who may subscribe, and not to guests', async () => {
+    const { member, moderator, guest } = await organisation();
+    const ids = { direct_members: [moderator.id, guest.id], direct_subgroups: [] };
+    await create(member, 'hidden', { invite_only: true, can_subscribe_group: ids });
+    expect((await subscribe(moderator, named('hidden'))).status).toBe(200);
+    expect(await subscribe(guest, named('hidden'))).toMatchObject(bad('Unable to access channel (hidden).'));
+  });
+
+  test.concurrent('lets a guest neither into public channels nor create one nor add others', async () => {
+    const { member, guest, channel } = await withSubscription();
+    expect(await subscribe(guest, named('general'))).toMatchObject(bad('Unable to access channel (general).'));
+    expect((await subscribe(guest, named('new'))).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
+    await subscribe(member, named('general'), { principals: [guest.id] });
+    const other = await subscribe(guest, named('general'), { principals: [member.id] });
+    expect(other).toMatchObject(NOT_ALLOWED);
+    expect((await own(guest)).map(({ stream_id }) => stream_id)).toEqual([channel]);
+  });
+
+  test.concurrent.for<[string, object, string]>([
+    ['a blank name', { subscriptions: named(' ') }, "Channel name can't be empty."],
+    [
+      'a name that is too long',
+      { subscriptions: named('n'.repeat(61)) },
+      'Channel name too long (limit: 60 characters).',
+    ],
+    ['a null byte', { subscriptions: named('a\0b') }, ''],
+    [
+      'a colour that is none',
+      { subscriptions: [{ name: 'general', color: 'red' }] },
+      'color is not a valid hex color code',
+    ],
+    ['a user who is not there', { principals: [2_000_000_000] }, 'No such user'],
+    ['an address of nobody', { principals: ['nobody@example.com'] }, 'No such user'],
+    ['an object that names nothing', { subscriptions: [{}] }, ''],
+    ['names that are no objects', { subscriptions: ['general'] }, ''],
+    ['a good channel beside a bad one', { subscriptions: named('fine', ' ') }, "Channel name can't be empty."],
+  ])('refuses %s', async ([, fields, msg]) => {
+    const { owner } = await withSubscription();
+    const heard = await owner.hearing();
+    const { status, body } = await subscribe(owner, named('general'), { ...fields });
+    expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
+    if (msg !== '') expect(body.msg).toBe(msg);
+    expect(await heard()).toEqual([]);
+  });
+
+  test.concurrent('knows nobody of another organization, and no channel of it', async () => {
+    const [{ member, channel }, other] = await Promise.all([withSubscription(), withSubscription()]);
+    const reply = await subscribe(member, named('general'), { principals: [other.owner.id] });
+    expect(reply).toMatchObject(bad('No such user'));
+    expect((await own(member)).map(({ stream_id }) => stream_id)).toEqual([channel]);
+  });
+});
+
+describe('DELETE /users/me/subscriptions', () => {
+  test.concurrent('unsubscribes the viewer, and says what was to do', async () => {
+    const { member, owner, guest, channel } = await withSubscription();
+    await subscribe(member, named('general'), { principals: [guest.id] });
+    await create(owner, 'other');
+    const heard = await Promise.all([member, owner, guest].map((person) => person.hearing()));
+    const { body } = await unsubscribe(member, ['general', 'other']);
+    expect(body).toMatchObject({ removed: ['general'], not_removed: ['other'] });
+    const peer = { type: 'subscription', op: 'peer_remove', stream_ids: [channel], user_ids: [member.id] };
+    expect(await Promise.all(heard.map((hear) => hear()))).toEqual([
+      [{ type: 'subscription', op: 'remove', subscriptions: [{ stream_id: channel, name: 'general' }] }],
+      [peer],
+      [peer],
+    ]);
+    expect(await namesOf(member)).toEqual([]);
+  });
+
+  test.concurrent('takes a private channel out of the sight of who leaves it', async () => {
+    const { member, moderator } = await organisation();
+    const id = await create(member, 'hidden', { invite_only: true, subscribers: [member.id, moderator.id] });
+    const heard = await moderator.hearing();
+    await unsubscribe(moderator, ['hidden']);
+    expect((await heard()).map(({ type, op }) => `${type} ${op}`)).toEqual(['subscription remove', 'stream delete']);
+    expect(await moderator.rest('GET', `/streams/${id}`)).toMatchObject(bad('Invalid channel ID'));
+  });
+
+  test.concurrent('lets remove others who may: administrators, and who administers every channel named', async () => {
+    const { owner, administrator, moderator, member, guest } = await organisation();
+    const everybody = [owner, administrator, moderator, member, guest].map(({ id }) => id);
+    await create(member, 'mine', { subscribers: everybody });
+    await create(owner, 'theirs', { subscribers: everybody });
+    const remove = (person: Person, channels: string[], who: Person) =>
+      unsubscribe(person, channels, { principals: [who.id] });
+    for (const person of [moderator, guest]) expect(await remove(person, ['mine'], owner)).toMatchObject(NOT_ALLOWED);
+    expect(await remove(member, ['mine', 'theirs'], owner)).toMatchObject(NOT_ALLOWED);
+    expect(await namesOf(owner)).toEqual(['mine', 'theirs']);
+    expect((await remove(member, ['mine'], owner)).body.removed).toEqual(['mine']);
+    expect((await remove(administrator, ['mine', 'theirs'], guest)).body.removed).toEqual(['mine', 'theirs']);
+    const give = { can_remove_subscribers_group: { new: { direct_members: [moderator.id], direct_subgroups: [] } } };
+    const [{ stream_id }] = await own(moderator);
+    await member.ok('PATCH', `/streams/${stream_id}`, give);
+    expect((await remove(moderator, ['mine'], administrator)).body.removed).toEqual(['mine']);
+  });
+
+  test.concurrent('lets people remove their own bots', async () => {
+    const { owner, bot, member } = await organisation();
+    await create(member, 'general', { subscribers: [owner.id, bot.id] });
+    const { body } = await unsubscribe(owner, ['general'], { principals: [bot.id] });
+    expect(body.removed).toEqual(['general']);
+  });
+
+  test.concurrent('knows no channel that is not there, or not for the viewer', async () => {
+    const { member, moderator } = await organisation();
+    await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
+    for (const name of ['nothing', 'hidden']) {
+      expect(await unsubscribe(moderator, [name])).toMatchObject(bad(`Channel(s) (${name}) do not exist`));
+    }
+  });
+});
+
+describe('PATCH /users/me/subscriptions', () => {
+  test.concurrent('adds and removes at once', async () => {
+    const { member, owner } = await withSubscription();
+    await create(owner, 'other');
+    const parameters = { add: [{ name: 'other', color: '#ff0000' }], delete: ['general'] };
+    expect(await member.ok('PATCH', '/users/me/subscriptions', parameters)).toMatchObject({
+      ...{ subscribed: { [member.id]: ['other'] }, already_subscribed: {}, removed: ['general'], not_removed: [] },
+    });
+    expect(await own(member)).toMatchObject([{ name: 'other', color: '#ff0000' }]);
+  });
+
+  test.concurrent('does all of it or nothing, and wants something to do', async () => {
+    const { member } = await withSubscription();
+    const nothing = bad('Nothing to do. Specify at least one of "add" or "delete".');
+    expect(await member.rest('PATCH', '/users/me/subscriptions')).toMatchObject(nothing);
+    expect(await member.rest('PATCH', '/users/me/subscriptions', { add: [], delete: [] })).toMatchObject(nothing);
+    const half = await member.rest('PATCH', '/users/me/subscriptions', { add: named('new'), delete: ['nothing'] });
+    expect(half).toMatchObject(bad('Channel(s) (nothing) do not exist'));
+    expect(await namesOf(member)).toEqual(['general']);
+  });
+});
+
+describe('GET /users/me/subscriptions', () => {
+  test.concurrent('adds the other subscribers when asked', async () => {
+    const { member, owner, guest } = await withSubscription();
+    await subscribe(member, named('general'), { principals: [owner.id, guest.id] });
+    const others = [owner.id, guest.id].sort((a, b) => a - b);
+    for (const include_subscribers of ['true', 'partial']) {
+      expect((await own(member, { include_subscribers }))[0].subscribers).toEqual(others);
+    }
+    expect((await own(member, { include_subscribers: 'false' }))[0]).not.toHaveProperty('subscribers');
+    const { body } = await member.rest('GET', '/users/me/subscriptions', { include_subscribers: 'some' });
+    expect(body).toMatchObject({ code: 'BAD_REQUEST', msg: 'Invalid include_subscribers' });
+  });
+
+  test.concurrent('lists archived channels only by themselves: they keep their subscriptions', async () => {
+    const { member, channel } = await withSubscription();
+    await member.ok('DELETE', `/streams/${channel}`);
+    await member.ok('PATCH', `/streams/${channel}`, { is_archived: false });
+    expect(await namesOf(member)).toEqual(['general']);
+  });
+});
+
+describe('POST /users/me/subscriptions/properties', () => {
+  const BOOLEANS = [
+    ...['pin_to_top', 'desktop_notifications', 'audible_notifications', 'push_notifications'],
+    ...['email_notifications', 'wildcard_mentions_notify'],
+  ];
+
+  test.concurrent.for(BOOLEANS.map((name) => [name]))('sets %s, told to the user alone', async ([property = '']) => {
+    const { member, owner, channel, set } = await withSubscription();
+    await subscribe(owner, named('general'));
+    const heard = await Promise.all([member.hearing(), owner.hearing()]);
+    expect((await set(property, true)).status).toBe(200);
+    expect((await own(member))[0][property]).toBe(true);
+    const event = { type: 'subscription', op: 'update', stream_id: channel, property, value: true };
+    expect(await Promise.all(heard.map((hear) => hear()))).toEqual([[event], []]);
+  });
+
+  test.concurrent('takes muting by both its names, tells it by both, and leaves the pin', async () => {
+    const { member, channel, set } = await withSubscription();
+    const heard = await member.hearing();
+    await set('is_muted', true);
+    expect((await own(member))[0]).toMatchObject({ is_muted: true, in_home_view: false, pin_to_top: false });
+    await set('in_home_view', true);
+    expect((await own(member))[0]).toMatchObject({ is_muted: false, in_home_view: true });
+    const update = { type: 'subscription', op: 'update', stream_id: channel };
+    const events = await heard();
+    expect(events).toHaveLength(4);
+    for (const [i, muted] of [true, false].entries()) {
+      expect(events.slice(2 * i, 2 * i + 2)).toEqual(
+        expect.arrayContaining([
+          { ...update, property: 'is_muted', value: muted },
+          { ...update, property: 'in_home_view', value: !muted },
+        ]),
+      );
+    }
+  });
+
+  test.concurrent('stores a short colour as a long one', async () => {
+    const { member, set } = await withSubscription();
+    const heard = await member.hearing();
+    await set('color', '#F0a');
+    expect((await own(member))[0].color).toBe('#ff00aa');
+    expect(await heard()).toMatchObject([{ property: 'color', value: '#ff00aa' }]);
+  });
+
+  test.concurrent('tells nothing of what is as it was', async () => {
+    const { member, set } = await withSubscription();
+    const heard = await member.hearing();
+    await set('is_muted', false);
+    await set('in_home_view', true);
+    await set('pin_to_top', false);
+    expect(await heard()).toEqual([]);
+  });
+
+  test.concurrent('applies many in order, or none when one is refused', async () => {
+    const { member, channel } = await withSubscription();
+    const entry = (property: string, value: unknown, stream_id = channel) => ({ stream_id, property, value });
+    const change = (...subscription_data: object[]) =>
+      member.rest('POST', '/users/me/subscriptions/properties', { subscription_data });
+    expect((await change(entry('pin_to_top', true), entry('pin_to_top', false), entry('is_muted', true))).status).toBe(
+      200,
+    );
+    expect((await own(member))[0]).toMatchObject({ pin_to_top: false, is_muted: true });
+    const refused = await change(entry('is_muted', false), entry('pin_to_top', true, 2_000_000_000));
+    expect(refused).toMatchObject(bad('Invalid channel ID'));
+    expect((await own(member))[0].is_muted).toBe(true);
+  });
+
+  test.concurrent.for<[string, string, unknown, string]>([
+    ['an unknown property', 'role', true, 'Unknown subscription property: role'],
+    ["an object's own property", '__proto__', true, 'Unknown subscription property: __proto__'],
+    ['a text for a boolean', 'is_muted', 'true', 'is_muted is not a boolean'],
+    ['a boolean for a colour', 'color', true, 'color is not a string'],
+    ['a colour that is none', 'color', '#12345', 'color is not a valid hex color code'],
+    ['a number', 'pin_to_top', 1, ''],
+    ['null', 'push_notifications', null, ''],
+  ])('refuses %s', async ([, property, value, msg]) => {
+    const { member, set } = await withSubscription();
+    const heard = await member.hearing();
+    const { status, body } = await set(property, value);
+    expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
+    if (msg !== '') expect(body.msg).toBe(msg);
+    expect(await heard()).toEqual([]);
+  });
+
+  test.concurrent('knows no channel that is not there, or not for the viewer, and wants a subscription', async () => {
+    const [{ owner, member, guest, channel }, other] = await Promise.all([withSubscription(), withSubscription()]);
+    const hidden = await create(member, 'hidden', { invite_only: true, subscribers: [member.id] });
+    const pin = (person: Person, stream_id: number) =>
+      person.rest('POST', '/users/me/subscriptions/properties', {
+        subscription_data: [{ stream_id, property: 'pin_to_top', value: true }],
+      });
+    for (const id of [other.channel, hidden, 2 ** 31, 0])
+      expect(await pin(owner, id)).toMatchObject(bad('Invalid channel ID'));
+    expect(await pin(guest, channel)).toMatchObject(bad('Invalid channel ID'));
+    expect(await pin(owner, channel)).toMatchObject(bad(`Not subscribed to channel ID ${channel}`));
+  });
+
+  test.concurrent('needs its parameter, and each entry its keys', async () => {
+    const { member } = await withSubscription();
+    const path = '/users/me/subscriptions/properties';
+    expect((await member.rest('POST', path)).body).toMatchObject({
+      ...{ code: 'REQUEST_VARIABLE_MISSING', var_name: 'subscription_data' },
+    });
+    const { body } = await member.rest('POST', path, { subscription_data: [{ stream_id: 1 }] });
+    expect(body.code).toBe('BAD_REQUEST');
+  });
+});
+
+describe('/users/me/subscriptions/{stream_id}', () => {
+  test.concurrent.for([['POST'], ['PATCH']] as const)(
+    '%s sets one property, with the rules of many',
+    async ([method]) => {
+      const { member, owner, channel } = await withSubscription();
+      const path = `/users/me/subscriptions/${channel}`;
+      await member.ok(method, path, { property: 'pin_to_top', value: true });
+      await member.ok(method, path, { property: 'color', value: '"#00ff00"' });
+      expect((await own(member))[0]).toMatchObject({ pin_to_top: true, color: '#00ff00' });
+      const wrong = await member.rest(method, path, { property: 'color', value: true });
+      expect(wrong).toMatchObject(bad('color is not a string'));
+      const absent = await owner.rest(method, path, { property: 'is_muted', value: true });
+      expect(absent).toMatchObject(bad(`Not subscribed to channel ID ${channel}`));
+      for (const name of ['property', 'value']) {
+        const { body } = await member.rest(method, path, { property: 'color', value: '"#00ff00"', [name]: undefined });
+        expect([body.code, body.var_name]).toEqual(['REQUEST_VARIABLE_MISSING', name]);
+      }
+    },
+  );
+});
+
+describe('GET /users/{user_id}/subscriptions/{stream_id}', () => {
+  test.concurrent('says whether a user is in a channel the viewer sees', async () => {
+    const { member, owner, guest, channel } = await withSubscription();
+    const ask = (viewer: Person, userId: number, channelId = channel) =>
+      viewer.rest('GET', `/users/${userId}/subscriptions/${channelId}`);
+    expect((await ask(owner, member.id)).body.is_subscribed).toBe(true);
+    expect((await ask(owner, guest.id)).body.is_subscribed).toBe(false);
+    expect(await ask(guest, member.id)).toMatchObject(bad('Invalid channel ID'));
+    expect(await ask(owner, member.id, 2_000_000_000)).toMatchObject(bad('Invalid channel ID'));
+    expect(await ask(owner, 2_000_000_000)).toMatchObject(bad('No such user'));
+  });
+});
+
+test.concurrent('every subscriptions endpoint names the parameters it ignored', async () => {
+  const { member, channel } = await withSubscription();
+  const path = '/users/me/subscriptions';
+  const subscription_data = [{ stream_id: channel, property: 'is_muted', value: true }];
+  const one = { property: 'is_muted', value: true };
+  await expectIgnoredParameters(member, 'GET', async () => ({ path }));
+  await expectIgnoredParameters(member, 'POST', async () => ({
+    path,
+    parameters: { subscriptions: named('general') },
+  }));
+  await expectIgnoredParameters(member, 'PATCH', async () => ({ path, parameters: { add: named('general') } }));
+  await expectIgnoredParameters(member, 'POST', async () => ({
+    path: `${path}/properties`,
+    parameters: { subscription_data },
+  }));
+  for (const method of ['POST', 'PATCH'] as const) {
+    const call = async () => ({ path: `${path}/${channel}`, parameters: one });
+    await expectIgnoredParameters(member, method, call, 'stream_id');
+  }
+  const own = async () => ({ path: `/users/${member.id}/subscriptions/${channel}` });
+  await expectIgnoredParameters(member, 'GET', own, 'user_id');
+  await expectIgnoredParameters(member, 'DELETE', async () => ({ path, parameters: { subscriptions: ['general'] } }));
+});

@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  resolve: {
+    // graphql would load twice otherwise, as .mjs from our code and .js from its users, and refuse itself.
+    mainFields: ['main', 'module'],
+  },
+  test: {
+    root: import.meta.dirname,
+    include: ['**/*.test.ts'],
+    globalSetup: './helpers/global-setup.ts',
+    server: { deps: { inline: [/graphql/, /@pothos/] } },
+    // One process on the other core serves them all; a third worker would only wait for it.
+    maxWorkers: 2,
+    maxConcurrency: 10,
+    // Nothing here waits on a clock for longer than a heartbeat: what takes this long hangs.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
