@@ -1,0 +1,261 @@
+// The load generator: clients that cost as little as possible, in a process of their own.
+import { randomUUID } from 'node:crypto';
+import { cpuSeconds } from './measure.ts';
+import { RawHttp } from './raw-http.ts';
+import { RawSocket } from './raw-socket.ts';
+import { work } from './workers.ts';
+
+/** How many connections are opened at a time. */
+const OPENING = 64;
+/** Nothing that works takes longer. */
+const PATIENCE_MS = 60_000;
+
+/** What one measured stretch took. */
+export interface Burst {
+  /** From the first trigger sent to the last delivery. */
+  readonly wholeMs: number;
+  /** From the first delivery to the last. */
+  readonly betweenMs: number;
+  /** From the first sign that the event has happened to the last delivery; from the trigger, where nobody gives one. */
+  readonly sinceSignMs: number;
+  readonly deliveries: number;
+  readonly bytes: number;
+  /** One delivery, as text. */
+  readonly sample: string;
+  /** CPU time the generator took. */
+  readonly cpuSeconds: number;
+}
+
+/** Counts deliveries until there are as many as expected. */
+class Arrivals {
+  readonly #expected: number;
+  readonly #done = Promise.withResolvers<void>();
+  readonly #startedAt = performance.now();
+  readonly #cpuBefore = cpuSeconds();
+  #count = 0;
+  #bytes = 0;
+  #signAt = 0;
+  #firstAt = 0;
+  #lastAt = 0;
+  #sample = '';
+
+  constructor(expected: number) {
+    this.#expected = expected;
+  }
+
+  sign(): void {
+    this.#signAt ||= performance.now();
+  }
+
+  add(bytes: Buffer, start: number, end: number): void {
+    if (this.#count === 0) {
+      this.#firstAt = performance.now();
+      this.#sample = bytes.toString('utf8', start, end);
+    }
+    this.#count++;
+    this.#bytes += end - start;
+    if (this.#count === this.#expected) {
+      this.#lastAt = performance.now();
+      this.#done.resolve();
+    }
+  }
+
+  async result(): Promise<Burst> {
+    const late = setTimeout(
+      () => this.#done.reject(new Error(`Only ${this.#count} of ${this.#expected} deliveries came`)),
+      PATIENCE_MS,
+    );
+    await this.#done.promise.finally(() => clearTimeout(late));
+    return {
+      wholeMs: this.#lastAt - this.#startedAt,
+      betweenMs: this.#lastAt - this.#firstAt,
+      sinceSignMs: this.#lastAt - (this.#signAt || this.#startedAt),
+      deliveries: this.#count,
+      bytes: this.#bytes,
+      sample: this.#sample,
+      cpuSeconds: cpuSeconds() - this.#cpuBefore,
+    };
+  }
+}
+
+interface Subscriber {
+  readonly authorization: string;
+  readonly queueId: string;
+}
+
+const sockets = new Map<string, RawSocket[]>();
+const waiting = new Map<string, RawHttp[]>();
+const triggers = new Map<number, RawHttp[]>();
+/** Whose deliveries are the sign that an event has happened. */
+const watchers = new WeakSet<RawSocket>();
+let arrivals: Arrivals | undefined;
+/** Told of each message that is no delivery, for those who wait for it. */
+const onProtocol = new WeakMap<RawSocket, (type: string) => void>();
+
+function hear(socket: RawSocket, bytes: Buffer, start: number, end: number): void {
+  // Messages of the protocol begin with {"type", deliveries with {"id".
+  if (bytes[start + 2] !== 0x74) {
+    if (watchers.has(socket)) arrivals?.sign();
+    else arrivals?.add(bytes, start, end);
+    return;
+  }
+  const { type, payload } = JSON.parse(bytes.toString('utf8', start, end)) as { type: string; payload?: unknown };
+  if (type === 'ping') socket.send(JSON.stringify({ type: 'pong', payload }));
+  else onProtocol.get(socket)?.(type);
+}
+
+async function inBatches<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let i = 0; i < items.length; i += OPENING) {
+    results.push(...(await Promise.all(items.slice(i, i + OPENING).map(run))));
+  }
+  return results;
+}
+
+async function subscribe(port: number, query: string, { authorization, queueId }: Subscriber): Promise<RawSocket> {
+  const socket = await RawSocket.connect(port, '/graphql', hear);
+  const acknowledged = new Promise<void>((resolve) => {
+    onProtocol.set(socket, (type) => type === 'connection_ack' && resolve());
+  });
+  socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization } }));
+  await acknowledged;
+  const payload = { query, variables: { queueId } };
+  socket.send(JSON.stringify({ id: randomUUID(), type: 'subscribe', payload }));
+  return socket;
+}
+
+interface Triggers {
+  readonly port: number;
+  readonly triggers: readonly Buffer[];
+  readonly inFlight: number;
+  /** Whether the answer to a trigger is sent before anything it sets off. */
+  readonly answeredFirst?: boolean;
+}
+
+async function triggerAll({ port, triggers: requests, inFlight, answeredFirst = false }: Triggers): Promise<void> {
+  const connections = triggers.get(port) ?? [];
+  while (connections.length < inFlight) connections.push(await RawHttp.connect(port));
+  triggers.set(port, connections);
+  let next = 0;
+  const run = async (connection: RawHttp) => {
+    for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
+      const { status, body } = await connection.ask(Buffer.from(request));
+      if (answeredFirst) arrivals?.sign();
+      if (status !== 200) throw new Error(`The trigger was answered ${status}: ${body}`);
+    }
+  };
+  await Promise.all(connections.slice(0, inFlight).map(run));
+}
+
+export const tasks = {
+  /** Opens sockets; those of the service sign in and subscribe, those of the yardstick just listen. */
+  async listen(input: {
+    set: string;
+    port: number;
+    query: string;
+    subscribers: readonly Subscriber[];
+    silent?: number;
+  }): Promise<void> {
+    const { set, port, query, subscribers, silent = 0 } = input;
+    const bare = Array.from({ length: silent }, () => port);
+    const opened = [
+      ...(await inBatches(subscribers, (subscriber) => subscribe(port, query, subscriber))),
+      ...(await inBatches(bare, () => RawSocket.connect(port, '/', hear))),
+    ];
+    sockets.set(set, [...(sockets.get(set) ?? []), ...opened]);
+  },
+
+  /** Opens a socket whose deliveries are not counted: they are the sign that an event has happened. */
+  async watch(input: { set: string; port: number; query: string; subscriber: Subscriber }): Promise<void> {
+    const socket = await subscribe(input.port, input.query, input.subscriber);
+    watchers.add(socket);
+    sockets.set(input.set, [socket]);
+  },
+
+  /** Opens connections for long polls. */
+  async connect({ set, port, count }: { set: string; port: number; count: number }): Promise<void> {
+    const ports = Array.from({ length: count }, () => port);
+    waiting.set(set, await inBatches(ports, (to) => RawHttp.connect(to)));
+  },
+
+  /** Sends one request on each connection of the set, to be answered when something happens. */
+  poll({ set, requests }: { set: string; requests: readonly Buffer[] }): void {
+    for (const [i, connection] of (waiting.get(set) ?? []).entries()) {
+      connection.onAnswer = (bytes, bodyAt) => arrivals?.add(bytes, bodyAt, bytes.length);
+      connection.send(Buffer.from(requests[i] as Buffer));
+    }
+  },
+
+  /** Sends the triggers, some at a time, and waits until everything they set off has been delivered. */
+  async burst(input: Triggers & { expected: number }): Promise<Burst> {
+    arrivals = new Arrivals(input.expected);
+    const [result] = await Promise.all([arrivals.result(), triggerAll(input)]);
+    return result;
+  },
+
+  /** From a request sent to the delivery it sets off, in milliseconds, one after another. */
+  async delays(input: { port: number; triggers: readonly Buffer[]; pauseMs: number }): Promise<number[]> {
+    const delays: number[] = [];
+    for (const trigger of input.triggers) {
+      const { wholeMs } = await tasks.burst({ port: input.port, triggers: [trigger], inFlight: 1, expected: 1 });
+      delays.push(wholeMs);
+      await new Promise((resolve) => setTimeout(resolve, input.pauseMs));
+    }
+    return delays;
+  },
+
+  /** Sends the same request again and again on each connection, the next when the last is answered. */
+  async load({ port, requests, seconds }: { port: number; requests: readonly Buffer[]; seconds: number }) {
+    const connections = await inBatches(requests, () => RawHttp.connect(port));
+    const cpuBefore = cpuSeconds();
+    const startedAt = performance.now();
+    const endAt = startedAt + seconds * 1000;
+    const took: number[] = [];
+    let sample: { head: string; body: string } | undefined;
+    const runs = connections.map((connection, i) => {
+      const request = Buffer.from(requests[i] as Buffer);
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      let sentAt = performance.now();
+      connection.onAnswer = (bytes, bodyAt) => {
+        const now = performance.now();
+        took.push(now - sentAt);
+        if (bytes.toString('latin1', 9, 12) !== '200') return reject(new Error(bytes.toString('utf8')));
+        if (i === 0) {
+          sample ??= { head: bytes.toString('latin1', 0, bodyAt), body: bytes.toString('utf8', bodyAt) };
+        }
+        if (now >= endAt) return resolve();
+        sentAt = now;
+        connection.send(request);
+      };
+      connection.send(request);
+      return promise;
+    });
+    await Promise.all(runs);
+    const elapsed = (performance.now() - startedAt) / 1000;
+    for (const connection of connections) connection.close();
+    return {
+      seconds: elapsed,
+      perSecond: took.length / elapsed,
+      answers: took.length,
+      took: percentiles(took),
+      sample: sample as { head: string; body: string },
+      cpuSeconds: cpuSeconds() - cpuBefore,
+    };
+  },
+
+  /** Closes the sockets or connections of a set. */
+  close({ set }: { set: string }): void {
+    for (const socket of sockets.get(set) ?? []) socket.close();
+    for (const connection of waiting.get(set) ?? []) connection.close();
+    sockets.delete(set);
+    waiting.delete(set);
+  },
+};
+
+function percentiles(took: number[]): { p50: number; p99: number } {
+  const sorted = Float64Array.from(took).sort();
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99) };
+}
+
+work(tasks);

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { percentile, residentBytesOf } from './measure.ts';
+import { requestBytes } from './raw-http.ts';
+import type { Row } from './report.ts';
+import { FolderTriggers, makeQueues, type Stage } from './stage.ts';
+
+const QUERY = 'subscription Idle($queueId: String!) { events(queueId: $queueId) { id type } }';
+const SUBSCRIPTIONS = 5_000;
+const BYSTANDERS = 1_000;
+/** What the garbage collector gets to come to rest. */
+const SETTLING_MS = 4_000;
+
+/** (d) What 5,000 subscriptions take while nothing happens, on a service that has done nothing else. */
+export async function measureMemory(stage: Stage): Promise<Row[]> {
+  const { generator, port, service, quick } = stage;
+  const count = quick ? 1_000 : SUBSCRIPTIONS;
+  const subscribers = await makeQueues(stage, count);
+  await sleep(SETTLING_MS);
+  const before = residentBytesOf(service.server.pid ?? 0);
+  const startedAt = performance.now();
+  await generator.ask('listen', { set: 'idle', port, query: QUERY, subscribers });
+  // One event reaches them all: every one of them stands.
+  const triggers = await FolderTriggers.make(stage);
+  await generator.ask('burst', { port, triggers: triggers.take(1), inFlight: 1, expected: 2 * count });
+  const seconds = (performance.now() - startedAt) / 1000;
+  await sleep(SETTLING_MS);
+  const after = residentBytesOf(service.server.pid ?? 0);
+  await generator.ask('close', { set: 'idle' });
+  const plain = await plainSockets(stage, count);
+  const mebibytes = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
+  return [
+    {
+      id: 'd',
+      what: `memory of ${count} idle subscriptions, each on a socket and a queue of its own`,
+      unit: 'KiB each',
+      service: [(after - before) / count / 1024],
+      facts: {
+        'resident set': `${mebibytes(before)} before, ${mebibytes(after)} after, as the garbage collector left it`,
+        'plain ws sockets, to compare': `${plain.toFixed(1)} KiB each`,
+        'to open and subscribe them all': `${seconds.toFixed(1)} s`,
+      },
+    },
+  ];
+}
+
+/** What as many sockets take in a process that does nothing with them. */
+async function plainSockets({ generator, yardsticks }: Stage, count: number): Promise<number> {
+  const port = await yardsticks.ask('broadcast', undefined);
+  const before = await yardsticks.ask('residentBytes', undefined);
+  await generator.ask('listen', { set: 'plain', port, query: '', subscribers: [], silent: count });
+  await sleep(SETTLING_MS);
+  const after = await yardsticks.ask('residentBytes', undefined);
+  await generator.ask('close', { set: 'plain' });
+  return (after - before) / count / 1024;
+}
+
+/** From a request to its event's frame on a subscription, while 1,000 others are idle. */
+export async function measureLatency(stage: Stage): Promise<Row[]> {
+  const { generator, port, users, quick } = stage;
+  const [listener, ...bystanders] = users;
+  if (listener === undefined) return [];
+  const idle = await makeQueues({ ...stage, users: bystanders }, BYSTANDERS);
+  const [queue] = await makeQueues({ ...stage, users: [listener] }, 1);
+  await generator.ask('listen', { set: 'latency', port, query: QUERY, subscribers: queue ? [...idle, queue] : idle });
+  await sleep(500);
+  const drafts = JSON.stringify([{ type: '', to: [], topic: '', content: 'How long does it take?' }]);
+  const trigger = requestBytes({
+    method: 'POST',
+    path: '/api/v1/drafts',
+    port,
+    headers: { Authorization: listener.basic, 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ drafts }).toString(),
+  });
+  const times = (count: number) =>
+    generator.ask('delays', { port, triggers: Array.from({ length: count }, () => trigger), pauseMs: 5 });
+  await times(50);
+  const delays = await times(quick ? 100 : 400);
+  await generator.ask('close', { set: 'latency' });
+  const facts = { 'measured from': 'the request that makes the change, so sign-in, transaction and commit are in it' };
+  return [
+    {
+      id: 'e',
+      what: `request to frame beside ${BYSTANDERS} idle subscriptions, p50`,
+      unit: 'ms',
+      service: [percentile(delays, 50)],
+      facts,
+    },
+    {
+      id: 'e',
+      what: `request to frame beside ${BYSTANDERS} idle subscriptions, p99`,
+      unit: 'ms',
+      service: [percentile(delays, 99)],
+      facts: {},
+    },
+  ];
+}

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** One whole answer on a connection; the bytes are valid only until the handler returns. */
+export type OnAnswer = (bytes: Buffer, bodyAt: number) => void;
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LENGTHS = [Buffer.from('\r\nContent-Length: '), Buffer.from('\r\ncontent-length: ')];
+const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
+
+/**
+ * A kept-alive HTTP connection that does as little as possible, so that the load generator leaves the cores to those it
+ * measures: requests go out as bytes made before, of answers only the length is read.
+ */
+export class RawHttp {
+  readonly #socket: Socket;
+  #rest: Buffer | undefined;
+  /** Replaced for each use of the connection. */
+  onAnswer: OnAnswer = () => {};
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (bytes: Buffer) => this.#take(bytes));
+    socket.on('error', () => {});
+  }
+
+  static async connect(port: number): Promise<RawHttp> {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    return new RawHttp(socket);
+  }
+
+  send(request: Buffer): void {
+    this.#socket.write(request);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  /** Sends one request and resolves with its answer. */
+  ask(request: Buffer): Promise<{ status: number; head: string; body: string }> {
+    const { promise, resolve, reject } = Promise.withResolvers<{ status: number; head: string; body: string }>();
+    const closed = () => reject(new Error('The connection was closed'));
+    this.#socket.once('close', closed);
+    this.onAnswer = (bytes, bodyAt) => {
+      const head = bytes.toString('latin1', 0, bodyAt);
+      resolve({ status: Number(head.slice(9, 12)), head, body: bytes.toString('utf8', bodyAt) });
+    };
+    this.send(request);
+    return promise.finally(() => this.#socket.off('close', closed));
+  }
+
+  #take(fresh: Buffer): void {
+    let bytes = this.#rest === undefined ? fresh : Buffer.concat([this.#rest, fresh]);
+    this.#rest = undefined;
+    while (bytes.length > 0) {
+      const end = endOfAnswer(bytes);
+      if (end === undefined) {
+        this.#rest = bytes;
+        return;
+      }
+      this.onAnswer(bytes.subarray(0, end.at), end.bodyAt);
+      bytes = bytes.subarray(end.at);
+    }
+  }
+}
+
+function endOfAnswer(bytes: Buffer): { at: number; bodyAt: number } | undefined {
+  const headEnd = bytes.indexOf(HEAD_END);
+  if (headEnd === -1) return undefined;
+  const bodyAt = headEnd + HEAD_END.length;
+  for (const name of LENGTHS) {
+    const at = bytes.subarray(0, bodyAt).indexOf(name);
+    if (at === -1) continue;
+    let length = 0;
+    for (let i = at + name.length; bytes[i] !== 0x0d; i++) length = length * 10 + ((bytes[i] as number) - 0x30);
+    return bytes.length >= bodyAt + length ? { at: bodyAt + length, bodyAt } : undefined;
+  }
+  const lastChunk = bytes.indexOf(LAST_CHUNK, headEnd);
+  return lastChunk === -1 ? undefined : { at: lastChunk + LAST_CHUNK.length, bodyAt };
+}
+
+interface RequestParts {
+  readonly method: string;
+  readonly path: string;
+  readonly port: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A request as it goes over the wire. */
+export function requestBytes({ method, path, port, headers = {}, body }: RequestParts): Buffer {
+  const all: Record<string, string | number> = { Host: `127.0.0.1:${port}`, ...headers };
+  if (body !== undefined) all['Content-Length'] = Buffer.byteLength(body);
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`);
+}

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+
+const HEAD_END = '\r\n\r\n';
+const TEXT = 0x1;
+const CLOSE = 0x8;
+const PING = 0x9;
+const PONG = 0xa;
+
+/** One text message; the bytes are valid only until the handler returns. */
+export type OnText = (socket: RawSocket, bytes: Buffer, start: number, end: number) => void;
+
+/**
+ * A WebSocket client that does as little as possible, so that the load generator leaves the cores to those it measures:
+ * of the frames only the lengths are read, and a read of the connection allocates nothing.
+ */
+export class RawSocket {
+  readonly #socket: Socket;
+  readonly #onText: OnText;
+  #rest: Buffer | undefined;
+  #upgraded = false;
+
+  private constructor(socket: Socket, onText: OnText) {
+    this.#socket = socket;
+    this.#onText = onText;
+  }
+
+  /** Resolves when the server has agreed to talk WebSocket. */
+  static connect(port: number, path: string, onText: OnText): Promise<RawSocket> {
+    return new Promise((resolve, reject) => {
+      let raw: RawSocket | undefined;
+      const socket = connect({
+        port,
+        host: '127.0.0.1',
+        onread: {
+          buffer: SHARED,
+          callback(length, bytes) {
+            raw?.read(Buffer.from(bytes.buffer, bytes.byteOffset, length), resolve);
+            return true;
+          },
+        },
+      });
+      raw = new RawSocket(socket, onText);
+      socket.setNoDelay(true);
+      socket.on('error', reject);
+      socket.on('close', () => reject(new Error('The socket was closed')));
+      socket.write(
+        `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+          `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\n` +
+          `Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n`,
+      );
+    });
+  }
+
+  send(text: string): void {
+    this.#write(TEXT, Buffer.from(text));
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  read(fresh: Buffer, upgraded: (socket: RawSocket) => void): void {
+    let bytes = this.#rest === undefined ? fresh : Buffer.concat([this.#rest, fresh]);
+    this.#rest = undefined;
+    if (!this.#upgraded) {
+      const end = bytes.indexOf(HEAD_END);
+      if (end === -1) {
+        this.#keep(bytes);
+        return;
+      }
+      if (!bytes.subarray(0, end).includes(' 101 ')) throw new Error(bytes.toString('latin1'));
+      this.#upgraded = true;
+      bytes = bytes.subarray(end + HEAD_END.length);
+      upgraded(this);
+    }
+    this.#keep(bytes.subarray(this.#frames(bytes)));
+  }
+
+  /** The buffer is shared: what is not used up must be copied. */
+  #keep(bytes: Buffer): void {
+    this.#rest = bytes.length === 0 ? undefined : Buffer.from(bytes);
+  }
+
+  /** Takes whole frames. Returns where the first incomplete one begins. */
+  #frames(bytes: Buffer): number {
+    let at = 0;
+    for (;;) {
+      if (bytes.length < at + 2) return at;
+      const opcode = (bytes[at] as number) & 0x0f;
+      let length = (bytes[at + 1] as number) & 0x7f;
+      let start = at + 2;
+      if (length === 126) {
+        if (bytes.length < at + 4) return at;
+        length = bytes.readUInt16BE(at + 2);
+        start = at + 4;
+      } else if (length === 127) {
+        if (bytes.length < at + 10) return at;
+        length = Number(bytes.readBigUInt64BE(at + 2));
+        start = at + 10;
+      }
+      const end = start + length;
+      if (bytes.length < end) return at;
+      if (opcode === TEXT) this.#onText(this, bytes, start, end);
+      else if (opcode === PING) this.#write(PONG, bytes.subarray(start, end));
+      else if (opcode === CLOSE) this.close();
+      at = end;
+    }
+  }
+
+  /** Clients must mask; a mask of zeros leaves the bytes as they are. */
+  #write(opcode: number, payload: Buffer): void {
+    const short = payload.length < 126;
+    const frame = Buffer.alloc((short ? 2 : 4) + 4 + payload.length);
+    frame[0] = 0x80 | opcode;
+    frame[1] = 0x80 | (short ? payload.length : 126);
+    if (!short) frame.writeUInt16BE(payload.length, 2);
+    payload.copy(frame, (short ? 2 : 4) + 4);
+    this.#socket.write(frame);
+  }
+}
+
+const SHARED = Buffer.alloc(256 * 1024);

@@ -1,0 +1,72 @@
+import { median, spread } from './measure.ts';
+
+/** One measured thing, against its yardstick where it has one. */
+export interface Row {
+  readonly id: string;
+  readonly what: string;
+  readonly unit: string;
+  readonly service: readonly number[];
+  readonly yardstick?: readonly number[];
+  /** The least that the service's part of the yardstick should be. */
+  readonly mark?: number;
+  /** Why the two cannot be compared, if they cannot. */
+  readonly unequal?: string | undefined;
+  /** What makes it honest: sizes compared, CPU shares, reads. */
+  readonly facts: Readonly<Record<string, string | number>>;
+}
+
+/** Rounds are interleaved: each ratio is of neighbours in time. */
+export function ratioOf({ service, yardstick = [] }: Row): number {
+  return median(service.map((value, i) => value / (yardstick[i] ?? Number.NaN)));
+}
+
+function verdictOf(row: Row): string {
+  if (row.yardstick === undefined) return '';
+  if (row.unequal !== undefined) return `VOID: ${row.unequal}`;
+  if (row.mark === undefined) return 'for information';
+  return ratioOf(row) >= row.mark ? `reaches ${row.mark}` : `BELOW ${row.mark}`;
+}
+
+const figure = (value: number) =>
+  value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3).replace(/\.0+$/, '');
+
+export function printTable(rows: readonly Row[]): void {
+  const cells = rows.map((row) => [
+    `${row.id} ${row.what}`,
+    `${figure(median(row.service))} ${row.unit}`,
+    row.service.length > 1 ? spread(row.service) : '',
+    row.yardstick === undefined ? '' : `${figure(median(row.yardstick))} ${row.unit}`,
+    row.yardstick === undefined || row.yardstick.length < 2 ? '' : spread(row.yardstick),
+    row.yardstick === undefined ? '' : ratioOf(row).toFixed(2),
+    verdictOf(row),
+  ]);
+  const table = [['what', 'service', 'spread', 'yardstick', 'spread', 'ratio', 'mark'], ...cells];
+  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
+  for (const line of table)
+    console.log(
+      line
+        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
+  console.log();
+  for (const { id, what, facts } of rows) {
+    const said = Object.entries(facts).map(([name, value]) => `${name}: ${value}`);
+    if (said.length > 0) console.log(`${id} ${what}\n    ${said.join('\n    ')}`);
+  }
+  console.log();
+}
+
+/** One JSON object, on one line, the last of the output. */
+export function printJson(environment: Readonly<Record<string, unknown>>, rows: readonly Row[]): void {
+  const results = rows.map((row) => ({
+    ...row,
+    median: median(row.service),
+    ...(row.yardstick !== undefined && {
+      yardstickMedian: median(row.yardstick),
+      ratio: Number(ratioOf(row).toFixed(3)),
+      verdict: verdictOf(row),
+    }),
+  }));
+  console.log(JSON.stringify({ environment, results }));
+}

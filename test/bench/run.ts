@@ -1,0 +1,70 @@
+// npm run bench [-- --only=a,c] [--quick] [--profile=folder]: each figure as a ratio against its yardstick in the same run.
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { measureFanOut } from './fan-out.ts';
+import { measureLatency, measureMemory } from './idle.ts';
+import { measureLongPolls } from './long-polls.ts';
+import { measureReads } from './reads.ts';
+import { printJson, printTable, type Row } from './report.ts';
+import { POOL_SIZE, type Stage, setStage } from './stage.ts';
+
+/** In the order in which they run; each has a service, a generator and yardsticks of its own. */
+const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
+  a: measureFanOut,
+  b: measureLongPolls,
+  c: measureReads,
+  d: measureMemory,
+  e: measureLatency,
+};
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    profile: { type: 'string' },
+  },
+});
+const wanted = options.only?.split(',') ?? Object.keys(BENCHMARKS);
+const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+
+async function environmentOf({ db }: Stage): Promise<Record<string, string | number>> {
+  const setting = async (name: string) => {
+    const { rows } = await db.query<Record<string, string>>(`SHOW ${name}`);
+    return rows[0]?.[name] ?? '';
+  };
+  return {
+    node: process.version,
+    cores: cpus().length,
+    postgresql: await setting('server_version'),
+    synchronous_commit: await setting('synchronous_commit'),
+    fsync: await setting('fsync'),
+    pool: `${POOL_SIZE} connections, service and yardstick alike`,
+    processes: 'service, yardstick and load generator each in their own, all on this machine',
+  };
+}
+
+async function main(): Promise<void> {
+  const startedAt = performance.now();
+  const rows: Row[] = [];
+  let environment: Record<string, string | number> = {};
+  for (const [id, measure] of Object.entries(BENCHMARKS)) {
+    if (!wanted.includes(id)) continue;
+    await using stage = await setStage(databaseServer, { quick: options.quick, profile: options.profile });
+    if (rows.length === 0) {
+      environment = await environmentOf(stage);
+      printEnvironment(environment);
+    }
+    rows.push(...(await measure(stage)));
+  }
+  printTable(rows);
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  printJson({ ...environment, quick: options.quick, seconds }, rows);
+}
+
+function printEnvironment(environment: Record<string, string | number>): void {
+  for (const [name, value] of Object.entries(environment)) console.log(`${name}: ${value}`);
+  if (environment['synchronous_commit'] !== 'on') console.log('NOT durable: commits here cost less than they should');
+  console.log();
+}
+
+await main();

@@ -1,0 +1,175 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { type DemoService, type Person, personOf, startDemo } from '../faults/demo.ts';
+import { Client } from '../faults/requests.ts';
+import type { tasks as generatorTasks } from './generator.ts';
+import { cpuSecondsOf } from './measure.ts';
+import { requestBytes } from './raw-http.ts';
+import { Worker } from './workers.ts';
+import type { tasks as yardstickTasks } from './yardsticks.ts';
+
+/** The service's own default, and what the yardstick gets. */
+export const POOL_SIZE = 10;
+
+/** A user made for the benchmark. */
+export interface BenchUser {
+  readonly id: number;
+  readonly basic: string;
+}
+
+/** What every measurement takes place on: the service, a database of its own, the generator and the yardsticks. */
+export interface Stage extends AsyncDisposable {
+  readonly service: DemoService;
+  readonly url: string;
+  readonly port: number;
+  /** CPU time of the service, in seconds. */
+  cpu(): number;
+  readonly databaseUrl: string;
+  readonly db: pg.Client;
+  readonly owner: Person;
+  readonly users: readonly BenchUser[];
+  readonly generator: Worker<typeof generatorTasks>;
+  readonly yardsticks: Worker<typeof yardstickTasks>;
+  /** Shorter stretches and fewer rounds. */
+  readonly quick: boolean;
+}
+
+/** @param profile A folder for a CPU profile of the service. */
+export async function setStage(
+  databaseServer: string,
+  { quick, profile }: { quick: boolean; profile: string | undefined },
+): Promise<Stage> {
+  const service = await startDemo(databaseServer, {
+    DATABASE_POOL_SIZE: String(POOL_SIZE),
+    // As in earnest, not as in tests, where heartbeats come every other second.
+    EVENT_HEARTBEAT_SECONDS: undefined,
+    EVENT_QUEUE_WRITE_SECONDS: undefined,
+    REDIS_URL: undefined,
+    NODE_OPTIONS: profile === undefined ? undefined : `--cpu-prof --cpu-prof-dir=${profile}`,
+  });
+  const { server, databaseUrl = '', people } = service;
+  const db = new pg.Client({ connectionString: databaseUrl });
+  await db.connect();
+  const generator = new Worker<typeof generatorTasks>(`${import.meta.dirname}/generator.ts`);
+  const yardsticks = new Worker<typeof yardstickTasks>(`${import.meta.dirname}/yardsticks.ts`);
+  const owner = personOf(people, 'owner');
+  // Ids then have the same number of digits to the end, and deliveries the same number of bytes.
+  await db.query('UPDATE event_counter SET last_id = 1000000');
+  return {
+    ...{ service, url: server.url, port: server.port, databaseUrl, db, owner, generator, yardsticks, quick },
+    users: await makeUsers(db, 64),
+    cpu: () => cpuSecondsOf(server.pid ?? 0),
+    async [Symbol.asyncDispose]() {
+      await generator[Symbol.asyncDispose]();
+      await yardsticks[Symbol.asyncDispose]();
+      await db.end();
+      if (profile !== undefined) await server.stop();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Accounts nobody uses, so that a look-up by key takes its way through an index. */
+const OTHERS = 20_000;
+
+const NEW_MEMBERS = `INSERT INTO user_account (realm_id, email, full_name, avatar_source, settings)
+  SELECT realm_id, address.email, address.email, 'J', settings || '{"email_address_visibility": 1}'
+  FROM (SELECT * FROM user_account WHERE role = 400 AND bot_type IS NULL ORDER BY id LIMIT 1) AS member,
+       unnest($1::text[]) AS address(email)
+  RETURNING id, realm_id`;
+
+/** Members of the demo organisation, straight into the database: signing up is not what is measured. */
+async function makeUsers(db: pg.Client, count: number): Promise<BenchUser[]> {
+  await db.query(
+    `WITH made AS (${NEW_MEMBERS}) INSERT INTO api_key (user_id, realm_id, hash, sealed)
+     SELECT id, realm_id, sha256(id::text::bytea), 'x' FROM made`,
+    [Array.from({ length: OTHERS }, (_, i) => `other${i}@example.com`)],
+  );
+  const users: BenchUser[] = [];
+  for (let i = 0; i < count; i++) {
+    const email = `bench${i}@example.com`;
+    const key = randomBytes(16).toString('hex');
+    const { rows } = await db.query<{ id: number }>(
+      `WITH made AS (${NEW_MEMBERS}) INSERT INTO api_key (user_id, realm_id, hash, sealed)
+       SELECT id, realm_id, $2, $2 FROM made RETURNING user_id AS id`,
+      [[email], createHash('sha256').update(key).digest()],
+    );
+    const id = rows[0]?.id ?? 0;
+    users.push({ id, basic: `Basic ${Buffer.from(`${email}:${key}`).toString('base64')}` });
+  }
+  await db.query('VACUUM ANALYZE user_account, api_key');
+  return users;
+}
+
+/** A queue, and whose it is. */
+export interface BenchQueue {
+  readonly authorization: string;
+  readonly queueId: string;
+}
+
+/**
+ * Queues of the benchmark's users, as many for each. One is registered over REST; the others are copies of its row, each
+ * with an owner and an id of its own.
+ */
+export async function makeQueues({ db, url, owner, users }: Stage, count: number): Promise<BenchQueue[]> {
+  const client = new Client(url, owner);
+  const { queueId } = await client.register();
+  client.close();
+  const made = Array.from({ length: count }, (_, i) => ({
+    user: users[i % users.length] as BenchUser,
+    id: randomUUID(),
+  }));
+  await db.query(
+    `INSERT INTO event_queue (id, realm_id, user_id, options, idle_timeout_secs, client_name, start_id, acked_id,
+                              scanned_through, created_at, last_active_at, expires_at)
+     SELECT v.id, q.realm_id, v.user_id, q.options, q.idle_timeout_secs, q.client_name, c.last_id, c.last_id, c.last_id,
+            q.created_at, q.last_active_at, q.expires_at
+     FROM event_queue q JOIN event_counter c ON c.realm_id = q.realm_id,
+          unnest($2::uuid[], $3::int[]) AS v(id, user_id)
+     WHERE q.id = $1`,
+    [queueId, made.map(({ id }) => id), made.map(({ user }) => user.id)],
+  );
+  return made.map(({ user, id }) => ({ authorization: user.basic, queueId: id }));
+}
+
+/** Requests that each change a channel folder, which everybody in the organisation hears of. */
+export class FolderTriggers {
+  readonly #stage: Stage;
+  readonly #folderId: number;
+  #count = 0;
+
+  private constructor(stage: Stage, folderId: number) {
+    this.#stage = stage;
+    this.#folderId = folderId;
+  }
+
+  static async make(stage: Stage): Promise<FolderTriggers> {
+    const client = new Client(stage.url, stage.owner);
+    const name = `Bench ${randomUUID().slice(0, 8)}`;
+    const made = await client.ask('POST', '/channel_folders/create', { name, description: '' });
+    client.close();
+    return new FolderTriggers(stage, made.channel_folder_id);
+  }
+
+  take(count: number): Buffer[] {
+    const { port, owner } = this.#stage;
+    return Array.from({ length: count }, () =>
+      requestBytes({
+        method: 'PATCH',
+        path: `/api/v1/channel_folders/${this.#folderId}`,
+        port,
+        headers: { Authorization: owner.basic, 'Content-Type': 'application/x-www-form-urlencoded' },
+        // Always as long: every event then has as many bytes.
+        body: new URLSearchParams({
+          description: `Change number ${String(++this.#count).padStart(6, '0')}`,
+        }).toString(),
+      }),
+    );
+  }
+}
+
+/** A trigger of the yardsticks, which sets off the same without a database. */
+export function bareTriggers(port: number, count: number): Buffer[] {
+  const trigger = requestBytes({ method: 'POST', path: '/', port, body: '' });
+  return Array.from({ length: count }, () => trigger);
+}

@@ -1,0 +1,68 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+
+/** What a worker process can be asked to do. */
+export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
+
+interface Question {
+  readonly number: number;
+  readonly task: string;
+  readonly input: unknown;
+}
+
+interface Reply {
+  readonly number: number;
+  readonly result?: unknown;
+  readonly error?: string;
+}
+
+/** A process of the benchmark's own, so that what it does shares the cores as any other process would. */
+export class Worker<T extends Tasks> implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #asked = 0;
+
+  /** @param path A module that calls `work` with the tasks `T`. */
+  constructor(path: string) {
+    this.#child = fork(path, { execArgv: ['--disable-warning=ExperimentalWarning'], serialization: 'advanced' });
+    this.#child.on('message', ({ number, result, error }: Reply) => {
+      const waiting = this.#waiting.get(number);
+      this.#waiting.delete(number);
+      if (error === undefined) waiting?.resolve(result);
+      else waiting?.reject(new Error(error));
+    });
+    this.#child.on('exit', (code) => {
+      for (const { reject } of this.#waiting.values()) reject(new Error(`${path} ended with ${code}`));
+    });
+  }
+
+  /** Has the process do a task, and resolves with what came of it. */
+  ask<N extends keyof T & string>(task: N, input: Parameters<T[N]>[0]): Promise<Awaited<ReturnType<T[N]>>> {
+    const number = ++this.#asked;
+    const waiting = Promise.withResolvers<unknown>();
+    this.#waiting.set(number, waiting);
+    this.#child.send({ number, task, input } satisfies Question);
+    return waiting.promise as Promise<Awaited<ReturnType<T[N]>>>;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+}
+
+/** Makes this process a worker: it does `tasks` when asked, and ends with the process that started it. */
+export function work<T extends Tasks>(tasks: T): void {
+  process.on('disconnect', () => process.exit());
+  process.on('message', async ({ number, task, input }: Question) => {
+    const run = tasks[task] as ((input: unknown) => unknown) | undefined;
+    try {
+      if (run === undefined) throw new Error(`No such task: ${task}`);
+      process.send?.({ number, result: await run(input) } satisfies Reply);
+    } catch (error) {
+      process.send?.({ number, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    }
+  });
+}

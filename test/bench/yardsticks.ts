@@ -1,0 +1,234 @@
+// What the service is measured against: the least code that does the same work, in a process of its own.
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { cpuSeconds } from './measure.ts';
+import { work } from './workers.ts';
+
+let delivery: Buffer = Buffer.from('{"id":"x"}');
+
+async function serve(listener: RequestListener): Promise<{ server: Server; port: number }> {
+  const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0 }, listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+const HEADERS = {
+  'content-type': 'application/json',
+  'cache-control': 'private, no-store',
+  'x-content-type-options': 'nosniff',
+};
+
+function answer(response: ServerResponse, body: Buffer | string, status = 200): void {
+  response.writeHead(status, { ...HEADERS, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
+
+/** A user as the look-up by key returns it. */
+interface AccountRow {
+  readonly hash: Buffer;
+  readonly id: number;
+  readonly email: string;
+  readonly full_name: string;
+  readonly role: number;
+  readonly is_active: boolean;
+  readonly bot_type: number | null;
+  readonly bot_owner_id: number | null;
+  readonly is_imported_stub: boolean;
+  readonly is_deleted: boolean;
+  readonly joined_at: Date;
+  readonly avatar_source: string;
+  readonly avatar_version: number;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly realm_settings: Readonly<Record<string, unknown>>;
+  readonly subdomain: string;
+  readonly deactivated_at: Date | null;
+}
+
+const ACCOUNT = `
+         SELECT k.hash, u.id, u.email, u.full_name, u.role, u.is_active, u.bot_type, u.bot_owner_id, u.is_imported_stub,
+                u.is_deleted, u.joined_at, u.avatar_source, u.avatar_version, u.settings,
+                r.subdomain, r.deactivated_at, r.settings AS realm_settings
+         FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN realm r ON r.id = u.realm_id
+         WHERE k.hash`;
+
+type FindAccount = (hash: Buffer) => Promise<AccountRow | undefined>;
+
+/** One read for each request. */
+function findOneByOne(pool: pg.Pool): FindAccount {
+  return async (hash) => {
+    const { rows } = await pool.query<AccountRow>({ name: 'account', text: `${ACCOUNT} = $1`, values: [hash] });
+    return rows[0];
+  };
+}
+
+/** One read for all requests that came in with this turn of the event loop, as the service does it. */
+function findTogether(pool: pg.Pool): FindAccount {
+  let waiting: { hash: Buffer; found: (row: AccountRow | undefined) => void; failed: (error: unknown) => void }[] = [];
+  const findAll = async () => {
+    const asked = waiting;
+    waiting = [];
+    try {
+      const values = [asked.map(({ hash }) => hash)];
+      const { rows } = await pool.query<AccountRow>({ name: 'accounts', text: `${ACCOUNT} = ANY($1)`, values });
+      const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
+      for (const { hash, found } of asked) found(byHash.get(hash.toString('hex')));
+    } catch (error) {
+      for (const { failed } of asked) failed(error);
+    }
+  };
+  return (hash) =>
+    new Promise((found, failed) => {
+      if (waiting.push({ hash, found, failed }) === 1) setImmediate(findAll);
+    });
+}
+
+/** The credentials, read and looked up as the service does it: SHA-256 of the key, one indexed read. */
+async function signIn(find: FindAccount, { headers }: IncomingMessage): Promise<AccountRow | undefined> {
+  const { authorization = '', host } = headers;
+  const text = Buffer.from(authorization.slice('Basic '.length), 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  const hash = createHash('sha256')
+    .update(text.slice(colon + 1))
+    .digest();
+  const row = await find(hash);
+  if (row === undefined || row.email.toLowerCase() !== text.slice(0, colon).trim().toLowerCase()) return undefined;
+  if (row.subdomain !== '' || host?.split(':')[0] !== '127.0.0.1') return undefined;
+  return row.is_active && row.deactivated_at === null ? row : undefined;
+}
+
+const timezoneOf = ({ settings }: AccountRow) => (settings['timezone'] as string | undefined) ?? '';
+
+/** As GET /users/me answers. */
+function restBody(row: AccountRow): string {
+  return JSON.stringify({
+    result: 'success',
+    msg: '',
+    user_id: row.id,
+    delivery_email: row.email,
+    email: row.email,
+    full_name: row.full_name,
+    date_joined: `${row.joined_at.toISOString().slice(0, 16)}+00:00`,
+    is_active: row.is_active,
+    is_owner: row.role <= 100,
+    is_admin: row.role <= 200,
+    is_guest: row.role === 600,
+    is_bot: row.bot_type !== null,
+    bot_type: row.bot_type,
+    bot_owner_id: row.bot_owner_id,
+    role: row.role,
+    timezone: timezoneOf(row),
+    avatar_url: `/avatar/${row.id}?v=${row.avatar_version}`,
+    avatar_version: row.avatar_version,
+    is_imported_stub: row.is_imported_stub,
+    profile_data: {},
+    max_message_id: -1,
+  });
+}
+
+const ROLES: Readonly<Record<number, string>> = {
+  100: 'OWNER',
+  200: 'ADMINISTRATOR',
+  300: 'MODERATOR',
+  400: 'MEMBER',
+  600: 'GUEST',
+};
+
+/** As the query of `reads.ts` is answered. */
+function graphqlBody(row: AccountRow): string {
+  return JSON.stringify({
+    data: {
+      viewer: {
+        databaseId: row.id,
+        deliveryEmail: row.email,
+        email: row.email,
+        fullName: row.full_name,
+        joinedAt: `${row.joined_at.toISOString().slice(0, 16)}:00.000Z`,
+        isActive: row.is_active,
+        role: ROLES[row.role],
+        isBot: row.bot_type !== null,
+        botType: row.bot_type,
+        timezone: timezoneOf(row),
+        avatarUrl: `/avatar/${row.id}?v=${row.avatar_version}`,
+        avatarVersion: row.avatar_version,
+        isImportedStub: row.is_imported_stub,
+      },
+    },
+    extensions: { cost: { requested: 14, limit: 20_000 } },
+  });
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+export const tasks = {
+  /** A plain broadcast: every message goes to every socket. */
+  async broadcast(): Promise<number> {
+    const clients = new Set<WebSocket>();
+    const { server, port } = await serve((_request, response) => {
+      for (const client of clients) client.send(delivery, { binary: false });
+      answer(response, '{}');
+    });
+    const sockets = new WebSocketServer({ server, perMessageDeflate: false });
+    sockets.on('connection', (client) => {
+      clients.add(client);
+      client.on('close', () => clients.delete(client));
+    });
+    return port;
+  },
+
+  /** Requests that wait, all answered at once. */
+  async longPolls(): Promise<number> {
+    let waiting: ServerResponse[] = [];
+    const { port } = await serve((request, response) => {
+      if (request.method === 'GET') {
+        waiting.push(response);
+        return;
+      }
+      // The sign that the event has happened.
+      answer(response, '{}');
+      for (const waiter of waiting) answer(waiter, delivery);
+      waiting = [];
+    });
+    return port;
+  },
+
+  /** Reads of the signed-in user by hand: GET as REST answers, POST as GraphQL does. */
+  async reads(input: { databaseUrl: string; poolSize: number; together: boolean }): Promise<number> {
+    const pool = new pg.Pool({ connectionString: input.databaseUrl, max: input.poolSize });
+    // A connection ended by the counting of reads is replaced by the next query.
+    pool.on('error', () => {});
+    const find = input.together ? findTogether(pool) : findOneByOne(pool);
+    const { port } = await serve(async (request, response) => {
+      if (request.method === 'GET') {
+        const row = await signIn(find, request);
+        return row === undefined ? answer(response, '{}', 401) : answer(response, restBody(row));
+      }
+      const { query } = JSON.parse(await bodyOf(request)) as { query: string };
+      const row = await signIn(find, request);
+      if (row === undefined || !query.includes('viewer')) return answer(response, '{}', 401);
+      return answer(response, graphqlBody(row));
+    });
+    return port;
+  },
+
+  /** What is delivered from now on. */
+  deliver({ text }: { text: string }): void {
+    delivery = Buffer.from(text);
+  },
+
+  cpu(): number {
+    return cpuSeconds();
+  },
+
+  residentBytes(): number {
+    return process.memoryUsage.rss();
+  },
+};
+
+work(tasks);

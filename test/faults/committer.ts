@@ -1,0 +1,103 @@
+// One writing process of the trials in commits.ts: it commits events through `transact` as a node of the service does.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { App } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Tx } from '../../src/db/client.ts';
+import { openDatabase } from '../../src/db/client.ts';
+import { draftsAdded } from '../../src/drafts/events.ts';
+import { users } from '../../src/events/audience.ts';
+import { openBus } from '../../src/events/bus.ts';
+import { transact } from '../../src/events/log.ts';
+import { between, type Random, seeded } from './random.ts';
+
+/** What a committing process is told to do. */
+export interface Orders {
+  readonly databaseUrl: string;
+  readonly seed: number;
+  readonly events: number;
+  /** Who writes, and who hears of everything. */
+  readonly readerId: number;
+  /** Who hears of one event in `quietEvery`, which is of a draft of theirs. */
+  readonly quietId: number;
+  readonly quietEvery: number;
+  /** Longest pause between two changes. */
+  readonly pauseMs: number;
+  /** Rows some changes lock two of, in whatever order. */
+  readonly channelIds: readonly number[];
+}
+
+/** What became of it. */
+export interface Done {
+  readonly committed: number;
+  readonly failures: readonly string[];
+  readonly retries: number;
+}
+
+/** As much of the service as a change needs; it tells the nodes of its events, and has no readers of its own. */
+async function openNode(databaseUrl: string): Promise<{ app: App; close(): Promise<void> }> {
+  const { REDIS_URL } = process.env;
+  const secret = { SECRET_KEY: 'x'.repeat(32), DATABASE_POOL_SIZE: '2' };
+  const config = readConfig({ REDIS_URL, DATABASE_URL: databaseUrl, ...secret });
+  const database = await openDatabase(config);
+  const bus = openBus(config, pino({ level: 'silent' }));
+  const hub = { publish: (realmId: number) => bus.publish(realmId) };
+  return {
+    app: { config, database, db: database.db, hub, now: () => new Date() } as unknown as App,
+    async close() {
+      // The last hint waits a moment for others to go with it.
+      await sleep(50);
+      await bus.close();
+      await database.close();
+    },
+  };
+}
+
+async function commitAll(orders: Orders): Promise<Done> {
+  const random = seeded(orders.seed);
+  const { app, close } = await openNode(orders.databaseUrl);
+  const reader = await app.db.user.findUniqueOrThrow({ where: { id: orders.readerId }, include: { realm: true } });
+  const failures: string[] = [];
+  let [committed, runs] = [0, 0];
+  for (let i = 0; i < orders.events; i++) {
+    const quiet = random() < 1 / orders.quietEvery;
+    try {
+      await transact({ app, realmId: reader.realmId }, async (tx, emit) => {
+        runs++;
+        await waitAndLock(tx, orders, random);
+        const author = { realmId: reader.realmId, authorId: quiet ? orders.quietId : reader.id };
+        const content = `of the process with seed ${orders.seed}: ${i}`;
+        const draft = await tx.draft.create({
+          data: { ...author, type: '', to: [], topic: '', content, lastEditedAt: new Date() },
+        });
+        const audience = users(quiet ? [reader.id, orders.quietId] : [reader.id]);
+        // Now and then the ids are given out for a while before they are to be seen.
+        const late = random() < 0.03 ? between(random, 1, 15) : 0;
+        emit(draftsAdded([draft], reader.realm), audience, () => sleep(late));
+      });
+      committed++;
+    } catch (error) {
+      failures.push(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+    }
+    await sleep(between(random, 0, orders.pauseMs));
+  }
+  await close();
+  return { committed, failures, retries: runs - orders.events };
+}
+
+/** A delay before the events are appended; in one change of five, locks that other changes take in another order. */
+async function waitAndLock(tx: Tx, { channelIds }: Orders, random: Random): Promise<void> {
+  if (random() < 0.2) {
+    for (const id of [0, 0].map(() => channelIds[between(random, 0, channelIds.length)] ?? 0)) {
+      await tx.$queryRaw`SELECT 1 FROM channel WHERE id = ${id} FOR NO KEY UPDATE`;
+      await sleep(between(random, 0, 3));
+    }
+  }
+  await sleep(between(random, 0, 6));
+}
+
+process.on('disconnect', () => process.exit());
+process.once('message', async (orders: Orders) => {
+  const done = await commitAll(orders);
+  process.send?.(done, () => process.exit());
+});

@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createDatabase, type TestDatabase } from '../helpers/database.ts';
+import { type Environment, ServerProcess } from '../helpers/process.ts';
+
+/** Somebody of the demo organisation. */
+export interface Person {
+  readonly role: string;
+  readonly userId: number;
+  /** For the Authorization header. */
+  readonly basic: string;
+}
+
+/** A server process of the trial's own with the demo organisation, on a database of its own. */
+export interface DemoService extends AsyncDisposable {
+  readonly server: ServerProcess;
+  /** PostgreSQL; undefined: embedded, in the server's data directory. */
+  readonly databaseUrl: string | undefined;
+  /** What every further node of it must run with. */
+  readonly env: Environment;
+  readonly people: readonly Person[];
+}
+
+/** @param databaseServer PostgreSQL, on which a database is made; undefined: the embedded database. */
+export async function startDemo(databaseServer: string | undefined, env: Environment = {}): Promise<DemoService> {
+  const database: TestDatabase | undefined =
+    databaseServer === undefined ? undefined : await createDatabase(databaseServer);
+  const databaseEnv: Environment =
+    database === undefined
+      ? { DATABASE_URL: undefined, REDIS_URL: undefined }
+      : { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
+  const all = { DEMO: 'on', ...databaseEnv, ...env };
+  const server = await ServerProcess.start({ env: all });
+  return {
+    server,
+    databaseUrl: database?.url,
+    env: { ...databaseEnv, ...env, DEMO: 'off' },
+    people: peopleOf(server.dataDir),
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await database?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function peopleOf(dataDir: string): Person[] {
+  const { users } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as {
+    users: { role: string; email: string; user_id: number; api_key: string }[];
+  };
+  return users.map(({ role, email, user_id, api_key }) => ({
+    role,
+    userId: user_id,
+    basic: `Basic ${Buffer.from(`${email}:${api_key}`).toString('base64')}`,
+  }));
+}
+
+/** The first person of each role. */
+export function personOf(people: readonly Person[], role: string): Person {
+  const found = people.find((person) => person.role === role);
+  if (found === undefined) throw new Error(`The demo organisation has no ${role}`);
+  return found;
+}

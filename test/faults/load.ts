@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Json } from '../helpers/http.ts';
+import type { Person } from './demo.ts';
+import { Tally } from './outcome.ts';
+import { between, type Random } from './random.ts';
+import { type Answer, Client, CutOffError } from './requests.ts';
+
+/** How long a writer waits before it tries again on a server that is not there. */
+const AGAIN_MS = 30;
+
+/** One kind of change. It puts `token`, which no other change has, into what it writes. */
+type Act = (writer: Writer, token: string) => Promise<Answer>;
+
+const CREATE_DRAFTS = `mutation($content: String!) {
+  createDrafts(input: { drafts: [{ type: UNADDRESSED, content: $content }] }) {
+    __typename ... on CreateDraftsPayload { drafts { databaseId } } ... on ServiceError { code message }
+  }
+}`;
+const UPDATE_DRAFT = `mutation($draftId: Int!, $content: String!) {
+  updateDraft(input: { draftId: $draftId, draft: { type: UNADDRESSED, content: $content } }) {
+    __typename ... on ServiceError { code message }
+  }
+}`;
+const CREATE_SNIPPET = `mutation($content: String!) {
+  createSavedSnippet(input: { title: "Trial", content: $content }) {
+    __typename ... on CreateSavedSnippetPayload { savedSnippet { databaseId } } ... on ServiceError { code message }
+  }
+}`;
+const UPDATE_COLOR = `mutation($channelId: Int!, $color: String!) {
+  updateSubscriptionSettings(input: { subscriptions: [{ channelId: $channelId, color: $color }] }) {
+    __typename ... on ServiceError { code message }
+  }
+}`;
+
+const draftOf = (content: string) => ({ type: '', to: [], topic: '', content });
+const COLOR = /^#[0-9a-f]{6}$/;
+
+/** What a writer does, over REST or over GraphQL. A token of six digits is a colour, so that it can be written as one. */
+const ACTS: Readonly<Record<'REST' | 'GraphQL', Readonly<Record<string, Act>>>> = {
+  REST: {
+    'create draft': async ({ client, drafts }, token) => {
+      const answer = await client.rest('POST', '/drafts', { drafts: [draftOf(token)] });
+      drafts.push(...((answer.body?.ids as number[] | undefined) ?? []));
+      return answer;
+    },
+    'edit draft': ({ client, drafts }, token) =>
+      client.rest('PATCH', `/drafts/${drafts.at(-1)}`, { draft: draftOf(token) }),
+    'create snippet': ({ client }, token) => client.rest('POST', '/saved_snippets', { title: 'Trial', content: token }),
+    'set color': ({ client, channelId }, token) => {
+      const change = { stream_id: channelId, property: 'color', value: token };
+      return client.rest('POST', '/users/me/subscriptions/properties', { subscription_data: [change] });
+    },
+  },
+  GraphQL: {
+    'create draft': async ({ client, drafts }, token) => {
+      const answer = await client.graphql(CREATE_DRAFTS, { content: token });
+      const made = answer.body?.data?.createDrafts?.drafts as { databaseId: number }[] | undefined;
+      drafts.push(...(made ?? []).map(({ databaseId }) => databaseId));
+      return answer;
+    },
+    'edit draft': ({ client, drafts }, token) =>
+      client.graphql(UPDATE_DRAFT, { draftId: drafts.at(-1), content: token }),
+    'create snippet': ({ client }, token) => client.graphql(CREATE_SNIPPET, { content: token }),
+    'set color': ({ client, channelId }, token) => client.graphql(UPDATE_COLOR, { channelId, color: token }),
+  },
+};
+
+/** Whether the service said that the change was made. */
+function isSuccess({ status, body }: Answer): boolean {
+  if (status !== 200 || body === undefined) return false;
+  if (body.result !== undefined) return body.result === 'success';
+  const results = Object.values((body.data ?? {}) as Record<string, Json>);
+  return body.errors === undefined && results.length > 0 && results.every((result) => result.code === undefined);
+}
+
+/** Whether the service said, in its own words, that it could not do it just now. */
+function isRefusal({ status, body }: Answer): boolean {
+  const results = Object.values((body?.data ?? {}) as Record<string, Json>);
+  const codes = [body?.code, body?.errors?.[0]?.extensions?.code, ...results.map((result) => result?.code)];
+  return (status === 200 || status === 503) && codes.includes('REQUEST_TIMEOUT');
+}
+
+/** A client that changes things, one after another, and knows which of them were acknowledged. */
+export class Writer {
+  readonly client: Client;
+  readonly channelId: number;
+  readonly drafts: number[] = [];
+  readonly acknowledged: string[] = [];
+  /** Of these the service said that nothing was changed. */
+  readonly refused: string[] = [];
+  readonly violations = new Tally();
+  readonly #door: 'REST' | 'GraphQL';
+  readonly #number: number;
+  readonly #random: Random;
+  readonly #pauseMs: number;
+  #made = 0;
+  #cutOff = 0;
+
+  private constructor(client: Client, channelId: number, { door, number, random, pauseMs = 0 }: WriterOptions) {
+    this.client = client;
+    this.channelId = channelId;
+    this.#door = door;
+    this.#number = number;
+    this.#random = random;
+    this.#pauseMs = pauseMs;
+  }
+
+  static async start(url: string, person: Person, options: WriterOptions): Promise<Writer> {
+    const client = new Client(url, person);
+    const { subscriptions } = await client.ask('GET', '/users/me/subscriptions');
+    return new Writer(client, subscriptions[0].stream_id, options);
+  }
+
+  /** Attempts of which nobody was told how they ended. */
+  get cutOff(): number {
+    return this.#cutOff;
+  }
+
+  /** Makes changes until told to stop; the last one is always acknowledged. */
+  async run(stopped: () => boolean): Promise<void> {
+    for (let acknowledged = false; !stopped() || !acknowledged; ) {
+      acknowledged = await this.#change();
+      if (!acknowledged || this.#pauseMs > 0) await sleep(AGAIN_MS + this.#random() * this.#pauseMs);
+    }
+    this.client.close();
+  }
+
+  async #change(): Promise<boolean> {
+    const acts = Object.entries(ACTS[this.#door]);
+    const possible = this.drafts.length === 0 ? acts.filter(([name]) => name !== 'edit draft') : acts;
+    const [name, act] = possible[between(this.#random, 0, possible.length)] as [string, Act];
+    const token = this.#token(name === 'set color');
+    try {
+      const answer = await act(this, token);
+      if (isSuccess(answer)) {
+        this.acknowledged.push(token);
+        return true;
+      }
+      if (isRefusal(answer)) this.refused.push(token);
+      else this.violations.add(`${this.#door} ${name} was answered ${answer.status} ${JSON.stringify(answer.body)}`);
+    } catch (error) {
+      if (!(error instanceof CutOffError)) this.violations.add(`${this.#door} ${name}: ${error}`);
+      else if (error.sent) this.#cutOff++;
+    }
+    return false;
+  }
+
+  #token(asColor: boolean): string {
+    const number = this.#number * 0x10000 + ++this.#made;
+    const digits = number.toString(16).padStart(6, '0');
+    return asColor ? `#${digits}` : `token ${digits}`;
+  }
+}
+
+interface WriterOptions {
+  readonly door: 'REST' | 'GraphQL';
+  /** 1 to 255, another for each writer. */
+  readonly number: number;
+  readonly random: Random;
+  /** The longest pause between two changes. */
+  readonly pauseMs?: number;
+}
+
+/** Whether a text in an event is a writer's token. */
+export const isToken = (text: string): boolean => COLOR.test(text) || /^token [0-9a-f]{6}$/.test(text);

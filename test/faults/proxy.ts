@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A TCP proxy that cuts connections off while the answer is on its way. */
+export interface CuttingProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Connections cut off so far. */
+  readonly cuts: number;
+}
+
+/**
+ * @param cuts For each connection in its turn: after how many bytes of what the server sends both ends are closed. When
+ *   they are used up, connections last.
+ */
+export async function startProxy(targetPort: number, cuts: readonly number[]): Promise<CuttingProxy> {
+  const open = new Set<Socket>();
+  let accepted = 0;
+  let cutOff = 0;
+  const server = createServer((client) => {
+    let left = cuts[accepted++] ?? Number.POSITIVE_INFINITY;
+    const upstream = connect(targetPort, '127.0.0.1');
+    const close = () => {
+      client.destroy();
+      upstream.destroy();
+      open.delete(client);
+    };
+    open.add(client);
+    for (const socket of [client, upstream]) {
+      socket.setNoDelay(true);
+      socket.on('error', close);
+      socket.on('close', close);
+    }
+    client.on('data', (bytes) => upstream.write(bytes));
+    upstream.on('data', (bytes) => {
+      if (bytes.length < left) {
+        left -= bytes.length;
+        client.write(bytes);
+        return;
+      }
+      cutOff++;
+      upstream.pause();
+      // What came before the cut arrives; then the connection is gone, without a farewell of the protocol above.
+      client.end(bytes.subarray(0, left), close);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get cuts() {
+      return cutOff;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,54 @@
+// npm run test:faults [-- --seed=1 --only=kill,cut --small]: what must hold whatever breaks, and whenever.
+import { parseArgs } from 'node:util';
+import { eightWritersTrial, heartbeatTrial } from './commits.ts';
+import { cutTrial } from './cuts.ts';
+import { killTrial } from './kills.ts';
+import { lossTrial } from './losses.ts';
+import type { Outcome } from './outcome.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    only: { type: 'string' },
+    small: { type: 'boolean', default: false },
+  },
+});
+const seed = Number(options.seed);
+const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+/** A tenth of everything, to see that the trials themselves work. */
+const much = (count: number) => (options.small ? Math.ceil(count / 10) : count);
+
+const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
+  'kill-embedded': () => killTrial({ databaseServer: undefined, kills: much(20), seed }),
+  'kill-postgresql': () => killTrial({ databaseServer, kills: much(20), seed }),
+  writers: () => eightWritersTrial({ databaseServer, events: much(20_000), seed }),
+  heartbeats: () => heartbeatTrial({ databaseServer, events: much(1_500), nodes: 3, seed }),
+  cuts: () => cutTrial({ databaseServer: undefined, positions: much(500), seed }),
+  losses: () => lossTrial({ databaseServer, losses: much(20), seed }),
+};
+
+function print({ trial, facts, violations }: Outcome, seconds: number): void {
+  console.log(`${violations.length === 0 ? 'kept ' : 'BROKEN'}  ${trial}  (${Math.round(seconds)} s)`);
+  for (const [name, value] of Object.entries(facts)) console.log(`        ${name}: ${value}`);
+  for (const violation of violations.slice(0, 20)) console.log(`     !  ${violation}`);
+  if (violations.length > 20) console.log(`     !  … ${violations.length} in all`);
+}
+
+async function main(): Promise<void> {
+  console.log(`seed ${seed} (--seed=${seed} runs the same again)\n`);
+  const wanted = options.only?.split(',');
+  const outcomes: Outcome[] = [];
+  for (const [name, run] of Object.entries(TRIALS)) {
+    if (wanted !== undefined && !wanted.some((part) => name.startsWith(part))) continue;
+    const startedAt = performance.now();
+    // A trial that cannot be run is broken as well.
+    const outcome = await run().catch((error: unknown) => ({ trial: name, facts: {}, violations: [String(error)] }));
+    print(outcome, (performance.now() - startedAt) / 1000);
+    outcomes.push(outcome);
+  }
+  console.log('\ntrial                                         violations');
+  for (const { trial, violations } of outcomes) console.log(`${trial.padEnd(45)} ${violations.length || 'none'}`);
+  process.exit(outcomes.some(({ violations }) => violations.length > 0) ? 1 : 0);
+}
+
+await main();

@@ -1,0 +1,154 @@
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import pg from 'pg';
+import type { DemoService } from './demo.ts';
+import type { Listener } from './listeners.ts';
+import { isToken, type Writer } from './load.ts';
+import { some, without } from './outcome.ts';
+
+/** What one user's part of the log and tables holds, read past the service. */
+interface Truth {
+  /** Every event for the user after a position, in order. */
+  readonly events: readonly LoggedEvent[];
+  readonly drafts: ReadonlyMap<number, string>;
+  readonly snippets: ReadonlyMap<number, string>;
+  /** Of each channel. */
+  readonly colors: ReadonlyMap<number, string>;
+}
+
+interface LoggedEvent {
+  readonly id: number;
+  readonly type: string;
+  readonly op: string | null;
+  // biome-ignore lint/suspicious/noExplicitAny: payloads of many kinds, read as they come
+  readonly payload: any;
+}
+
+type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
+
+/** Reads the database itself. The server must have stopped where the database is embedded. */
+async function withDatabase<T>({ databaseUrl, server }: DemoService, read: (query: Query) => Promise<T>): Promise<T> {
+  if (databaseUrl === undefined) {
+    const embedded = await PGlite.create(join(server.dataDir, 'postgres'));
+    try {
+      return await read(async (sql, values) => (await embedded.query<Record<string, unknown>>(sql, values)).rows);
+    } finally {
+      await embedded.close();
+    }
+  }
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    return await read(async (sql, values) => (await client.query<Record<string, unknown>>(sql, values)).rows);
+  } finally {
+    await client.end();
+  }
+}
+
+async function readTruth(query: Query, userId: number): Promise<Truth> {
+  const rows = (sql: string) => query(sql, [userId]);
+  const events = await rows(
+    `SELECT e.id::int AS id, e.type, e.op, e.payload FROM event e JOIN user_account u ON u.realm_id = e.realm_id
+     WHERE u.id = $1 AND (e.max_role >= u.role OR u.id = ANY(e.user_ids)) AND NOT u.id = ANY(e.except_user_ids)
+     ORDER BY e.id`,
+  );
+  const pairs = async (sql: string) => new Map((await rows(sql)).map(({ key, value }) => [Number(key), String(value)]));
+  return {
+    events: events as unknown as LoggedEvent[],
+    drafts: await pairs('SELECT id AS key, content AS value FROM draft WHERE author_id = $1'),
+    snippets: await pairs('SELECT id AS key, content AS value FROM saved_snippet WHERE author_id = $1'),
+    colors: await pairs('SELECT channel_id AS key, color AS value FROM subscription WHERE user_id = $1'),
+  };
+}
+
+/** What is wrong between what clients were told, what they heard, and what the database holds. */
+export async function compareWithTruth(
+  service: DemoService,
+  writers: readonly Writer[],
+  listeners: readonly Listener[],
+): Promise<{ events: number; violations: string[] }> {
+  const userIds = new Set([...writers.map(({ client }) => client.person.userId), ...listeners.map(userIdOf)]);
+  return withDatabase(service, async (query) => {
+    const violations: string[] = [];
+    let events = 0;
+    for (const userId of userIds) {
+      const truth = await readTruth(query, userId);
+      events += truth.events.length;
+      for (const writer of writers.filter(({ client }) => client.person.userId === userId)) {
+        violations.push(...missingFromLog(writer, truth));
+      }
+      for (const listener of listeners.filter((one) => userIdOf(one) === userId)) {
+        violations.push(...misheard(listener, truth));
+      }
+      violations.push(...unlikeState(truth).map((what) => `user ${userId}: ${what}`));
+    }
+    return { events, violations };
+  });
+}
+
+const userIdOf = ({ person }: Listener) => person.userId;
+
+function tokensIn(value: unknown): string[] {
+  if (typeof value === 'string') return isToken(value) ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(tokensIn) : [];
+}
+
+function missingFromLog({ acknowledged, refused, client }: Writer, { events }: Truth): string[] {
+  const logged = new Map<string, number>();
+  for (const token of events.flatMap(({ payload }) => tokensIn(payload))) {
+    logged.set(token, (logged.get(token) ?? 0) + 1);
+  }
+  const missing = acknowledged.filter((token) => !logged.has(token));
+  const done = refused.filter((token) => logged.has(token));
+  const repeated = acknowledged.filter((token) => (logged.get(token) ?? 0) > 1);
+  return [
+    ...(missing.length > 0 ? [`acknowledged to the ${client.person.role}, not in the log: ${some(missing)}`] : []),
+    ...(done.length > 0 ? [`refused as if nothing was changed, but in the log: ${some(done)}`] : []),
+    ...(repeated.length > 0 ? [`in the log more than once: ${some(repeated)}`] : []),
+  ];
+}
+
+function misheard({ name, heard, startId }: Listener, { events }: Truth): string[] {
+  const due = new Set(events.filter(({ id }) => id > startId).map(({ id }) => id));
+  const missed = without(due, heard.ids);
+  const made = without(heard.ids, due);
+  return [
+    ...heard.violations.lines.map((what) => `${name}: ${what}`),
+    ...(missed.length > 0 ? [`${name} never heard ${some(missed)}`] : []),
+    ...(made.length > 0 ? [`${name} heard what the log does not hold: ${some(made)}`] : []),
+  ];
+}
+
+/** The log, applied from its beginning, must give what the tables hold: a change and its event commit as one. */
+function unlikeState({ events, drafts, snippets, colors }: Truth): string[] {
+  const told = {
+    drafts: new Map<number, string>(),
+    snippets: new Map<number, string>(),
+    colors: new Map<number, string>(),
+  };
+  for (const { type, op, payload } of events) {
+    if (type === 'drafts' && op === 'add') for (const one of payload.drafts) told.drafts.set(one.id, one.content);
+    if (type === 'drafts' && op === 'update') told.drafts.set(payload.draft.id, payload.draft.content);
+    if (type === 'saved_snippets' && op === 'add') {
+      told.snippets.set(payload.saved_snippet.id, payload.saved_snippet.content);
+    }
+    if (type === 'subscription' && op === 'update' && payload.property === 'color') {
+      told.colors.set(payload.stream_id, payload.value);
+    }
+  }
+  return [
+    ...unlike('draft', told.drafts, drafts),
+    ...unlike('snippet', told.snippets, snippets),
+    ...unlike('color', told.colors, colors),
+  ];
+}
+
+function unlike(what: string, told: ReadonlyMap<number, string>, kept: ReadonlyMap<number, string>): string[] {
+  const wrong = [...told].filter(([id, value]) => kept.get(id) !== value);
+  // What was there before the log began is told by no event, and holds no token.
+  const untold = [...kept].filter(([id, value]) => !told.has(id) && isToken(value) && what !== 'color');
+  return [
+    ...wrong.map(([id]) => `${what} ${id} is not as its last event says`),
+    ...untold.map(([id]) => `${what} ${id} has no event`),
+  ];
+}
