@@ -25,6 +25,9 @@ export interface NewDraft {
   readonly timestamp?: number | null | undefined;
 }
 
+/** Our choice: as many as registration returns. */
+const MAX_PER_REQUEST = 1000;
+
 /** Our choice: the last second of the year 9999, beyond which date libraries disagree. */
 const LAST_TIMESTAMP = 253_402_300_799;
 
@@ -69,13 +72,15 @@ export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
  * Saves `drafts` for the viewer and tells the viewer's clients, in one event. All are saved or none is.
  *
  * @returns The saved drafts, in the order given.
- * @throws BadRequestError when a draft is blank, holds a null byte, has a timestamp before 1970 or after 9999, names
+ * @throws BadRequestError for more than 1,000 drafts; when a draft is blank, holds a null byte, has a timestamp before 1970 or after 9999, names
  *   other than one channel or a channel the viewer may not read, or names a user who is not there; or when the viewer
  *   has turned synchronizing drafts off.
  * @see interface document 4.8, 2.5, 6.5; endpoints companion B.3
  */
 export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promise<Draft[]> {
   visibleTo(ctx);
+  if (drafts.length > MAX_PER_REQUEST)
+    throw new BadRequestError(`At most ${MAX_PER_REQUEST} drafts can be saved at once`);
   const data = await toRows(ctx, drafts, (i) => `drafts[${i}]`);
   if (data.length === 0) return [];
   return transact(ctx, async (tx, emit) => {
