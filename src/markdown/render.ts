@@ -1,58 +1,202 @@
-import MarkdownIt from 'markdown-it';
+import { parseBlocks } from './blocks.ts';
+import { loadLanguages } from './code.ts';
+import { writeDocument } from './document.ts';
+import { escapeText } from './escape.ts';
+import { bareLinksIn } from './links.ts';
+import { loadTex } from './math.ts';
+import { OutOfTimeError, watched } from './watch.ts';
 
-/** Where a link may lead. @see endpoints companion D.2 */
-const SCHEMES = new Set(
-  (
-    'http https ftp file bitcoin geo im irc ircs magnet mailto matrix mms news nntp openpgp4fpr sip sms smsto ssh tel ' +
-    'urn webcal wtai xmpp'
-  ).split(' '),
-);
-
-const markdown = new MarkdownIt('zero', { html: false, breaks: true, linkify: true });
-markdown.enable(['paragraph', 'list', 'newline', 'backticks', 'emphasis', 'link', 'entity', 'linkify']);
-markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
-
-// Stars alone make emphasis: an underscore is a letter of a name.
-markdown.inline.ruler.before('emphasis', 'underscore', (state, silent) => {
-  if (state.src[state.pos] !== '_') return false;
-  if (!silent) state.pending += '_';
-  state.pos += 1;
-  return true;
-});
-
-const plainNormalise = markdown.normalizeLink.bind(markdown);
-markdown.normalizeLink = (url) => plainNormalise(absolute(url.trim()));
-markdown.validateLink = (url) => {
-  const scheme = schemeOf(url);
-  return scheme === undefined ? /^[/#]/.test(url) : SCHEMES.has(scheme);
-};
-
-markdown.renderer.rules['text'] = (tokens, i) => escapeText(tokens[i]?.content ?? '');
-markdown.renderer.rules['code_inline'] = (tokens, i) => `<code>${escapeText(tokens[i]?.content ?? '')}</code>`;
-
-function schemeOf(url: string): string | undefined {
-  return /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
+/** A user whom a text may mention. */
+export interface DirectoryUser {
+  readonly id: number;
+  readonly fullName: string;
+  readonly isActive: boolean;
 }
 
-/** A link without a scheme is an e-mail address, a place on this server, or a site. */
-function absolute(url: string): string {
-  if (url === '' || schemeOf(url) !== undefined || /^[/#]/.test(url)) return url;
-  return url.includes('@') ? `mailto:${url}` : `http://${url}`;
-}
-
-/** Quotes stay as they are outside of attributes. @see endpoints companion D */
-function escapeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+/** A group that a text may mention. */
+export interface DirectoryGroup {
+  readonly id: number;
+  /** As it is shown: the display name of a role group. @see endpoints companion C.2 */
+  readonly displayName: string;
+  readonly isActive: boolean;
 }
 
 /**
- * Flavoured Markdown as HTML: paragraphs, lists, emphasis, code and links. No HTML of the source gets through, and no
- * link leads where a script could run.
+ * What a text may refer to, already looked up: only what its author may know of.
  *
- * @param source At most a message long; the work is linear in it.
+ * Names are asked for as the text writes them; `referencesIn` tells beforehand which.
+ */
+export interface Directory {
+  /** Where clients find the organisation, without a slash at the end: links there become relative. */
+  readonly realmUrl: string;
+  /** What the empty topic is called. */
+  readonly emptyTopicName: string;
+  /** In whatever case; one of them, when several have the name. */
+  userNamed(name: string): DirectoryUser | undefined;
+  userWithId(id: number): DirectoryUser | undefined;
+  /** In whatever case. */
+  groupNamed(name: string): DirectoryGroup | undefined;
+  /** In exactly this case. Undefined as well when the author may not read the channel. */
+  channelNamed(name: string): { readonly id: number; readonly name: string } | undefined;
+  /** Of those the author may read. */
+  latestMessageId(channelId: number, topic: string): number | undefined;
+  /** The organisation's own emoji of that name, while it is active. */
+  customEmoji(name: string): { readonly url: string } | undefined;
+}
+
+/** How a text is to be rendered. */
+export interface RenderOptions {
+  /** Whether `:)` and the like become emoji: the sender's setting. */
+  readonly translateEmoticons?: boolean;
+  /** The language of fenced code that names none; "" for none. */
+  readonly defaultCodeLanguage?: string;
+  /** Whether linked images are shown below the block that links them. */
+  readonly imagePreviews?: boolean;
+  /** The time after which rendering is given up. @see renderMessage */
+  readonly milliseconds?: number;
+}
+
+/** A text as HTML, and what it does. Mentions that are silent, or in a quote, do nothing. */
+export interface RenderedMessage {
+  readonly html: string;
+  readonly mentionedUserIds: number[];
+  readonly mentionedGroupIds: number[];
+  /** Whether it mentions everybody in the channel or conversation. */
+  readonly channelWildcard: boolean;
+  /** Whether it mentions everybody in the topic. */
+  readonly topicWildcard: boolean;
+  readonly hasLink: boolean;
+  /** Whether an image is shown. */
+  readonly hasImage: boolean;
+  /** Whether it refers to an upload; nothing can be uploaded, so that it never does. */
+  readonly hasAttachment: boolean;
+}
+
+/** The text cannot be rendered, or is too long as HTML. @see endpoints companion D */
+export class UnrenderableError extends Error {
+  override name = 'UnrenderableError';
+
+  constructor(options?: ErrorOptions) {
+    super('Unable to render message', options);
+  }
+}
+
+/** The longest HTML of a message: 100 times the longest source. @see endpoints companion E */
+const MAX_HTML_LENGTH = 1_000_000;
+
+/** Our choice, well below the 5 s after which companion E gives up: while one text is rendered, nobody else is served. */
+const RENDER_MS = 1_000;
+
+/**
+ * Rendered under a watch are only long texts, and those with code in some language: the rest is our own and linear in
+ * the text, and done before a watch could be set up.
+ */
+const WATCHED_LENGTH = 2_000;
+
+/** Lines that begin with a letter, and hold nothing that any construct begins with: most of what people write. */
+const HARMLESS = String.raw`[\p{L}\p{N} ,;!?'"()/-]*`;
+const PLAIN_LINE = String.raw`\p{L}${HARMLESS}(?:[.:](?=[ \n]|$)${HARMLESS})*`;
+const PLAIN = new RegExp(`^${PLAIN_LINE}(?:\\n${PLAIN_LINE})*$`, 'u');
+
+/**
+ * A message as HTML: blocks joined by newlines.
+ *
+ * The same text, directory and options always give the same, with one exception: a text that takes longer than
+ * `milliseconds` is rendered without highlighting and formulas, and if that takes as long, as paragraphs of plain text.
+ * The known ways to spend time are bounded before that, by the sizes in code.ts and math.ts; what is above them is
+ * shown plain.
+ *
+ * @param source A message's length, 10,000 code points, at most.
+ * @throws UnrenderableError when the HTML is longer than 1,000,000 characters, or the renderer fails.
+ * @see endpoints companion D, E
+ */
+export function renderMessage(source: string, directory: Directory, options: RenderOptions = {}): RenderedMessage {
+  return render(source, directory, options);
+}
+
+/**
+ * Flavoured Markdown that is no message, such as a description, as HTML: mentions and links to channels stay text.
+ *
  * @returns Block elements joined by newlines; "" for an empty source.
+ * @throws UnrenderableError as `renderMessage` does.
  * @see endpoints companion D
  */
 export function renderMarkdown(source: string): string {
-  return markdown.render(source).trimEnd();
+  return render(source, undefined, {}).html;
+}
+
+/** Whether the message tells what its sender does, and is shown behind their name. @see endpoints companion D.1 */
+export const isMeMessage = (source: string): boolean => source.startsWith('/me ');
+
+/** A link of a topic, which has no other markup. */
+export interface TopicLink {
+  readonly text: string;
+  readonly url: string;
+}
+
+/**
+ * The addresses of sites in a topic, in the order of their places.
+ *
+ * @param topic Of 60 code points at most.
+ * @see endpoints companion D.2 (topic links)
+ */
+export function topicLinks(topic: string): TopicLink[] {
+  return bareLinksIn(topic)
+    .filter(({ kind }) => kind !== 'email')
+    .map(({ start, end, kind }) => ({ text: topic.slice(start, end), kind }))
+    .map(({ text, kind }) => ({ text, url: kind === 'domain' ? `https://${text}` : text }));
+}
+
+function render(source: string, directory: Directory | undefined, options: RenderOptions): RenderedMessage {
+  const text = source.toWellFormed().replaceAll('\0', '\uFFFD').replace(/\r\n?/g, '\n');
+  if (!options.translateEmoticons && PLAIN.test(text)) return plain(text);
+  const rendered = renderInTime(text, directory, options);
+  if (rendered.html.length > MAX_HTML_LENGTH) throw new UnrenderableError();
+  return rendered;
+}
+
+function renderInTime(text: string, directory: Directory | undefined, options: RenderOptions): RenderedMessage {
+  const attempt = (isPlain: boolean) => writeDocument(parseBlocks(text), { directory, options, isPlain });
+  try {
+    if (!loadMachines(text, options) && text.length <= WATCHED_LENGTH) return attempt(false);
+    const milliseconds = options.milliseconds ?? RENDER_MS;
+    return tryInTime(milliseconds, () => attempt(false)) ?? tryInTime(milliseconds, () => attempt(true)) ?? plain(text);
+  } catch (error) {
+    throw new UnrenderableError({ cause: error });
+  }
+}
+
+function tryInTime(milliseconds: number, attempt: () => RenderedMessage): RenderedMessage | undefined {
+  try {
+    return watched(milliseconds, attempt);
+  } catch (error) {
+    if (error instanceof OutOfTimeError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Loads what code and formulas are rendered with. Not under the watch: a module whose loading is broken off stays broken.
+ *
+ * @returns Whether the text may hold code in some language.
+ */
+function loadMachines(text: string, { defaultCodeLanguage = '' }: RenderOptions): boolean {
+  const hasFence = /`{3}|~{3}/.test(text);
+  if (text.includes('$$') || (hasFence && /math/i.test(text))) loadTex();
+  return hasFence && loadLanguages(text, defaultCodeLanguage);
+}
+
+/** Paragraphs of the text as it stands. */
+function plain(text: string): RenderedMessage {
+  const paragraphs = text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== '');
+  return {
+    html: paragraphs.map((paragraph) => `<p>${escapeText(paragraph).replaceAll('\n', '<br>\n')}</p>`).join('\n'),
+    mentionedUserIds: [],
+    mentionedGroupIds: [],
+    channelWildcard: false,
+    topicWildcard: false,
+    hasLink: false,
+    hasImage: false,
+    hasAttachment: false,
+  };
 }

@@ -1,0 +1,72 @@
+import { escapeText } from './escape.ts';
+import type { Inline } from './inline.ts';
+import { MENTION_START } from './mentions.ts';
+import type { Directory } from './render.ts';
+
+/** `#**channel**`, `#**channel>topic**`, `#**channel>topic@1234**`. */
+export const CHANNEL_LINK = new RegExp(`${MENTION_START}#\\*\\*([^*\\n]+)\\*\\*`, 'g');
+
+/** What stands between the stars of a link. */
+export interface ChannelReference {
+  readonly channel: string;
+  /** Undefined for a link to the channel; "" for the empty topic. */
+  readonly topic: string | undefined;
+  /** Of one message of the topic. */
+  readonly messageId: string | undefined;
+}
+
+/** Reads what stands between the stars: the first ">" ends the channel's name. */
+export function channelReferenceIn(text: string): ChannelReference {
+  const split = text.indexOf('>');
+  if (split === -1) return { channel: text, topic: undefined, messageId: undefined };
+  const [, topic, messageId] = /^(.*)@([1-9]\d{0,15})$/.exec(text.slice(split + 1)) ?? [];
+  return { channel: text.slice(0, split), topic: topic ?? text.slice(split + 1), messageId };
+}
+
+/** Links to channels, topics and messages. @see endpoints companion D.4 */
+export function channelLinks(inline: Inline, text: string): string {
+  if (!text.includes('#**')) return text;
+  return text.replace(CHANNEL_LINK, (source: string, content: string) => {
+    const { rendering } = inline;
+    // Code or a formula in a name is none: clients cannot write such names here.
+    const isPlain = inline.source(content) === content;
+    const html = isPlain && rendering.directory && linkHtml(rendering.directory, channelReferenceIn(content));
+    if (!html) return inline.literal(source);
+    rendering.hasLink = true;
+    return inline.keep(source, html, true);
+  });
+}
+
+function linkHtml(directory: Directory, { channel: name, topic, messageId }: ChannelReference): string | undefined {
+  const channel = directory.channelNamed(name);
+  if (channel === undefined) return undefined;
+  const path = `/#narrow/channel/${channelSlug(channel)}`;
+  const id = ` data-stream-id="${channel.id}"`;
+  const shown = `#${escapeText(channel.name)}`;
+  if (topic === undefined) return `<a class="stream"${id} href="${path}">${shown}</a>`;
+  const topicPath = `${path}/topic/${encodeFragment(topic)}`;
+  const topicShown = topic === '' ? `<em>${escapeText(directory.emptyTopicName)}</em>` : escapeText(topic);
+  if (messageId !== undefined) {
+    return `<a class="message-link" href="${topicPath}/near/${messageId}">${shown} &gt; ${topicShown} @ 💬</a>`;
+  }
+  const latest = directory.latestMessageId(channel.id, topic);
+  const place = latest === undefined ? '' : `/with/${latest}`;
+  return `<a class="stream-topic"${id} href="${topicPath}${place}">${shown} &gt; ${topicShown}</a>`;
+}
+
+/**
+ * A channel in the fragment of an address: its id, and its name for people to read.
+ *
+ * @see endpoints companion D.4
+ */
+export const channelSlug = ({ id, name }: { readonly id: number; readonly name: string }): string =>
+  `${id}-${encodeFragment(name.replaceAll(' ', '-'))}`;
+
+/** A name in the fragment of an address. @see endpoints companion D.4 */
+export function encodeFragment(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+    .replaceAll('.', '%2E')
+    .replaceAll('(', '%28')
+    .replaceAll(')', '%29')
+    .replaceAll('%', '.');
+}

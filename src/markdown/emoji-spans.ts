@@ -1,0 +1,87 @@
+import { emojiNamed, emojiOf, emojiPattern } from './emoji.ts';
+import { escapeAttribute, escapeText } from './escape.ts';
+import type { Inline } from './inline.ts';
+
+/** @see endpoints companion D.2 row 16 */
+const EMOTICONS: Readonly<Record<string, string>> = {
+  ':)': 'slight_smile',
+  '(:': 'slight_smile',
+  ':(': 'frown',
+  '<3': 'heart',
+  ':|': 'neutral',
+  ':/': 'confused',
+  ';)': 'wink',
+  ':D': 'smile',
+  ':o': 'open_mouth',
+  ':O': 'open_mouth',
+  ':p': 'stuck_out_tongue',
+  ':P': 'stuck_out_tongue',
+};
+
+/** A face next to a letter or digit is none: "https://", "(:name)". */
+const EMOTICON = new RegExp(
+  `(?<![\\p{L}\\p{N}])(?:${Object.keys(EMOTICONS)
+    .map((face) => face.replace(/[()|]/g, '\\$&'))
+    .join('|')})(?![\\p{L}\\p{N}])`,
+  'gu',
+);
+
+/** What a face has, wherever it stands. */
+const IN_EMOTICON = /[:;][)(|/DoOpP]|\(:|<3/;
+
+/** Where text may hold a Unicode emoji: some symbols, and the pairs of the planes that most of them are in. */
+const MAY_HOLD_EMOJI = /[\u00a9\u00ae\u203c-\u3299\ud83c-\ud83e]/;
+
+/** `:name:`: of the organisation, or of Unicode. @see endpoints companion D.2 row 15 */
+export function emojiNames(inline: Inline, text: string): string {
+  if (!text.includes(':')) return text;
+  const pattern = /:([\w\-+]+):/g;
+  let [result, end] = ['', 0];
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const [source, name = ''] = match;
+    const html = emojiHtml(inline, name);
+    if (html === undefined) {
+      // The second colon may begin the next name.
+      pattern.lastIndex--;
+    } else {
+      result += text.slice(end, match.index) + inline.keep(source, html);
+      end = pattern.lastIndex;
+    }
+  }
+  return result + text.slice(end);
+}
+
+/** `:)` and its like, for senders who want that. @see endpoints companion D.2 row 16 */
+export function emoticons(inline: Inline, text: string): string {
+  if (!inline.rendering.options.translateEmoticons || !IN_EMOTICON.test(text)) return text;
+  return text.replace(EMOTICON, (face) => inline.keep(face, emojiHtml(inline, EMOTICONS[face] ?? '') ?? face));
+}
+
+/** An emoji as a character. @see endpoints companion D.2 row 17 */
+export function emojiCharacters(inline: Inline, text: string): string {
+  if (!MAY_HOLD_EMOJI.test(text)) return text;
+  return text.replace(emojiPattern, (characters) => {
+    const emoji = emojiOf(characters);
+    return emoji === undefined ? characters : inline.keep(characters, unicodeHtml(emoji.name, emoji.code));
+  });
+}
+
+function emojiHtml({ rendering: { directory } }: Inline, name: string): string | undefined {
+  const custom = directory?.customEmoji(name);
+  if (custom !== undefined) return customHtml(name, custom.url);
+  const emoji = emojiNamed(name);
+  return emoji && unicodeHtml(name, emoji.code);
+}
+
+const labelOf = (name: string) => escapeAttribute(name.replaceAll('_', ' '));
+
+function unicodeHtml(name: string, code: string): string {
+  const label = labelOf(name);
+  const text = escapeText(name);
+  return `<span aria-label="${label}" class="emoji emoji-${code}" role="img" title="${label}">:${text}:</span>`;
+}
+
+function customHtml(name: string, url: string): string {
+  const alt = escapeAttribute(`:${name}:`);
+  return `<img alt="${alt}" class="emoji" src="${escapeAttribute(url)}" title="${labelOf(name)}">`;
+}

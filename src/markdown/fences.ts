@@ -1,0 +1,101 @@
+import type { StateBlock } from 'markdown-it';
+import { columnOf, isIndented, mayNest, textOf, textStartOf } from './lines.ts';
+
+/** The line that opens a fence. */
+interface Fence {
+  /** The line that closes it: three or more of one character. */
+  readonly marks: string;
+  readonly kind: 'quote' | 'spoiler' | 'math' | 'code';
+  /** The word behind the marks, in lower case; "" for none. */
+  readonly word: string;
+  /** What follows the word. */
+  readonly header: string;
+}
+
+const KINDS: ReadonlyMap<string, Fence['kind']> = new Map([
+  ['quote', 'quote'],
+  ['quoted', 'quote'],
+  ['spoiler', 'spoiler'],
+  ['math', 'math'],
+]);
+
+/**
+ * Fenced quotes, spoilers, formulas and code. A fence without an end ends where its surroundings end.
+ *
+ * @see endpoints companion D.1
+ */
+export function fence(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+  const mark = state.src[textStartOf(state, startLine)];
+  if ((mark !== '`' && mark !== '~') || isIndented(state, startLine)) return false;
+  const opened = fenceIn(textOf(state, startLine));
+  if (opened === undefined || (parsesInside(opened) && !mayNest(state))) return false;
+  if (silent) return true;
+  const lastLine = endOf(state, opened, startLine, endLine);
+  const outerType = state.parentType;
+  // The type is told to no rule, but within a list or a paragraph other rules hold.
+  state.parentType = 'root';
+  pushFence(state, opened, startLine, lastLine);
+  state.parentType = outerType;
+  state.line = lastLine < endLine && isClose(state, opened, lastLine) ? lastLine + 1 : lastLine;
+  return true;
+}
+
+function fenceIn(line: string): Fence | undefined {
+  const [whole, marks = ''] = /^(`{3,}|~{3,})(?![`~])/.exec(line) ?? [];
+  const info = line.slice(marks.length);
+  if (whole === undefined || /[`~]/.test(info)) return undefined;
+  const [head = '', name = ''] = /^[ \t]*(?:\{?\.?([\w+\-./#]+)\}?(?=\s|$))?/.exec(info) ?? [];
+  const word = name.toLowerCase();
+  return { marks, kind: KINDS.get(word) ?? 'code', word, header: info.slice(head.length).trim() };
+}
+
+const parsesInside = ({ kind }: Fence) => kind === 'quote' || kind === 'spoiler';
+
+const isClose = (state: StateBlock, { marks }: Fence, line: number) =>
+  !isIndented(state, line) && textOf(state, line).trimEnd() === marks;
+
+/** The line that closes the fence, or the first that is not within its surroundings any more. */
+function endOf(state: StateBlock, opened: Fence, startLine: number, endLine: number): number {
+  const open = [opened];
+  let line = startLine + 1;
+  for (; line < endLine; line++) {
+    if (columnOf(state, line) < state.blkIndent && !state.isEmpty(line)) break;
+    const [inner] = open.slice(-1);
+    if (inner === undefined) break;
+    if (isClose(state, inner, line)) {
+      open.pop();
+      if (open.length === 0) break;
+    } else if (parsesInside(inner) && !isIndented(state, line)) {
+      const next = fenceIn(textOf(state, line));
+      if (next !== undefined) open.push(next);
+    }
+  }
+  return line;
+}
+
+function pushFence(state: StateBlock, { kind, word, header }: Fence, startLine: number, lastLine: number): void {
+  if (kind === 'quote') {
+    state.push('blockquote_open', 'blockquote', 1);
+    state.md.block.tokenize(state, startLine + 1, lastLine);
+    state.push('blockquote_close', 'blockquote', -1);
+  } else if (kind === 'spoiler') {
+    state.push('spoiler_open', 'div', 1);
+    pushBlocksOf(state, header);
+    state.push('spoiler_content', 'div', 0);
+    state.md.block.tokenize(state, startLine + 1, lastLine);
+    state.push('spoiler_close', 'div', -1);
+  } else {
+    const token = state.push(kind, '', 0);
+    token.content = state.getLines(startLine + 1, lastLine, Math.max(columnOf(state, startLine), 0), true);
+    token.info = word;
+  }
+}
+
+/** The blocks of a text of its own, as deep as the state is. */
+function pushBlocksOf(state: StateBlock, source: string): void {
+  if (source === '') return;
+  const { md, tokens, level } = state;
+  const inner = new md.block.State(source, md, {}, tokens);
+  inner.level = level;
+  md.block.tokenize(inner, 0, inner.lineMax);
+}

@@ -1,0 +1,91 @@
+import type { StateBlock } from 'markdown-it';
+import { columnOf, ITEM_INDENT, isIndented, mayNest, textOf, textStartOf } from './lines.ts';
+
+interface Marker {
+  /** Undefined for a bullet. */
+  readonly number: number | undefined;
+  /** How many characters it and the space after it take. */
+  readonly length: number;
+  readonly isBlank: boolean;
+}
+
+/** `* x`, `- x`, `+ x` and `1. x`. What is indented by two columns more belongs to the item. */
+export function list(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+  if (isIndented(state, startLine) || !mayNest(state)) return false;
+  const first = markerOf(state, startLine);
+  if (first === undefined) return false;
+  if (silent) return state.parentType !== 'paragraph' || mayInterrupt(state, startLine, first);
+  const type = first.number === undefined ? 'bullet_list' : 'ordered_list';
+  const tag = first.number === undefined ? 'ul' : 'ol';
+  const open = state.push(`${type}_open`, tag, 1);
+  const outerType = state.parentType;
+  state.parentType = 'list';
+  const isLoose = pushItems(state, first, startLine, endLine);
+  state.parentType = outerType;
+  open.meta = { isTight: !isLoose };
+  if (first.number !== undefined && first.number !== 1) open.attrSet('start', String(first.number));
+  state.push(`${type}_close`, tag, -1);
+  return true;
+}
+
+function markerOf(state: StateBlock, line: number): Marker | undefined {
+  const text = textOf(state, line);
+  const [marker, number] = /^(?:[*+-]|(\d{1,9})\.)(?:[ \t]+)/.exec(text) ?? [];
+  if (marker === undefined) return undefined;
+  return {
+    number: number === undefined ? undefined : Number(number),
+    length: marker.length,
+    isBlank: marker.length === text.length,
+  };
+}
+
+/**
+ * Whether a line of a paragraph begins a list. An item of a list around the paragraph always does; in running text a
+ * year at the start of a line does not (our choice: numbers of one digit do).
+ */
+function mayInterrupt(state: StateBlock, line: number, { number = 1, isBlank }: Marker): boolean {
+  return columnOf(state, line) < state.blkIndent || (!isBlank && number < 10);
+}
+
+/** @returns Whether there is a blank line between items, or between the blocks of one. */
+function pushItems(state: StateBlock, first: Marker, startLine: number, endLine: number): boolean {
+  const indent = columnOf(state, startLine) + ITEM_INDENT;
+  let [line, isLoose, endedBlank] = [startLine, false, false];
+  for (let marker: Marker | undefined = first; marker !== undefined; marker = nextMarker(state, first, line, endLine)) {
+    const isItemLoose = pushItem(state, marker, indent, line, endLine);
+    if (isItemLoose || endedBlank) isLoose = true;
+    endedBlank = state.line - line > 1 && state.isEmpty(state.line - 1);
+    line = state.line;
+  }
+  return isLoose;
+}
+
+/** The marker of the list's next item, when the line begins one. */
+function nextMarker(state: StateBlock, first: Marker, line: number, endLine: number): Marker | undefined {
+  if (line >= endLine || columnOf(state, line) < state.blkIndent || isIndented(state, line)) return undefined;
+  const marker = markerOf(state, line);
+  if (marker === undefined || (marker.number === undefined) !== (first.number === undefined)) return undefined;
+  const isOther = state.md.block.ruler.getRules('list').some((rule) => rule(state, line, endLine, true));
+  return isOther ? undefined : marker;
+}
+
+/** @returns Whether there is a blank line between the item's blocks. */
+function pushItem(state: StateBlock, marker: Marker, indent: number, line: number, endLine: number): boolean {
+  const { tight, blkIndent } = state;
+  const [shift, column] = [state.tShift[line] ?? 0, columnOf(state, line)];
+  state.push('list_item_open', 'li', 1);
+  state.tight = true;
+  state.blkIndent = indent;
+  state.tShift[line] = textStartOf(state, line) + marker.length - (state.bMarks[line] ?? 0);
+  // However many spaces follow the marker: the text is not code.
+  state.sCount[line] = Math.max(column + ITEM_INDENT, indent);
+  if (marker.isBlank && state.isEmpty(line + 1)) state.line = Math.min(state.skipEmptyLines(line + 1), endLine);
+  else state.md.block.tokenize(state, line, endLine);
+  const isLoose = !state.tight;
+  state.tShift[line] = shift;
+  state.sCount[line] = column;
+  state.tight = tight;
+  state.blkIndent = blkIndent;
+  state.push('list_item_close', 'li', -1);
+  return isLoose;
+}

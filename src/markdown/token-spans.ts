@@ -1,0 +1,102 @@
+/** Short classes for the highlighter's, by its class without the prefix. @see endpoints companion D.1 */
+const CLASSES: Readonly<Record<string, string>> = {
+  keyword: 'k',
+  literal: 'kc',
+  type: 'kt',
+  built_in: 'nb',
+  symbol: 'ss',
+  regexp: 'sr',
+  'char escape_': 'se',
+  operator: 'o',
+  punctuation: 'p',
+  title: 'nf',
+  'title function_': 'nf',
+  'title function_ invoke__': 'nf',
+  'title class_': 'nc',
+  'title class_ inherited__': 'nc',
+  'variable constant_': 'no',
+  'variable language_': 'bp',
+  variable: 'nv',
+  'template-variable': 'nv',
+  property: 'n',
+  attr: 'na',
+  attribute: 'na',
+  name: 'nt',
+  'selector-tag': 'nt',
+  'selector-id': 'nf',
+  'selector-class': 'nc',
+  'selector-attr': 'na',
+  'selector-pseudo': 'nd',
+  meta: 'cp',
+  'meta prompt_': 'gp',
+  'template-tag': 'cp',
+  section: 'gh',
+  emphasis: 'ge',
+  strong: 'gs',
+  addition: 'gi',
+  deletion: 'gd',
+  doctag: 'cs',
+};
+
+/** Classes whose text is code again, as it is outside of them. */
+const TRANSPARENT: ReadonlySet<string> = new Set(['params', 'subst', 'function', 'class', 'tag', 'meta-string']);
+
+/** Escaped text of code that no rule has matched: names, operators, punctuation, and the rest. */
+const LEXEMES =
+  /(?<n>[\p{L}_$@][\p{L}\p{N}_$]*)|(?<o>(?:::|:=|&lt;|&gt;|&amp;|[-+*/%=!^~|?])+)|(?<p>[()[\]{};,.:]+)|&[#\w]+;|\s+|./gu;
+
+/**
+ * The highlighter's HTML with the short classes of the dialect, each token in one span: spans do not nest.
+ *
+ * @param html Text and spans, with `& < > " '` escaped in the text.
+ * @param options `isCode` for a language in which also the text between the tokens is of names and operators.
+ */
+export function tokenSpans(html: string, { isCode }: { isCode: boolean }): string {
+  const open: (string | undefined)[] = [];
+  let result = '';
+  for (const [part, scope] of html.matchAll(/<span class="([^"]*)">|<\/span>|[^<]+/g)) {
+    if (scope !== undefined) open.push(kindOf(scope, open.at(-1)));
+    else if (part === '</span>') open.pop();
+    else result += textSpans(part.replaceAll('&#x27;', '&#39;'), open.at(-1), isCode);
+  }
+  return result;
+}
+
+/** The kind of what is in a span: a class, "string", "number" or "comment", or undefined for code. */
+function kindOf(scope: string, outer: string | undefined): string | undefined {
+  const name = scope.replaceAll('hljs-', '');
+  // Languages within languages have no prefix.
+  if (TRANSPARENT.has(name) || scope.startsWith('language-')) return undefined;
+  return CLASSES[name] ?? (/^(?:string|number|comment)$/.test(name) ? name : outer);
+}
+
+function textSpans(text: string, kind: string | undefined, isCode: boolean): string {
+  if (kind !== undefined) return span(classOf(kind, text), text);
+  if (!isCode) return text;
+  let result = '';
+  for (const { 0: lexeme, groups } of text.matchAll(LEXEMES)) {
+    const name = Object.entries(groups ?? {}).find(([, value]) => value !== undefined)?.[0];
+    result += name === undefined ? lexeme : span(name, lexeme);
+  }
+  return result;
+}
+
+const span = (name: string, text: string) => `<span class="${name}">${text}</span>`;
+
+function classOf(kind: string, text: string): string {
+  switch (kind) {
+    case 'string':
+      return text.startsWith('&#39;') ? 's1' : 's2';
+    case 'number':
+      return numberClass(text);
+    case 'comment':
+      return text.startsWith('/*') ? 'cm' : 'c1';
+    default:
+      return kind;
+  }
+}
+
+function numberClass(text: string): string {
+  if (/^0x/i.test(text)) return 'mh';
+  return /^\d[\d_]*$/.test(text) ? 'mi' : 'mf';
+}

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { expect, test } from 'vitest';
+import { emojiNamed, emojiOf, emojiPattern, emojiTable, emojiWithCode } from '../src/markdown/emoji.ts';
+
+const table = Object.entries(emojiTable().code_to_names);
+
+/** What the data say of each emoji: its characters with all their selectors, and the same with a skin tone. */
+const data = JSON.parse(
+  readFileSync(createRequire(import.meta.url).resolve('emojibase-data/en/data.json'), 'utf8'),
+) as { emoji: string; hexcode: string; group?: number; skins?: { emoji: string }[] }[];
+const listed = data.filter(({ group }) => group !== undefined && group !== 2);
+
+/** What a renderer finds in `text`. */
+const found = (text: string) =>
+  [...text.matchAll(emojiPattern)].flatMap(([characters]) => emojiOf(characters)?.name ?? []);
+
+test('gives every emoji a code, a canonical name, and names that are its alone', () => {
+  expect(table.length).toBeGreaterThan(1850);
+  const names = table.flatMap(([, own]) => own);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.filter((name) => !/^[a-z0-9_+-]+$/.test(name))).toEqual([]);
+  for (const [code, own] of table) {
+    expect(code).toMatch(/^[0-9a-f]{4,6}(-[0-9a-f]{4,6})*$/);
+    expect(code).not.toMatch(/fe0f|1f3f[b-f]/);
+    expect(own).not.toEqual([]);
+    expect(emojiWithCode(code)).toEqual({ names: own });
+    for (const name of own) expect(emojiNamed(name)).toEqual({ name: own[0], code });
+  }
+});
+
+test('knows the names that emoticons stand for, and their like', () => {
+  const codes = {
+    slight_smile: '1f642',
+    frown: '1f641',
+    heart: '2764',
+    neutral: '1f610',
+    confused: '1f615',
+    wink: '1f609',
+    smile: '1f604',
+    open_mouth: '1f62e',
+    stuck_out_tongue: '1f61b',
+    heart_eyes: '1f60d',
+    octopus: '1f419',
+    tada: '1f389',
+  };
+  for (const [name, code] of Object.entries(codes)) expect(emojiNamed(name)).toEqual({ name, code });
+  expect(emojiNamed('+1')).toEqual({ name: 'thumbs_up', code: '1f44d' });
+  for (const name of ['', 'no_such_emoji', 'Heart', 'constructor', '__proto__', 'thumbs_up_tone1']) {
+    expect(emojiNamed(name)).toBeUndefined();
+    expect(emojiWithCode(name)).toBeUndefined();
+  }
+});
+
+test('finds every emoji of the data in a text, whole, and none of its skin-tone variants', () => {
+  const misread = listed.filter(({ emoji }) => {
+    const shown = emoji.endsWith('\uFE0F') ? emoji : emoji.replace(/^(.)$/u, '$1\uFE0F');
+    const known = emojiOf(shown);
+    return known === undefined || found(`a${shown}b ${shown}, 1`).join() !== `${known.name},${known.name}`;
+  });
+  expect(misread).toEqual([]);
+  const toned = listed.flatMap(({ skins = [] }) => skins);
+  expect(toned.length).toBeGreaterThan(300);
+  expect(toned.filter(({ emoji }) => found(`a ${emoji} b`).length > 0)).toEqual([]);
+});
+
+test('takes what is text by default for an emoji only with its selector', () => {
+  expect(emojiOf('❤')).toBeUndefined();
+  expect(emojiOf('❤\uFE0F')).toEqual({ name: 'heart', code: '2764' });
+  expect(emojiOf('1\u20E3')).toBeUndefined();
+  expect(emojiOf('1\uFE0F\u20E3')?.code).toBe('0031-20e3');
+  expect(emojiOf('👍')?.name).toBe('thumbs_up');
+  expect(emojiOf('👍\uFE0E')).toBeUndefined();
+  expect(emojiOf('🏳\uFE0F\u200D🌈')?.code).toBe('1f3f3-200d-1f308');
+  for (const text of ['', 'a', '1', '👍👍', '👍 ', '🇩', '\uFE0F', '🐱\u200D👤']) expect(emojiOf(text)).toBeUndefined();
+  expect(found('© 1 # → 2⃣ ❤ 👍🏽 🐱\u200D👤 🇩🇪🇫🇷 ok👍🐙')).toEqual(['flag_de', 'flag_fr', 'thumbs_up', 'octopus']);
+});
+
+test('reads a text of any kind in one pass', () => {
+  expect(found(`🏴${'\u{E0061}'.repeat(10_000)}`)).toEqual(['flag_black']);
+  expect(found('🏴\u200D'.repeat(10_000))).toEqual([]);
+  expect(found('🇦'.repeat(9_999))).toEqual([]);
+  expect(found('🐙'.repeat(10_000))).toHaveLength(10_000);
+});

@@ -1,0 +1,47 @@
+import { renderMessage, UnrenderableError } from '../../src/markdown/render.ts';
+import { hostileMarkup } from '../helpers/hostile-markup.ts';
+import { directory } from '../helpers/markdown-golden.ts';
+import { violationsOf } from '../helpers/safe-html.ts';
+import { type Outcome, Tally } from './outcome.ts';
+import { seeded } from './random.ts';
+
+/**
+ * Hostile markup, rendered, and read by something that knows nothing of the renderer: nothing of the source becomes
+ * markup of its own, and no link leads to a script.
+ *
+ * @param texts How many.
+ */
+export async function markdownTrial({ texts, seed }: { texts: number; seed: number }): Promise<Outcome> {
+  const random = seeded(seed);
+  const violations = new Tally();
+  let [characters, plain, refused] = [0, 0, 0];
+  for (let i = 0; i < texts; i++) {
+    const source = hostileMarkup(random).slice(0, 10_000);
+    characters += source.length;
+    const html = tryRender(source, i);
+    if (html === undefined) refused++;
+    else if (!/<(?!\/?p>|br>)/.test(html)) plain++;
+    for (const violation of violationsOf(html ?? ''))
+      violations.add(`${violation} of ${JSON.stringify(source.slice(0, 200))}`);
+  }
+  return {
+    trial: 'hostile markup',
+    facts: { texts, characters, 'without any markup': plain, 'too long as HTML': refused },
+    violations: violations.lines,
+  };
+}
+
+function tryRender(source: string, i: number): string | undefined {
+  try {
+    const options = {
+      translateEmoticons: i % 2 === 0,
+      imagePreviews: i % 3 > 0,
+      defaultCodeLanguage: i % 5 === 0 ? 'js' : '',
+    };
+    return renderMessage(source, directory, options).html;
+  } catch (error) {
+    // A failure of the renderer carries its cause.
+    if (error instanceof UnrenderableError && error.cause === undefined) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,543 @@
+import type { Directory, RenderedMessage, RenderOptions } from '../../src/markdown/render.ts';
+
+/** One line of the tables of endpoints companion D: what is written, and what it becomes. */
+export interface Golden {
+  /** The construct, by its table and row. */
+  readonly row: string;
+  readonly source: string;
+  readonly html: string;
+  readonly options?: RenderOptions;
+  /** What else the text does; what is not named it does not do. */
+  readonly does?: Partial<Omit<RenderedMessage, 'html'>>;
+}
+
+const users = [
+  { id: 31, fullName: 'Full Name', isActive: true },
+  { id: 32, fullName: 'Full Name', isActive: true },
+  { id: 33, fullName: "O'Hara & <Sons>", isActive: true },
+  { id: 34, fullName: 'Gone Person', isActive: false },
+];
+const groups = [
+  { id: 17, name: 'group', displayName: 'group', isActive: true },
+  { id: 18, name: 'old', displayName: 'old', isActive: false },
+  { id: 6, name: 'role:administrators', displayName: 'Administrators', isActive: true },
+];
+const channels = [
+  { id: 9, name: 'channel' },
+  { id: 10, name: 'R. and D. (v1) ü' },
+];
+const latest = new Map([
+  ['9 topic', 1234],
+  ['9 ', 1234],
+]);
+
+/** What the golden texts refer to. */
+export const directory: Directory = {
+  realmUrl: 'https://chat.example.org',
+  emptyTopicName: 'general chat',
+  userNamed: (name) => users.find(({ fullName }) => fullName.toLowerCase() === name.toLowerCase()),
+  userWithId: (userId) => users.find(({ id }) => id === userId),
+  groupNamed: (name) => groups.find((group) => group.name.toLowerCase() === name.toLowerCase()),
+  channelNamed: (name) => channels.find((channel) => channel.name === name),
+  latestMessageId: (channelId, topic) => latest.get(`${channelId} ${topic.toLowerCase()}`),
+  customEmoji: (name) => (name === 'party_duck' ? { url: '/emoji/2.gif' } : undefined),
+};
+
+const row = (
+  row: string,
+  source: string,
+  html: string,
+  { options, ...does }: Golden['does'] & { options?: RenderOptions } = {},
+): Golden => ({ row, source, html, ...(options && { options }), does });
+
+const p = (html: string) => `<p>${html}</p>`;
+const code = (html: string, attribute = '') =>
+  `<div class="codehilite"${attribute}><pre><span></span><code>${html}\n</code></pre></div>`;
+const inLanguage = (name: string) => ` data-code-language="${name}"`;
+const emoji = (name: string, codePoints: string, label = name.replaceAll('_', ' ')) =>
+  `<span aria-label="${label}" class="emoji emoji-${codePoints}" role="img" title="${label}">:${name}:</span>`;
+const preview = (url: string, title = '') =>
+  `<div class="message_inline_image"><a href="${url}"${title && ` title="${title}"`}><img src="${url}"></a></div>`;
+const link = (url: string, text = url) => `<a href="${url}">${text}</a>`;
+
+/** What the engine makes of "x". */
+const MATH_X =
+  '<semantics><mrow><mi>x</mi></mrow><annotation encoding="application/x-tex">x</annotation></semantics></math></span>' +
+  '<span class="katex-html" aria-hidden="true"><span class="katex-base"><span class="katex-strut" style="height:0.4306em;">' +
+  '</span><span class="mord mathnormal">x</span></span></span></span>';
+const MATH = '<span class="katex"><span class="katex-mathml"><math xmlns="http://www.w3.org/1998/Math/MathML"';
+const INLINE_X = `${MATH}>${MATH_X}`;
+const DISPLAY_X = `<span class="katex-display">${MATH} display="block">${MATH_X}</span>`;
+
+const LINKS: Golden['does'] = { hasLink: true };
+const IMAGE = { ...LINKS, hasImage: true, options: { imagePreviews: true } };
+
+/**
+ * The golden set: every row of the tables of endpoints companion D.1 to D.5 at least once, with the HTML of the row.
+ *
+ * Where the document leaves open what happens, a comment says what was chosen.
+ */
+export const GOLDEN: readonly Golden[] = [
+  row('D empty', '', ''),
+  row('D blocks', 'a\n\n\nb', '<p>a</p>\n<p>b</p>'),
+  row('D escaping', '<b title="x">\'&</b>', p('&lt;b title="x"&gt;\'&amp;&lt;/b&gt;')),
+  row('D escaping', '`<b title="x">\'&amp;`', p('<code>&lt;b title="x"&gt;\'&amp;amp;</code>')),
+  row('D escaping', '```\n<b title="x">\'&\n```', code('&lt;b title=&quot;x&quot;&gt;&#39;&amp;')),
+
+  // D.1
+  row('D.1 paragraph', 'a\nb', '<p>a<br>\nb</p>'),
+  row('D.1 paragraph', 'a  \nb ', '<p>a  <br>\nb </p>'),
+  // Spaces that indent a further line are kept, those before the first are not.
+  row('D.1 paragraph', '  a\n   b', '<p>a<br>\n   b</p>'),
+  ...[1, 2, 3, 4, 5, 6].map((n) => row('D.1 heading', `${'#'.repeat(n)} H *i*`, `<h${n}>H <em>i</em></h${n}>`)),
+  row('D.1 heading', '#H', p('#H')),
+  // Marks without a text are a paragraph.
+  row('D.1 heading', '# ', p('# ')),
+  row('D.1 heading', '## H ##', '<h2>H</h2>'),
+  row('D.1 heading', '####### H', p('####### H')),
+  row('D.1 heading', 'H\n===', '<p>H<br>\n===</p>'),
+  row('D.1 heading', 'a\n# H\nb', '<p>a</p>\n<h1>H</h1>\n<p>b</p>'),
+  row('D.1 list', '* x', '<ul>\n<li>x</li>\n</ul>'),
+  row('D.1 list', '* x\n- y\n+ z', '<ul>\n<li>x</li>\n<li>y</li>\n<li>z</li>\n</ul>'),
+  row('D.1 list', 'text\n- x', '<p>text</p>\n<ul>\n<li>x</li>\n</ul>'),
+  row('D.1 list', '*x\n-', '<p>*x<br>\n-</p>'),
+  row('D.1 nested list', '* outer\n  * inner', '<ul>\n<li>outer<ul>\n<li>inner</li>\n</ul>\n</li>\n</ul>'),
+  row('D.1 nested list', '1. a\n  - b', '<ol>\n<li>a<ul>\n<li>b</li>\n</ul>\n</li>\n</ol>'),
+  row('D.1 continuation', '* outer\n  text', '<ul>\n<li>outer<br>\n  text</li>\n</ul>'),
+  row('D.1 loose list', '* x\n\n* y', '<ul>\n<li>\n<p>x</p>\n</li>\n<li>\n<p>y</p>\n</li>\n</ul>'),
+  row('D.1 loose list', '* x\ny', '<ul>\n<li>x<br>\ny</li>\n</ul>'),
+  row('D.1 loose list', '* x\n\n  y', '<ul>\n<li>\n<p>x</p>\n<p>y</p>\n</li>\n</ul>'),
+  row('D.1 numbered list', '1. x\n1. y', '<ol>\n<li>x</li>\n<li>y</li>\n</ol>'),
+  row('D.1 numbered list', '3. x\n9. y', '<ol start="3">\n<li>x</li>\n<li>y</li>\n</ol>'),
+  row(
+    'D.1 numbered list',
+    '1. x\n   4. y\n2. z',
+    '<ol>\n<li>x<ol start="4">\n<li>y</li>\n</ol>\n</li>\n<li>z</li>\n</ol>',
+  ),
+  // Bullets and numbers never share a list.
+  row('D.1 numbered list', '1. x\n* y', '<ol>\n<li>x</li>\n</ol>\n<ul>\n<li>y</li>\n</ul>'),
+  // A number of one digit begins a list within a paragraph, a year does not.
+  row('D.1 numbered list', 'It was\n1984. So', '<p>It was<br>\n1984. So</p>'),
+  row('D.1 quote', '> x', '<blockquote>\n<p>x</p>\n</blockquote>'),
+  row('D.1 quote', '> x\ny', '<blockquote>\n<p>x<br>\ny</p>\n</blockquote>'),
+  row('D.1 quote', '> x\n\n> y', '<blockquote>\n<p>x</p>\n</blockquote>\n<blockquote>\n<p>y</p>\n</blockquote>'),
+  row('D.1 quote', '>', p('&gt;')),
+  row('D.1 quote', '>>\n>', '<p>&gt;&gt;<br>\n&gt;</p>'),
+  // An empty line of a quote that says something else parts its paragraphs.
+  row('D.1 quote', '> x\n>\n> y', '<blockquote>\n<p>x</p>\n<p>y</p>\n</blockquote>'),
+  row('D.1 quote fence', '```quote\n*x*\n```\ny', '<blockquote>\n<p><em>x</em></p>\n</blockquote>\n<p>y</p>'),
+  row('D.1 quote fence', '~~~ quoted\nx', '<blockquote>\n<p>x</p>\n</blockquote>'),
+  row(
+    'D.1 quote fence',
+    '````quote\n```quote\nx\n```\ny\n````',
+    '<blockquote>\n<blockquote>\n<p>x</p>\n</blockquote>\n<p>y</p>\n</blockquote>',
+  ),
+  row(
+    'D.1 quote fence',
+    '```quote\n~~~\n```\n~~~\nx\n```\ny',
+    `<blockquote>\n${code('```')}\n<p>x</p>\n</blockquote>\n<p>y</p>`,
+  ),
+  row('D.1 fence', '```\ntext\n```', code('text')),
+  row('D.1 fence', '~~~~\n~~~\ntext', code('~~~\ntext')),
+  row('D.1 fence', '```\ntext\n````\n```', code('text\n````')),
+  row('D.1 fence', '```\n\n\n  text  \n\n\n```', code('  text')),
+  row('D.1 fence', 'a\n```\n*x* :heart: @**Full Name**\n```', `<p>a</p>\n${code('*x* :heart: @**Full Name**')}`),
+  row('D.1 fence', '``\nx\n``', p('<code>\nx\n</code>')),
+  row(
+    'D.1 fence with language',
+    '```python\ndef f(n):\n    return "a" + 1\n```',
+    code(
+      '<span class="k">def</span> <span class="nf">f</span><span class="p">(</span><span class="n">n</span>' +
+        '<span class="p">):</span>\n    <span class="k">return</span> <span class="s2">&quot;a&quot;</span> ' +
+        '<span class="o">+</span> <span class="mi">1</span>',
+      inLanguage('Python'),
+    ),
+  ),
+  row('D.1 fence with language', '``` {.py}\nx\n```', code('<span class="n">x</span>', inLanguage('Python'))),
+  row('D.1 fence with language', '```JS\nx\n```', code('<span class="n">x</span>', inLanguage('JavaScript'))),
+  row('D.1 fence with language', '```javascript\nx\n```', code('<span class="n">x</span>', inLanguage('JavaScript'))),
+  row('D.1 fence with language', '```latex\nx\n```', code('x', inLanguage('TeX'))),
+  row('D.1 fence with language', '```FooBar\n<x>\n```', code('&lt;x&gt;', inLanguage('foobar'))),
+  row('D.1 fence with language', '```\nx\n```', code('<span class="n">x</span>', inLanguage('Python')), {
+    options: { defaultCodeLanguage: 'python' },
+  }),
+  row('D.1 indented code', '    a <b>\n\n      b', code('a &lt;b&gt;\n\n  b')),
+  row('D.1 indented code', '    a', code('a'), { options: { defaultCodeLanguage: 'python' } }),
+  row('D.1 indented code', '  a', p('a')),
+  row('D.1 math', '```math\nx\n```', p(DISPLAY_X)),
+  row('D.1 math', '```math\nx\n\nx\n```', `<p>${DISPLAY_X}</p>\n<p>${DISPLAY_X}</p>`),
+  row('D.1 math', "```math\n\\frac{a'<\n```", p('<span class="tex-error">\\frac{a&#x27;&lt;</span>')),
+  row(
+    'D.1 spoiler',
+    '```spoiler Header\ncontent\n```',
+    '<div class="spoiler-block"><div class="spoiler-header">\n<p>Header</p>\n</div>' +
+      '<div class="spoiler-content" aria-hidden="true">\n<p>content</p>\n</div></div>',
+  ),
+  row(
+    'D.1 spoiler',
+    '``` spoiler **H**\n* x\n```',
+    '<div class="spoiler-block"><div class="spoiler-header">\n<p><strong>H</strong></p>\n</div>' +
+      '<div class="spoiler-content" aria-hidden="true">\n<ul>\n<li>x</li>\n</ul>\n</div></div>',
+  ),
+  row(
+    'D.1 spoiler',
+    '```spoiler\ncontent\n```',
+    '<div class="spoiler-block"><div class="spoiler-header">\n</div>' +
+      '<div class="spoiler-content" aria-hidden="true">\n<p>content</p>\n</div></div>',
+  ),
+  row('D.1 spoiler', '```spoiler H~\ncontent', p('```spoiler H~<br>\ncontent')),
+  row(
+    'D.1 table',
+    '| a | b |\n|---|---|\n| 1 | *2* |',
+    '<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n' +
+      '<tbody>\n<tr>\n<td>1</td>\n<td><em>2</em></td>\n</tr>\n</tbody>\n</table>',
+  ),
+  row(
+    'D.1 table',
+    'a|b|c\n:--|:-:|--:\n1|2|3',
+    '<table>\n<thead>\n<tr>\n<th style="text-align: left;">a</th>\n<th style="text-align: center;">b</th>\n' +
+      '<th style="text-align: right;">c</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td style="text-align: left;">1</td>\n' +
+      '<td style="text-align: center;">2</td>\n<td style="text-align: right;">3</td>\n</tr>\n</tbody>\n</table>',
+  ),
+  // Without rows there is a body all the same.
+  row('D.1 table', '| a |\n|---|', '<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n</tbody>\n</table>'),
+  ...['---', '***', '___'].map((rule) => row('D.1 rule', `a\n${rule}\nb`, '<p>a</p>\n<hr>\n<p>b</p>')),
+  row('D.1 task list', '- [ ] x\n- [x] y', '<ul>\n<li>[ ] x</li>\n<li>[x] y</li>\n</ul>'),
+  row('D.1 /me', '/me *waves*', p('/me <em>waves</em>')),
+  row('D.1 /poll', '/poll Q\na', '<p>/poll Q<br>\na</p>'),
+  row('D.1 /todo', '/todo T\na: b', '<p>/todo T<br>\na: b</p>'),
+  row('D.1 unsupported', '[a]: http://b.c\n[a]', `<p>[a]: ${link('http://b.c')}<br>\n[a]</p>`, LINKS),
+  row('D.1 unsupported', '<div>\n*x*\n</div>', '<p>&lt;div&gt;<br>\n<em>x</em><br>\n&lt;/div&gt;</p>'),
+  row('D.1 unsupported', '\\*x\\* _x_ __x__', p('\\<em>x\\</em> _x_ __x__')),
+
+  // D.2
+  row('D.2 1 code', '`c`', p('<code>c</code>')),
+  row('D.2 1 code', '`` c`*c* ``', p('<code> c`*c* </code>')),
+  row('D.2 1 code', '`c ``', p('`c ``')),
+  row('D.2 2 strong emphasis', '***x***', p('<strong><em>x</em></strong>')),
+  row('D.2 4 math', '$$x$$', p(INLINE_X)),
+  row('D.2 4 math', 'a$$x$$ $$x$$a $$$x$$ $$_x$$', p('a$$x$$ $$x$$a $$$x$$ $$_x$$')),
+  row(
+    'D.2 4 math',
+    '$$\\text{\\$}$$',
+    p(
+      `${MATH}><semantics><mrow><mtext>$</mtext></mrow>
+    <annotation encoding="application/x-tex">\\text{\\$}</annotation></semantics></math></span>
+    <span class="katex-html" aria-hidden="true"><span class="katex-base">
+    <span class="katex-strut" style="height:0.8056em;vertical-align:-0.0556em;"></span>
+    <span class="mord text"><span class="mord">$</span></span></span></span></span>`.replace(/\n\s*/g, ''),
+    ),
+  ),
+  row('D.2 4 math', "$$\\frac{a'$$", p('<span class="tex-error">$$\\frac{a\'$$</span>')),
+  row(
+    'D.2 6 time',
+    '<time:2024-01-02T03:04:05+01:00>',
+    p('<time datetime="2024-01-02T02:04:05Z">2024-01-02T03:04:05+01:00</time>'),
+  ),
+  row('D.2 6 time', '<time:1704161045>', p('<time datetime="2024-01-02T02:04:05Z">1704161045</time>')),
+  row(
+    'D.2 6 time',
+    '<time:Jan 2, 2024 3:04 PM>',
+    p('<time datetime="2024-01-02T15:04:00Z">Jan 2, 2024 3:04 PM</time>'),
+  ),
+  row('D.2 6 time', '<time:2024-01-02 03:04>', p('<time datetime="2024-01-02T03:04:00Z">2024-01-02 03:04</time>')),
+  row('D.2 6 time', '<time:soon & *x*>', p('&lt;time:soon &amp; *x*&gt;')),
+  row('D.2 8 link', '[t](http://u.org/?a=1&b="2")', p('<a href="http://u.org/?a=1&amp;b=&quot;2&quot;">t</a>'), LINKS),
+  row('D.2 8 link', '[t](url.org "title")', p('<a href="http://url.org" title="title">t</a>'), LINKS),
+  row(
+    'D.2 8 link',
+    '[](https://u.org) [ ](https://u.org)',
+    p(`${link('https://u.org')} ${link('https://u.org')}`),
+    LINKS,
+  ),
+  row(
+    'D.2 8 link',
+    '[t](a@u.org) [t](/x) [t](#x)',
+    p(`${link('mailto:a@u.org', 't')} ${link('/x', 't')} ${link('#x', 't')}`),
+    LINKS,
+  ),
+  row('D.2 8 link', '[t](javascript:x)', p('[t](javascript:x)')),
+  row(
+    'D.2 8 link',
+    '[`c` **b** :heart: u.org](geo:1,2)',
+    p('<a href="geo:1,2"><code>c</code> **b** :heart: u.org</a>'),
+    LINKS,
+  ),
+  row('D.2 8 link', '[t](https://chat.example.org/#narrow/dm/1)', p(link('#narrow/dm/1', 't')), LINKS),
+  row(
+    'D.2 9 bare link',
+    'https://chat.example.org/user_uploads/2/a.txt',
+    p(link('user_uploads/2/a.txt', 'https://chat.example.org/user_uploads/2/a.txt')),
+    LINKS,
+  ),
+  // What is in brackets is no link, when there is one in it already.
+  row(
+    'D.2 8 link',
+    '[a #**channel**](u.org)',
+    p(
+      '[a <a class="stream" data-stream-id="9" href="/#narrow/channel/9-channel">#channel</a>](<a href="http://u.org">u.org</a>)',
+    ),
+    LINKS,
+  ),
+  row('D.2 9 bare link', 'https://u.org/a?b=1&c=2', p(link('https://u.org/a?b=1&amp;c=2')), LINKS),
+  row(
+    'D.2 9 bare link',
+    'u.org, (u.org/x). <u.org>',
+    p(
+      `${link('http://u.org', 'u.org')}, (${link('http://u.org/x', 'u.org/x')}). &lt;${link('http://u.org', 'u.org')}&gt;`,
+    ),
+    LINKS,
+  ),
+  row('D.2 9 bare link', 'a.b-c@u.org!', p(`${link('mailto:a.b-c@u.org', 'a.b-c@u.org')}!`), LINKS),
+  row('D.2 9 bare link', 'Main.java a.md a.mov a.py a.zip a.nonsense', p('Main.java a.md a.mov a.py a.zip a.nonsense')),
+  row('D.2 9 bare link', 'http://u.org/a_(b_(c))/d', p(link('http://u.org/a_(b_(c))/d')), LINKS),
+  row('D.2 9 bare link', 'x/u.org', p('x/u.org')),
+  // Marks of emphasis behind an address are none of it.
+  row('D.2 9 bare link', '**see http://u.org/x**', p(`<strong>see ${link('http://u.org/x')}</strong>`), LINKS),
+  row('D.2 11 entity', '&amp; &#60; &lt;b&gt; &nonsense; &', p('&amp; &#60; &lt;b&gt; &amp;nonsense; &amp;')),
+  row('D.2 12 strong', '**b *i* `c`** ** x **', p('<strong>b <em>i</em> <code>c</code></strong> <strong> x </strong>')),
+  row('D.2 12 strong', '**b\nb**', '<p>**b<br>\nb**</p>'),
+  row('D.2 13 emphasis', '*i* * i* *i * *i^i* 2*3*4', p('<em>i</em> * i* *i * *i^i* 2<em>3</em>4')),
+  row('D.2 14 deleted', '~~s s~~ ~s~ ~~~s~~', p('<del>s s</del> ~s~ ~~~s~~')),
+  row('D.2 15 emoji', ':heart_eyes: :thumbs_up:', p(`${emoji('heart_eyes', '1f60d')} ${emoji('thumbs_up', '1f44d')}`)),
+  row('D.2 15 emoji', ':nonsense: 10:30:45 :x_y:heart:', p(`:nonsense: 10:30:45 :x_y${emoji('heart', '2764')}`)),
+  row(
+    'D.2 15 emoji',
+    ':party_duck:',
+    p('<img alt=":party_duck:" class="emoji" src="/emoji/2.gif" title="party duck">'),
+  ),
+  row('D.2 16 emoticon', ':) <3', p(':) &lt;3')),
+  row(
+    'D.2 16 emoticon',
+    ':) (: :( <3 :| :/ ;) :D :o :O :p :P',
+    p(
+      [
+        ...['slight_smile 1f642', 'slight_smile 1f642', 'frown 1f641', 'heart 2764', 'neutral 1f610', 'confused 1f615'],
+        ...['wink 1f609', 'smile 1f604', 'open_mouth 1f62e', 'open_mouth 1f62e'],
+        ...['stuck_out_tongue 1f61b', 'stuck_out_tongue 1f61b'],
+      ]
+        .map((face) => face.split(' '))
+        .map(([name = '', codePoint = '']) => emoji(name, codePoint))
+        .join(' '),
+    ),
+    { options: { translateEmoticons: true } },
+  ),
+  row('D.2 16 emoticon', 'a:) :pa 4:D (:) `:)`', p(`a:) :pa 4:D ${emoji('slight_smile', '1f642')}) <code>:)</code>`), {
+    options: { translateEmoticons: true },
+  }),
+  row('D.2 17 Unicode emoji', '😍 👍', p(`${emoji('heart_eyes', '1f60d')} ${emoji('thumbs_up', '1f44d')}`)),
+  row('D.2 17 Unicode emoji', '❤ ❤️ © 1 →', p(`❤ ${emoji('heart', '2764')} © 1 →`)),
+  row('D.2 17 Unicode emoji', '👍🏽', p('👍🏽')),
+
+  // D.3
+  row('D.3 user', 'Hi @**Full Name**!', p('Hi <span class="user-mention" data-user-id="31">@Full Name</span>!'), {
+    mentionedUserIds: [31],
+  }),
+  row('D.3 user', '@**full NAME**', p('<span class="user-mention" data-user-id="31">@Full Name</span>'), {
+    mentionedUserIds: [31],
+  }),
+  row('D.3 user', '@**Full Name|32**', p('<span class="user-mention" data-user-id="32">@Full Name</span>'), {
+    mentionedUserIds: [32],
+  }),
+  row('D.3 user', '@**|31**', p('<span class="user-mention" data-user-id="31">@Full Name</span>'), {
+    mentionedUserIds: [31],
+  }),
+  row('D.3 user', '@**Full Name|33** @**Full Name|99**', p('@**Full Name|33** @**Full Name|99**')),
+  row('D.3 user', '@**|33**', p('<span class="user-mention" data-user-id="33">@O\'Hara &amp; &lt;Sons&gt;</span>'), {
+    mentionedUserIds: [33],
+  }),
+  row('D.3 silent user', '@_**Full Name**', p('<span class="user-mention silent" data-user-id="31">Full Name</span>')),
+  row(
+    'D.3 silent user',
+    '@_**Full Name|32**',
+    p('<span class="user-mention silent" data-user-id="32">Full Name</span>'),
+  ),
+  ...['all', 'everyone', 'channel', 'stream'].map((word) =>
+    row(
+      'D.3 channel wildcard',
+      `@**${word}**`,
+      p(`<span class="user-mention channel-wildcard-mention" data-user-id="*">@${word}</span>`),
+      { channelWildcard: true },
+    ),
+  ),
+  row('D.3 channel wildcard', '@**All**', p('@**All**')),
+  row('D.3 topic wildcard', '@**topic**', p('<span class="topic-mention">@topic</span>'), { topicWildcard: true }),
+  row(
+    'D.3 silent wildcard',
+    '@_**all** @_**topic**',
+    p(
+      '<span class="user-mention channel-wildcard-mention silent" data-user-id="*">all</span> ' +
+        '<span class="topic-mention silent">topic</span>',
+    ),
+  ),
+  row('D.3 group', '@*Group*', p('<span class="user-group-mention" data-user-group-id="17">@group</span>'), {
+    mentionedGroupIds: [17],
+  }),
+  row(
+    'D.3 silent group',
+    '@_*group*',
+    p('<span class="user-group-mention silent" data-user-group-id="17">group</span>'),
+  ),
+  row(
+    'D.3 role group',
+    '@*role:administrators*',
+    p('<span class="user-group-mention" data-user-group-id="6">@Administrators</span>'),
+    { mentionedGroupIds: [6] },
+  ),
+  // Literal text: no other construct is found in it either.
+  row('D.3 unknown', '@**Nobody** @_**Nobody** @*nobody*', p('@**Nobody** @_**Nobody** @*nobody*')),
+  row(
+    'D.3 start',
+    '\'@**|31** "@**|31** (@**|31** {@**|31** [@**|31** /@**|31** <@**|31**',
+    p(
+      ["'", '"', '(', '{', '[', '/', '&lt;']
+        .map((mark) => `${mark}<span class="user-mention" data-user-id="31">@Full Name</span>`)
+        .join(' '),
+    ),
+    { mentionedUserIds: [31] },
+  ),
+  row('D.3 start', 'a@**Full Name**', p('a@<strong>Full Name</strong>')),
+  row(
+    'D.3 deactivated',
+    '@**Gone Person** @*old*',
+    p(
+      '<span class="user-mention silent" data-user-id="34">Gone Person</span> ' +
+        '<span class="user-group-mention silent" data-user-group-id="18">old</span>',
+    ),
+  ),
+  row(
+    'D.3 quoted',
+    '> @**Full Name** @**all** @**topic** @*group*',
+    '<blockquote>\n<p><span class="user-mention silent" data-user-id="31">Full Name</span> ' +
+      '<span class="user-mention channel-wildcard-mention silent" data-user-id="*">all</span> ' +
+      '<span class="topic-mention silent">topic</span> ' +
+      '<span class="user-group-mention silent" data-user-group-id="17">group</span></p>\n</blockquote>',
+  ),
+  row(
+    'D.3 quoted',
+    '```quote\n@**Full Name**\n```\n@**Full Name|32**',
+    '<blockquote>\n<p><span class="user-mention silent" data-user-id="31">Full Name</span></p>\n</blockquote>\n' +
+      '<p><span class="user-mention" data-user-id="32">@Full Name</span></p>',
+    { mentionedUserIds: [32] },
+  ),
+  row('D.3 code', '`@**Full Name**` `#**channel**`', p('<code>@**Full Name**</code> <code>#**channel**</code>')),
+
+  // D.4
+  row(
+    'D.4 channel',
+    '#**channel**',
+    p('<a class="stream" data-stream-id="9" href="/#narrow/channel/9-channel">#channel</a>'),
+    LINKS,
+  ),
+  row(
+    'D.4 topic',
+    '#**channel>topic**',
+    p(
+      '<a class="stream-topic" data-stream-id="9" href="/#narrow/channel/9-channel/topic/topic/with/1234">#channel &gt; topic</a>',
+    ),
+    LINKS,
+  ),
+  row(
+    'D.4 topic',
+    '#**channel>new & (50%) a.b**',
+    p(
+      '<a class="stream-topic" data-stream-id="9" href="/#narrow/channel/9-channel/topic/new.20.26.20.2850.25.29.20a.2Eb">' +
+        '#channel &gt; new &amp; (50%) a.b</a>',
+    ),
+    LINKS,
+  ),
+  row(
+    'D.4 empty topic',
+    '#**channel>**',
+    p(
+      '<a class="stream-topic" data-stream-id="9" href="/#narrow/channel/9-channel/topic//with/1234">' +
+        '#channel &gt; <em>general chat</em></a>',
+    ),
+    LINKS,
+  ),
+  row(
+    'D.4 empty topic',
+    '#**R. and D. (v1) ü>**',
+    p(
+      '<a class="stream-topic" data-stream-id="10" href="/#narrow/channel/10-R.2E-and-D.2E-.28v1.29-.C3.BC/topic/">' +
+        '#R. and D. (v1) ü &gt; <em>general chat</em></a>',
+    ),
+    LINKS,
+  ),
+  row(
+    'D.4 message',
+    '#**channel>topic@1234**',
+    p('<a class="message-link" href="/#narrow/channel/9-channel/topic/topic/near/1234">#channel &gt; topic @ 💬</a>'),
+    LINKS,
+  ),
+  row(
+    'D.4 message',
+    '#**channel>@1234**',
+    p(
+      '<a class="message-link" href="/#narrow/channel/9-channel/topic//near/1234">#channel &gt; <em>general chat</em> @ 💬</a>',
+    ),
+    LINKS,
+  ),
+  row(
+    'D.4 unknown',
+    '#**Channel** #**secret>topic** #**secret>t@1**',
+    p('#**Channel** #**secret>topic** #**secret>t@1**'.replaceAll('>', '&gt;')),
+  ),
+  row(
+    'D.4 encoded',
+    '[#channel > a&#96;b](#narrow/channel/9/topic/a.60b)',
+    p('<a href="#narrow/channel/9/topic/a.60b">#channel &gt; a&#96;b</a>'),
+    LINKS,
+  ),
+
+  // D.5
+  row('D.5 image', 'https://u.org/a.png', preview('https://u.org/a.png'), IMAGE),
+  row('D.5 image', 'https://u.org/a.png', p(link('https://u.org/a.png')), LINKS),
+  row(
+    'D.5 image',
+    'see u.org/a.JPG',
+    `<p>see ${link('http://u.org/a.JPG', 'u.org/a.JPG')}</p>\n${preview('http://u.org/a.JPG')}`,
+    IMAGE,
+  ),
+  row(
+    'D.5 image',
+    '[text](https://u.org/a.gif)',
+    `<p>${link('https://u.org/a.gif', 'text')}</p>\n${preview('https://u.org/a.gif', 'text')}`,
+    IMAGE,
+  ),
+  row(
+    'D.5 once',
+    'https://u.org/a.png\n\nhttps://u.org/a.png',
+    `${preview('https://u.org/a.png')}\n<p>${link('https://u.org/a.png')}</p>`,
+    IMAGE,
+  ),
+  row(
+    'D.5 quote',
+    '> https://u.org/a.png\n\n`https://u.org/a.png`',
+    `<blockquote>\n<p>${link('https://u.org/a.png')}</p>\n</blockquote>\n<p><code>https://u.org/a.png</code></p>`,
+    { ...LINKS, options: { imagePreviews: true } },
+  ),
+  row(
+    'D.5 block',
+    '* https://u.org/a.png\n* b',
+    `<ul>\n<li>${link('https://u.org/a.png')}\n${preview('https://u.org/a.png')}\n</li>\n<li>b</li>\n</ul>`,
+    IMAGE,
+  ),
+];
+
+/** The report of a message, as the service writes it. @see endpoints companion 4.10 */
+export const REPORT: Golden = row(
+  '4.10',
+  '@_**Full Name|31** reported a message sent by @_**Full Name|32** at <time:2024-01-02T02:04:05Z>.\n' +
+    '```quote\n**Spam**. It is *one*\n```\n\n' +
+    '```` spoiler Original message at #**channel>topic@1234**\n```\n@**all** <b>\n```\n````',
+  '<p><span class="user-mention silent" data-user-id="31">Full Name</span> reported a message sent by ' +
+    '<span class="user-mention silent" data-user-id="32">Full Name</span> at ' +
+    '<time datetime="2024-01-02T02:04:05Z">2024-01-02T02:04:05Z</time>.</p>\n' +
+    '<blockquote>\n<p><strong>Spam</strong>. It is <em>one</em></p>\n</blockquote>\n' +
+    '<div class="spoiler-block"><div class="spoiler-header">\n<p>Original message at ' +
+    '<a class="message-link" href="/#narrow/channel/9-channel/topic/topic/near/1234">#channel &gt; topic @ 💬</a></p>\n' +
+    '</div><div class="spoiler-content" aria-hidden="true">\n' +
+    `${code('@**all** &lt;b&gt;')}\n</div></div>`,
+  LINKS,
+);

@@ -1,0 +1,89 @@
+/** As long as a message may be. */
+const LENGTH = 10_000;
+
+const of = (piece: string) => piece.repeat(Math.ceil(LENGTH / piece.length)).slice(0, LENGTH);
+const between = (open: string, piece: string, close: string) =>
+  open + of(piece).slice(0, LENGTH - open.length - close.length) + close;
+/** Pieces that each differ from the one before. */
+const growing = (piece: (i: number) => string) => {
+  let text = '';
+  for (let i = 1; text.length < LENGTH; i++) text += piece(i);
+  return text.slice(0, LENGTH);
+};
+const halves = (open: string, close: string) => {
+  const count = Math.floor(LENGTH / (open.length + close.length));
+  return open.repeat(count) + close.repeat(count);
+};
+
+/**
+ * Texts of 10,000 characters, each of which takes a parser long that looks at its characters over and over again: by
+ * what they are made of.
+ */
+export const PATHOLOGICAL: Readonly<Record<string, string>> = {
+  'one word': of('a'),
+  stars: of('*'),
+  'strong that is not closed': of('**a '),
+  'stars in threes': of('***a*'),
+  'strong in emphasis': halves('*a **a ', ' a** a*'),
+  'longer and longer runs of back-ticks': growing((i) => `${'`'.repeat(i)} `),
+  'back-ticks and letters': of('`a``b'),
+  'tildes that are not closed': of('~~a'),
+  brackets: of('['),
+  'nested brackets': halves('[', ']'),
+  'links that are not closed': of('[a]('),
+  'nested links': halves('[a](', ')'),
+  'nested links with titles': halves('[a](b "', '")'),
+  'links in brackets': halves('[', '](a'),
+  'parentheses of an address': of('http://a.b/('),
+  'addresses without hosts': of('http://'),
+  'one long domain': of('a.b.'),
+  'domains with commas': of('a.com,'),
+  'e-mail addresses that are none': of('a@'),
+  'one long e-mail address': between('', 'a.', '@a.com'),
+  'times that are not closed': of('<time:'),
+  'times that are none': of('<time:1 2>'),
+  'mentions that are not closed': of('@**a'),
+  'mentions of nobody': of('@**a** '),
+  'groups that are not closed': of('@*a @_*'),
+  'topics that are not closed': of('#**a>b'),
+  'dollar signs': of('$'),
+  'formulas that are not closed': of(' $$a\\$'),
+  'many formulas': of('$$x^2$$ '),
+  'one long formula': between('$$', 'x^2+', 'x$$'),
+  'deep fractions': between('```math\n', '\\frac{1}{', '\n```'),
+  'definitions in a formula': between('$$\\def\\a#1{\\b{#1#1}}\\def\\b#1{\\a{#1#1}}', '\\a{x}', '$$'),
+  'wide matrices': of(`$$\\begin{matrix}${'&'.repeat(1_900)}\\end{matrix}$$ `),
+  'ampersands of no entity': of('&a'),
+  'numbers of no entity': of('&#1'),
+  colons: of(':'),
+  'names of no emoji': of(':a'),
+  emoji: of('👍'),
+  'emoji joined without end': of('👍\u200d'),
+  'flags without end': of('🇺'),
+  'quotes in a line': of('>'),
+  'quotes in a line, with spaces': of('> '),
+  'lines of empty quotes': of('>\n'),
+  'deeper and deeper quotes': growing((i) => `${'>'.repeat(i)} a\n`),
+  'lists in a line': of('* '),
+  'deeper and deeper lists': growing((i) => `${' '.repeat(2 * i)}* a\n`),
+  'numbers in a line': of('1. '),
+  'items with blank lines': of('* a\n\n  b\n\n'),
+  'fenced quotes that are not closed': of('```quote\n'),
+  'spoilers in spoilers': growing((i) => `${'`'.repeat(3 + (i % 90))}spoiler a\n`),
+  'fences of every length': growing((i) => `${'~'.repeat(2 + i)}\n`),
+  'one wide table': `${of('|a').slice(0, 4_998)}|\n${of('|-').slice(0, 4_998)}|`,
+  'short rows of a wide table': `${'|a'.repeat(500)}|\n${'|-'.repeat(500)}|\n${of('a\n').slice(0, 7_990)}`,
+  'many tables': of('a|b\n-|-\n\n'),
+  'code of one word': between('```ts\n', 'a', '\n```'),
+  'code of short lines': between('```csharp\n', 'A A\n', '\n```'),
+  'code of blank lines': between('```haskell\nx', '\n', 'x\n```'),
+  'code of brackets': between('```js\n', '((((((((((((((((((((((((((((((((((((((((\n', '\n```'),
+  'many languages': growing(
+    (i) => `\`\`\`${['py', 'js', 'ts', 'java', 'c', 'cs', 'php', 'sql'][i % 8]}\na("b${i}")\n\`\`\`\n`,
+  ),
+  'blank lines': between('a', '\n', 'b'),
+  spaces: between('a', ' ', 'b'),
+  'short lines': of('a\n'),
+  'hashes in a line': between('# a', '#', ' b'),
+  'rules that are none': of('- - -a\n'),
+};

@@ -1,0 +1,213 @@
+import { describe, expect, test } from 'vitest';
+import { referencesIn } from '../src/markdown/references.ts';
+import {
+  isMeMessage,
+  type RenderOptions,
+  renderMarkdown,
+  renderMessage,
+  topicLinks,
+  UnrenderableError,
+} from '../src/markdown/render.ts';
+import { parseTime } from '../src/markdown/times.ts';
+import { markdownTrial } from './faults/markdown.ts';
+import { directory, GOLDEN, type Golden, REPORT } from './helpers/markdown-golden.ts';
+import { PATHOLOGICAL } from './helpers/pathological-markup.ts';
+import { violationsOf } from './helpers/safe-html.ts';
+
+const render = (source: string, options: RenderOptions = {}) => renderMessage(source, directory, options);
+const htmlOf = (source: string, options: RenderOptions = {}) => render(source, options).html;
+
+describe('renders as the tables of the document say', () => {
+  const nothing = {
+    channelWildcard: false,
+    topicWildcard: false,
+    hasLink: false,
+    hasImage: false,
+    hasAttachment: false,
+  };
+  const rows = Map.groupBy<string, Golden>([...GOLDEN, REPORT], ({ row }) => row);
+
+  test.each([...rows])('%s', (_, cases) => {
+    for (const { source, html, options, does } of cases) {
+      const expected = { ...nothing, mentionedUserIds: [], mentionedGroupIds: [], ...does, html };
+      expect(render(source, options), source).toEqual(expected);
+      expect(violationsOf(html), source).toEqual([]);
+    }
+  });
+
+  test('a description shows no mentions, links to no channels and previews nothing', () => {
+    expect(renderMarkdown('*All* of @**Full Name**, @**all**, @*group*, #**channel**')).toBe(
+      '<p><em>All</em> of @**Full Name**, @**all**, @*group*, #**channel**</p>',
+    );
+    expect(renderMarkdown('https://u.org/a.png')).toBe('<p><a href="https://u.org/a.png">https://u.org/a.png</a></p>');
+  });
+
+  test('a message that begins "/me " is of its sender', () => {
+    expect(['/me waves', '/me', '/men wave', ' /me waves', 'a\n/me b'].map(isMeMessage)).toEqual([
+      ...[true, false, false, false, false],
+    ]);
+  });
+
+  test('more than 24 images of a message are not shown, and 24 are', () => {
+    const images = (count: number) => Array.from({ length: count }, (_, i) => `[a](https://u.org/${i}.png)`).join(' ');
+    const options = { imagePreviews: true };
+    expect(htmlOf(images(24), options).match(/<img/g)).toHaveLength(24);
+    expect(render(images(25), options)).toEqual({ ...render(images(25)), hasImage: false });
+  });
+
+  test('times are read in many forms, and what is no date is none', () => {
+    const at = '2024-01-02T15:04:05.000Z';
+    const forms = [
+      ...[
+        '1704207845',
+        '1704207845.9',
+        '2024-01-02T15:04:05Z',
+        '2024-01-02 16:04:05+01:00',
+        '2024-01-02t15:04:05.123z',
+      ],
+      ...['2 Jan 2024 15:04:05', 'January 2nd, 2024 at 3:04:05 p.m.', 'Tue Jan 02 2024 16:04:05 GMT+0100 (CET)'],
+      ...['1/2/2024 10:04:05 AM EST', 'Tuesday, 2 January 2024 15:04:05 UTC'],
+    ];
+    for (const form of forms) expect(parseTime(form)?.toISOString(), form).toBe(at);
+    const others = [
+      '',
+      'soon',
+      'may 2',
+      '10:30',
+      '2024-02-30',
+      '2024-13-01',
+      'foo 2024-01-02',
+      '9'.repeat(13),
+      '2024 <b>',
+    ];
+    for (const other of others) expect(parseTime(other), other).toBeUndefined();
+  });
+
+  test('the links of a topic are its addresses, with a protocol', () => {
+    expect(topicLinks('see https://u.org/a_(b), then u.org/c. Or me@u.org, #**channel>x** a.md')).toEqual([
+      { text: 'https://u.org/a_(b)', url: 'https://u.org/a_(b)' },
+      { text: 'u.org/c', url: 'https://u.org/c' },
+    ]);
+    expect(topicLinks('nothing here')).toEqual([]);
+  });
+
+  test('what is to be looked up is known before, and is nothing for most texts', () => {
+    const none = { userNames: [], userIds: [], groupNames: [], channelNames: [], topics: [], wildcards: [] };
+    expect(referencesIn('*plain* text, a@b.org #1')).toEqual(none);
+    const source =
+      '@**A B** @_**A B** @**C|5** @**|6** @**all** @*g* #**c** #**c>t** #**d>** #**e>t@7** #**c>t**\n@**topic**';
+    expect(referencesIn(source)).toEqual({
+      userNames: ['A B'],
+      userIds: [5, 6],
+      groupNames: ['g'],
+      channelNames: ['c', 'd', 'e'],
+      topics: [
+        { channel: 'c', topic: 't' },
+        { channel: 'd', topic: '' },
+      ],
+      wildcards: ['all', 'topic'],
+    });
+  });
+});
+
+describe('nothing of the source becomes markup of its own', () => {
+  test('600 hostile texts render to HTML that a browser reads as what it is', async () => {
+    const { violations, facts } = await markdownTrial({ texts: 600, seed: 1 });
+    expect(violations).toEqual([]);
+    expect(facts['without any markup']).toBeLessThan(200);
+  });
+
+  test('the reader that judges this knows what must not be', () => {
+    const bad = [
+      ...[
+        '<script>x</script>',
+        '<p onclick="x">a</p>',
+        '<a href="javascript:x">a</a>',
+        '<a href=" javascript:x">a</a>',
+      ],
+      ...[
+        '<p>a<div>b</div></p>',
+        '<em>a',
+        '<img src="x">',
+        '<img src="https://u.org/a.png">',
+        '<svg></svg>',
+        '<!-- a -->',
+      ],
+      ...['<a href="/a"><a href="/b">b</a></a>', '<span class="katex"><script></script></span>', '<p class="a">b</p>'],
+      ...['<span class="katex"><span style="background:url(http://u.org)"></span></span>', '<p>a</p></p>', '<p a=b>'],
+    ];
+    for (const html of bad) expect(violationsOf(html), html).not.toEqual([]);
+  });
+
+  test('halves of characters, null bytes and marks of the renderer itself do no harm', () => {
+    const html = htmlOf('\ud800\ud800 `a` \udfff\0 \ud800\ud801 **\0b** $$\\char"D800$$ $$\\char0$$');
+    expect(html.isWellFormed()).toBe(true);
+    expect(html).not.toContain('\0');
+    expect(html).toContain('<code>a</code>');
+  });
+});
+
+describe('hostile texts are rendered within bounds', () => {
+  // Far more than any takes: what looks at its characters over and over again takes minutes.
+  test.each(Object.entries(PATHOLOGICAL))('%s', { timeout: 20_000 }, (_, source) => {
+    const options = { translateEmoticons: true, imagePreviews: true, defaultCodeLanguage: 'python' };
+    const startedAt = performance.now();
+    const { html } = render(source, options);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(html.length).toBeLessThan(1_000_000);
+  });
+
+  test('a table of more cells than a message has room for is text', () => {
+    const table = (rows: number) => `${'|a'.repeat(100)}|\n${'|-'.repeat(100)}|\n${'b\n'.repeat(rows)}`;
+    expect(htmlOf(table(90)).match(/<td>/g)).toHaveLength(9_000);
+    expect(htmlOf(table(1_000))).not.toContain('<table>');
+  });
+
+  test('what nests too deep is text, and none of it is lost', () => {
+    for (const mark of ['> ', '* ', '1. ']) {
+      const html = htmlOf(`${mark.repeat(200)}end`);
+      expect(html.match(/<(?:blockquote|ul|ol)/g)?.length).toBeLessThan(30);
+      expect(html).toContain('end');
+    }
+  });
+
+  test('code that is too much is not highlighted, and formulas that are too much are shown as their source', () => {
+    const code = (length: number) => `\`\`\`js\n${'let x;\n'.repeat(length / 7)}\`\`\``;
+    expect(htmlOf(code(4_900))).toContain('class="k"');
+    expect(htmlOf(code(5_600))).toContain('data-code-language="JavaScript"><pre><span></span><code>let x;\nlet');
+    expect(htmlOf(`$$${'x+'.repeat(900)}x$$`)).toContain('class="katex"');
+    expect(htmlOf(`$$${'x+'.repeat(1_001)}x$$`)).toContain('<span class="tex-error">$$x+');
+    const many = htmlOf('$$x$$ '.repeat(1_660));
+    expect(many).toContain('class="katex"');
+    expect(many.endsWith('<span class="tex-error">$$x$$</span> </p>')).toBe(true);
+  });
+
+  test('a formula defines no names, writes nowhere and goes nowhere', () => {
+    for (const formula of [
+      '\\def\\a{x}\\a',
+      '\\let\\a=x',
+      '\\newcommand{\\a}{x}',
+      '\\show x',
+      '\\message{x}',
+      '\\df@tag',
+      '\\kern-999em x',
+    ]) {
+      expect(htmlOf(`$$${formula}$$`), formula).toContain('<span class="tex-error">');
+    }
+    expect(htmlOf('$$\\begin{matrix}a\\\\let\\end{matrix}$$')).toContain('class="katex"');
+  });
+
+  test('when the time is up the text is shown without highlighting and formulas', () => {
+    const source = `**a** @**Full Name**\n\n${'$$x^2$$ '.repeat(500)}\n${'```js\nlet x = "a"\n```\n'.repeat(100)}`;
+    const { html } = render(source, { milliseconds: 1 });
+    expect(html).not.toContain('katex');
+    expect(html).not.toContain('class="k"');
+    expect(html).toContain('$$x^2$$');
+    expect(violationsOf(html)).toEqual([]);
+  });
+
+  test('HTML of more than 100 times the longest message is refused', () => {
+    expect(() => htmlOf('🥰'.repeat(10_000))).toThrow(UnrenderableError);
+    expect(htmlOf('🥰'.repeat(5_000)).length).toBeGreaterThan(500_000);
+  });
+});
