@@ -6,6 +6,7 @@ import { UnauthorizedError } from './errors.ts';
 import type { EventHub } from './events/hub.ts';
 import type { QueueRegistry } from './events/queues.ts';
 import type { Realm, User } from './generated/prisma/client.ts';
+import type { DeliveryWorker } from './scheduled-messages/worker.ts';
 
 /** One running service: everything a request needs that is not the request's own. */
 export interface App {
@@ -16,6 +17,8 @@ export interface App {
   readonly hub: EventHub;
   readonly queues: QueueRegistry;
   readonly keys: KeyVault;
+  /** Sends what is to be sent later. */
+  readonly deliveries: DeliveryWorker;
   readonly log: Logger;
   /** The time: the only clock services read. */
   now(): Date;

@@ -125,7 +125,7 @@ export const commands: readonly Command[] = [
   ),
   command('user list', 'list the users', z.strictObject({ org }), async (app, at) => {
     const realm = await realmAt(app, at.org);
-    const users = await app.db.user.findMany({ where: { realmId: realm.id }, orderBy: { id: 'asc' } });
+    const users = await app.db.user.findMany({ where: { realmId: realm.id, isSystem: false }, orderBy: { id: 'asc' } });
     return users.map((user) => ({
       user_id: user.id,
       role: roleWord(user),
@@ -200,7 +200,7 @@ async function createOrganization(app: App, input: NewOrganization): Promise<obj
   const { subdomain, name, ifMissing } = input;
   const known = ifMissing ? await app.db.realm.findUnique({ where: { subdomain } }) : null;
   if (known !== null) {
-    const users = await app.db.user.findMany({ where: { realmId: known.id }, orderBy: { id: 'asc' } });
+    const users = await app.db.user.findMany({ where: { realmId: known.id, isSystem: false }, orderBy: { id: 'asc' } });
     const shown = await Promise.all(users.map((user) => withKey(app, user)));
     return { ...shownRealm(app, known), users: shown, created: false };
   }

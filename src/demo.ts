@@ -10,6 +10,7 @@ import { createChannel } from './channels/create.ts';
 import { type ShownUser, shownUser } from './commands.ts';
 import { holdingLock } from './db/advisory-lock.ts';
 import type { DemoOwner } from './demo-access.ts';
+import { makeMessages } from './demo-messages.ts';
 import { createDrafts } from './drafts/service.ts';
 import type { User } from './generated/prisma/client.ts';
 import { createRealm, openRealm, UNFINISHED } from './realm/service.ts';
@@ -62,7 +63,7 @@ export async function prepareDemo(app: App): Promise<DemoOwner | null> {
 
 /** Every table hangs on `realm`, except these of the event log, which must be fast to write. */
 async function clearDatabase({ db }: App): Promise<void> {
-  await db.$executeRaw`TRUNCATE realm, event, subscription_period RESTART IDENTITY CASCADE`;
+  await db.$executeRaw`TRUNCATE realm, event, subscription_period, deleted_message RESTART IDENTITY CASCADE`;
 }
 
 /** Made through the services, so that its history is as real as any. */
@@ -86,6 +87,7 @@ async function makeDemo(app: App): Promise<void> {
     project: [owner.user.id, bela.id, cleo.id, gus.id, bot.user.id],
   });
   await makeNotes(app, { iris: owner.user, bela, cleo, dana }, channels);
+  await makeMessages(app, { iris: owner.user, mona, bela, cleo, gus }, channels);
   const users = [owner, ...people, bot].map(({ user, apiKey }) => shownUser(user, apiKey));
   writeDemoFile(app, { url: urlOf(app.config, realm.subdomain), realm: realm.name, users });
   await openRealm(app, realm.id);

@@ -20,7 +20,14 @@ export const ERROR_CODES = [
   'RATE_LIMIT_HIT',
   'BAD_EVENT_QUEUE_ID',
   'EXPECTATION_MISMATCH',
+  'SYSTEM_GROUP_REQUIRED',
   'REQUEST_TIMEOUT',
+  'BAD_NARROW',
+  'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED',
+  'REACTION_ALREADY_EXISTS',
+  'REACTION_DOES_NOT_EXIST',
+  'STREAM_WILDCARD_MENTION_NOT_ALLOWED',
+  'TOPIC_WILDCARD_MENTION_NOT_ALLOWED',
 ] as const;
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
@@ -124,6 +131,60 @@ export class ChannelDoesNotExistError extends ChatError {
   }
 }
 
+/** The channel takes only messages of the empty topic, or none of it. */
+export class TopicPolicyError extends BadRequestError {
+  override readonly data: { empty_topic_display_name: string };
+
+  constructor(message: string, emptyTopicName: string) {
+    super(message);
+    this.data = { empty_topic_display_name: emptyTopicName };
+  }
+}
+
+/** A narrow that cannot be: a term nobody knows, of something that is not there, or one that another rules out. */
+export class BadNarrowError extends ChatError {
+  override name = 'BadNarrowError';
+  readonly code = 'BAD_NARROW';
+  override readonly data: { desc: string };
+
+  /** @param what Whether one term is wrong, or each is right, but not all together. */
+  constructor(desc: string, what: 'operator' | 'operator combination' = 'operator') {
+    super(`Invalid narrow ${what}: ${desc}`);
+    this.data = { desc: beginningOf(desc) };
+  }
+}
+
+/** @everyone and the like, where so many would be told that it takes a permission. */
+export class WildcardMentionNotAllowedError extends ChatError {
+  override name = 'WildcardMentionNotAllowedError';
+  readonly code: 'STREAM_WILDCARD_MENTION_NOT_ALLOWED' | 'TOPIC_WILDCARD_MENTION_NOT_ALLOWED';
+
+  constructor(what: 'channel' | 'topic') {
+    super(`You do not have permission to use ${what} wildcard mentions in this ${what}.`);
+    this.code = what === 'channel' ? 'STREAM_WILDCARD_MENTION_NOT_ALLOWED' : 'TOPIC_WILDCARD_MENTION_NOT_ALLOWED';
+  }
+}
+
+/** The viewer has this emoji on the message already. */
+export class ReactionAlreadyExistsError extends ChatError {
+  override name = 'ReactionAlreadyExistsError';
+  readonly code = 'REACTION_ALREADY_EXISTS';
+
+  constructor() {
+    super('Reaction already exists.');
+  }
+}
+
+/** The viewer has no such emoji on the message. */
+export class ReactionDoesNotExistError extends ChatError {
+  override name = 'ReactionDoesNotExistError';
+  readonly code = 'REACTION_DOES_NOT_EXIST';
+
+  constructor() {
+    super("Reaction doesn't exist.");
+  }
+}
+
 /** A new channel's name is taken, in whatever case. */
 export class ChannelAlreadyExistsError extends ChatError {
   override name = 'ChannelAlreadyExistsError';
@@ -146,6 +207,39 @@ export class ExpectationMismatchError extends ChatError {
   constructor(fieldName: string) {
     super(`'${fieldName}' value does not match the expected value.`);
     this.data = { field_name: fieldName };
+  }
+}
+
+/** A permission that only a role group may hold was to be given to somebody else. */
+export class SystemGroupRequiredError extends ChatError {
+  override name = 'SystemGroupRequiredError';
+  readonly code = 'SYSTEM_GROUP_REQUIRED';
+  override readonly data: { setting_name: string };
+
+  constructor(settingName: string) {
+    super(`'${settingName}' must be a system user group.`);
+    this.data = { setting_name: settingName };
+  }
+}
+
+/** Of a topic that is to be moved, some messages are too old to be moved by the viewer. */
+export class MoveMessagesTimeLimitExceededError extends ChatError {
+  override name = 'MoveMessagesTimeLimitExceededError';
+  readonly code = 'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED';
+  override readonly data: {
+    first_message_id_allowed_to_move: number;
+    total_messages_in_topic: number;
+    total_messages_allowed_to_move: number;
+  };
+
+  /** @param firstAllowedId Of the oldest message that may be moved, with all after it. */
+  constructor({ firstAllowedId, total, allowed }: { firstAllowedId: number; total: number; allowed: number }) {
+    super(`You only have permission to move the ${allowed}/${total} most recent messages in this topic.`);
+    this.data = {
+      first_message_id_allowed_to_move: firstAllowedId,
+      total_messages_in_topic: total,
+      total_messages_allowed_to_move: allowed,
+    };
   }
 }
 

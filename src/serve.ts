@@ -23,7 +23,7 @@ export interface Served {
 }
 
 /**
- * Opens the service's doors at the configured host and port. With port 0 the system chooses one, and the configuration
+ * Opens the service's doors at the configured host and port, and delivers what was scheduled from then on. With port 0 the system chooses one, and the configuration
  * says it from then on.
  *
  * @param demoOwner Whose key the pages show to visitors on this machine, in demo mode.
@@ -48,12 +48,16 @@ export async function serve(app: App, demoOwner: DemoOwner | null): Promise<Serv
   });
   const { port } = server.address() as AddressInfo;
   (app.config as { -readonly [K in keyof Config]: Config[K] }).port = port;
+  app.deliveries.start();
   return {
     port,
     async close() {
       const closed = closeServer(server, GRACE_MS);
+      // What is being delivered has the time that requests have.
+      const delivered = app.deliveries.stop();
       await sockets.close();
       await app.queues.stop();
+      await delivered;
       await closed;
     },
   };

@@ -8,6 +8,7 @@ import { openBus } from './events/bus.ts';
 import { EventHub } from './events/hub.ts';
 import { QueueRegistry } from './events/queues.ts';
 import { startSweeping } from './events/retention.ts';
+import { DeliveryWorker } from './scheduled-messages/worker.ts';
 
 /** A service that runs, without its doors. */
 export interface Running {
@@ -48,19 +49,21 @@ function compose(
   { now = () => new Date(), log = logTo(config) }: Overrides,
 ): Omit<Running, 'migrated'> {
   const bus = openBus(config, log);
-  const app: App & { hub: EventHub; queues: QueueRegistry } = {
+  const app: App & { hub: EventHub; queues: QueueRegistry; deliveries: DeliveryWorker } = {
     config,
     database,
     db: database.db,
     keys: new KeyVault(loadSecretKey(config)),
     log,
     now,
-    // The two hold the app and the app holds them.
+    // These hold the app and the app holds them.
     hub: undefined as unknown as EventHub,
     queues: undefined as unknown as QueueRegistry,
+    deliveries: undefined as unknown as DeliveryWorker,
   };
   app.hub = new EventHub(app, bus);
   app.queues = new QueueRegistry(app);
+  app.deliveries = new DeliveryWorker(app);
   app.hub.start((_realmId, effect) => {
     if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId);
   });
@@ -70,6 +73,7 @@ function compose(
     app,
     async close() {
       sweeping.stop();
+      await app.deliveries.stop();
       await app.queues.stop();
       app.hub.stop();
       await bus.close();

@@ -1,4 +1,4 @@
-import { getVariableValues, type OperationDefinitionNode, parse } from 'graphql';
+import { getVariableValues, type OperationDefinitionNode, parse, print } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ERROR_CODES } from '../src/errors.ts';
@@ -87,7 +87,7 @@ function* attemptsOn(endpoint: Endpoint, calls: readonly RestCall[]): Generator<
   const [first = {}] = calls;
   for (const slot of slotsOf(endpoint.path)) {
     if (params[slot]?.encoding !== 'path-integer') continue;
-    for (const value of NO_IDS) {
+    for (const value of sparing(NO_IDS, 'path-integer', 5)) {
       const path = pathOf(endpoint.path, { slots: { ...first.slots, [slot]: 'SLOT' } }).replace('SLOT', value);
       yield { what: `${slot} is ${value}`, method, path, fields: encode(first) };
     }
@@ -95,7 +95,7 @@ function* attemptsOn(endpoint: Endpoint, calls: readonly RestCall[]): Generator<
   for (const [name, param] of fieldsOf(endpoint)) {
     const call = calls.find(({ parameters = {} }) => name in parameters) ?? first;
     const [path, fields] = [pathOf(endpoint.path, call), encode(call)];
-    for (const value of hostileTo(param, call.parameters?.[name])) {
+    for (const value of hostileTo(name, param, call.parameters?.[name])) {
       yield { what: `${name} is ${shown(value)}`, method, path, fields: { ...fields, [name]: value } };
     }
     if (param.alias !== undefined) {
@@ -115,17 +115,25 @@ const shown = (text: string) => (text.length > 80 ? `${text.slice(0, 60)}… (${
 /** Types tried in full already: what one refuses, it refuses everywhere. */
 const tried = new Set<string>();
 
-function hostileTo({ encoding, type }: Param, good: unknown): string[] {
+/** All of `values` for the first of a kind, and every so manieth for those after it. */
+function sparing<T>(values: readonly T[], kind: string, every: number): readonly T[] {
+  if (tried.has(kind)) return values.filter((_, i) => i % every === 0);
+  tried.add(kind);
+  return values;
+}
+
+/** Of messages, what is too long is cut. */
+const isCut = (name: string) => /^(content|topic)$/.test(name);
+
+function hostileTo(name: string, { encoding, type }: Param, good: unknown): string[] {
   if (encoding === 'text') {
     const wrong = ['nonsense', '', 'null', '7'].filter((text) => !type.safeParse(text).success);
-    return ['a\0b', LONG, ...wrong];
+    return ['a\0b', ...(isCut(name) ? [] : [LONG]), ...wrong];
   }
   const sample = typeof good === 'string' ? JSON.parse(good) : good;
   const wrong = [...NOT_JSON, ...hostileJson(sample).filter((text) => !type.safeParse(JSON.parse(text)).success)];
   const kind = JSON.stringify(z.toJSONSchema(type, { unrepresentable: 'any' }));
-  if (tried.has(kind)) return wrong.filter((_, i) => i % 12 === 0);
-  tried.add(kind);
-  return wrong;
+  return [...sparing(wrong, kind, 12)];
 }
 
 /** `value` with another list in the place of the first list of numbers in it; undefined when there is none. */
@@ -230,7 +238,9 @@ describe('REST', () => {
       const fields = encode({ parameters: withList(call.parameters ?? {}, ids) as Parameters });
       const body = { type: 'application/x-www-form-urlencoded', content: new URLSearchParams(fields).toString() };
       const { status, faults } = await attempt(owner, { what: name, method, path: pathOf(path, call), body });
-      expect([name, status < 400, faults]).toEqual([name, method === 'GET', []]);
+      // What is read of messages is bounded; of other lists nothing in them is found.
+      const isTaken = method === 'GET' && !path.startsWith('/messages');
+      expect([name, status < 400, faults]).toEqual([name, isTaken, []]);
     }
   });
 
@@ -311,16 +321,18 @@ interface HostileOperation {
 
 function* operationsOn(calls: readonly GraphQLCall[]): Generator<HostileOperation> {
   const seen = new Set<string>();
-  for (const [i, call] of calls.entries()) {
+  for (const call of calls) {
     const { variableDefinitions = [] } = parse(documentOf(schema, call)).definitions[0] as OperationDefinitionNode;
     for (const [name, good] of Object.entries(call.args)) {
-      const variants = hostileJson(good).filter((_, j) => j % (i === 0 ? 3 : 24) === 0);
+      const definition = variableDefinitions.find(({ variable }) => variable.name.value === name);
+      const everyThird = hostileJson(good).filter((_, i) => i % 3 === 0);
+      const variants = definition === undefined ? everyThird : sparing(everyThird, print(definition.type), 8);
       for (const text of variants) {
         const args = { ...call.args, [name]: JSON.parse(text) };
         if (getVariableValues(schema, variableDefinitions, args).errors === undefined) continue;
         yield { what: `${name} is ${shown(text)}`, call: { ...call, args }, isIllTyped: true };
       }
-      for (const [place, value] of hostileLeaves(good)) {
+      for (const [place, value] of hostileLeaves(good, name)) {
         if (seen.has(place)) continue;
         seen.add(place);
         yield { what: `${name}${place}`, call: { ...call, args: { ...call.args, [name]: value } }, isIllTyped: false };

@@ -267,6 +267,49 @@ describe('saved snippets', () => {
   });
 });
 
+describe('topics', () => {
+  test.concurrent('POST /user_topics and setTopicVisibility', async () => {
+    const NAMES = ['INHERIT', 'MUTED', 'UNMUTED', 'FOLLOWED'];
+    const act = (who: Who, topic: string, policy: number, code?: string, id = ({ general }: World) => general) =>
+      bothDoors('POST', '/user_topics', 'setTopicVisibility')(
+        who,
+        (world) => ({ stream_id: id(world), topic, visibility_policy: policy }),
+        (world) => ({ channelId: id(world), topic, visibility: NAMES[policy] }),
+        code,
+      );
+    await expectParity(furnish, {
+      'a topic that is followed': act('member', 'Lunch', 3),
+      'the same again': act('member', 'lunch', 3),
+      'the empty topic, muted': act('member', 'general chat', 1),
+      'one with a null byte': act('member', 'a\0b', 1, 'BAD_REQUEST'),
+      'one with a long name': act('member', 't'.repeat(61), 1, 'BAD_REQUEST'),
+      'one of a channel that is not there': act('member', 'lunch', 0, 'BAD_REQUEST', () => NOBODY),
+      'one of a channel that is not theirs': act('owner', 'lunch', 2, 'BAD_REQUEST', ({ hidden }) => hidden),
+      'one taken back': act('member', 'LUNCH', 0),
+      'one that was never set': act('member', 'LUNCH', 0),
+    });
+  });
+
+  test.concurrent('POST /streams/{stream_id}/delete_topic and deleteTopic', async () => {
+    const act = (who: Who, topic: string, code?: string, id = ({ general }: World) => general) =>
+      bothDoors('POST', (world) => `/streams/${id(world)}/delete_topic`, 'deleteTopic')(
+        who,
+        () => ({ topic_name: topic }),
+        (world) => ({ channelId: id(world), topic }),
+        code,
+      );
+    const follow = (world: World) =>
+      world.member.rest('POST', '/user_topics', { stream_id: world.general, topic: 'lunch', visibility_policy: 3 });
+    await expectParity(furnish, {
+      'one that is followed': { rest: follow, graphql: follow },
+      'by a moderator': act('moderator', 'lunch', 'UNAUTHORIZED_PRINCIPAL'),
+      'of a channel that is not theirs': act('owner', 'lunch', 'BAD_REQUEST', ({ hidden }) => hidden),
+      'with a long name': act('owner', 't'.repeat(61), 'BAD_REQUEST'),
+      'by an owner': act('owner', 'LUNCH'),
+    });
+  });
+});
+
 describe('channel folders', () => {
   const INVALID: Readonly<Record<string, object>> = {
     'a blank name': { name: ' ' },

@@ -49,7 +49,21 @@ async function fill(size: number): Promise<Filled> {
     return (await owner.ok('POST', '/channels/create', channel)).id;
   });
   await owner.ok('POST', '/drafts', { drafts: channelIds.map((id) => note(id)) });
+  await each(async (i) => {
+    const topic = `topic ${i}`;
+    for (const to of new Set([channelIds[0], channelIds[i]])) {
+      await owner.ok('POST', '/messages', { type: 'channel', to, topic, content: 'hello' });
+    }
+    await owner.ok('POST', '/user_topics', { stream_id: channelIds[i], topic, visibility_policy: 1 });
+  });
   await each((i) => owner.ok('POST', '/saved_snippets', { title: `snippet ${i}`, content: 'x' }));
+  const { id: message_id } = await owner.ok('POST', '/messages', { type: 'direct', to: [owner.id], content: 'x' });
+  await each(async (i) => {
+    const later = { scheduled_delivery_timestamp: 4_102_444_800 };
+    const message = { ...later, type: 'channel', to: channelIds[i], topic: 't', content: 'c' };
+    await owner.ok('POST', '/scheduled_messages', message);
+    await owner.ok('POST', '/reminders', { ...later, message_id });
+  });
   return { ...made, size, channelIds, folderIds, userIds };
 }
 
@@ -66,10 +80,15 @@ async function expectSame(act: (place: Filled) => Promise<unknown>): Promise<voi
 const PERSON = 'databaseId fullName email deliveryEmail role avatarUrl timezone botOwner { fullName }';
 const page = (fields: string) => `{ edges { cursor node { ${fields} } } pageInfo { hasNextPage endCursor } }`;
 const FOLDER = `name creator { ${PERSON} }`;
-const CHANNEL = `name createdAt creator { ${PERSON} } folder { ${FOLDER} } subscriberCount weeklyTraffic
+const CHANNEL = `name createdAt creator { ${PERSON} } folder { ${FOLDER} } subscriberCount weeklyTraffic firstMessageId
   permissions { canSubscribe { groupId directMemberIds } canSendMessage { groupId } } ownSubscription { color }`;
 const WITH_SUBSCRIBERS = `${CHANNEL} subscribers(first: 10) ${page(PERSON)}`;
+const TOPIC = 'name maxId visibility';
+const MESSAGE = `content flags isMeMessage sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} }
+  topicLinks { url }`;
 const SUBSCRIPTION = `color isMuted channel { ${WITH_SUBSCRIBERS} }`;
+
+const RECENT = { anchor: 'newest', num_before: 50, num_after: 50 };
 
 describe('as many queries for many rows as for few', () => {
   test.for<[string, (place: Filled) => string, string?]>([
@@ -84,7 +103,20 @@ describe('as many queries for many rows as for few', () => {
     ['subscriptions with channels and folders', () => `{ subscriptions(first: 50) ${page(SUBSCRIPTION)} }`],
     ['folders with their creators', () => `{ channelFolders(first: 50) ${page(FOLDER)} }`],
     ['drafts with their authors', () => `{ drafts(first: 50) ${page(`content author { ${PERSON} }`)} }`],
+    [
+      'scheduled messages with their owners and channels',
+      () => `{ scheduledMessages(first: 50) ${page(`content channel { ${CHANNEL} } owner { ${PERSON} }`)} }`,
+    ],
+    ['reminders', () => `{ reminders(first: 50) ${page('content messageId')} }`],
     ['snippets with their authors', () => `{ savedSnippets(first: 50) ${page(`title author { ${PERSON} }`)} }`],
+    ['channels with their topics', () => `{ channels(first: 50) ${page(`name topics(first: 10) ${page(TOPIC)}`)} }`],
+    ['muted topics with their channels', () => `{ userTopics(first: 50) ${page(`topic channel { ${CHANNEL} }`)} }`],
+    ['messages with all that is theirs', () => `{ messages(first: 50) ${page(MESSAGE)} }`],
+    [
+      'the messages of a channel',
+      ({ channelIds }) => `{ channel(channelId: ${channelIds[0]}) { messages(first: 50) ${page(MESSAGE)} } }`,
+    ],
+    ['what is found in messages', () => `{ messages(narrow: { search: "hello", is: [UNREAD] }) ${page(MESSAGE)} }`],
     ['everything at once', () => `{ users ${page('id')} channels ${page('name')} drafts ${page('id')} viewer { id } }`],
     [
       'a channel with all its subscribers',
@@ -103,6 +135,13 @@ describe('as many queries for many rows as for few', () => {
     ['folders', 'GET', () => '/channel_folders'],
     ['drafts', 'GET', () => '/drafts'],
     ['snippets', 'GET', () => '/saved_snippets'],
+    ['messages', 'GET', () => '/messages', { ...RECENT }],
+    ['messages found', 'GET', () => '/messages', { ...RECENT, narrow: [['search', 'hello']] }],
+    ['messages from the first unread', 'GET', () => '/messages', { ...RECENT, anchor: 'first_unread' }],
+    ['messages of a channel', 'GET', () => '/messages', { ...RECENT, narrow: [['channel', 'channel 0']] }],
+    ['scheduled messages', 'GET', () => '/scheduled_messages'],
+    ['reminders', 'GET', () => '/reminders'],
+    ['topics', 'GET', ({ channelIds }) => `/users/me/${channelIds[0]}/topics`],
     ['a registration', 'POST', () => '/register', { include_subscribers: 'true' }],
   ])('over REST: %s', async ([, method, path, parameters = {}]) => {
     await expectSame(async (place) => expectRows(await place.owner.ok(method, path(place), parameters), place));
@@ -162,21 +201,55 @@ describe('as many queries for many rows as for few', () => {
   });
 });
 
+/**
+ * Of a registration for everything: 5 around it; the viewer, the users; the channels, who is in them and what goes on in
+ * them; own subscriptions, default channels; and one for each other group that reads rows, of which there are 12.
+ */
+const REGISTRATION_QUERIES = 26;
+
 /** As many rows came as there are: else the count would prove nothing. */
 function expectRows(reply: Json, { size }: Filled): void {
   expect(JSON.stringify(reply).split(/\},\{|\d,\d/).length).toBeGreaterThanOrEqual(size);
 }
 
 describe('no more queries than it takes', () => {
-  test('one for the own user, over either door', async () => {
+  test('one for the own user, and over REST one for the last message they received', async () => {
     await few.owner.ok('GET', '/users/me');
-    expect(await service.queriesOf(() => few.owner.ok('GET', '/users/me'))).toHaveLength(1);
+    expect(await service.queriesOf(() => few.owner.ok('GET', '/users/me'))).toHaveLength(2);
     expect(
       await service.queriesOf(() => few.owner.query('{ viewer { id fullName email role timezone } }')),
     ).toHaveLength(1);
     expect(
       await service.queriesOf(() => few.bot.query('{ viewer { id isBot } serverSettings { version } }')),
     ).toHaveLength(1);
+  });
+
+  test('of what the groups of a registration share, once for all of them', async () => {
+    const queriesFor = async (groups?: readonly string[]) => {
+      const register = () => many.member.register({ include_subscribers: 'true', fetch_event_types: groups });
+      await register();
+      return service.queriesOf(register);
+    };
+    // To sign in, to begin, to read the log's end, to commit, and to save the queue.
+    expect(await queriesFor([])).toHaveLength(5);
+    // The channels, who is in them, what goes on in them; for subscriptions, the viewer's own besides.
+    const subscriptions = await queriesFor(['subscription']);
+    expect(await queriesFor(['stream'])).toHaveLength(subscriptions.length - 1);
+    expect(await queriesFor(['stream', 'subscription'])).toHaveLength(subscriptions.length);
+    const all = await queriesFor();
+    expect(all.length, all.join('\n')).toBe(REGISTRATION_QUERIES);
+  });
+
+  test('none for alert words where nobody ever had one, and one where somebody has, to send a message', async () => {
+    const { owner, channelIds } = few;
+    const message = { type: 'channel', to: channelIds[0], topic: 'alerts', content: 'release' };
+    const send = () => owner.ok('POST', '/messages', message);
+    await send();
+    const without = await service.queriesOf(send);
+    await owner.ok('POST', '/users/me/alert_words', { alert_words: ['release'] });
+    const more = await service.queriesOf(send);
+    expect(without.join('\n')).not.toMatch(/\balert_word\b/);
+    expect(more).toHaveLength(without.length + 1);
   });
 
   test('one besides, for each other object named', async () => {

@@ -112,6 +112,8 @@ describe('connections', () => {
     const itself = `${name}(${args}) { pageInfo { hasNextPage } }`;
     if (parent === 'Query') return `{ ${itself} }`;
     if (parent === 'Channel') return `{ channels(first: 1) { edges { node { ${itself} } } } }`;
+    if (parent === 'User') return `{ viewer { ${itself} } }`;
+    if (parent === 'Message') return `{ messages(first: 1) { edges { node { ${itself} } } } }`;
     throw new Error(`How does one get to ${parent}.${name}?`);
   };
 
@@ -127,7 +129,8 @@ describe('connections', () => {
 
   test('give at most a hundred rows, and take no cursors but their own', async () => {
     const { owner } = await organisation();
-    await owner.ok('POST', '/channels/create', { name: 'here', subscribers: [owner.id] });
+    const { id: to } = await owner.ok('POST', '/channels/create', { name: 'here', subscribers: [owner.id] });
+    await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'topic', content: 'hello' });
     const cursors = [
       '',
       'x',

@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { App } from '../app.ts';
+import type { Tx } from '../db/client.ts';
 import { Prisma, type Realm, type User } from '../generated/prisma/client.ts';
 
 /** Whose key it is, and where. */
@@ -19,6 +20,7 @@ const USER_COLUMNS = {
   botOwnerId: 'bot_owner_id',
   isImportedStub: 'is_imported_stub',
   isDeleted: 'is_deleted',
+  isSystem: 'is_system',
   joinedAt: 'joined_at',
   avatarSource: 'avatar_source',
   avatarVersion: 'avatar_version',
@@ -38,6 +40,7 @@ const REALM_COLUMNS = {
   settings: 'settings',
   deactivatedAt: 'deactivated_at',
   createdAt: 'created_at',
+  hasAlertWords: 'has_alert_words',
 } as const satisfies Record<keyof Realm, string>;
 
 const select = (table: string, columns: Record<string, string>) =>
@@ -45,7 +48,8 @@ const select = (table: string, columns: Record<string, string>) =>
 
 const COLUMNS = Prisma.raw([...select('u', USER_COLUMNS), ...select('r', REALM_COLUMNS)].join(', '));
 
-type Row = Readonly<Record<string, unknown>> & { readonly hash: Uint8Array };
+type Row = Readonly<Record<string, unknown>>;
+type KeyedRow = Row & { readonly hash: Uint8Array };
 
 const loaders = new WeakMap<App, DataLoader<Uint8Array<ArrayBuffer>, Account | undefined>>();
 
@@ -70,11 +74,23 @@ export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promi
 }
 
 async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer>[]) {
-  const rows = await db.$queryRaw<Row[]>`
+  const rows = await db.$queryRaw<KeyedRow[]>`
     SELECT k.hash, ${COLUMNS} FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN realm r ON r.id = u.realm_id
     WHERE k.hash = ANY(${hashes}::bytea[])`;
   const accounts = new Map(rows.map((row) => [hex(row.hash), toAccount(row)]));
   return hashes.map((hash) => accounts.get(hex(hash)));
+}
+
+/**
+ * The account of a user who is there, as of `db`: a transaction's snapshot, say. One query.
+ *
+ * @throws Error when there is no such user.
+ */
+export async function readAccount(db: Pick<Tx, '$queryRaw'>, userId: number): Promise<Account> {
+  const [row] = await db.$queryRaw<Row[]>`
+    SELECT ${COLUMNS} FROM user_account u JOIN realm r ON r.id = u.realm_id WHERE u.id = ${userId}`;
+  if (row === undefined) throw new Error(`There is no user ${userId}`);
+  return toAccount(row);
 }
 
 function toAccount(row: Row): Account {

@@ -5,6 +5,7 @@ import { subscribersOf } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
+import { readActivity } from './activity.ts';
 import { onlookersOf } from './audience.ts';
 import { announceDefaultChannels } from './default-channels.ts';
 import { channelUpdated, peersAdded, subscriptionsAdded } from './events.ts';
@@ -64,7 +65,7 @@ export async function bringBack(
   const wire = toWireChannel(channel, {
     groups: await systemGroups(tx, realm.id),
     subscriberCount: list.subscribers.length,
-    now,
+    activity: (await readActivity(tx, realm, [channel], now))(id),
   });
   const audience = await onlookersOf(tx, realm, channel, now);
   emit(channelUpdated(channel, { property: 'is_archived', value: false }, wire), audience);

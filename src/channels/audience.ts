@@ -4,7 +4,7 @@ import { type Audience, either, everyone, roleAtMost, subscribersOf, users } fro
 import type { Channel, Realm } from '../generated/prisma/client.ts';
 import { realmSetting } from '../realm/settings.ts';
 import { type SystemGroupName, systemGroups } from '../user-groups/system-groups.ts';
-import { seesChannel } from './access.ts';
+import { readsChannel, seesChannel } from './access.ts';
 import { channelPermission, SHOWING } from './permissions.ts';
 
 /** The organisation, as of the change. */
@@ -71,4 +71,23 @@ export async function userIdsSeeing(tx: Tx, realm: Realm, channel: Channel, now:
     seesChannel({ person: { id, role, realm, user: { joinedAt: joined_at } }, groups, now }, channel, subscribed),
   );
   return new Set(seeing.map(({ id }) => id));
+}
+
+/** Those of `userIds` who may read what is written in the channel. */
+export async function userIdsReading(
+  tx: Tx,
+  realm: Realm,
+  channel: Channel,
+  userIds: readonly number[],
+  now: Date,
+): Promise<number[]> {
+  const groups = await systemGroups(tx, realm.id);
+  const people = await tx.$queryRaw<{ id: number; role: number; joined_at: Date; subscribed: boolean }[]>`
+    SELECT u.id, u.role, u.joined_at, s.user_id IS NOT NULL AS subscribed
+    FROM user_account u LEFT JOIN subscription s ON s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
+    WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}) ORDER BY u.id`;
+  const reading = people.filter(({ id, role, joined_at, subscribed }) =>
+    readsChannel({ person: { id, role, realm, user: { joinedAt: joined_at } }, groups, now }, channel, subscribed),
+  );
+  return reading.map(({ id }) => id);
 }

@@ -13,13 +13,22 @@ import { given, mutation } from '../graphql/mutation.ts';
 import { nodeAccess } from '../graphql/node.ts';
 import { pageSize } from '../graphql/page-size.ts';
 import { fromUnix } from '../graphql/scalars.ts';
+import {
+  GroupSetting,
+  permissionEditsGiven,
+  permissionEditsInput,
+  permissionsGiven,
+  permissionsInput,
+  permissionsType,
+  toWireSetting,
+} from '../user-groups/graphql.ts';
 import { toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import { User, UserConnection } from '../users/graphql.ts';
 import { accessChannel, isRowId, readableBy, visibleTo } from './access.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
-import { ownSubscriptions, subscriberCounts, subscriberPages } from './loaders.ts';
+import { channelActivities, ownSubscriptions, subscriberCounts, subscriberPages } from './loaders.ts';
 import {
   CHANNEL_PERMISSION_NAMES,
   type ChannelPermissionName,
@@ -31,15 +40,11 @@ import type { Retention, TopicsPolicy } from './settings.ts';
 import { updateSubscriptionSettings } from './subscription-settings.ts';
 import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions.ts';
 import { updateChannel } from './update.ts';
-import { isRecentlyActive, type WireChannel, type WirePersonal, weeklyTraffic } from './wire.ts';
+import type { WireChannel, WirePersonal } from './wire.ts';
 
 const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
 const DESCRIPTION = 'Flavored Markdown; at most 1,024 characters. Line breaks become spaces.';
 const COLOR = 'Like "#76ce90".';
-
-/** `can_send_message_group` as GraphQL names it. */
-const fieldOf = (name: ChannelPermissionName): string =>
-  name.replace(/_group$/, '').replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 
 const MEANING: Record<ChannelPermissionName, string> = {
   can_add_subscribers_group: 'May subscribe others, and reads the channel although it is private.',
@@ -65,35 +70,9 @@ const TopicsPolicyEnum = builder.enumType('TopicsPolicy', {
   } as const,
 });
 
-const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').implement({
-  description: 'Who holds a permission: users, and the members of groups.',
-  fields: (t) => ({
-    groupId: t.int({
-      nullable: true,
-      description: 'When it is one group and nobody else.',
-      resolve: (setting) => (typeof setting === 'number' ? setting : null),
-    }),
-    directMemberIds: t.intList({
-      resolve: (setting) => (typeof setting === 'number' ? [] : [...setting.direct_members]),
-    }),
-    directSubgroupIds: t.intList({
-      resolve: (setting) => (typeof setting === 'number' ? [setting] : [...setting.direct_subgroups]),
-    }),
-  }),
-});
-
 type PermissionsSource = Record<ChannelPermissionName, WireGroupSetting>;
 
-const ChannelPermissionsType = builder.objectRef<PermissionsSource>('ChannelPermissions').implement({
-  description: 'Who may do what in a channel.',
-  fields: (t) =>
-    Object.fromEntries(
-      CHANNEL_PERMISSION_NAMES.map((name) => [
-        fieldOf(name),
-        t.field({ type: GroupSetting, description: MEANING[name], resolve: (permissions) => permissions[name] }),
-      ]),
-    ),
-});
+const ChannelPermissionsType = permissionsType('ChannelPermissions', 'Who may do what in a channel.', MEANING);
 
 async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions): Promise<PermissionsSource> {
   const groups = await systemGroups(app.db, realmId);
@@ -120,12 +99,18 @@ export const Channel = builder.prismaNode('Channel', {
     isDefault: t.exposeBoolean('isDefault'),
     isRecentlyActive: t.boolean({
       description: 'Whether it was made, or written to, in the last 180 days.',
-      resolve: (channel, _args, { app }) => isRecentlyActive(channel, app.now()),
+      resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).isRecentlyActive,
     }),
     weeklyTraffic: t.int({
       nullable: true,
-      description: 'Messages a week; null in the first week.',
-      resolve: (channel, _args, { app }) => weeklyTraffic(channel, app.now()),
+      description: 'Messages a week, in two significant digits; null in the first week.',
+      resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).weeklyTraffic,
+    }),
+    firstMessageId: t.field({
+      type: 'LongId',
+      nullable: true,
+      description: 'Null when it holds none.',
+      resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).firstMessageId,
     }),
     topicsPolicy: t.field({ type: TopicsPolicyEnum, resolve: ({ topicsPolicy }) => topicsPolicy as TopicsPolicy }),
     messageRetentionDays: t.exposeInt('messageRetentionDays', { nullable: true, description: RETENTION }),
@@ -315,69 +300,17 @@ builder.queryField('subscriptions', (t) =>
   ),
 );
 
-const GroupSettingInput = builder.inputType('GroupSettingInput', {
-  description: 'Who is to hold a permission: one group by `groupId`, or users and groups. Nobody, if all is left out.',
-  fields: (t) => ({
-    groupId: t.int({ required: false }),
-    directMemberIds: t.intList({ required: false }),
-    directSubgroupIds: t.intList({ required: false }),
-  }),
-});
+const ChannelPermissionsInput = permissionsInput(
+  'ChannelPermissionsInput',
+  'Who may do what in a new channel. What is left out takes its default.',
+  MEANING,
+);
 
-function toWireSetting(input: typeof GroupSettingInput.$inferInput): WireGroupSetting {
-  const { groupId, directMemberIds, directSubgroupIds } = input;
-  if (groupId == null) return { direct_members: directMemberIds ?? [], direct_subgroups: directSubgroupIds ?? [] };
-  if (directMemberIds != null || directSubgroupIds != null) {
-    throw new BadRequestError('Give either groupId or direct members and subgroups');
-  }
-  return groupId;
-}
-
-const ChannelPermissionsInput = builder.inputType('ChannelPermissionsInput', {
-  description: 'Who may do what in a new channel. What is left out takes its default.',
-  fields: (t) =>
-    Object.fromEntries(
-      CHANNEL_PERMISSION_NAMES.map((name) => [
-        fieldOf(name),
-        t.field({ type: GroupSettingInput, required: false, description: MEANING[name] }),
-      ]),
-    ),
-});
-
-const GroupSettingEditInput = builder.inputType('GroupSettingEditInput', {
-  fields: (t) => ({
-    new: t.field({ type: GroupSettingInput }),
-    old: t.field({
-      type: GroupSettingInput,
-      required: false,
-      description: 'What the client believes it is; if it is not, nothing is changed.',
-    }),
-  }),
-});
-
-const ChannelPermissionEditsInput = builder.inputType('ChannelPermissionEditsInput', {
-  description: 'Which permissions of a channel are to change.',
-  fields: (t) =>
-    Object.fromEntries(
-      CHANNEL_PERMISSION_NAMES.map((name) => [
-        fieldOf(name),
-        t.field({ type: GroupSettingEditInput, required: false, description: MEANING[name] }),
-      ]),
-    ),
-});
-
-/** What is given of the permissions, by their names on the wire. */
-function permissionsGiven<T, R>(
-  input: object | null | undefined,
-  read: (value: T) => R,
-): Partial<Record<ChannelPermissionName, R>> {
-  const values = (input ?? {}) as Readonly<Record<string, T | null | undefined>>;
-  const entries = CHANNEL_PERMISSION_NAMES.flatMap((name) => {
-    const value = values[fieldOf(name)];
-    return value == null ? [] : [[name, read(value)] as const];
-  });
-  return Object.fromEntries(entries);
-}
+const ChannelPermissionEditsInput = permissionEditsInput(
+  'ChannelPermissionEditsInput',
+  'Which permissions of a channel are to change.',
+  MEANING,
+);
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
@@ -413,7 +346,7 @@ function toOptions(input: typeof ChannelOptionsInput.$inferInput): ChannelOption
   return {
     ...given(options),
     ...(messageRetentionDays != null && { messageRetentionDays: toRetention(messageRetentionDays) }),
-    permissions: permissionsGiven(permissions, toWireSetting),
+    permissions: permissionsGiven(CHANNEL_PERMISSION_NAMES, permissions, toWireSetting),
   };
 }
 
@@ -469,10 +402,7 @@ mutation('updateChannel', {
       ...given(edit),
       folderId,
       ...(messageRetentionDays !== undefined && { messageRetentionDays: toRetention(messageRetentionDays) }),
-      permissions: permissionsGiven(permissions, (change: typeof GroupSettingEditInput.$inferInput) => ({
-        value: toWireSetting(change.new),
-        expected: change.old == null ? undefined : toWireSetting(change.old),
-      })),
+      permissions: permissionEditsGiven(CHANNEL_PERMISSION_NAMES, permissions),
     });
     return stillSeen(ctx, channelId);
   },
@@ -641,6 +571,7 @@ const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').implement({
     isArchived: t.exposeBoolean('is_archived'),
     isRecentlyActive: t.exposeBoolean('is_recently_active'),
     weeklyTraffic: t.exposeInt('stream_weekly_traffic', { nullable: true }),
+    firstMessageId: t.expose('first_message_id', { type: 'LongId', nullable: true }),
     topicsPolicy: t.field({ type: TopicsPolicyEnum, resolve: ({ topics_policy }) => topics_policy as TopicsPolicy }),
     messageRetentionDays: t.exposeInt('message_retention_days', { nullable: true, description: RETENTION }),
     createdAt: t.field({ type: 'DateTime', resolve: ({ date_created }) => fromUnix(date_created) }),

@@ -1,7 +1,9 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../app.ts';
-import type { Subscription, User } from '../generated/prisma/client.ts';
+import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
 import { perOperation } from '../graphql/context.ts';
+import { visibleTo } from './access.ts';
+import { type ChannelActivity, readActivity } from './activity.ts';
 import { countSubscribers, readSubscriberPages, type SubscriberPage } from './subscribers.ts';
 
 /** How many users are subscribed to a channel, by its id. */
@@ -13,6 +15,19 @@ export const subscriberCounts = perOperation(
     }),
 );
 
+/** What goes on in a channel. */
+export const channelActivities = perOperation(
+  (ctx) =>
+    new DataLoader<Pick<Channel, 'id' | 'createdAt'>, ChannelActivity, number>(
+      async (channels) => {
+        const { app, viewer } = signedIn(ctx);
+        const activityOf = await readActivity(app.db, viewer.realm, channels, app.now());
+        return channels.map(({ id }) => activityOf(id));
+      },
+      { cacheKeyFn: ({ id }) => id },
+    ),
+);
+
 /** The viewer's own subscription to a channel, by the channel's id. */
 export const ownSubscriptions = perOperation(
   (ctx) =>
@@ -21,6 +36,19 @@ export const ownSubscriptions = perOperation(
       const where = { userId: viewer.id, active: true, channelId: { in: [...ids] } };
       const rows = await app.db.subscription.findMany({ where });
       return ids.map((id) => rows.find(({ channelId }) => channelId === id) ?? null);
+    }),
+);
+
+/** A channel, by its id; null when the viewer does not see it. */
+export const visibleChannels = perOperation(
+  (ctx) =>
+    new DataLoader<number, Channel | null>(async (ids) => {
+      const { db } = ctx.app;
+      const rows = await db.channel.findMany({
+        where: { AND: [{ id: { in: [...ids] } }, await visibleTo(signedIn(ctx))] },
+      });
+      const channels = new Map(rows.map((channel) => [channel.id, channel]));
+      return ids.map((id) => channels.get(id) ?? null);
     }),
 );
 

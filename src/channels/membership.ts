@@ -2,9 +2,11 @@ import type { Tx } from '../db/client.ts';
 import { either, except, users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
 import type { Channel, Subscription } from '../generated/prisma/client.ts';
+import { readToTheEnd, readWhatIsLeft } from '../message-flags/channel-marks.ts';
 import type { Person } from '../user-groups/permissions.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import { seesChannel } from './access.ts';
+import { NO_ACTIVITY, readActivity } from './activity.ts';
 import { type House, onlookersOf } from './audience.ts';
 import { nextColor } from './colors.ts';
 import {
@@ -100,16 +102,19 @@ async function newPairs(tx: Tx, joinings: readonly Joining[]): Promise<Pair[]> {
 /** Tells of the channel those among its newcomers who did not see it. */
 async function showToNewcomers(tx: Tx, emit: Emit, { realm, now }: Place, joined: Map<Channel, Pair[]>): Promise<void> {
   const groups = await systemGroups(tx, realm.id);
+  const channels = [...joined.keys()];
   const countOf = await countSubscribers(
     tx,
-    [...joined.keys()].map(({ id }) => id),
+    channels.map(({ id }) => id),
   );
+  const activityOf = await readActivity(tx, realm, channels, now);
   for (const [channel, pairs] of joined) {
     const newcomers = pairs
       .filter(({ subject }) => !seesChannel({ person: toPerson(subject, realm), groups, now }, channel, false))
       .map(({ subject }) => subject.id);
     if (newcomers.length === 0) continue;
-    const wire = toWireChannel(channel, { groups, subscriberCount: countOf(channel.id), now });
+    const [subscriberCount, activity] = [countOf(channel.id), activityOf(channel.id)];
+    const wire = toWireChannel(channel, { groups, subscriberCount, activity });
     emit(channelsCreated([wire]), users(newcomers));
   }
 }
@@ -144,9 +149,10 @@ async function emitAdded(
 ): Promise<void> {
   const ids = channels.map(({ id }) => id);
   const [groups, listOf] = [await systemGroups(tx, realm.id), await readSubscribers(tx, ids, now)];
+  const activityOf = await readActivity(tx, realm, channels, now);
   const facts = channels.map((channel) => {
-    const list = listOf(channel.id);
-    return { ...toWireChannel(channel, { groups, subscriberCount: list.subscribers.length, now }), ...list };
+    const [list, activity] = [listOf(channel.id), activityOf(channel.id)];
+    return { ...toWireChannel(channel, { groups, subscriberCount: list.subscribers.length, activity }), ...list };
   });
   const subjects = new Map(pairs.map(({ subject }) => [subject.id, subject]));
   const byUser = Map.groupBy(saved, ({ userId }) => userId);
@@ -159,8 +165,9 @@ async function emitAdded(
 /** From this event on, the users hear what the channels' subscribers hear. */
 function beginPeriods(tx: Tx, realmId: number, saved: readonly Saved[], eventId: number): Promise<unknown> {
   return tx.$executeRaw`
-    INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id)
-    SELECT ${realmId}, user_id, channel_id, ${eventId}
+    INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id, began_message_id)
+    SELECT ${realmId}, user_id, channel_id, ${eventId},
+           COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)
     FROM unnest(${saved.map(({ userId }) => userId)}::int[], ${saved.map(({ channelId }) => channelId)}::int[])
       AS p(user_id, channel_id)`;
 }
@@ -173,7 +180,7 @@ export interface Leaving {
 
 /**
  * Unsubscribes users from channels, and tells them, the channels' other onlookers, and those who do not see a channel
- * any more. Their settings stay for a return.
+ * any more. Their settings stay for a return; what they have not read there counts as read.
  *
  * @returns Who was subscribed.
  * @see endpoints companion B.8, registration-and-events companion 3.4
@@ -188,8 +195,13 @@ export async function leave(tx: Tx, emit: Emit, place: Place, leavings: readonly
       return userIds.length === 0 ? [] : [{ channel, userIds }];
     });
   if (left.length === 0) return new Map();
+  const readings = removed.map(({ user_id, channel_id }) => ({ userId: user_id, channelId: channel_id }));
+  await readWhatIsLeft(tx, place.realm.id, readings);
   const everybody = left.flatMap(({ userIds }) => userIds);
-  emit(subscriptionsRemoved(left), users(everybody), (id) => endPeriods(tx, removed, id));
+  emit(subscriptionsRemoved(left), users(everybody), async (id) => {
+    await endPeriods(tx, place.realm.id, removed, id);
+    await readToTheEnd(tx, place.realm.id, readings);
+  });
   for (const { channel, userIds } of left) {
     const audience = await onlookersOf(tx, place.realm, channel, place.now);
     emit(peersRemoved(channel, userIds), except(audience, userIds));
@@ -214,9 +226,11 @@ function endSubscriptions(tx: Tx, leavings: readonly Leaving[]): Promise<Row[]> 
     RETURNING s.user_id, s.channel_id`;
 }
 
-function endPeriods(tx: Tx, rows: readonly Row[], eventId: number): Promise<unknown> {
+function endPeriods(tx: Tx, realmId: number, rows: readonly Row[], eventId: number): Promise<unknown> {
   return tx.$executeRaw`
-    UPDATE subscription_period p SET ended_event_id = ${eventId}
+    UPDATE subscription_period p
+    SET ended_event_id = ${eventId},
+        ended_message_id = COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)
     FROM unnest(${rows.map(({ user_id }) => user_id)}::int[], ${rows.map(({ channel_id }) => channel_id)}::int[])
       AS ended(user_id, channel_id)
     WHERE p.user_id = ended.user_id AND p.channel_id = ended.channel_id AND p.ended_event_id IS NULL`;
@@ -254,5 +268,5 @@ export async function announceChannel(
 ): Promise<void> {
   const groups = await systemGroups(tx, realm.id);
   const audience = either(await onlookersOf(tx, realm, channel, now), users(subjects.map(({ id }) => id)));
-  emit(channelsCreated([toWireChannel(channel, { groups, subscriberCount: 0, now })]), audience);
+  emit(channelsCreated([toWireChannel(channel, { groups, subscriberCount: 0, activity: NO_ACTIVITY })]), audience);
 }

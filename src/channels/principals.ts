@@ -32,7 +32,8 @@ export async function accessUsers(tx: Tx, { realmId }: Ctx, principals: Principa
   ]);
   const rows = await tx.$queryRaw<(Subject & { isActive: boolean })[]>`
     SELECT id, role, joined_at AS "joinedAt", settings, bot_owner_id AS "botOwnerId", is_active AS "isActive"
-    FROM user_account WHERE realm_id = ${realmId} AND id = ANY(${[...ids].filter(isRowId)}) ORDER BY id`;
+    FROM user_account
+    WHERE realm_id = ${realmId} AND NOT is_system AND id = ANY(${[...ids].filter(isRowId)}) ORDER BY id`;
   if (rows.length < ids.size) throw new BadRequestError('No such user');
   if (rows.some(({ isActive }) => !isActive)) throw new BadRequestError('User is deactivated');
   return rows;

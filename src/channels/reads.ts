@@ -4,9 +4,9 @@ import { BadRequestError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { accessUser } from '../users/service.ts';
 import { accessChannel, onlooker, readBy, seenBy } from './access.ts';
-import { readSubscribers } from './subscribers.ts';
+import { readWholeSubscribers } from './subscribers.ts';
 import { type IncludeSubscribers, toWirePersonal, toWireSubscribers, type WireChannel } from './wire.ts';
-import { sortedByName, toWireChannels } from './wire-channels.ts';
+import { sortedByName, toPeopledChannels, toWireChannels } from './wire-channels.ts';
 
 /** Which channels to list: those of any kind that is asked for. */
 export interface ChannelFilter {
@@ -91,7 +91,7 @@ export async function findChannelId({ app, viewer }: Ctx, name: string): Promise
  */
 export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise<readonly number[]> {
   await accessChannel(ctx, channelId);
-  const listOf = await readSubscribers(ctx.app.db, [channelId], ctx.app.now());
+  const listOf = await readWholeSubscribers(ctx.app.db, [channelId]);
   return listOf(channelId).subscribers;
 }
 
@@ -120,9 +120,8 @@ export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSu
   });
   rows.sort((a, b) => (a.channel.name < b.channel.name ? -1 : 1));
   const channels = rows.map(({ channel }) => channel);
-  const wires = await toWireChannels(app.db, await onlooker(app.db, viewer, app.now()), channels);
-  const ids = include === 'false' ? [] : channels.map(({ id }) => id);
-  const listOf = await readSubscribers(app.db, ids, app.now());
+  const look = await onlooker(app.db, viewer, app.now());
+  const { channels: wires, listOf } = await toPeopledChannels(app.db, look, { channels, include });
   return rows.map((row, i) => ({
     ...(wires[i] as WireChannel),
     ...toWirePersonal(row),

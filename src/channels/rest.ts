@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from '../rest/endpoint.ts';
 import { inPath, json, text } from '../rest/params.ts';
+import { groupSetting, groupSettingEdit } from '../user-groups/wire.ts';
 import { archiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
 import { setDefaultChannel } from './default-channels.ts';
@@ -23,11 +24,6 @@ import {
   unsubscribe,
 } from './subscriptions.ts';
 import { updateChannel } from './update.ts';
-
-const groupSetting = z.union([
-  z.int(),
-  z.strictObject({ direct_members: z.array(z.int()), direct_subgroups: z.array(z.int()) }),
-]);
 
 const permissionFields = <T>(field: T) =>
   Object.fromEntries(CHANNEL_PERMISSION_NAMES.map((name) => [name, field])) as Record<ChannelPermissionName, T>;
@@ -217,8 +213,6 @@ export const postChannelsCreate = endpoint({
   },
 });
 
-const permissionEdit = z.strictObject({ new: groupSetting, old: groupSetting.optional() });
-
 /** B.7 */
 export const patchStream = endpoint({
   method: 'PATCH',
@@ -239,11 +233,11 @@ export const patchStream = endpoint({
     is_archived: json(z.boolean(), { description: 'Only false: brings the channel back from the archive.' }).optional(),
     folder_id: json(z.int().nullable(), { description: 'null takes the channel out of its folder.' }).optional(),
     topics_policy: creationParams.topics_policy,
-    ...permissionFields(json(permissionEdit).optional()),
+    ...permissionFields(json(groupSettingEdit).optional()),
   },
   reply: {},
   async handle(ctx, { stream_id, ...values }) {
-    const permissions = Object.entries(pickPermissions<z.output<typeof permissionEdit>>(values));
+    const permissions = Object.entries(pickPermissions<z.output<typeof groupSettingEdit>>(values));
     await updateChannel(ctx, stream_id, {
       name: values.new_name,
       description: values.description,

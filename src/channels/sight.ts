@@ -3,6 +3,7 @@ import { type Audience, except, users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
+import { readActivity } from './activity.ts';
 import { onlookersOf, userIdsSeeing } from './audience.ts';
 import { type ChannelChange, channelsCreated, peersAdded } from './events.ts';
 import type { Place } from './membership.ts';
@@ -56,9 +57,10 @@ export async function showChannels(
   const groups = await systemGroups(tx, realm.id);
   const ids = channels.map(({ id }) => id);
   const listOf = await readSubscribers(tx, ids, now);
+  const activityOf = await readActivity(tx, realm, channels, now);
   const wires = channels.map((channel) => {
     const { subscribers } = listOf(channel.id);
-    return toWireChannel(channel, { groups, subscriberCount: subscribers.length, now });
+    return toWireChannel(channel, { groups, subscriberCount: subscribers.length, activity: activityOf(channel.id) });
   });
   emit(channelsCreated(wires, { toldAfter: true }), users(userIds));
   for (const channel of channels) {

@@ -1,35 +1,35 @@
 import { isGuest } from '../auth/roles.ts';
 import type { Snapshot, StateGroup } from '../event-queue/state-group.ts';
 import type { Subscription } from '../generated/prisma/client.ts';
-import { onlooker, seenBy } from './access.ts';
+import { seenBy } from './access.ts';
 import { defaultChannelIds } from './default-channels.ts';
-import { readSubscribers } from './subscribers.ts';
 import { toInherited, toWirePersonal, toWireSubscribers, withInherited } from './wire.ts';
-import { readWireChannels } from './wire-channels.ts';
+import { readPeopledChannels } from './wire-channels.ts';
 
-/** The channels a client is told of, by name: archived ones only if it knows what they are. */
-async function channelsOf({ app, viewer, db, options }: Snapshot) {
-  const look = await onlooker(db, viewer, app.now());
+/** The channels a client is told of, by name, archived ones only if it knows what they are, and who is in each. */
+async function readChannels({ app, viewer, db, options, groups }: Snapshot) {
+  const look = { person: viewer, groups, now: app.now() };
   const archived = options.capabilities.archived_channels ? {} : { isArchived: false };
-  return readWireChannels(db, look, { AND: [seenBy(look), archived] });
+  return readPeopledChannels(db, look, {
+    where: { AND: [seenBy(look), archived] },
+    include: options.includeSubscribers,
+  });
 }
 
 /** `streams`. @see registration-and-events companion 1.4 */
 export const channelsState: StateGroup = {
   name: 'stream',
-  read: async (snapshot) => ({ streams: await channelsOf(snapshot) }),
+  read: async (snapshot) => ({ streams: (await snapshot.shared(readChannels)).channels }),
 };
 
 /** `subscriptions`, `unsubscribed` and `never_subscribed`. @see registration-and-events companion 1.10 */
 export const subscriptionsState: StateGroup = {
   name: 'subscription',
   async read(snapshot) {
-    const { app, viewer, db, options } = snapshot;
-    const channels = await channelsOf(snapshot);
+    const { viewer, db, options } = snapshot;
+    const { channels, listOf } = await snapshot.shared(readChannels);
     const rows = await db.subscription.findMany({ where: { userId: viewer.id } });
     const own = new Map(rows.map((row) => [row.channelId, row]));
-    const ids = options.includeSubscribers === 'false' ? [] : channels.map(({ stream_id }) => stream_id);
-    const listOf = await readSubscribers(db, ids, app.now());
     const inherited = toInherited(viewer.user);
     const personalOf = (row: Subscription) => {
       const personal = toWirePersonal(row);

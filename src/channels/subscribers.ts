@@ -15,10 +15,12 @@ export async function countSubscribers(db: Reader, channelIds: readonly number[]
   return (id) => counts.get(id) ?? 0;
 }
 
-const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: null };
+/** The list of a channel without subscribers. */
+export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: null };
 
 /**
- * Who is subscribed to each of the channels, deactivated users left out.
+ * Who is subscribed to each of the channels, deactivated users left out, with what a client that wants no long lists must
+ * know of.
  *
  * Two queries, however many channels.
  */
@@ -27,22 +29,36 @@ export async function readSubscribers(
   channelIds: readonly number[],
   now: Date,
 ): Promise<(id: number) => SubscriberList> {
+  const whole = await readWholeLists(db, channelIds);
+  const isLong = (ids: readonly number[]) => ids.length >= WHOLE_LIST_BELOW;
+  const long = [...whole].filter(([, ids]) => isLong(ids)).map(([id]) => id);
+  const partial = await partialSubscribers(db, long, now);
+  return (id) => {
+    const subscribers = whole.get(id);
+    if (subscribers === undefined) return NOBODY;
+    return { subscribers, partial_subscribers: isLong(subscribers) ? (partial.get(id) ?? []) : null };
+  };
+}
+
+/**
+ * Who is subscribed to each of the channels, deactivated users left out: whole lists alone, with no partial ones.
+ *
+ * One query, however many channels.
+ */
+export async function readWholeSubscribers(
+  db: Reader,
+  channelIds: readonly number[],
+): Promise<(id: number) => SubscriberList> {
+  const whole = await readWholeLists(db, channelIds);
+  return (id) => ({ ...NOBODY, subscribers: whole.get(id) ?? [] });
+}
+
+async function readWholeLists(db: Reader, channelIds: readonly number[]): Promise<Map<number, number[]>> {
   const rows = await db.$queryRaw<{ channel_id: number; user_ids: number[] }[]>`
     SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
     FROM subscription s JOIN user_account u ON u.id = s.user_id
     WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active GROUP BY s.channel_id`;
-  const long = rows.filter(({ user_ids }) => user_ids.length >= WHOLE_LIST_BELOW).map(({ channel_id }) => channel_id);
-  const partial = await partialSubscribers(db, long, now);
-  const lists = new Map(
-    rows.map(({ channel_id, user_ids }) => [
-      channel_id,
-      {
-        subscribers: user_ids,
-        partial_subscribers: user_ids.length >= WHOLE_LIST_BELOW ? (partial.get(channel_id) ?? []) : null,
-      },
-    ]),
-  );
-  return (id) => lists.get(id) ?? NOBODY;
+  return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }
 
 /** Where a page of subscribers lies. */

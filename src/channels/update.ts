@@ -2,25 +2,21 @@ import type { Ctx } from '../app.ts';
 import { requireOwner } from '../auth/roles.ts';
 import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
-import { BadRequestError, ExpectationMismatchError } from '../errors.ts';
+import { BadRequestError, TopicPolicyError } from '../errors.ts';
 import { users } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
-import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
+import { emptyTopicName } from '../messages/topic-name.ts';
+import { type GroupSetting, toWireGroupSetting } from '../user-groups/permissions.ts';
+import { changedGroupSettings, type GroupSettingEdits } from '../user-groups/setting-values.ts';
 import { bringBack } from './archive.ts';
 import { announceDefaultChannels } from './default-channels.ts';
 import { type ChannelChange, channelsDeleted, channelUpdated } from './events.ts';
 import type { Place } from './membership.ts';
 import { requireChannelDescription, requireChannelName } from './names.ts';
-import {
-  canonical,
-  isSameSetting,
-  type PermissionSettings,
-  readPermissionValues,
-  toStoredPermissions,
-} from './permission-values.ts';
-import { type ChannelPermissionName, channelPermission, OPENING } from './permissions.ts';
+import { toStoredPermissions } from './permission-values.ts';
+import { CHANNEL_PERMISSIONS, type ChannelPermissionName, channelPermission, OPENING } from './permissions.ts';
 import { lockAdministeredChannel, requireContentAccess, type SeenChannel } from './seen-channel.ts';
 import {
   type Retention,
@@ -36,12 +32,6 @@ import {
 import { showChannels, sightChange } from './sight.ts';
 import { isAnnouncementOnly, postPolicyOf } from './wire.ts';
 
-/** A permission's new value, and the one the client believes it has. */
-export interface PermissionEdit {
-  readonly value: WireGroupSetting;
-  readonly expected?: WireGroupSetting | undefined;
-}
-
 /** What is to change; absent fields stay. */
 export interface ChannelEdit {
   readonly name?: string | undefined;
@@ -56,7 +46,7 @@ export interface ChannelEdit {
   /** Null takes the channel out of its folder. */
   readonly folderId?: number | null | undefined;
   readonly topicsPolicy?: string | undefined;
-  readonly permissions?: Partial<Record<ChannelPermissionName, PermissionEdit>> | undefined;
+  readonly permissions?: GroupSettingEdits<ChannelPermissionName> | undefined;
 }
 
 /** Part of an update: what is stored, and what is told of it. */
@@ -73,6 +63,7 @@ const NOTHING: Part = { data: {}, changes: [] };
  * @throws UnauthorizedPrincipalError when the retention changes and the viewer is no owner.
  * @throws ExpectationMismatchError when a permission is not what the client believes.
  * @throws UnsupportedParametersError for protected history with topics only some may start.
+ * @throws TopicPolicyError when the channel is to hold the empty topic alone, and holds others.
  * @throws BadRequestError when the channel is not there or not the viewer's to change, or a value is not taken.
  * @see endpoints companion B.7, C.3, C.4
  */
@@ -162,20 +153,8 @@ function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubs
 async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: ChannelEdit): Promise<Part> {
   const { channel, look } = seen;
   const { groups } = look;
-  const edits = Object.entries(permissions) as [ChannelPermissionName, PermissionEdit][];
-  if (edits.length === 0) return NOTHING;
-  const values = Object.fromEntries(edits.map(([name, { value }]) => [name, value]));
-  const given = Object.entries(await readPermissionValues(tx, channel.realmId, values));
-  for (const [name, { expected }] of edits) {
-    if (expected === undefined) continue;
-    const isExpected = isSameSetting(canonical(groups, expected), channelPermission(groups, channel, name));
-    if (!isExpected) throw new ExpectationMismatchError('old');
-  }
-  const settings: PermissionSettings = Object.fromEntries(
-    given.filter(([name, setting]) => {
-      const current = channelPermission(groups, channel, name as ChannelPermissionName);
-      return !isSameSetting(setting, current);
-    }),
+  const settings = await changedGroupSettings(tx, channel.realmId, CHANNEL_PERMISSIONS, permissions, (name) =>
+    channelPermission(groups, channel, name),
   );
   const names = Object.keys(settings) as ChannelPermissionName[];
   if (names.length === 0) return NOTHING;
@@ -235,9 +214,25 @@ async function apply(tx: Tx, emit: Emit, place: Place, before: Channel, parts: r
   const channel = await tx.channel.update({ where: { id: before.id }, data });
   const sight = await sightChange(tx, place, before, channel, changes);
   for (const change of changes) {
-    emit(channelUpdated({ id: channel.id, name: before.name, isArchived: channel.isArchived }, change), sight.stayers);
+    const event = channelUpdated({ id: channel.id, name: before.name, isArchived: channel.isArchived }, change);
+    const isClosed = change.property === 'topics_policy' && change.value === 'empty_topic_only';
+    // With the event's id in hand: until then a message may still come in under the old policy, after that none can.
+    emit(event, sight.stayers, isClosed ? () => requireEmptyTopicAlone(tx, place.realm, channel.id) : undefined);
   }
   if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.realmId);
   if (sight.lost.length > 0) emit(channelsDeleted([channel]), users(sight.lost));
   if (sight.gained.length > 0) await showChannels(tx, emit, place, [channel], sight.gained);
+}
+
+/** Names of topics are not empty; the index that has them in order holds the empty one first. */
+async function requireEmptyTopicAlone(tx: Tx, realm: Place['realm'], channelId: number): Promise<void> {
+  const named = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM message WHERE channel_id = ${channelId} AND lower(topic) > '' LIMIT 1`;
+  if (named.length === 0) return;
+  const name = emptyTopicName(realm);
+  throw new TopicPolicyError(
+    `To enable this configuration, all messages in this channel must be in the ${name} topic. Consider renaming or ` +
+      'deleting other topics.',
+    name,
+  );
 }

@@ -1,18 +1,30 @@
 import type { Tx } from '../db/client.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Onlooker } from './access.ts';
-import { countSubscribers } from './subscribers.ts';
-import { toWireChannel, type WireChannel } from './wire.ts';
+import { readActivity } from './activity.ts';
+import { countSubscribers, NOBODY, readSubscribers, readWholeSubscribers } from './subscribers.ts';
+import { type IncludeSubscribers, type SubscriberList, toWireChannel, type WireChannel } from './wire.ts';
 
 type Reader = Pick<Tx, 'channel' | '$queryRaw'>;
 
-/** Channels with all that goes with them, in two queries, by name. The caller's `where` decides who sees them. */
-export async function readWireChannels(
+/** Channels as on the wire, and who is subscribed to each of them. */
+export interface PeopledChannels {
+  readonly channels: readonly WireChannel[];
+  /** Nobody when lists were not asked for. */
+  readonly listOf: (id: number) => SubscriberList;
+}
+
+/**
+ * Channels with all that goes with them, by name, in three queries; in four when partial lists are asked for.
+ *
+ * @param where Decides who sees them.
+ */
+export async function readPeopledChannels(
   db: Reader,
-  onlooker: Pick<Onlooker, 'groups' | 'now'>,
-  where: Prisma.ChannelWhereInput,
-): Promise<WireChannel[]> {
-  return toWireChannels(db, onlooker, sortedByName(await db.channel.findMany({ where })));
+  look: Onlooker,
+  { where, include }: { readonly where: Prisma.ChannelWhereInput; readonly include: IncludeSubscribers },
+): Promise<PeopledChannels> {
+  return toPeopledChannels(db, look, { channels: sortedByName(await db.channel.findMany({ where })), include });
 }
 
 /** By name, the same everywhere: the database's order depends on its locale. */
@@ -20,14 +32,39 @@ export const sortedByName = (channels: readonly Channel[]): Channel[] =>
   channels.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 /** The channels as on the wire, in their order. */
-export async function toWireChannels(
+export async function toWireChannels(db: Reader, look: Onlooker, channels: readonly Channel[]): Promise<WireChannel[]> {
+  const countOf = await countSubscribers(db, idsOf(channels));
+  return withCounts(db, look, channels, countOf);
+}
+
+/** The channels as on the wire, in their order, with lists of subscribers, from which they are counted too. */
+export async function toPeopledChannels(
   db: Reader,
-  { groups, now }: Pick<Onlooker, 'groups' | 'now'>,
+  look: Onlooker,
+  { channels, include }: { readonly channels: readonly Channel[]; readonly include: IncludeSubscribers },
+): Promise<PeopledChannels> {
+  if (include === 'false') {
+    return {
+      channels: await toWireChannels(db, look, channels),
+      listOf: () => NOBODY,
+    };
+  }
+  const ids = idsOf(channels);
+  const listOf = await (include === 'true' ? readWholeSubscribers(db, ids) : readSubscribers(db, ids, look.now));
+  return { channels: await withCounts(db, look, channels, (id) => listOf(id).subscribers.length), listOf };
+}
+
+const idsOf = (channels: readonly Channel[]) => channels.map(({ id }) => id);
+
+async function withCounts(
+  db: Reader,
+  { person, groups, now }: Onlooker,
   channels: readonly Channel[],
+  countOf: (id: number) => number,
 ): Promise<WireChannel[]> {
-  const countOf = await countSubscribers(
-    db,
-    channels.map(({ id }) => id),
-  );
-  return channels.map((channel) => toWireChannel(channel, { groups, subscriberCount: countOf(channel.id), now }));
+  const activityOf = await readActivity(db, person.realm, channels, now);
+  return channels.map((channel) => {
+    const [subscriberCount, activity] = [countOf(channel.id), activityOf(channel.id)];
+    return toWireChannel(channel, { groups, subscriberCount, activity });
+  });
 }

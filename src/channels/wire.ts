@@ -2,30 +2,15 @@ import type { Channel, Subscription, User } from '../generated/prisma/client.ts'
 import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
 import type { SystemGroupName, SystemGroups } from '../user-groups/system-groups.ts';
 import { userSetting } from '../users/settings.ts';
+import type { ChannelActivity } from './activity.ts';
 import { CHANNEL_PERMISSION_NAMES, type ChannelPermissionName, channelPermission } from './permissions.ts';
-
-const DAY_MS = 86_400_000;
-/** @see endpoints companion E */
-const RECENTLY_ACTIVE_MS = 180 * DAY_MS;
-/** A channel younger than this has no weekly traffic yet. @see endpoints companion B.7 */
-const TRAFFIC_FROM_MS = 7 * DAY_MS;
-
-const ageMs = ({ createdAt }: Pick<Channel, 'createdAt'>, now: Date) => now.getTime() - createdAt.getTime();
-
-/** Whether the channel was made in the last 180 days. */
-export const isRecentlyActive = (channel: Pick<Channel, 'createdAt'>, now: Date): boolean =>
-  ageMs(channel, now) < RECENTLY_ACTIVE_MS;
-
-/** Messages a week; null while the channel is too young to tell. */
-export const weeklyTraffic = (channel: Pick<Channel, 'createdAt'>, now: Date): number | null =>
-  ageMs(channel, now) < TRAFFIC_FROM_MS ? null : 0;
 
 /** What a channel object needs besides the channel's row. */
 interface Surroundings {
   readonly groups: SystemGroups;
   /** Users who are subscribed and not deactivated. */
   readonly subscriberCount: number;
-  readonly now: Date;
+  readonly activity: ChannelActivity;
 }
 
 /**
@@ -33,7 +18,7 @@ interface Surroundings {
  *
  * @see endpoints companion B.7, registration-and-events companion 1.10
  */
-export function toWireChannel(channel: Channel, { groups, subscriberCount, now }: Surroundings) {
+export function toWireChannel(channel: Channel, { groups, subscriberCount, activity }: Surroundings) {
   const postPolicy = postPolicyOf(groups, channelPermission(groups, channel, 'can_send_message_group'));
   return {
     stream_id: channel.id,
@@ -48,10 +33,10 @@ export function toWireChannel(channel: Channel, { groups, subscriberCount, now }
     is_archived: channel.isArchived,
     message_retention_days: channel.messageRetentionDays,
     topics_policy: channel.topicsPolicy,
-    first_message_id: channel.firstMessageId === null ? null : Number(channel.firstMessageId),
+    first_message_id: activity.firstMessageId,
     folder_id: channel.folderId,
-    is_recently_active: isRecentlyActive(channel, now),
-    stream_weekly_traffic: weeklyTraffic(channel, now),
+    is_recently_active: activity.isRecentlyActive,
+    stream_weekly_traffic: activity.weeklyTraffic,
     subscriber_count: subscriberCount,
     stream_post_policy: postPolicy,
     is_announcement_only: postPolicy === ADMINISTRATORS_POST,

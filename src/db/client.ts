@@ -36,10 +36,12 @@ export function withinTransaction<T>(run: () => Promise<T>): Promise<T> {
 
 /**
  * A writer that waited for a lock must see what its holder committed: the server's default, but the log depends on it.
- * Who waits longer than 5 s for a lock is told that the service is busy, before the transaction's own time is up.
+ * Who waits longer than 5 s for a lock is told that the service is busy, before the transaction's own time is up. No
+ * statement of ours runs for as long as it takes to compile it.
  */
 const SESSION_OPTIONS = [
   'default_transaction_isolation=read\\ committed',
+  'jit=off',
   'lock_timeout=5000',
   'idle_in_transaction_session_timeout=60000',
 ]

@@ -67,10 +67,13 @@ export async function migrate(config: Config, database: Database): Promise<strin
  * note. As the script itself runs whole or not at all, trying it tells which it was.
  */
 async function settleUnfinished(database: Database, migrations: Migration[]): Promise<void> {
+  let complete = true;
   for (const { migration_name, finished } of await appliedMigrations(database)) {
     const migration = migrations.find(({ name }) => name === migration_name);
     if (finished || migration === undefined) continue;
-    if (await hasRun(database, migration)) {
+    // What comes after one that has not run has not run either.
+    complete &&= await hasRun(database, migration);
+    if (complete) {
       await database.db.$executeRaw`
         UPDATE _prisma_migrations SET finished_at = now(), applied_steps_count = 1, logs = NULL
         WHERE migration_name = ${migration_name}`;

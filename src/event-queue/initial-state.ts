@@ -1,19 +1,45 @@
+import { alertWordsState } from '../alert-words/state.ts';
 import { channelFoldersState } from '../channel-folders/state.ts';
 import { channelsState, defaultChannelsState, subscriptionsState } from '../channels/state.ts';
 import { draftsState } from '../drafts/state.ts';
+import {
+  maxMessageIdState,
+  recentConversationsState,
+  starredMessagesState,
+  unreadState,
+} from '../message-flags/state.ts';
+import { navigationViewsState } from '../navigation-views/state.ts';
 import { realmState } from '../realm/state.ts';
+import { realmDomainsState } from '../realm-domains/state.ts';
+import { remindersState } from '../reminders/state.ts';
 import { savedSnippetsState } from '../saved-snippets/state.ts';
-import { usersState } from '../users/state.ts';
+import { scheduledMessagesState } from '../scheduled-messages/state.ts';
+import { userStatusState } from '../user-status/state.ts';
+import { userTopicsState } from '../user-topics/state.ts';
+import { userSettingsDefaultsState, userSettingsState, usersState } from '../users/state.ts';
 import type { StateGroup } from './state-group.ts';
 
 /** Every data group of registration. A group no room provides is simply absent. */
 export const STATE_GROUPS: readonly StateGroup[] = [
   realmState,
   usersState,
+  userSettingsState,
+  userSettingsDefaultsState,
   channelsState,
   subscriptionsState,
   defaultChannelsState,
   channelFoldersState,
   draftsState,
   savedSnippetsState,
+  navigationViewsState,
+  scheduledMessagesState,
+  remindersState,
+  userTopicsState,
+  alertWordsState,
+  userStatusState,
+  realmDomainsState,
+  maxMessageIdState,
+  unreadState,
+  starredMessagesState,
+  recentConversationsState,
 ];

@@ -1,4 +1,5 @@
 import type { Ctx } from '../app.ts';
+import { readAccount } from '../auth/accounts.ts';
 import { isGuest } from '../auth/roles.ts';
 import { isStillSignedIn } from '../auth/service.ts';
 import { withinTransaction } from '../db/client.ts';
@@ -12,7 +13,9 @@ import { piecesFor } from '../events/stream.ts';
 import type { QueueOptions } from '../events/view.ts';
 
 import { requireText } from '../text.ts';
+import { systemGroups } from '../user-groups/system-groups.ts';
 import { STATE_GROUPS } from './initial-state.ts';
+import { toSnapshot } from './state-group.ts';
 
 /** Without a wish of the client's. @see registration-and-events companion 2.4 */
 export const DEFAULT_IDLE_SECONDS = 600;
@@ -88,25 +91,26 @@ function requireBounded(name: string, texts: readonly string[], max: number): vo
   for (const text of texts) requireText(name, text, { max: MAX_TEXT_LENGTH });
 }
 
-function readState(
+async function readState(
   { app, viewer }: Ctx,
   options: QueueOptions,
   wanted: readonly string[] | null,
 ): Promise<{ lastEventId: number; state: Record<string, unknown> }> {
-  const groups = STATE_GROUPS.filter(({ name }) => wanted === null || wanted.includes(name));
+  const wantedGroups = STATE_GROUPS.filter(
+    ({ name, besides = name }) => wanted === null || (wanted.includes(name) && wanted.includes(besides)),
+  );
+  const groups = await systemGroups(app.db, viewer.realm.id);
   const read = () =>
     app.db.$transaction(
       async (db) => {
         await db.$executeRaw`SET TRANSACTION READ ONLY`;
         const { lastId } = await readCounter(db, viewer.realm.id);
-        if (groups.length === 0) return { lastEventId: lastId, state: {} };
-        const { realm, ...user } = await db.user.findUniqueOrThrow({
-          where: { id: viewer.id },
-          include: { realm: true },
-        });
-        const snapshot = { app, db, options, viewer: { ...viewer, realm, user, role: user.role } };
+        if (wantedGroups.length === 0) return { lastEventId: lastId, state: {} };
+        const account = await readAccount(db, viewer.id);
+        const current = { ...viewer, ...account, role: account.user.role };
+        const snapshot = toSnapshot({ app, db, options, groups, viewer: current });
         const state: Record<string, unknown> = {};
-        for (const group of groups) Object.assign(state, await group.read(snapshot));
+        for (const group of wantedGroups) Object.assign(state, await group.read(snapshot));
         return { lastEventId: lastId, state };
       },
       { isolationLevel: 'RepeatableRead', maxWait: 5_000, timeout: 15_000 },
@@ -155,7 +159,7 @@ export async function peekEvents(ctx: Ctx, queueId: string, after: number | unde
   try {
     const page = await readPage(app.db, window, { hearer, options: queue.options, position: known, now: app.now() });
     const pieces = page.events
-      .flatMap((event) => piecesFor(app, event, { hearer, options: queue.options }))
+      .flatMap((event) => piecesFor(app, event, { hearer, queue }))
       .filter(({ id }) => id > known);
     return { pieces, endId: page.through, hasMore: page.through < window.through };
   } catch (error) {

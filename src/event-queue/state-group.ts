@@ -1,6 +1,7 @@
 import type { App, Viewer } from '../app.ts';
 import type { Tx } from '../db/client.ts';
 import type { RenderOptions } from '../events/view.ts';
+import type { SystemGroups } from '../user-groups/system-groups.ts';
 
 /** What a data group is read with: one consistent snapshot of the database, and what the client asked for. */
 export interface Snapshot {
@@ -10,6 +11,29 @@ export interface Snapshot {
   /** The snapshot: read with this alone, and write nothing. */
   readonly db: Tx;
   readonly options: RenderOptions;
+  /** Of the viewer's organisation. Their ids never change, so they need no reading in the snapshot. */
+  readonly groups: SystemGroups;
+  /**
+   * What `read` gives of this snapshot. It is read once, however many groups ask for it.
+   *
+   * @param read The same function for all who share what it reads.
+   */
+  shared<T>(read: (snapshot: Snapshot) => Promise<T>): Promise<T>;
+}
+
+/** A snapshot whose groups share their reads with each other, and with no other snapshot. */
+export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
+  const known = new Map<unknown, Promise<unknown>>();
+  const snapshot: Snapshot = {
+    ...given,
+    shared<T>(read: (of: Snapshot) => Promise<T>): Promise<T> {
+      const reading = known.get(read) ?? read(snapshot);
+      known.set(read, reading);
+      // What stands under a function is what that function gave.
+      return reading as Promise<T>;
+    },
+  };
+  return snapshot;
 }
 
 /**
@@ -21,6 +45,8 @@ export interface Snapshot {
 export interface StateGroup {
   /** The name in `fetch_event_types`. */
   readonly name: string;
+  /** Another name that must be there too. */
+  readonly besides?: string;
   /** The group's fields, in the document's names and units. */
   read(snapshot: Snapshot): Promise<Record<string, unknown>>;
 }

@@ -1,4 +1,4 @@
-import type { EventView } from './view.ts';
+import type { EventView, QueueOptions } from './view.ts';
 
 /** What a client is sent of an event: wire names and units, without the id, which the halls add. */
 export interface RenderedEvent {
@@ -28,8 +28,10 @@ interface Definition {
   readonly op: string | undefined;
   /** The payload as `view` may see it, in one piece, in several (each gets an id), or null for nothing. */
   render(payload: never, view: EventView): RenderedEvent | readonly RenderedEvent[] | null;
-  /** Whether the rendering reads `view.userId`, so that each user has their own. */
-  readonly perUser: boolean;
+  /** What tells renderings for one role apart, besides the options. */
+  readonly viewerClass: (payload: never, view: EventView) => number | string;
+  /** Whether the event passes a queue's narrow; undefined where narrows do not apply. */
+  readonly matches: ((payload: never, narrow: QueueOptions['narrow'], userId: number) => boolean) | undefined;
   readonly effect: ((payload: never) => Effect | readonly Effect[] | undefined) | undefined;
 }
 
@@ -45,8 +47,13 @@ interface Rules<P> {
   readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
   /** The most pieces `render` makes of this payload; 1 when absent. */
   readonly width?: (payload: P) => number;
-  /** True when `render` reads `view.userId`. */
-  readonly perUser?: boolean;
+  /**
+   * What `render` reads of `view` besides role and options: true when each user has their own rendering, or the class of
+   * viewers that see the same. Absent: nothing.
+   */
+  readonly perUser?: true | ((payload: P, view: EventView) => string);
+  /** Whether the event passes a queue's narrow, for the types that narrows apply to. */
+  readonly matches?: (payload: P, narrow: QueueOptions['narrow'], userId: number) => boolean;
   /** True for what is of no use a minute later: skipped on replay after 60 s. */
   readonly ephemeral?: boolean;
   /** For events that change who hears what from their id on. */
@@ -67,12 +74,14 @@ export function defineEvent<A extends unknown[], P extends object>(
   type: string,
   op: string | undefined,
   build: (...happened: A) => P,
-  { render, width, perUser = false, ephemeral = false, effect }: Rules<P> = {},
+  { render, width, perUser, matches, ephemeral = false, effect }: Rules<P> = {},
 ): EventType<A> {
   const name = nameOf(type, op);
   if (definitions.has(name)) throw new Error(`Event ${name} is defined twice`);
   const asIs = (payload: P): RenderedEvent => ({ type, ...(op !== undefined && { op }), ...payload });
-  definitions.set(name, { type, op, render: (render ?? asIs) as Definition['render'], perUser, effect });
+  const viewerClass =
+    typeof perUser === 'function' ? perUser : (_: P, { userId }: EventView) => (perUser === true ? userId : '');
+  definitions.set(name, { type, op, render: (render ?? asIs) as Definition['render'], viewerClass, matches, effect });
   const make = (...happened: A): EventDraft => {
     const payload = build(...happened);
     return { type, op, payload, width: width?.(payload) ?? 1, ephemeral };

@@ -27,12 +27,29 @@ export interface StoredEvent {
  * Adds an event to the change. `withId` is called with the event's id, still inside the transaction, for rows that
  * must hold it; such rows must be new, or locked by the change before.
  */
-export type Emit = (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>) => void;
+export interface Emit {
+  (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>): void;
+  /** Adds, in its turn among the events, a statement that takes ids from the counter and logs events itself. */
+  writing(write: (tx: Tx) => Promise<Appended>): void;
+}
 
 interface Emitted {
   readonly event: EventDraft;
   readonly audience: Audience;
   readonly withId: ((id: number) => Promise<unknown>) | undefined;
+}
+
+/** What is to be logged, in order: events, and statements that log their own. */
+type Turn = Emitted[] | ((tx: Tx) => Promise<Appended>);
+
+function collect(turns: Turn[]): Emit {
+  const emit = (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>) => {
+    const emitted = { event, audience, withId };
+    const last = turns.at(-1);
+    if (Array.isArray(last)) last.push(emitted);
+    else turns.push([emitted]);
+  };
+  return Object.assign(emit, { writing: (write: (tx: Tx) => Promise<Appended>) => void turns.push(write) });
 }
 
 /** Our choice: longer than any change takes, shorter than a client waits. Stated, because Prisma's own are 2 s and 5 s. */
@@ -71,7 +88,8 @@ interface Made<T> extends Appended {
   readonly result: T;
 }
 
-interface Appended {
+/** What one statement has logged. */
+export interface Appended {
   readonly events: readonly StoredEvent[];
   /** The transaction's id; undefined when it appended nothing. */
   readonly xid?: string;
@@ -85,10 +103,12 @@ async function runOnce<T>(scope: Scope, change: (tx: Tx, emit: Emit) => Promise<
       app.db.$transaction(async (tx) => {
         const known = await claimKey(tx, scope);
         if (known !== undefined) return { result: known.result as T, events: [] };
-        const emitted: Emitted[] = [];
-        const result = await change(tx, (event, audience, withId) => emitted.push({ event, audience, withId }));
+        const turns: Turn[] = [];
+        const result = await change(tx, collect(turns));
+        const appended = await appendAll(tx, realmId, turns, app.now());
+        // Last, because what logs its own events may have filled in the result.
         await storeResult(tx, scope, result);
-        committing = { result, ...(await append(tx, realmId, emitted, app.now())) };
+        committing = { result, ...appended };
         return committing;
       }, TRANSACTION_LIMITS),
     );
@@ -118,6 +138,17 @@ async function hasCommitted({ db }: Scope['app'], xid: string): Promise<boolean>
     await sleep(50);
   }
   throw new Error(`The database went away while transaction ${xid} was being committed: its outcome is not known`);
+}
+
+async function appendAll(tx: Tx, realmId: number, turns: readonly Turn[], now: Date): Promise<Appended> {
+  const events: StoredEvent[] = [];
+  let xid: string | undefined;
+  for (const turn of turns) {
+    const appended = Array.isArray(turn) ? await append(tx, realmId, turn, now) : await turn(tx);
+    events.push(...appended.events);
+    xid = appended.xid ?? xid;
+  }
+  return { events, ...(xid !== undefined && { xid }) };
 }
 
 /** One statement: bumps the counter, which stays locked until the commit, and inserts the events under its new ids. */
@@ -199,7 +230,12 @@ async function storeResult(tx: Tx, { idempotency }: Scope, result: unknown): Pro
   });
 }
 
-async function retrying<T>(run: () => Promise<T>): Promise<T> {
+/**
+ * Runs what may lose a race, from the start when it does.
+ *
+ * @throws RequestTimeoutError when it loses again and again, or the database is too busy.
+ */
+export async function retrying<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await run();

@@ -115,7 +115,9 @@ class Poll implements LiveReader, QueueReader {
   }
 
   rendered(events: readonly StoredEvent[]): readonly EventPiece[] {
-    return events.flatMap((event) => piecesFor(this.#app, event, this).filter(({ id }) => id > this.#known));
+    return events.flatMap((event) =>
+      piecesFor(this.#app, event, { queue: this.#queue, hearer: this.hearer }).filter(({ id }) => id > this.#known),
+    );
   }
 
   answer(pieces: readonly EventPiece[]): readonly EventPiece[] {

@@ -41,7 +41,7 @@ export async function readPage(
   { hearer, options, position, now }: { hearer: Hearer; options: QueueOptions; position: number; now: Date },
 ): Promise<EventPage> {
   const isHeard = (event: StoredEvent) =>
-    wants(options, event) &&
+    wants(options, event, hearer.userId) &&
     hears(event.audience, hearer, event.id, options.allPublicChannels) &&
     !(event.ephemeral && now.getTime() - event.createdAt.getTime() > EPHEMERAL_MS);
   let from = position;

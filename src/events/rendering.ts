@@ -14,8 +14,8 @@ export interface EventPiece {
 }
 
 const NOTHING: readonly EventPiece[] = [];
-/** By who looks (a role; a user and their role, where each has their own), then by the key of the queue's options. */
-type Renderings = Map<number | string, Map<string, readonly EventPiece[]>>;
+/** By who looks (a role, and what else tells viewers apart), then by the key of the queue's options. */
+type Renderings = Map<string, Map<string, readonly EventPiece[]>>;
 
 const cache = new WeakMap<StoredEvent, { definition: ReturnType<typeof definitionOf>; renderings: Renderings }>();
 
@@ -33,7 +33,7 @@ export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): rea
   }
   const { definition, renderings } = entry;
   if (definition === undefined) return NOTHING;
-  const viewer = definition.perUser ? `${view.userId} ${view.role}` : view.role;
+  const viewer = `${view.role} ${definition.viewerClass(stored.payload as never, view)}`;
   let byOptions = renderings.get(viewer);
   if (byOptions === undefined) {
     byOptions = new Map();

@@ -9,9 +9,11 @@ const EPHEMERAL_MS = 120_000;
 const TOMBSTONE_MS = 30 * 86_400_000;
 /** Our choice: a day is promised, so that a client that slept over it is still right. */
 const IDEMPOTENCY_MS = 2 * 86_400_000;
+/** Deleted messages are kept so long. @see endpoints companion E */
+const ARCHIVE_MS = 30 * 86_400_000;
 const BATCH = 5_000;
 
-/** Ends idle queues, prunes what no queue can still ask for, and forgets old tombstones and idempotency keys. */
+/** Ends idle queues, prunes what no queue can still ask for, and forgets what was kept for a time only. */
 export async function sweep(app: App): Promise<void> {
   const { db, queues } = app;
   const now = app.now().getTime();
@@ -19,6 +21,7 @@ export async function sweep(app: App): Promise<void> {
   await queues.expire();
   await db.eventQueue.deleteMany({ where: { endedAt: { lt: before(TOMBSTONE_MS) } } });
   await db.idempotencyRecord.deleteMany({ where: { createdAt: { lt: before(IDEMPOTENCY_MS) } } });
+  await db.deletedMessage.deleteMany({ where: { deletedAt: { lt: before(ARCHIVE_MS) } } });
   await db.event.deleteMany({ where: { ephemeral: true, createdAt: { lt: before(EPHEMERAL_MS) } } });
   await pruneLog(app);
 }

@@ -1,5 +1,6 @@
 import type { App } from '../app.ts';
 import { BadEventQueueIdError } from '../errors.ts';
+import { hears } from './audience.ts';
 import type { Hearer } from './hearer.ts';
 import type { StoredEvent } from './log.ts';
 import { PrunedError, readPage } from './page.ts';
@@ -22,9 +23,19 @@ export interface StreamSink {
 export function piecesFor(
   { log }: App,
   event: StoredEvent,
-  { hearer, options }: { readonly hearer: Hearer; readonly options: QueueOptions },
+  { queue, hearer }: { readonly queue: Pick<Queue, 'id' | 'options'>; readonly hearer: Hearer },
 ): readonly EventPiece[] {
-  return piecesOf(event, { role: hearer.roleAt(event.id), userId: hearer.userId, options }, log);
+  const view = {
+    role: hearer.roleAt(event.id),
+    userId: hearer.userId,
+    // Few kinds of event ask.
+    get isRecipient() {
+      return hears(event.audience, hearer, event.id, false);
+    },
+    queueId: queue.id,
+    options: queue.options,
+  };
+  return piecesOf(event, view, log);
 }
 
 /** Whether whoever opened a reader may still read: their key may have been changed since they signed in. */

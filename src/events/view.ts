@@ -43,8 +43,11 @@ export interface QueueOptions extends RenderOptions {
 /** For whom an event is rendered: nothing else may change what it looks like. */
 export interface EventView {
   readonly role: number;
-  /** Only for event types defined `perUser`. */
+  /** This and the next two: only for event types defined `perUser`. */
   readonly userId: number;
+  /** Whether the event is theirs, not just overheard by a queue for all public channels. */
+  readonly isRecipient: boolean;
+  readonly queueId: string;
   readonly options: RenderOptions;
 }
 

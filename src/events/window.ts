@@ -26,8 +26,10 @@ export interface LiveReader {
 }
 
 /** Whether a queue wants this event at all; that its user hears it is decided by `hears`. */
-export function wants({ eventTypes }: QueueOptions, { type }: StoredEvent): boolean {
-  return eventTypes === null || eventTypes.includes(type);
+export function wants({ eventTypes, narrow }: QueueOptions, event: StoredEvent, userId: number): boolean {
+  if (eventTypes !== null && !eventTypes.includes(event.type)) return false;
+  if (narrow.length === 0) return true;
+  return definitionOf(event.type, event.op)?.matches?.(event.payload as never, narrow, userId) ?? true;
 }
 
 /**
@@ -194,7 +196,8 @@ export class RealmWindow {
       const { hearer, options } = reader;
       try {
         const heard = events.filter(
-          (event) => wants(options, event) && hears(event.audience, hearer, event.id, options.allPublicChannels),
+          (event) =>
+            wants(options, event, hearer.userId) && hears(event.audience, hearer, event.id, options.allPublicChannels),
         );
         if (heard.length > 0) reader.hear(heard, this.#through);
         else reader.pass(this.#through);

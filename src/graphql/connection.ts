@@ -80,6 +80,36 @@ export async function pageOf<Model extends keyof PrismaTypes & string, Row exten
   };
 }
 
+/**
+ * One page of a list that is at hand as a whole. A cursor is a place in it.
+ *
+ * @throws BadRequestError for a page size outside 0 to 100, or a cursor of another list.
+ */
+export function pageOfList<Row>(rows: readonly Row[], args: ConnectionArguments): Connection<Row> {
+  const size = pageSize(args);
+  const placeOf = (name: 'after' | 'before') => {
+    const values = args[name] == null ? undefined : parseCursor(undefined, ['place'], args[name], name);
+    return values === undefined ? undefined : Math.max(0, Number(values[0]));
+  };
+  const from = (placeOf('after') ?? -1) + 1;
+  const to = Math.max(from, Math.min(placeOf('before') ?? rows.length, rows.length));
+  const backward = args.first == null && args.last != null;
+  const start = backward ? Math.max(from, to - size) : from;
+  const end = backward ? to : Math.min(to, from + size);
+  const edges = rows
+    .slice(start, end)
+    .map((node, i) => ({ cursor: formatCursor(['place'], { place: start + i }), node }));
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: end < rows.length,
+      hasPreviousPage: start > 0,
+      startCursor: edges.at(0)?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+
 function reversed(order: Readonly<Record<string, Direction>>): Record<string, Direction> {
   return Object.fromEntries(Object.entries(order).map(([key, way]) => [key, way === 'asc' ? 'desc' : 'asc']));
 }
@@ -103,8 +133,10 @@ function formatCursor(keys: readonly string[], row: object): string {
   return Buffer.from(JSON.stringify([keys.join(), ...values])).toString('base64url');
 }
 
-function parseCursor(model: string, keys: readonly string[], cursor: string, name: string): Value[] {
-  const values = readCursor(keys, cursor)?.map((value, i) => asColumn(columnType(model, keys[i] ?? ''), value));
+/** @param model Whose columns the keys are; undefined: they are numbers of rows. */
+function parseCursor(model: string | undefined, keys: readonly string[], cursor: string, name: string): Value[] {
+  const typeOf = (key: string) => (model === undefined ? 'Int' : columnType(model, key));
+  const values = readCursor(keys, cursor)?.map((value, i) => asColumn(typeOf(keys[i] ?? ''), value));
   if (values?.every((value) => value !== undefined)) return values;
   throw new BadRequestError(`"${name}" is not a cursor of this list`);
 }

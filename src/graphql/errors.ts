@@ -4,6 +4,7 @@ import { expectedError } from '../db/errors.ts';
 import {
   AuthenticationFailedError,
   BadEventQueueIdError,
+  BadNarrowError,
   BadRequestError,
   ChannelAlreadyExistsError,
   ChannelDoesNotExistError,
@@ -11,13 +12,18 @@ import {
   ERROR_CODES,
   ExpectationMismatchError,
   InvalidApiKeyError,
+  MoveMessagesTimeLimitExceededError,
   NonexistentSubdomainError,
   RateLimitHitError,
+  ReactionAlreadyExistsError,
+  ReactionDoesNotExistError,
   RealmDeactivatedError,
   RequestTimeoutError,
+  SystemGroupRequiredError,
   UnauthorizedError,
   UnauthorizedPrincipalError,
   UserDeactivatedError,
+  WildcardMentionNotAllowedError,
 } from '../errors.ts';
 import { builder } from './builder.ts';
 
@@ -56,6 +62,9 @@ for (const [type, description] of [
   [UserDeactivatedError, 'The right credentials of an account that is deactivated.'],
   [RealmDeactivatedError, 'The right credentials in an organization that is deactivated.'],
   [NonexistentSubdomainError, 'There is no organization at this address.'],
+  [ReactionAlreadyExistsError, 'The viewer has this emoji on the message already.'],
+  [ReactionDoesNotExistError, 'The viewer has no such emoji on the message.'],
+  [WildcardMentionNotAllowedError, 'To mention so many at once takes a permission.'],
 ] as const) {
   builder.objectType(type, { name: type.name, description, interfaces: [ServiceError] });
 }
@@ -70,6 +79,13 @@ builder.objectType(ChannelDoesNotExistError, {
   }),
 });
 
+builder.objectType(BadNarrowError, {
+  name: 'BadNarrowError',
+  description: 'A narrow names what is not there, or what no message can be.',
+  interfaces: [ServiceError],
+  fields: (t) => ({ description: t.string({ resolve: ({ data }) => data.desc }) }),
+});
+
 builder.objectType(ChannelAlreadyExistsError, {
   name: 'ChannelAlreadyExistsError',
   description: 'The name is taken, in whatever case.',
@@ -82,6 +98,28 @@ builder.objectType(ExpectationMismatchError, {
   description: 'The value was not what the client said it was.',
   interfaces: [ServiceError],
   fields: (t) => ({ fieldName: t.string({ resolve: ({ data }) => data.field_name }) }),
+});
+
+builder.objectType(MoveMessagesTimeLimitExceededError, {
+  name: 'MoveMessagesTimeLimitExceededError',
+  description: 'Some messages of the topic are too old to be moved.',
+  interfaces: [ServiceError],
+  fields: (t) => ({
+    firstAllowedMessageId: t.field({
+      type: 'LongId',
+      description: 'The oldest message that may be moved, with all after it.',
+      resolve: ({ data }) => data.first_message_id_allowed_to_move,
+    }),
+    messagesInTopic: t.int({ resolve: ({ data }) => data.total_messages_in_topic }),
+    messagesAllowedToMove: t.int({ resolve: ({ data }) => data.total_messages_allowed_to_move }),
+  }),
+});
+
+builder.objectType(SystemGroupRequiredError, {
+  name: 'SystemGroupRequiredError',
+  description: 'Only a role group may hold the permission.',
+  interfaces: [ServiceError],
+  fields: (t) => ({ settingName: t.string({ resolve: ({ data }) => data.setting_name }) }),
 });
 
 builder.objectType(BadEventQueueIdError, {

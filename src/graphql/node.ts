@@ -6,23 +6,30 @@ import { builder } from './builder.ts';
 
 type Access = (ctx: Ctx, id: number) => Promise<object>;
 
-const accessOf = new Map<string, Access>();
+interface NodeType {
+  readonly access: Access;
+  readonly maxId: number;
+}
+
+const types = new Map<string, NodeType>();
+
+const MAX_INT4 = 2_147_483_647;
 
 /**
  * Lets `node(id)` find the type's objects, by the room's own `accessX`: whatever that refuses is absent. A node type
  * that is not named here cannot be loaded by id at all.
+ *
+ * @param maxId The largest id a row of the type can have.
  */
-export function nodeAccess(typename: string, access: Access): void {
-  accessOf.set(typename, access);
+export function nodeAccess(typename: string, access: Access, maxId: number = MAX_INT4): void {
+  types.set(typename, { access, maxId });
 }
 
-const MAX_INT4 = 2_147_483_647;
-
 /** The integer id in the text of a global id; undefined when no row can have it. */
-function parseId(text: string | undefined): number | undefined {
-  if (text === undefined || !/^[1-9]\d{0,9}$/.test(text)) return undefined;
+function parseId(text: string | undefined, maxId: number): number | undefined {
+  if (text === undefined || !/^[1-9]\d{0,15}$/.test(text)) return undefined;
   const id = Number(text);
-  return id <= MAX_INT4 ? id : undefined;
+  return id <= maxId ? id : undefined;
 }
 
 function parseGlobalId(globalId: string): readonly string[] {
@@ -40,10 +47,11 @@ const isRefusal = (error: unknown) =>
 
 async function loadNode(ctx: Ctx, globalId: string): Promise<object | null> {
   const [typename = '', text, ...rest] = parseGlobalId(globalId);
-  const [access, id] = [accessOf.get(typename), parseId(text)];
-  if (access === undefined || id === undefined || rest.length > 0) return null;
+  const type = types.get(typename);
+  const id = type === undefined ? undefined : parseId(text, type.maxId);
+  if (type === undefined || id === undefined || rest.length > 0) return null;
   try {
-    const row = await access(ctx, id);
+    const row = await type.access(ctx, id);
     brandWithType(row, typename as never);
     return row;
   } catch (error) {

@@ -5,13 +5,27 @@ import './event-types.ts';
 import './node.ts';
 import './scalars.ts';
 // Every room's door, so that its types and fields are in the schema.
+import '../alert-words/graphql.ts';
 import '../auth/graphql.ts';
 import '../channel-folders/graphql.ts';
 import '../channels/graphql.ts';
 import '../drafts/graphql.ts';
 import '../event-queue/graphql.ts';
+import '../message-edits/graphql.ts';
+import '../message-flags/graphql.ts';
+import '../messages/graphql.ts';
+import '../navigation-views/graphql.ts';
+import '../reactions/graphql.ts';
 import '../realm/graphql.ts';
+import '../reminders/graphql.ts';
+import '../realm-domains/graphql.ts';
+import '../reports/graphql.ts';
 import '../saved-snippets/graphql.ts';
+import '../scheduled-messages/graphql.ts';
+import '../user-groups/graphql.ts';
+import '../user-topics/graphql.ts';
+import '../typing/graphql.ts';
+import '../user-status/graphql.ts';
 import '../users/graphql.ts';
 
 /** The whole schema, new each time. */

@@ -11,8 +11,16 @@ import { cutText } from '../text.ts';
  */
 export function topicNamed(realm: Realm, name: string): string {
   const topic = cutText(name, MAX_TOPIC_LENGTH, '...');
-  return topic === '(no topic)' || topic === emptyTopicName(realm) ? '' : topic;
+  return namesEmptyTopic(topic, emptyTopicName(realm)) ? '' : topic;
 }
+
+/** Whether a client means the empty topic by the name. @param shown What clients that do not know it are told. */
+export const namesEmptyTopic = (name: string, shown: string): boolean => ['', '(no topic)', shown].includes(name);
 
 /** What clients that do not know the empty topic are told instead. */
 export const emptyTopicName = (realm: Realm): string => realmSetting(realm, 'empty_topic_display_name');
+
+/** Before the name of a resolved topic. @see endpoints companion B.9 */
+export const RESOLVED_PREFIX = '✔ ';
+
+export const isResolved = (topic: string): boolean => topic.startsWith(RESOLVED_PREFIX);

@@ -9,6 +9,7 @@ export const MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH = 1024;
 export const MAX_REMINDER_NOTE_LENGTH = 500;
 export const MAX_BULK_NEW_SUBSCRIPTION_MESSAGES = 100;
 export const MAX_REALM_NAME_LENGTH = 40;
+export const MAX_REALM_DESCRIPTION_LENGTH = 1000;
 export const MAX_FULL_NAME_LENGTH = 100;
 /** How long a client should wait for GET /events: longer than the heartbeat takes. */
 export const LONGPOLL_TIMEOUT_SECONDS = 90;

@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { endpoint } from '../rest/endpoint.ts';
+import { json, type Param, text } from '../rest/params.ts';
+import { settingParam } from '../rest/setting-params.ts';
+import type { Setting } from '../settings.ts';
+import { groupSetting, groupSettingEdit } from '../user-groups/wire.ts';
 import { AUTHENTICATION_METHODS, readServerSettings } from './server-settings.ts';
+import {
+  EDITABLE_REALM_SETTINGS,
+  type EditableRealmSettingName,
+  REALM_GROUP_SETTING_NAMES,
+  type RealmGroupSettingName,
+} from './settings.ts';
+import { updateRealm } from './update.ts';
 
 const method = z.object({
   name: z.string(),
@@ -57,5 +68,62 @@ export const getServerSettings = endpoint({
         realm_web_public_access_enabled: realm.webPublicAccessEnabled,
       }),
     };
+  },
+});
+
+/** A group setting is an integer or an object, a text is told as "updated", and a limit may be null. */
+const settingReply = ({ type, initial }: Setting<unknown>) =>
+  (typeof initial === 'string' ? z.literal('updated') : type).optional();
+
+const namesOf = Object.keys(EDITABLE_REALM_SETTINGS) as EditableRealmSettingName[];
+
+const settingParams = Object.fromEntries(
+  namesOf.map((name) => [name, settingParam(EDITABLE_REALM_SETTINGS[name])]),
+) as Record<EditableRealmSettingName, Param<unknown, 'optional'>>;
+
+const permissionParams = Object.fromEntries(
+  REALM_GROUP_SETTING_NAMES.map((name) => [name, json(groupSettingEdit).optional()]),
+) as Record<RealmGroupSettingName, Param<z.output<typeof groupSettingEdit>, 'optional'>>;
+
+/** What is given of `values`, under the same names. */
+function pick<N extends string, V>(names: readonly N[], values: Partial<Record<N, V>>): Partial<Record<N, V>> {
+  const given = names.map((name) => [name, values[name]] as const).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as Partial<Record<N, V>>;
+}
+
+/** B.19 */
+export const patchRealm = endpoint({
+  method: 'PATCH',
+  path: '/realm',
+  auth: 'basic',
+  section: 'B.19',
+  summary: 'Update the organization',
+  description: 'The reply has what changed: the new value, or "updated" in the place of a text.',
+  permission: 'administrators; owners, for who may come in, how long messages are kept, and some permissions',
+  params: {
+    name: text(z.string(), { description: 'At most 40 characters.', example: 'Analytical Engines' }).optional(),
+    description: text(z.string(), { description: 'Flavored Markdown, at most 1,000 characters.' }).optional(),
+    ...settingParams,
+    ...permissionParams,
+  },
+  reply: {
+    name: z.literal('updated').optional(),
+    description: z.literal('updated').optional(),
+    ...Object.fromEntries(namesOf.map((name) => [name, settingReply(EDITABLE_REALM_SETTINGS[name])])),
+    ...Object.fromEntries(REALM_GROUP_SETTING_NAMES.map((name) => [name, groupSetting.optional()])),
+  },
+  async handle(ctx, { name, description, ...values }) {
+    const permissions = pick<RealmGroupSettingName, z.output<typeof groupSettingEdit>>(
+      REALM_GROUP_SETTING_NAMES,
+      values,
+    );
+    const edits = Object.entries(permissions).map(([name, edit]) => [name, { value: edit.new, expected: edit.old }]);
+    const changed = await updateRealm(ctx, {
+      ...{ name, description },
+      settings: pick<EditableRealmSettingName, unknown>(namesOf, values),
+      permissions: Object.fromEntries(edits),
+    });
+    const shown = Object.entries(changed).map(([name, value]) => [name, typeof value === 'string' ? 'updated' : value]);
+    return Object.fromEntries(shown);
   },
 });

@@ -8,6 +8,7 @@ import type { Realm } from '../generated/prisma/client.ts';
 import { requireText } from '../text.ts';
 import { createSystemGroups } from '../user-groups/system-groups.ts';
 import { checkNewUser, insertUser, type MadeUser, type NewUser } from '../users/new-user.ts';
+import { createNotificationBot } from '../users/system-bot.ts';
 import { MAX_REALM_NAME_LENGTH } from './limits.ts';
 
 /** An organisation to be made. */
@@ -63,6 +64,7 @@ export async function createRealm(
         const botOwnerId = row.botOwnerId ?? made[0]?.user.id ?? null;
         made.push(await insertUser(tx, app, realm, row.botType == null ? row : { ...row, botOwnerId }));
       }
+      await createNotificationBot(tx, realm.id, now);
       const [first, ...others] = made;
       if (first === undefined) throw new Error('An organisation has an owner');
       return { realm, owner: first, people: others };
@@ -87,7 +89,7 @@ export async function openRealm({ db }: App, realmId: number): Promise<void> {
 export async function listRealms({ db }: App): Promise<(Realm & { userCount: number })[]> {
   const realms = await db.realm.findMany({
     orderBy: { id: 'asc' },
-    include: { _count: { select: { users: { where: { isActive: true } } } } },
+    include: { _count: { select: { users: { where: { isActive: true, isSystem: false } } } } },
   });
   return realms.map(({ _count, ...realm }) => ({ ...realm, userCount: _count.users }));
 }

@@ -1,22 +1,13 @@
 import { z } from 'zod';
 import type { Realm } from '../generated/prisma/client.ts';
-import type { GroupSetting } from '../user-groups/permissions.ts';
+import { isLanguage } from '../languages.ts';
+import { days, flag, oneOf, type Setting, seconds, setting, text } from '../settings.ts';
+import { type GroupSetting, roleGroup } from '../user-groups/permissions.ts';
+import type { GroupRule } from '../user-groups/setting-values.ts';
 import type { SystemGroupName, SystemGroups } from '../user-groups/system-groups.ts';
 
-interface Setting<T> {
-  readonly type: z.ZodType<T>;
-  /** The value in a new organisation. */
-  readonly initial: T;
-}
-
-const setting = <T>(type: z.ZodType<T>, initial: NoInfer<T>): Setting<T> => ({ type, initial });
-const flag = (initial: boolean) => setting(z.boolean(), initial);
-const text = (initial: string, max: number) => setting(z.string().max(max), initial);
-const seconds = (initial: number) => setting(z.int().positive().nullable(), initial);
-const oneOf = <const T extends readonly (string | number)[]>(allowed: T, initial: T[number]) =>
-  setting(z.literal(allowed) as z.ZodType<T[number]>, initial);
 /** A channel's id; -1 for none. */
-const channel = () => setting(z.int().min(-1), -1);
+const channel = () => setting(z.int(), -1, { meaning: 'The id of a channel; -1 for none' });
 
 /**
  * Every setting of an organisation, by its wire name without `realm_`. `Realm.settings` holds those that differ.
@@ -39,7 +30,7 @@ export const REALM_SETTINGS = {
   move_messages_within_stream_limit_seconds: seconds(604_800),
   move_messages_between_streams_limit_seconds: seconds(604_800),
   /** -1 keeps messages for ever. */
-  message_retention_days: setting(z.int().min(-1), -1),
+  message_retention_days: days(-1),
   name_changes_disabled: flag(false),
   email_changes_disabled: flag(false),
   avatar_changes_disabled: flag(false),
@@ -52,22 +43,20 @@ export const REALM_SETTINGS = {
   enable_spectator_access: flag(false),
   enable_guest_user_indicator: flag(true),
   enable_guest_user_dm_warning: flag(true),
-  /** Days until a new member is a full member. */
-  waiting_period_threshold: setting(z.int().min(0), 0),
-  default_language: text('en', 50),
+  waiting_period_threshold: setting(z.int().min(0), 0, { meaning: 'Days until a new member is a full member' }),
+  default_language: text('en', 50, { isKnown: isLanguage, meaning: 'A language code: "en", "pt-br"' }),
   default_code_block_language: text('', 50),
-  default_avatar_source: oneOf(['G', 'J'], 'J'),
+  default_avatar_source: oneOf(['G', 'J'], 'J', 'G hosted by an avatar provider, J generated'),
   digest_emails_enabled: flag(false),
-  digest_weekday: setting(z.int().min(0).max(6), 1),
+  digest_weekday: setting(z.int().min(0).max(6), 1, { meaning: '0 is Monday' }),
   send_welcome_emails: flag(true),
   send_channel_events_messages: flag(false),
   welcome_message_custom_text: text('', 8000),
   message_content_allowed_in_email_notifications: flag(true),
   inline_image_preview: flag(true),
   inline_url_embed_preview: flag(false),
-  media_preview_size: oneOf([100, 150, 200], 100),
-  /** 0 none, 8 the provider of POST /calls/videoprovider/create. */
-  video_chat_provider: oneOf([0, 8], 0),
+  media_preview_size: oneOf([100, 150, 200], 100, '100, 150 or 200'),
+  video_chat_provider: oneOf([0, 8], 0, '0 none, 8 the provider of POST /calls/videoprovider/create'),
   require_e2ee_push_notifications: flag(false),
   owner_full_content_access: flag(false),
   want_advertise_in_communities_directory: flag(false),
@@ -75,6 +64,23 @@ export const REALM_SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type RealmSettingName = keyof typeof REALM_SETTINGS;
+
+const {
+  empty_topic_display_name: _topic,
+  owner_full_content_access: _access,
+  upload_quota_mib: _quota,
+  ...editable
+} = REALM_SETTINGS;
+
+/**
+ * Those that administrators change. The others are not among the parameters of the document: what the empty topic is
+ * called is the same for as long as messages are kept, and the last two are for the server's operator.
+ *
+ * @see endpoints companion B.19
+ */
+export const EDITABLE_REALM_SETTINGS = editable;
+export type EditableRealmSettingName = keyof typeof EDITABLE_REALM_SETTINGS;
+
 export type RealmSettingValue<K extends RealmSettingName> = (typeof REALM_SETTINGS)[K]['initial'];
 
 /** What `realm` has set, or the default. */
@@ -86,18 +92,12 @@ export function realmSetting<K extends RealmSettingName>(
   return (set === undefined ? REALM_SETTINGS[name].initial : set) as RealmSettingValue<K>;
 }
 
-interface GroupSettingRule {
+interface RealmGroupRule extends GroupRule {
   /** The group that holds the permission in a new organisation. */
   readonly initial: SystemGroupName;
-  /** Whether it may be given to guests. */
-  readonly everyone: boolean;
-  /** Whether it may be given to nobody. */
-  readonly nobody: boolean;
-  /** The only groups it may be given to, for those that take no other. */
-  readonly only?: readonly SystemGroupName[];
 }
 
-const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): GroupSettingRule => ({
+const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): RealmGroupRule => ({
   initial,
   everyone: flags.includes('E'),
   nobody: flags.includes('N'),
@@ -141,9 +141,10 @@ export const REALM_GROUP_SETTINGS = {
   create_multiuse_invite_group: rule('role:administrators', 'N'),
   direct_message_initiator_group: rule('role:everyone', 'N E'),
   direct_message_permission_group: rule('role:everyone', 'N E'),
-} as const satisfies Record<string, GroupSettingRule>;
+} as const satisfies Record<string, RealmGroupRule>;
 
 export type RealmGroupSettingName = keyof typeof REALM_GROUP_SETTINGS;
+export const REALM_GROUP_SETTING_NAMES = Object.keys(REALM_GROUP_SETTINGS) as readonly RealmGroupSettingName[];
 
 /** Who holds the permission in `realm`: what is set, or the default group. */
 export function realmGroupSetting(
@@ -152,8 +153,12 @@ export function realmGroupSetting(
   name: RealmGroupSettingName,
 ): GroupSetting {
   const set = overrides(realm)[name] as GroupSetting | undefined;
-  return set ?? { members: [], groups: [groups.id(REALM_GROUP_SETTINGS[name].initial)] };
+  return set ?? initialRealmGroup(groups, name);
 }
+
+/** Who holds the permission in a new organisation. */
+export const initialRealmGroup = (groups: SystemGroups, name: RealmGroupSettingName): GroupSetting =>
+  roleGroup(groups, REALM_GROUP_SETTINGS[name].initial);
 
 /** The database holds an object in this column. */
 const overrides = ({ settings }: Pick<Realm, 'settings'>) => settings as Readonly<Record<string, unknown>>;

@@ -4,7 +4,7 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts';
 import type { Snapshot, StateGroup } from '../event-queue/state-group.ts';
 import type { Realm } from '../generated/prisma/client.ts';
 import { toWireGroupSetting } from '../user-groups/permissions.ts';
-import { type SystemGroupName, type SystemGroups, systemGroups } from '../user-groups/system-groups.ts';
+import type { SystemGroupName, SystemGroups } from '../user-groups/system-groups.ts';
 import { SERVER_GENERATION } from './feature-level.ts';
 import {
   LONGPOLL_TIMEOUT_SECONDS,
@@ -35,17 +35,21 @@ import {
 /** The organisation: limits and server parameters, and its settings. @see registration-and-events companion 1.8, 1.9 */
 export const realmState: StateGroup = {
   name: 'realm',
-  async read({ app, viewer: { realm }, db }: Snapshot) {
-    const groups = await systemGroups(db, realm.id);
+  async read({ app, viewer: { realm }, groups }: Snapshot) {
     return {
       ...LIMITS,
       ...SERVER_PARAMETERS,
-      ...identity(app, realm),
-      ...settings(realm),
-      ...permissions(realm, groups),
+      ...realmFields(app, realm, groups),
     };
   },
 };
+
+/** The fields that events of type `realm` keep current, under their names without `realm_`. */
+export const realmFields = (app: App, realm: Realm, groups: SystemGroups) => ({
+  ...identity(app, realm),
+  ...settings(realm),
+  ...permissions(realm, groups),
+});
 
 const LIMITS = {
   max_message_length: MAX_MESSAGE_LENGTH,

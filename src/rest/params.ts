@@ -3,10 +3,10 @@ import { BadRequestError, RequestConfusingVarError, RequestVariableMissingError 
 import { problemOf } from './validation.ts';
 
 /**
- * How a parameter's value is written: `text` is taken as it is, `json` is JSON text with strict types, and the two
- * `path` forms stand in a slot of the path.
+ * How a parameter's value is written: `text` is taken as it is, `json` is JSON text with strict types, and the three
+ * `path` forms stand in a slot of the path; a `path-tail` is the last and may hold slashes.
  */
-export type Encoding = 'text' | 'json' | 'path-text' | 'path-integer';
+export type Encoding = 'text' | 'json' | 'path-text' | 'path-tail' | 'path-integer';
 
 type Presence = 'required' | 'optional' | 'defaulted';
 
@@ -67,6 +67,14 @@ export function inPath<S extends z.ZodType<number> | z.ZodType<string>>(
   return param(type.def.type === 'number' ? 'path-integer' : 'path-text', type, details);
 }
 
+/** The rest of the path, slashes included, percent-encoded or not. */
+export function inPathTail<S extends z.ZodType<string>>(
+  type: S,
+  details: Details = {},
+): Param<z.output<S>, 'required'> {
+  return param('path-tail', type, details);
+}
+
 function param<S extends z.ZodType>(encoding: Encoding, type: S, details: Details): Param<z.output<S>, 'required'> {
   const base = { ...details, encoding, type: type as z.ZodType<z.output<S>> };
   const withPresence = <P extends Presence>(presence: P, fallback?: z.output<S>): Param<z.output<S>, P> => ({
@@ -80,7 +88,7 @@ function param<S extends z.ZodType>(encoding: Encoding, type: S, details: Detail
 }
 
 export function isInPath({ encoding }: Param): boolean {
-  return encoding === 'path-integer' || encoding === 'path-text';
+  return encoding.startsWith('path-');
 }
 
 /** Consumed by the hall on every endpoint. @see registration-and-events companion 4.8 */
@@ -127,7 +135,7 @@ type ReadOne = (slots: readonly string[], sent: ReadonlyMap<string, string>) => 
 
 function readOne(name: string, param: Param, slot: number): ReadOne {
   if (param.encoding === 'path-integer') return (slots) => pathInteger(slots[slot] ?? '');
-  if (param.encoding === 'path-text') return (slots) => checked(name, param.type, slots[slot] ?? '');
+  if (isInPath(param)) return (slots) => checked(name, param.type, slots[slot] ?? '');
   const check =
     param.encoding === 'text' ? (raw: string) => checked(name, param.type, raw) : jsonReader(name, param.type);
   const { alias, presence, fallback } = param;

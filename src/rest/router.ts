@@ -82,10 +82,11 @@ function resourceOf(pattern: string, endpoints: readonly Endpoint[]): Resource {
 function patternOf({ path, params }: { path: string; params: Params }): string {
   let slot = 0;
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const form = params[name]?.encoding === 'path-integer' ? '{[0-9]+}' : '';
-    return `:s${slot++}${form}`;
+    return `:s${slot++}${SLOT_FORMS[params[name]?.encoding ?? ''] ?? ''}`;
   });
 }
+
+const SLOT_FORMS: Readonly<Record<string, string>> = { 'path-integer': '{[0-9]+}', 'path-tail': '{.+}' };
 
 function bySpecificity(a: Resource, b: Resource): number {
   const rank = ({ pattern }: Resource) =>

@@ -1,3 +1,4 @@
+import { deleteAlertWords, getAlertWords, postAlertWords } from '../alert-words/rest.ts';
 import { fetchApiKey } from '../auth/rest.ts';
 import {
   getChannelFolders,
@@ -26,7 +27,35 @@ import {
 } from '../channels/rest.ts';
 import { deleteDraftEndpoint, getDrafts, patchDraft, postDrafts } from '../drafts/rest.ts';
 import { deleteEvents, getEventsEndpoint, postRegister } from '../event-queue/rest.ts';
-import { getServerSettings } from '../realm/rest.ts';
+import { deleteMessageEndpoint, getMessageHistory, patchMessage } from '../message-edits/rest.ts';
+import {
+  getReadReceipts,
+  postMarkAllAsRead,
+  postMarkStreamAsRead,
+  postMarkTopicAsRead,
+  postMessagesFlags,
+  postMessagesFlagsNarrow,
+} from '../message-flags/rest.ts';
+import {
+  getMatchesNarrow,
+  getMessage,
+  getMessages,
+  getTopics,
+  postDeleteTopic,
+  postMessage,
+  postRender,
+} from '../messages/rest.ts';
+import {
+  deleteNavigationView,
+  getNavigationViews,
+  patchNavigationView,
+  postNavigationView,
+} from '../navigation-views/rest.ts';
+import { deleteReaction, postReaction } from '../reactions/rest.ts';
+import { getServerSettings, patchRealm } from '../realm/rest.ts';
+import { deleteRealmDomain, getRealmDomains, patchRealmDomain, postRealmDomain } from '../realm-domains/rest.ts';
+import { deleteReminderEndpoint, getReminders, postReminder } from '../reminders/rest.ts';
+import { postReport } from '../reports/rest.ts';
 import {
   deleteSavedSnippetEndpoint,
   getSavedSnippets,
@@ -34,11 +63,21 @@ import {
   postSavedSnippet,
 } from '../saved-snippets/rest.ts';
 import {
+  deleteScheduledMessage,
+  getScheduledMessages,
+  patchScheduledMessage,
+  postScheduledMessage,
+} from '../scheduled-messages/rest.ts';
+import { postMessageTyping, postTyping } from '../typing/rest.ts';
+import { getUserStatus, postOwnStatus, postUserStatus } from '../user-status/rest.ts';
+import { postUserTopics } from '../user-topics/rest.ts';
+import {
   createUser,
   getOwnUser,
   getUser,
   getUserByEmail,
   listUsers,
+  patchSettings,
   patchUser,
   patchUserByEmail,
 } from '../users/rest.ts';
@@ -46,6 +85,19 @@ import type { Endpoint } from './endpoint.ts';
 
 /** Every endpoint, in the order of the interface document; what the document lists elsewhere stands beside its kin. */
 export const routes: readonly Endpoint[] = [
+  // 4.1, B.2, B.10.2
+  getScheduledMessages,
+  postScheduledMessage,
+  patchScheduledMessage,
+  deleteScheduledMessage,
+  getReminders,
+  postReminder,
+  deleteReminderEndpoint,
+  postMessage,
+  getMessages,
+  getMessage,
+  getMatchesNarrow,
+  postRender,
   // 4.2
   getStreams,
   getStream,
@@ -81,6 +133,14 @@ export const routes: readonly Endpoint[] = [
   createUser,
   patchUser,
   patchUserByEmail,
+  patchSettings,
+  getAlertWords,
+  postAlertWords,
+  deleteAlertWords,
+  // 4.6, 4.7
+  postUserStatus,
+  postOwnStatus,
+  getUserStatus,
   // 4.8
   getDrafts,
   postDrafts,
@@ -88,11 +148,46 @@ export const routes: readonly Endpoint[] = [
   deleteDraftEndpoint,
   // 4.9
   fetchApiKey,
+  // 4.13
+  postMessagesFlags,
+  postMessagesFlagsNarrow,
+  postMarkTopicAsRead,
+  postMarkStreamAsRead,
+  postMarkAllAsRead,
+  getReadReceipts,
+  // 4.11, B.10.5, B.10.6
+  getMessageHistory,
+  patchMessage,
+  deleteMessageEndpoint,
+  // 4.15
+  getTopics,
+  postDeleteTopic,
+  postUserTopics,
+  // 4.10
+  postReport,
+  // B.10.6
+  postReaction,
+  deleteReaction,
+  // 4.16, B.11
+  postTyping,
+  postMessageTyping,
+  // 4.17
+  getNavigationViews,
+  postNavigationView,
+  patchNavigationView,
+  deleteNavigationView,
   // 4.18
   getSavedSnippets,
   postSavedSnippet,
   patchSavedSnippet,
   deleteSavedSnippetEndpoint,
+  // 4.20
+  getRealmDomains,
+  postRealmDomain,
+  patchRealmDomain,
+  deleteRealmDomain,
   // 4.22
   getServerSettings,
+  // B.19
+  patchRealm,
 ];

@@ -1,6 +1,19 @@
 import { defineEvent, type Effect } from '../events/define.ts';
+import type { EventView } from '../events/view.ts';
 import type { User } from '../generated/prisma/client.ts';
-import { toFacts, toMinute, toWireUser } from './wire.ts';
+import { languageName } from '../languages.ts';
+import type { SettingValue } from '../settings.ts';
+import type { UserSettingName } from './settings.ts';
+import {
+  apiEmail,
+  avatarUrl,
+  avatarUrlFor,
+  toFacts,
+  toMinute,
+  toWireUser,
+  type UserFacts,
+  visibleEmail,
+} from './wire.ts';
 
 /** Whoever looks is somebody else: a user who has just been added has no queue yet. */
 const SOMEBODY_ELSE = 0;
@@ -19,29 +32,95 @@ export type PersonChange =
   | { readonly user_id: number; readonly full_name: string }
   | { readonly user_id: number; readonly role: number }
   | { readonly user_id: number; readonly is_imported_stub: false }
-  | { readonly user_id: number; readonly date_joined: string };
+  | { readonly user_id: number; readonly date_joined: string }
+  | { readonly user_id: number; readonly email: string; readonly timezone: string }
+  | { readonly user_id: number; readonly new_email: string }
+  | { readonly user_id: number; readonly delivery_email: string | null }
+  | {
+      readonly user_id: number;
+      readonly avatar_url: string | null;
+      readonly avatar_url_medium: string | null;
+      readonly avatar_source: string;
+      readonly avatar_version: number;
+    };
 
-const userUpdated = defineEvent(
-  'realm_user',
-  'update',
-  (person: PersonChange, oldRole?: number) => ({ person, old_role: oldRole }),
-  {
-    render: ({ person }) => ({ type: 'realm_user', op: 'update', person }),
-    effect: ({ person, old_role }): Effect | undefined =>
-      'role' in person && old_role !== undefined
-        ? { kind: 'role', userId: person.user_id, oldRole: old_role, newRole: person.role }
-        : undefined,
+/** A change that everybody sees alike, or a user before and after one that each viewer sees something else of. */
+type Happened =
+  | { readonly person: PersonChange; readonly old_role?: number | undefined }
+  | { readonly before: UserFacts; readonly after: UserFacts; readonly shown: 'delivery_email' | 'avatar_url' };
+
+const userUpdated = defineEvent('realm_user', 'update', (happened: Happened) => happened, {
+  render: (happened, view) => {
+    const person = 'person' in happened ? happened.person : changeFor(happened, view);
+    return person === null ? null : { type: 'realm_user', op: 'update', person };
   },
-);
+  perUser: (happened, { userId }) => ('after' in happened && happened.after.id === userId ? 'self' : ''),
+  effect: (happened): Effect | undefined => {
+    if (!('person' in happened)) return undefined;
+    const { person, old_role } = happened;
+    return 'role' in person && old_role !== undefined
+      ? { kind: 'role', userId: person.user_id, oldRole: old_role, newRole: person.role }
+      : undefined;
+  },
+});
 
-export const userRenamed = (userId: number, fullName: string) => userUpdated({ user_id: userId, full_name: fullName });
+/** What is new to the viewer; null when it is nothing. */
+function changeFor(happened: Exclude<Happened, { person: unknown }>, view: EventView): PersonChange | null {
+  const { before, after, shown } = happened;
+  const viewer = { id: view.userId, role: view.role };
+  if (shown === 'delivery_email') {
+    const [was, is] = [visibleEmail(before, viewer), visibleEmail(after, viewer)];
+    return was === is ? null : { user_id: after.id, delivery_email: is };
+  }
+  const { clientGravatar } = view.options;
+  const [was, is] = [before, after].map((facts) => avatarUrlFor(facts, viewer, clientGravatar));
+  if (was === is || is === undefined) return null;
+  return {
+    user_id: after.id,
+    avatar_url: is,
+    avatar_url_medium: is === null ? null : avatarUrl(after, 'medium'),
+    avatar_source: after.avatarSource,
+    avatar_version: after.avatarVersion,
+  };
+}
+
+export const userRenamed = (userId: number, fullName: string) =>
+  userUpdated({ person: { user_id: userId, full_name: fullName } });
 
 /** The id of this event must be kept in a row of `role_change`: replay asks it what the user was when. */
 export const userRoleChanged = (userId: number, { oldRole, newRole }: { oldRole: number; newRole: number }) =>
-  userUpdated({ user_id: userId, role: newRole }, oldRole);
+  userUpdated({ person: { user_id: userId, role: newRole }, old_role: oldRole });
 
 /** The two events of an imported or API-created user's first login. */
 export const stubLoggedIn = (userId: number, joinedAt: Date) => [
-  userUpdated({ user_id: userId, is_imported_stub: false }),
-  userUpdated({ user_id: userId, date_joined: toMinute(joinedAt.toISOString()) }),
+  userUpdated({ person: { user_id: userId, is_imported_stub: false } }),
+  userUpdated({ person: { user_id: userId, date_joined: toMinute(joinedAt.toISOString()) } }),
 ];
+
+export const userTimeZoneChanged = (user: User, timezone: string) =>
+  userUpdated({ person: { user_id: user.id, email: apiEmail(user), timezone } });
+
+/**
+ * What it means that other people see a user's address: the address itself, and the image that some clients work out
+ * from it, to those for whom it is another; and to everyone the address for the API, when that is another.
+ */
+export function emailVisibilityChanged(before: User, after: User) {
+  const facts = { before: toFacts(before), after: toFacts(after) };
+  const [oldEmail, newEmail] = [apiEmail(before), apiEmail(after)];
+  return [
+    userUpdated({ ...facts, shown: 'delivery_email' }),
+    ...(after.avatarSource === 'G' ? [userUpdated({ ...facts, shown: 'avatar_url' })] : []),
+    ...(newEmail === oldEmail ? [] : [userUpdated({ person: { user_id: after.id, new_email: newEmail } })]),
+  ];
+}
+
+/** To the user's own clients. @see interface document 6.2 */
+export const userSettingUpdated = defineEvent(
+  'user_settings',
+  'update',
+  (property: UserSettingName, value: SettingValue) => ({
+    property,
+    value,
+    ...(property === 'default_language' && { language_name: languageName(String(value)) ?? String(value) }),
+  }),
+);

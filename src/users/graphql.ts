@@ -1,4 +1,4 @@
-import { signedIn } from '../app.ts';
+import { type Ctx, signedIn } from '../app.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../auth/roles.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../errors.ts';
 import { builder } from '../graphql/builder.ts';
@@ -6,9 +6,17 @@ import { pageOf } from '../graphql/connection.ts';
 import { eventType } from '../graphql/event-types.ts';
 import { given, mutation } from '../graphql/mutation.ts';
 import { nodeAccess } from '../graphql/node.ts';
+import {
+  settingEnum,
+  settingFields,
+  settingInputs,
+  settingsGiven,
+  settingValueFields,
+} from '../graphql/setting-fields.ts';
 import type { PersonChange } from './events.ts';
 import { accessUser, accessUserByEmail, createUser, updateUser, visibleTo } from './service.ts';
-import { userSetting } from './settings.ts';
+import { USER_SETTING_NAMES, USER_SETTINGS, type UserSettingName, userSetting } from './settings.ts';
+import { updateSettings } from './settings-update.ts';
 import { apiEmail, avatarUrl, toMinute, visibleEmail, type WireUser } from './wire.ts';
 
 export const UserRole = builder.enumType('UserRole', {
@@ -116,7 +124,10 @@ builder.queryField('users', (t) =>
       resolve: (_root, args, ctx, info) => {
         const { viewer } = signedIn(ctx);
         return pageOf('User', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.user.findMany({ ...query, where: { AND: [visibleTo(viewer), filterOf(args), query.where] } }),
+          ctx.app.db.user.findMany({
+            ...query,
+            where: { AND: [visibleTo(viewer), { isSystem: false }, filterOf(args), query.where] },
+          }),
         );
       },
     },
@@ -160,6 +171,60 @@ mutation('updateUser', {
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { userId, ...edit }) => ({ user: await updateUser(ctx, userId, given(edit)) }),
 });
+
+const UserSettings = builder.objectRef<Pick<Ctx['viewer']['user'], 'settings'>>('UserSettings').implement({
+  description: 'Settings of one user, whom alone they concern.',
+  fields: (t) =>
+    settingFields<Pick<Ctx['viewer']['user'], 'settings'>>(t, USER_SETTINGS, (user, name) =>
+      userSetting(user, name as UserSettingName),
+    ),
+});
+
+builder.queryField('ownSettings', (t) =>
+  t.field({
+    type: UserSettings,
+    description: "The viewer's settings.",
+    resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user,
+  }),
+);
+
+mutation('updateSettings', {
+  description: "Changes what is given of the viewer's name and settings. Not for bots.",
+  input: (t) => ({
+    fullName: t.string({ required: false, description: 'Passed over where only administrators may change names.' }),
+    ...settingInputs(t, USER_SETTINGS),
+  }),
+  payload: () => ({ settings: { type: UserSettings }, user: { type: User } }),
+  resolve: async (ctx, { fullName, ...settings }) => {
+    await updateSettings(ctx, { ...given({ fullName }), settings: settingsGiven(USER_SETTINGS, settings) });
+    const user = await ctx.app.db.user.findUniqueOrThrow({ where: { id: ctx.viewer.id } });
+    return { settings: user, user };
+  },
+});
+
+const UserSetting = builder.enumType('UserSetting', { values: settingEnum(USER_SETTING_NAMES) });
+
+interface WireSettingUpdate {
+  readonly property: string;
+  readonly value: unknown;
+  readonly language_name?: string;
+}
+
+eventType<WireSettingUpdate>(
+  'user_settings',
+  'update',
+  'UserSettingUpdatedEvent',
+  (t) => ({
+    setting: t.field({ type: UserSetting, resolve: ({ event }) => event.property }),
+    ...settingValueFields(t, ({ event }) => event.value),
+    languageName: t.string({
+      nullable: true,
+      description: 'Of DEFAULT_LANGUAGE: what the language is called in English.',
+      resolve: ({ event }) => event.language_name ?? null,
+    }),
+  }),
+  { description: "One of the user's settings changed. The new value stands in the field of its type." },
+);
 
 const UserValue = builder.objectRef<WireUser>('UserValue').implement({
   description: 'A user as they were when something happened.',
@@ -212,6 +277,33 @@ eventType<{ person: PersonChange }>(
       type: 'DateTime',
       nullable: true,
       resolve: ({ event: { person } }) => ('date_joined' in person ? new Date(person.date_joined) : null),
+    }),
+    timezone: t.string({
+      nullable: true,
+      resolve: ({ event: { person } }) => ('timezone' in person ? person.timezone : null),
+    }),
+    email: t.string({
+      nullable: true,
+      description: 'The address for the API.',
+      resolve: ({ event: { person } }) => ('new_email' in person ? person.new_email : null),
+    }),
+    isDeliveryEmailVisible: t.boolean({
+      nullable: true,
+      description: 'Whether the real address is shown: it was not before, or was another.',
+      resolve: ({ event: { person } }) => ('delivery_email' in person ? person.delivery_email !== null : null),
+    }),
+    deliveryEmail: t.string({
+      nullable: true,
+      resolve: ({ event: { person } }) => ('delivery_email' in person ? person.delivery_email : null),
+    }),
+    avatarVersion: t.int({
+      nullable: true,
+      resolve: ({ event: { person } }) => ('avatar_version' in person ? person.avatar_version : null),
+    }),
+    avatarUrl: t.string({
+      nullable: true,
+      description: 'Of an image that changed; null as well where the client can work it out.',
+      resolve: ({ event: { person } }) => ('avatar_url' in person ? person.avatar_url : null),
     }),
   }),
   { description: 'Something about a user changed: the fields that are not null.' },

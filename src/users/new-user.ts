@@ -80,6 +80,11 @@ export async function lockRealm(tx: Tx, realmId: number): Promise<void> {
   await tx.$queryRaw`SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR NO KEY UPDATE`;
 }
 
+/** Keeps a user as they are until the change is over. A change that locks the organisation's row too does so before. */
+export async function lockUser(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
+  await tx.$queryRaw`SELECT 1 AS held FROM user_account WHERE id = ${id} FOR NO KEY UPDATE`;
+}
+
 /** Whether an active user other than `exceptId` has the name, in whatever case; until the change is over. */
 export async function isNameTaken(tx: Tx, realmId: number, fullName: string, exceptId = 0): Promise<boolean> {
   await lockRealm(tx, realmId);

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Ctx } from '../app.ts';
 import type { User } from '../generated/prisma/client.ts';
+import { lastReceivedByTurn } from '../message-flags/last-received.ts';
 import { endpoint } from '../rest/endpoint.ts';
-import { inPath, json, text } from '../rest/params.ts';
+import { inPath, json, type Param, text } from '../rest/params.ts';
+import { settingParam } from '../rest/setting-params.ts';
 import {
   accessUser,
   accessUserByEmail,
@@ -11,6 +13,8 @@ import {
   type UserEdit,
   updateUser as update,
 } from './service.ts';
+import { USER_SETTING_NAMES, USER_SETTINGS, type UserSettingName } from './settings.ts';
+import { updateSettings } from './settings-update.ts';
 import { toWireUser } from './wire.ts';
 
 const userReply = {
@@ -81,12 +85,13 @@ export const getOwnUser = endpoint({
   auth: 'basic',
   section: 'B.12',
   summary: 'Get your own user',
-  description: 'The fields of a user at the top level. `max_message_id` is deprecated and always -1.',
+  description:
+    'The fields of a user at the top level, and `max_message_id` (deprecated): the last message received, or -1.',
   params: {},
   reply: { ...userReply, max_message_id: z.int() },
-  async handle({ viewer }) {
+  async handle({ app, viewer }) {
     const user = toWireUser(viewer.user, viewer, { clientGravatar: false, includeProfileData: true });
-    return { ...user, max_message_id: -1 };
+    return { ...user, max_message_id: await lastReceivedByTurn(app, viewer.id) };
   },
 });
 
@@ -179,5 +184,30 @@ export const patchUserByEmail = endpoint({
   reply: {},
   async handle(ctx, { email, ...edit }) {
     await update(ctx, email, toEdit(edit));
+  },
+});
+
+const settingParams = Object.fromEntries(
+  USER_SETTING_NAMES.map((name) => [name, settingParam(USER_SETTINGS[name])]),
+) as Record<UserSettingName, Param<unknown, 'optional'>>;
+
+/** B.13 */
+export const patchSettings = endpoint({
+  method: 'PATCH',
+  path: '/settings',
+  auth: 'basic',
+  section: 'B.13',
+  summary: 'Update your settings',
+  permission: 'people, not bots',
+  params: {
+    full_name: text(z.string(), {
+      description: 'Passed over where only administrators may change names.',
+      example: 'Ada Lovelace',
+    }).optional(),
+    ...settingParams,
+  },
+  reply: {},
+  async handle(ctx, { full_name, ...settings }) {
+    await updateSettings(ctx, { fullName: full_name, settings });
   },
 });

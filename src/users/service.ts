@@ -9,6 +9,7 @@ import { everyone } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Prisma, Realm, User } from '../generated/prisma/client.ts';
 import { realmGroupSetting } from '../realm/settings.ts';
+import { requireAllowedAddress } from '../realm-domains/service.ts';
 import { isInGroup } from '../user-groups/permissions.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import { userOfStandIn } from './address.ts';
@@ -70,12 +71,12 @@ export async function findUserByEmail(db: Db, realmId: number, email: string): P
 }
 
 /**
- * The organisation's users by id, those deactivated included.
+ * The organisation's users by id, those deactivated included, the service's own bot left out.
  *
  * @param userIds Only these; ids of nobody are passed over.
  */
 export async function listUsers({ app, viewer }: Ctx, { userIds }: { userIds?: readonly number[] }): Promise<User[]> {
-  const where = visibleTo(viewer);
+  const where = { ...visibleTo(viewer), isSystem: false };
   if (userIds === undefined) return app.db.user.findMany({ where, orderBy: { id: 'asc' } });
   // A list of more ids than a query has parameters is split over several, unless the database is to order the rows.
   const users = await app.db.user.findMany({ where: { ...where, id: { in: [...new Set(userIds)].filter(isId) } } });
@@ -97,6 +98,7 @@ export async function createUser(
   requireAdministrator(ctx);
   if (!ctx.viewer.user.canCreateUsers) throw new BadRequestError('User not authorized to create users');
   const row = await checkNewUser({ email, fullName, password, isImportedStub: true });
+  await requireAllowedAddress(ctx.app.db, ctx.viewer.realm, row.email);
   return refusingTakenAddress(() =>
     transact(ctx, async (tx, emit) => (await introduceUser(tx, emit, ctx, ctx.viewer.realm, row)).user),
   );
@@ -191,7 +193,8 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
   const userId = typeof who === 'string' ? (await accessUserByEmail(ctx, who)).id : who;
   return transact(ctx, async (tx, emit) => {
     await lockRealm(tx, ctx.realmId);
-    const user = isId(userId) ? await tx.user.findFirst({ where: { realmId: ctx.realmId, id: userId } }) : null;
+    const where = { realmId: ctx.realmId, id: userId, isSystem: false };
+    const user = isId(userId) ? await tx.user.findFirst({ where }) : null;
     if (user === null) throw new BadRequestError('No such user');
     if (role !== undefined && role !== user.role) await requireRoleChange(tx, ctx, user, role);
     if (fullName !== undefined && fullName !== user.fullName) await rename(tx, emit, ctx, user, fullName);
@@ -200,7 +203,12 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
   });
 }
 
-async function rename(tx: Tx, emit: Emit, { viewer }: Ctx, { id }: User, fullName: string): Promise<void> {
+/**
+ * Gives a user another name, inside a change that holds the organisation's row, and tells everyone.
+ *
+ * @throws BadRequestError when the organisation wants unique names and another active user has this one.
+ */
+export async function rename(tx: Tx, emit: Emit, { viewer }: Ctx, { id }: User, fullName: string): Promise<void> {
   await requireUniqueName(tx, viewer.realm, fullName, id);
   await tx.user.update({ where: { id }, data: { fullName } });
   emit(userRenamed(id, fullName), everyone());

@@ -1,17 +1,11 @@
 import { z } from 'zod';
 import type { User } from '../generated/prisma/client.ts';
+import { isLanguage } from '../languages.ts';
+import { flag, oneOf, type Setting, setting, text } from '../settings.ts';
+import { isTimeZone } from './time-zone.ts';
 
-interface Setting<T> {
-  readonly type: z.ZodType<T>;
-  /** The value of a new user. */
-  readonly initial: T;
-}
-
-const setting = <T>(type: z.ZodType<T>, initial: NoInfer<T>): Setting<T> => ({ type, initial });
-const on = setting(z.boolean(), true);
-const off = setting(z.boolean(), false);
-const oneOf = <const T extends readonly (string | number)[]>(allowed: T, initial: T[number]) =>
-  setting(z.literal(allowed) as z.ZodType<T[number]>, initial);
+const on = flag(true);
+const off = flag(false);
 
 /** The sounds clients bring along. Our choice of names: the document's are a vendor's. */
 export const NOTIFICATION_SOUNDS = ['default', 'chime', 'ding'] as const;
@@ -28,21 +22,25 @@ export const VISIBLE_TO_ADMINISTRATORS = 3;
 export const VISIBLE_TO_NOBODY = 4;
 export const VISIBLE_TO_MODERATORS = 5;
 
+/** Of policies for topics. */
+const WHEN = '1 where I participate, 2 where I send, 3 where I begin, 4 never';
+
 /**
  * Every setting of a user, by its wire name. `User.settings` holds those that differ from these.
  *
  * @see registration-and-events companion 1.11, endpoints companion B.13
  */
 export const USER_SETTINGS = {
-  timezone: setting(z.string(), ''),
-  default_language: setting(z.string(), 'en'),
+  timezone: text('', 64, { isKnown: isTimeZone, meaning: 'An IANA identifier' }),
+  default_language: text('en', 50, { isKnown: isLanguage, meaning: 'A language code: "en", "pt-br"' }),
   email_address_visibility: oneOf(
     [VISIBLE_TO_EVERYONE, VISIBLE_TO_MEMBERS, VISIBLE_TO_ADMINISTRATORS, VISIBLE_TO_NOBODY, VISIBLE_TO_MODERATORS],
     VISIBLE_TO_EVERYONE,
+    '1 everyone, 2 members, 3 administrators, 4 nobody, 5 moderators',
   ),
-  twenty_four_hour_time: setting(z.boolean().nullable(), false),
-  web_mark_read_on_scroll_policy: oneOf([1, 2, 3], 1),
-  web_channel_default_view: oneOf([1, 2, 3, 4], 1),
+  twenty_four_hour_time: setting<boolean | null>(z.boolean().nullable(), false, { meaning: "null is the language's" }),
+  web_mark_read_on_scroll_policy: oneOf([1, 2, 3], 1, '1 always, 2 in conversation views, 3 never'),
+  web_channel_default_view: oneOf([1, 2, 3, 4], 1, '1 top topic, 2 channel feed, 3 topic list, 4 top unread topic'),
   starred_message_counts: on,
   receives_typing_notifications: on,
   web_suggest_update_timezone: on,
@@ -60,13 +58,13 @@ export const USER_SETTINGS = {
   hide_ai_features: off,
   web_font_size_px: setting(z.int().positive(), 16),
   web_line_height_percent: setting(z.int().positive(), 140),
-  color_scheme: oneOf([1, 2, 3], 1),
+  color_scheme: oneOf([1, 2, 3], 1, '1 automatic, 2 dark, 3 light'),
   web_home_view: oneOf(['recent', 'inbox', 'all_messages'], 'inbox'),
-  emojiset: setting(z.literal(EMOJI_SETS.map(({ key }) => key)) as z.ZodType<string>, 'default'),
-  demote_inactive_streams: oneOf([1, 2, 3], 1),
-  user_list_style: oneOf([1, 2, 3], 3),
+  emojiset: oneOf(['default', 'text'], 'default'),
+  demote_inactive_streams: oneOf([1, 2, 3], 1, '1 automatic, 2 always, 3 never'),
+  user_list_style: oneOf([1, 2, 3], 3, '1 compact, 2 with status, 3 with avatar'),
   web_animate_image_previews: oneOf(['always', 'on_hover', 'never'], 'on_hover'),
-  web_stream_unreads_count_display_policy: oneOf([1, 2, 3], 2),
+  web_stream_unreads_count_display_policy: oneOf([1, 2, 3], 2, '1 all, 2 unmuted, 3 none'),
   enable_drafts_synchronization: on,
   enable_stream_desktop_notifications: off,
   enable_stream_email_notifications: off,
@@ -89,12 +87,15 @@ export const USER_SETTINGS = {
   enable_followed_topic_push_notifications: on,
   enable_followed_topic_audible_notifications: on,
   enable_followed_topic_wildcard_mentions_notify: on,
-  /** Seconds. */
   email_notifications_batching_period_seconds: setting(z.int().min(1).max(604_800), 120),
-  desktop_icon_count_display: oneOf([1, 2, 3, 4], 1),
-  realm_name_in_email_notifications_policy: oneOf([1, 2, 3], 1),
-  automatically_follow_topics_policy: oneOf([1, 2, 3, 4], 3),
-  automatically_unmute_topics_in_muted_streams_policy: oneOf([1, 2, 3, 4], 2),
+  desktop_icon_count_display: oneOf(
+    [1, 2, 3, 4],
+    1,
+    '1 all, 2 direct messages, mentions and followed topics, 3 direct messages and mentions, 4 none',
+  ),
+  realm_name_in_email_notifications_policy: oneOf([1, 2, 3], 1, '1 automatic, 2 always, 3 never'),
+  automatically_follow_topics_policy: oneOf([1, 2, 3, 4], 3, WHEN),
+  automatically_unmute_topics_in_muted_streams_policy: oneOf([1, 2, 3, 4], 2, WHEN),
   automatically_follow_topics_where_mentioned: on,
   resolved_topic_notice_auto_read_policy: oneOf(['always', 'except_followed', 'never'], 'except_followed'),
   presence_enabled: on,
@@ -105,6 +106,7 @@ export const USER_SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type UserSettingName = keyof typeof USER_SETTINGS;
+export const USER_SETTING_NAMES = Object.keys(USER_SETTINGS) as readonly UserSettingName[];
 export type UserSettingValue<K extends UserSettingName> = (typeof USER_SETTINGS)[K]['initial'];
 
 /** What `user` has set, or the default. */

@@ -2,8 +2,7 @@ import { isAdministrator, isGuest, isModerator, isOwner } from '../auth/roles.ts
 import type { Snapshot, StateGroup } from '../event-queue/state-group.ts';
 import { type RealmGroupSettingName, realmGroupSetting } from '../realm/settings.ts';
 import { isInGroup } from '../user-groups/permissions.ts';
-import { systemGroups } from '../user-groups/system-groups.ts';
-import { EMOJI_SETS, NOTIFICATION_SOUNDS, USER_SETTINGS, type UserSettingName, userSetting } from './settings.ts';
+import { EMOJI_SETS, NOTIFICATION_SOUNDS, USER_SETTING_NAMES, USER_SETTINGS, userSetting } from './settings.ts';
 import { apiEmail, avatarUrl, toWireUser } from './wire.ts';
 
 /** Everyone in the organisation, and what the caller is. @see registration-and-events companion 1.6 */
@@ -11,23 +10,27 @@ export const usersState: StateGroup = {
   name: 'realm_user',
   async read(snapshot) {
     const { viewer, db, options } = snapshot;
-    const users = await db.user.findMany({ where: { realmId: viewer.realm.id }, orderBy: { id: 'asc' } });
+    const everybody = await db.user.findMany({ where: { realmId: viewer.realm.id }, orderBy: { id: 'asc' } });
+    const users = everybody.filter(({ isSystem }) => !isSystem);
     const how = { clientGravatar: options.clientGravatar, includeProfileData: true, includeIsActive: false };
+    const bots = everybody.filter(({ isSystem }) => isSystem);
     const [active, inactive] = [true, false].map((state) =>
       users.filter(({ isActive }) => isActive === state).map((user) => toWireUser(user, viewer, how)),
     );
     return {
       realm_users: active,
       realm_non_active_users: inactive,
-      cross_realm_bots: [],
-      ...(await caller(snapshot)),
+      cross_realm_bots: bots.map((bot) => ({
+        ...toWireUser(bot, viewer, { clientGravatar: options.clientGravatar }),
+        is_system_bot: true,
+      })),
+      ...caller(snapshot),
     };
   },
 };
 
-async function caller({ app, viewer, db }: Snapshot) {
+function caller({ app, viewer, groups }: Snapshot) {
   const { user, role, realm } = viewer;
-  const groups = await systemGroups(db, realm.id);
   const may = (name: RealmGroupSettingName) =>
     isInGroup(groups, viewer, realmGroupSetting(groups, realm, name), app.now());
   const canCreatePublic = may('can_create_public_channel_group');
@@ -57,7 +60,7 @@ async function caller({ app, viewer, db }: Snapshot) {
 export const userSettingsState: StateGroup = {
   name: 'user_settings',
   async read({ viewer: { user } }) {
-    const values = SETTING_NAMES.map((name) => [name, userSetting(user, name)]);
+    const values = USER_SETTING_NAMES.map((name) => [name, userSetting(user, name)]);
     return { user_settings: { ...Object.fromEntries(values), ...CHOICES } };
   },
 };
@@ -66,12 +69,10 @@ export const userSettingsState: StateGroup = {
 export const userSettingsDefaultsState: StateGroup = {
   name: 'realm_user_settings_defaults',
   async read() {
-    const names = SETTING_NAMES.filter((name) => name !== 'timezone');
+    const names = USER_SETTING_NAMES.filter((name) => name !== 'timezone');
     const values = names.map((name) => [name, USER_SETTINGS[name].initial]);
     return { realm_user_settings_defaults: { ...Object.fromEntries(values), ...CHOICES } };
   },
 };
-
-const SETTING_NAMES = Object.keys(USER_SETTINGS) as UserSettingName[];
 
 const CHOICES = { available_notification_sounds: NOTIFICATION_SOUNDS, emojiset_choices: EMOJI_SETS };

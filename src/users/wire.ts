@@ -92,7 +92,7 @@ export type WireUser = ReturnType<typeof toWireUser>;
 /** The address a user signs in with over the API: the real one where everyone may see it. */
 export const apiEmail = (user: User): string => apiEmailOf(toFacts(user));
 
-function apiEmailOf({ id, email, botType, emailAddressVisibility }: UserFacts): string {
+export function apiEmailOf({ id, email, botType, emailAddressVisibility }: UserFacts): string {
   if (botType !== null || emailAddressVisibility === VISIBLE_TO_EVERYONE) return email;
   return standInAddress(id);
 }
@@ -121,15 +121,16 @@ function maxRole(visibility: number): number {
 }
 
 /** The real address; null where `requester` may not see it. */
-export const visibleEmail = (user: User, requester: Requester): string | null =>
-  deliveryEmail(toFacts(user), requester);
+export const visibleEmail = (user: User | UserFacts, requester: Requester): string | null =>
+  deliveryEmail(isFacts(user) ? user : toFacts(user), requester);
 
 /** The path of a user's image, 100 px wide, or 500 px for `medium`. */
 export function avatarUrl({ id, avatarVersion }: Pick<UserFacts, 'id' | 'avatarVersion'>, size?: 'medium'): string {
   return `/avatar/${id}${size === 'medium' ? '/medium' : ''}?v=${avatarVersion}`;
 }
 
-function avatarUrlFor(facts: UserFacts, requester: Requester, clientGravatar: boolean): string | null {
+/** The image as `requester` gets it: null when they asked for that, and their client can work it out. */
+export function avatarUrlFor(facts: UserFacts, requester: Requester, clientGravatar: boolean): string | null {
   const clientWorksItOut = clientGravatar && facts.avatarSource === 'G' && deliveryEmail(facts, requester) !== null;
   return clientWorksItOut ? null : avatarUrl(facts);
 }

@@ -1,4 +1,14 @@
 import type { Json } from './http.ts';
+import {
+  addUnread,
+  dropAllUnread,
+  dropUnread,
+  dropUnreadIn,
+  moveUnread,
+  recountUnread,
+  remention,
+  unreadOf,
+} from './unread-state.ts';
 
 /**
  * What a client holds: the registration's reply, with lists as objects by id and sets of ids in order, so that two can
@@ -20,7 +30,12 @@ const LISTS: Readonly<Record<string, string>> = {
   channel_folders: 'id',
   drafts: 'id',
   saved_snippets: 'id',
+  scheduled_messages: 'scheduled_message_id',
+  reminders: 'reminder_id',
 };
+/** By channel and topic: it is known by both. */
+const topicKey = ({ stream_id, topic_name }: Json) => `${stream_id} ${topic_name.toLowerCase()}`;
+
 /** What belongs to the queue, not to the state. */
 const ENVELOPE = ['result', 'msg', 'queue_id', 'last_event_id'];
 
@@ -34,8 +49,17 @@ export function stateOf(reply: Json): ClientState {
     if (state[list] === undefined) continue;
     state[list] = Object.fromEntries(state[list].map((element: Json) => [element[key], withSortedIds(element)]));
   }
+  if (state['user_topics'] !== undefined) {
+    state['user_topics'] = Object.fromEntries(state['user_topics'].map((entry: Json) => [topicKey(entry), entry]));
+  }
   if (state['realm_default_streams'] !== undefined) {
     state['realm_default_streams'] = ascending(state['realm_default_streams']);
+  }
+  if (state['unread_msgs'] !== undefined) state['unread_msgs'] = unreadOf(state['unread_msgs']);
+  if (state['recent_private_conversations'] !== undefined) {
+    state['recent_private_conversations'] = Object.fromEntries(
+      state['recent_private_conversations'].map((one: Json) => [one.user_ids.join(), one.max_message_id]),
+    );
   }
   return state;
 }
@@ -68,6 +92,7 @@ export function applyEvent(state: ClientState, event: Json, client: ClientOption
   if (rule === undefined) throw new Error(`No client knows what to do with ${JSON.stringify(event)}`);
   applied.add(name);
   rule(state, event, client);
+  recountUnread(state);
 }
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -86,11 +111,54 @@ const RULES: Readonly<Record<string, Rule>> = {
   'realm/update': (state, { property, value }) => {
     state[`realm_${property}`] = value;
   },
-  'realm/update_dict': (state, { data }) => {
+  'realm/update_dict': (state, { data: { rendered_description: _, ...data } }) => {
     for (const [property, value] of Object.entries(data)) state[`realm_${property}`] = value;
+  },
+  // Of these registration shows nothing.
+  'typing/start': () => {},
+  'typing/stop': () => {},
+  'typing_edit_message/start': () => {},
+  'typing_edit_message/stop': () => {},
+  'reaction/add': () => {},
+  'reaction/remove': () => {},
+  user_status: (state, { user_id, away, status_text, emoji_name, emoji_code, reaction_type }) => {
+    const { away: wasAway, status_text: oldText, ...oldEmoji } = state['user_status'][user_id] ?? {};
+    const text = status_text ?? oldText ?? '';
+    const emoji =
+      emoji_name === undefined ? oldEmoji : emoji_name === '' ? {} : { emoji_name, emoji_code, reaction_type };
+    const status = { ...((away ?? wasAway) && { away: true }), ...(text !== '' && { status_text: text }), ...emoji };
+    if (Object.keys(status).length > 0) state['user_status'][user_id] = status;
+    else delete state['user_status'][user_id];
+  },
+  'realm_domains/add': (state, { realm_domain }) => {
+    state['realm_domains'].push(realm_domain);
+  },
+  'realm_domains/change': (state, { realm_domain }) => {
+    state['realm_domains'].find(({ domain }: Json) => domain === realm_domain.domain).allow_subdomains =
+      realm_domain.allow_subdomains;
+  },
+  'realm_domains/remove': (state, { domain }) => {
+    state['realm_domains'] = state['realm_domains'].filter((known: Json) => known.domain !== domain);
+  },
+  'navigation_view/add': (state, { navigation_view }) => {
+    state['navigation_views'].push(navigation_view);
+  },
+  'navigation_view/update': (state, { fragment, data }) => {
+    Object.assign(
+      state['navigation_views'].find((view: Json) => view.fragment === fragment),
+      data,
+    );
+  },
+  'navigation_view/remove': (state, { fragment }) => {
+    state['navigation_views'] = state['navigation_views'].filter((view: Json) => view.fragment !== fragment);
   },
   'user_settings/update': (state, { property, value }) => {
     state['user_settings'][property] = value;
+    // They are not kept any more where they were synchronized.
+    if (property === 'enable_drafts_synchronization') state['drafts'] = {};
+  },
+  alert_words: (state, { alert_words }) => {
+    state['alert_words'] = alert_words;
   },
   'stream/create': (state, { streams }, client) => {
     for (const channel of streams) {
@@ -101,6 +169,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'stream/delete': (state, { stream_ids }) => {
     for (const id of stream_ids) {
+      dropUnreadIn(state, id);
       for (const list of CHANNEL_LISTS) delete state[list][id];
     }
     state['realm_default_streams'] = state['realm_default_streams'].filter((id: number) => !stream_ids.includes(id));
@@ -108,6 +177,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'stream/update': (state, event) => {
     const { type: _, op: _op, id: _id, stream_id, name: _name, property, value, ...along } = event;
     for (const channel of everywhere(state, stream_id)) Object.assign(channel, { [property]: value }, along);
+    if (property === 'is_archived' && value === true) dropUnreadIn(state, stream_id);
   },
   'subscription/add': (state, { subscriptions }) => {
     for (const subscription of subscriptions) {
@@ -122,6 +192,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     for (const { stream_id } of subscriptions) {
       const subscription = state['subscriptions'][stream_id];
       if (subscription === undefined) throw new Error(`Left channel ${stream_id} without being in it`);
+      dropUnreadIn(state, stream_id);
       delete state['subscriptions'][stream_id];
       state['unsubscribed'][stream_id] = subscription;
       for (const channel of everywhere(state, stream_id)) channel.subscriber_count -= 1;
@@ -177,9 +248,78 @@ const RULES: Readonly<Record<string, Rule>> = {
   'saved_snippets/remove': (state, { saved_snippet_id }) => {
     delete state['saved_snippets'][saved_snippet_id];
   },
+  'scheduled_messages/add': (state, { scheduled_messages }) => {
+    for (const message of scheduled_messages) state['scheduled_messages'][message.scheduled_message_id] = message;
+  },
+  'scheduled_messages/update': (state, { scheduled_message }) => {
+    state['scheduled_messages'][scheduled_message.scheduled_message_id] = scheduled_message;
+  },
+  'scheduled_messages/remove': (state, { scheduled_message_id }) => {
+    delete state['scheduled_messages'][scheduled_message_id];
+  },
+  'reminders/add': (state, { reminders }) => {
+    for (const reminder of reminders) state['reminders'][reminder.reminder_id] = reminder;
+  },
+  'reminders/remove': (state, { reminder_id }) => {
+    delete state['reminders'][reminder_id];
+  },
+  message: (state, { message, flags }) => {
+    addMessage(state, message, flags);
+    for (const channel of message.stream_id === undefined ? [] : everywhere(state, message.stream_id)) {
+      channel.first_message_id ??= message.id;
+      channel.is_recently_active = true;
+    }
+  },
+  update_message: (state, event) => {
+    const { message_id, message_ids, flags, stream_id, new_stream_id, orig_subject, subject } = event;
+    if (orig_subject !== undefined) {
+      moveUnread(state, message_ids, new_stream_id ?? stream_id, subject ?? orig_subject);
+    }
+    if (event.content !== undefined) remention(state, message_id, flags);
+  },
+  delete_message: (state, { message_id, message_ids = [message_id] }) => {
+    dropUnread(state, message_ids);
+    const isLeft = (id: number) => !message_ids.includes(id);
+    state['starred_messages'] = state['starred_messages']?.filter(isLeft);
+  },
+  'update_message_flags/add': (state, { flag, messages, all }) => {
+    if (flag === 'starred' && state['starred_messages'] !== undefined) {
+      state['starred_messages'] = ascending([...state['starred_messages'], ...messages]);
+    }
+    if (flag === 'read' && all) dropAllUnread(state);
+    if (flag === 'read') dropUnread(state, messages);
+  },
+  'update_message_flags/remove': (state, { flag, messages, message_details = {} }) => {
+    if (flag === 'starred') {
+      state['starred_messages'] = state['starred_messages']?.filter((id: number) => !messages.includes(id));
+    }
+    for (const [id, details] of Object.entries<Json>(message_details)) {
+      const { type, stream_id, topic, user_ids, mentioned } = details;
+      const place = type === 'private' ? { userIds: user_ids } : { stream_id, topic };
+      addUnread(state, Number(id), place, mentioned === true ? ['mentioned'] : []);
+    }
+  },
+  user_topic: (state, { type: _, id: _id, ...entry }) => {
+    if (entry['visibility_policy'] === 0) delete state['user_topics'][topicKey(entry)];
+    else state['user_topics'][topicKey(entry)] = entry;
+  },
 };
 
-const CHANNEL_LISTS = ['streams', 'subscriptions', 'unsubscribed', 'never_subscribed'];
+/** A message the user receives. */
+function addMessage(state: ClientState, message: Json, flags: readonly string[]): void {
+  const { id, type, stream_id, subject, display_recipient } = message;
+  const userIds: number[] = type === 'private' ? display_recipient.map((user: Json) => user.id) : [];
+  const place = type === 'private' ? { userIds } : { stream_id, topic: subject };
+  if (!flags.includes('read')) addUnread(state, id, place, flags);
+  if (state['max_message_id'] !== undefined) state['max_message_id'] = id;
+  if (type === 'private' && state['recent_private_conversations'] !== undefined) {
+    const others = userIds.filter((userId) => userId !== state['user_id']);
+    state['recent_private_conversations'][others.join()] = id;
+  }
+}
+
+/** Where a client keeps channels. */
+export const CHANNEL_LISTS = ['streams', 'subscriptions', 'unsubscribed', 'never_subscribed'];
 
 /** The channel wherever the client keeps it. */
 function everywhere(state: ClientState, channelId: number): Json[] {
@@ -193,7 +333,8 @@ function changePerson(state: ClientState, { user_id, ...change }: Json): void {
   const isOwn = user_id === state['user_id'];
   const user = state['realm_users'][user_id] ?? state['realm_non_active_users'][user_id];
   if (user === undefined) throw new Error(`User ${user_id} changed, whom the client does not know`);
-  const { is_active, new_email, custom_profile_field, ...plain } = change;
+  // The last two are told of the caller's own image alone.
+  const { is_active, new_email, custom_profile_field, avatar_url_medium: _, avatar_source: _source, ...plain } = change;
   if (custom_profile_field !== undefined) throw new Error('No profile fields yet');
   Object.assign(user, plain, plain.role !== undefined && ownerToGuest(plain.role));
   if (new_email !== undefined) user.email = new_email;

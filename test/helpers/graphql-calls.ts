@@ -10,12 +10,17 @@ import {
   isRequiredArgument,
   isUnionType,
 } from 'graphql';
+import { settingFieldName, toFieldName } from '../../src/graphql/setting-fields.ts';
+import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../src/realm/settings.ts';
+import { USER_SETTINGS } from '../../src/users/settings.ts';
 import type { Parameters } from './person.ts';
 import { type Names, OWNER_PASSWORD } from './scene.ts';
 
 let made = 0;
 /** A name nothing has yet. */
 const fresh = () => `new in GraphQL ${++made}`;
+
+const LATER = '2100-01-01T00:00:00Z';
 
 const PAGE = { first: 10, last: null, after: null, before: null };
 
@@ -32,6 +37,21 @@ const permissions = ({ groupId, userId }: Names) =>
       [name, i % 2 === 0 ? { groupId } : { directMemberIds: [userId], directSubgroupIds: [groupId] }] as const,
   );
 
+/** Every permission of the organisation. */
+const organizationPermissions = (names: Names) => {
+  const [[, group] = [], [, set] = []] = permissions(names);
+  const fields = REALM_GROUP_SETTING_NAMES.map((name) => toFieldName(name.replace(/_group$/, '')));
+  const ofRoles = { canAccessAllUsers: { groupId: names.membersGroupId }, canCreateWebPublicChannel: group };
+  return Object.entries({
+    ...Object.fromEntries(fields.map((field, i) => [field, i % 2 === 0 ? group : set])),
+    ...ofRoles,
+  });
+};
+
+/** Every setting as it is in the beginning. */
+const initial = (settings: Readonly<Record<string, { readonly initial: unknown }>>) =>
+  Object.fromEntries(Object.entries(settings).map(([name, { initial }]) => [settingFieldName(name), initial]));
+
 const OPTIONS = {
   ...{ isPrivate: false, isWebPublic: false, isDefault: false, historyPublicToSubscribers: true },
   ...{ topicsPolicy: 'INHERIT', messageRetentionDays: null },
@@ -42,6 +62,23 @@ const draftsOf = ({ channelId, userId }: Names) => [
   { type: 'DIRECT', to: [userId], content: 'to people' },
 ];
 
+/** Narrows of messages that together say all that can be said. */
+const narrowsOf = ({ channelId, channelName, messageId, userId }: Names): readonly Parameters[] => {
+  const said = {
+    topic: 'greetings',
+    senderId: userId,
+    is: ['UNREAD'],
+    has: ['LINK'],
+    mentionsUserId: userId,
+    search: 'hello',
+  };
+  return [
+    { ...said, channelId, with: messageId },
+    { channelName, channels: 'PUBLIC', not: { ...said, channelId, channelName, channels: 'WEB_PUBLIC' } },
+    { directWith: [userId], directIncluding: userId, not: { directWith: [userId], directIncluding: userId } },
+  ];
+};
+
 const CAPABILITIES = [
   ...['archivedChannels', 'bulkMessageDeletion', 'emptyTopicName', 'includeDeactivatedGroups'],
   ...['individualEmojiChanges', 'linkifierUrlTemplate', 'notificationSettingsNull', 'simplifiedPresenceEvents'],
@@ -49,6 +86,9 @@ const CAPABILITIES = [
 ];
 
 const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>> = {
+  alertWords: () => [{}],
+  organization: () => [{}],
+  ownSettings: () => [{}],
   channel: ({ channelId, channelName }) => [{ channelId }, { name: channelName }],
   channelFolders: () => [{ ...PAGE, includeArchived: true }],
   channels: ({ folderId }) => [
@@ -57,11 +97,19 @@ const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>>
   ],
   drafts: () => [PAGE],
   events: ({ queueId }) => [{ queueId, after: -1 }],
+  message: ({ messageId }) => [{ messageId }],
+  messages: (names) => [PAGE, ...narrowsOf(names).map((narrow) => ({ narrow }))],
+  renderMessage: () => [{ content: '**bold**' }],
+  navigationViews: () => [PAGE],
+  realmDomains: () => [{}],
   node: (names) => nodeIds(names).map((id) => ({ id })),
+  reminders: () => [PAGE],
   savedSnippets: () => [PAGE],
+  scheduledMessages: () => [PAGE],
   serverSettings: () => [{}],
   subscriptions: () => [{ ...PAGE, includeArchived: true }],
   user: ({ userId, email }) => [{ userId }, { email }],
+  userTopics: () => [PAGE],
   users: () => [{ ...PAGE, role: 'MEMBER', isBot: false, isActive: true }],
   viewer: () => [{}],
 };
@@ -69,17 +117,84 @@ const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>>
 const globalId = (type: string, id: number) => Buffer.from(`${type}:${id}`).toString('base64');
 
 /** Of everything there is a `node` of. */
-export const nodeIds = ({ channelId, folderId, draftId, snippetId, userId }: Names): string[] =>
+export const nodeIds = (names: Names): string[] =>
   Object.entries({
-    Channel: channelId,
-    ChannelFolder: folderId,
-    Draft: draftId,
-    SavedSnippet: snippetId,
-    User: userId,
+    Channel: names.channelId,
+    ChannelFolder: names.folderId,
+    Draft: names.draftId,
+    Message: names.messageId,
+    NavigationView: names.navigationViewId,
+    Reminder: names.reminderId,
+    SavedSnippet: names.snippetId,
+    ScheduledMessage: names.scheduledMessageId,
+    User: names.userId,
   }).map(([type, id]) => globalId(type, id));
 
 /** The inputs of mutations. */
 const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]>> = {
+  setStatus: ({ userId }) => [
+    { text: fresh(), isAway: true },
+    { userId, emojiName: 'tada', emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
+  ],
+  addRealmDomain: () => [{ domain: `${fresh().toLowerCase().replaceAll(' ', '-')}.example`, allowSubdomains: true }],
+  updateRealmDomain: ({ domain }) => [{ domain, allowSubdomains: true }],
+  removeRealmDomain: ({ domain }) => [{ domain }],
+  addNavigationView: () => [
+    { fragment: 'narrow/is/mentioned', isPinned: true },
+    { fragment: fresh(), isPinned: false, name: fresh() },
+  ],
+  updateNavigationView: ({ fragment }) => [{ fragment, isPinned: false, name: fresh() }],
+  removeNavigationView: ({ fragment }) => [{ fragment }],
+  sendMessage: ({ channelId, channelName, userId, queueId }) => [
+    { channelId, topic: 'a topic', content: 'by id', readBySender: true },
+    { channelName, topic: 'a topic', content: 'by name' },
+    { directTo: [userId], content: 'to people', queueId, localId: '1' },
+  ],
+  updateMessageFlags: ({ messageId }) => [
+    { messageIds: [messageId], operation: 'ADD', flag: 'STARRED' },
+    { messageIds: [messageId], operation: 'REMOVE', flag: 'READ' },
+  ],
+  updateMessageFlagsInNarrow: ({ channelId, messageId, ...names }) => [
+    {
+      ...{ anchor: 'OLDEST', includeAnchor: true, numBefore: 0, numAfter: 10 },
+      ...{ narrow: { channelId }, operation: 'ADD', flag: 'READ' },
+    },
+    { anchorId: messageId, numBefore: 0, numAfter: 1, operation: 'REMOVE', flag: 'COLLAPSED' },
+    ...narrowsOf({ channelId, messageId, ...names }).map((narrow) => ({
+      ...{ narrow, anchor: 'NEWEST', numBefore: 1, numAfter: 0, operation: 'ADD', flag: 'STARRED' },
+    })),
+  ],
+  markTopicAsRead: ({ channelId }) => [{ channelId, topic: 'greetings' }],
+  markChannelAsRead: ({ channelId }) => [{ channelId }],
+  markAllAsRead: () => [{ maxSeconds: 50 }],
+  addReaction: ({ messageId }) => [
+    { messageId, emojiName: 'octopus' },
+    { messageId, emojiName: 'tada', emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
+  ],
+  removeReaction: ({ messageId }) => [
+    { messageId, emojiName: 'octopus' },
+    { messageId, emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
+  ],
+  setTyping: ({ userId, channelId }) => [
+    { operation: 'START', directTo: [userId] },
+    { operation: 'STOP', channelId, topic: 'greetings' },
+  ],
+  setEditTyping: ({ messageId }) => [{ messageId, operation: 'START' }],
+  reportMessage: ({ messageId }) => [{ messageId, reportType: 'other', description: 'for the test' }],
+  addAlertWords: () => [{ words: [fresh()] }],
+  removeAlertWords: () => [{ words: ['new'] }],
+  updateSettings: () => [{ ...initial(USER_SETTINGS), fullName: fresh(), timezone: 'Europe/Kiev' }],
+  updateOrganization: (names) => [
+    { ...initial(EDITABLE_REALM_SETTINGS), name: fresh(), description: fresh(), messageRetentionDays: 30 },
+    { moderationRequestChannelId: names.moderationChannelId },
+    { newChannelAnnouncementsChannelId: names.channelId },
+    { signupAnnouncementsChannelId: names.channelId },
+    { serviceUpdateAnnouncementsChannelId: names.channelId },
+    ...organizationPermissions(names).flatMap(([permission, value]) => [
+      { permissions: { [permission]: { new: value } } },
+      { permissions: { [permission]: { new: value, old: value } } },
+    ]),
+  ],
   acknowledgeEvents: ({ queueId }) => [{ queueId, upTo: 1 }],
   createChannel: (names) => [
     { ...OPTIONS, name: fresh(), description: 'new', subscriberIds: [names.userId] },
@@ -126,6 +241,8 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
       ],
     },
   ],
+  setTopicVisibility: ({ channelId }) => [{ channelId, topic: 'a topic', visibility: 'FOLLOWED' }],
+  deleteTopic: ({ channelId }) => [{ channelId, topic: 'a topic' }],
   unsubscribe: ({ channelId, channelName, userId }) => [
     { channels: [{ channelId }] },
     { channels: [{ name: channelName }] },
@@ -142,6 +259,17 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
   createSavedSnippet: () => [{ title: fresh(), content: 'new' }],
   updateSavedSnippet: ({ snippetId }) => [{ savedSnippetId: snippetId, title: fresh(), content: fresh() }],
   deleteSavedSnippet: ({ snippetId }) => [{ savedSnippetId: snippetId }],
+  scheduleMessage: ({ channelId, userId }) => [
+    { channelId, topic: 'a topic', content: 'later', scheduledAt: LATER },
+    { directTo: [userId], content: 'later', scheduledAt: LATER, readBySender: true },
+  ],
+  updateScheduledMessage: ({ scheduledMessageId, channelId, userId }) => [
+    { scheduledMessageId, directTo: [userId], content: 'changed' },
+    { scheduledMessageId, channelId, topic: 'a topic', scheduledAt: LATER },
+  ],
+  cancelScheduledMessage: ({ scheduledMessageId }) => [{ scheduledMessageId }],
+  createReminder: ({ messageId }) => [{ messageId, scheduledAt: LATER, note: 'a note' }],
+  deleteReminder: ({ reminderId }) => [{ reminderId }],
   createUser: () => {
     const fullName = fresh();
     return [{ email: `${fullName.replaceAll(' ', '.')}@new.example`, password: OWNER_PASSWORD, fullName }];
@@ -157,6 +285,21 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
     },
   ],
   deleteEventQueue: ({ queueId }) => [{ queueId }],
+  editMessage: ({ messageId }) => [
+    // Of "hello", which the message says.
+    {
+      messageId,
+      content: 'hello again',
+      prevContentSha256: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824',
+    },
+  ],
+  moveMessages: ({ messageId, channelId }) => [
+    {
+      ...{ messageId, topic: fresh(), channelId, propagateMode: 'CHANGE_ALL' },
+      ...{ sendNotificationToOldTopic: true, sendNotificationToNewTopic: false },
+    },
+  ],
+  deleteMessage: ({ messageId }) => [{ messageId }],
   archiveChannel: ({ channelId }) => [{ channelId }],
 };
 

@@ -33,6 +33,8 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
   return {
     ...{ app, dataDir, url: `http://127.0.0.1:${server.port}` },
     async queriesOf(work) {
+      // What looks for work by itself, now and then, is nobody's doing.
+      await app.deliveries.stop();
       heard = [];
       await work();
       const queries = heard;

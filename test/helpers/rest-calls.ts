@@ -1,4 +1,6 @@
 import { CHANNEL_PERMISSION_NAMES } from '../../src/channels/permissions.ts';
+import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../src/realm/settings.ts';
+import { USER_SETTINGS } from '../../src/users/settings.ts';
 import type { Parameters } from './person.ts';
 import { type Names, OWNER_PASSWORD } from './scene.ts';
 
@@ -26,6 +28,9 @@ const REGISTRATION = {
   queue_lifespan_secs: 60,
 };
 
+/** In the year 2100. */
+const LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
+
 const CREATION = {
   announce: false,
   invite_only: false,
@@ -42,6 +47,34 @@ const permissions = ({ groupId, userId }: Names) =>
   CHANNEL_PERMISSION_NAMES.map(
     (name, i) => [name, i % 2 === 0 ? groupId : { direct_members: [userId], direct_subgroups: [groupId] }] as const,
   );
+
+/** Every permission of the organisation. */
+const realmPermissions = (names: Names) => {
+  const [[, group] = [], [, set] = []] = permissions(names);
+  const ofRoles = { can_access_all_users_group: names.membersGroupId, can_create_web_public_channel_group: group };
+  return Object.entries({
+    ...Object.fromEntries(REALM_GROUP_SETTING_NAMES.map((name, i) => [name, i % 2 === 0 ? group : set])),
+    ...ofRoles,
+  });
+};
+
+/** Every setting as it is in the beginning. */
+const initial = (settings: Readonly<Record<string, { readonly initial: unknown }>>) =>
+  Object.fromEntries(Object.entries(settings).map(([name, { initial }]) => [name, initial]));
+
+/** Every term that names something. */
+const narrowsOf = ({ channelId, channelName, userId, email, messageId }: Names) => [
+  [{ operator: 'channel', operand: channelId }],
+  [['channel', channelName]],
+  [{ operator: 'sender', operand: userId, negated: true }],
+  [{ operator: 'sender', operand: email }],
+  [{ operator: 'dm', operand: [userId] }],
+  [{ operator: 'dm', operand: email }],
+  [{ operator: 'dm-including', operand: userId }],
+  [{ operator: 'mentions', operand: email }],
+  [{ operator: 'id', operand: messageId }],
+  [{ operator: 'with', operand: messageId }],
+];
 
 const draftsOf = ({ channelId, userId }: Names) => [
   { type: 'stream', to: [channelId], topic: 'a topic', content: 'to a channel', timestamp: 1 },
@@ -158,6 +191,33 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
     { slots: { user_id: userId }, parameters: { full_name: fresh(), role: 300 } },
   ],
   'PATCH /users/{email}': ({ email }) => [{ slots: { email }, parameters: { full_name: fresh(), role: 300 } }],
+  'GET /users/me/{stream_id}/topics': ({ channelId }) => [
+    { slots: { stream_id: channelId }, parameters: { allow_empty_topic_name: true } },
+  ],
+  'POST /user_topics': ({ channelId }) => [
+    { parameters: { stream_id: channelId, topic: 'a topic', visibility_policy: 3 } },
+  ],
+  'POST /streams/{stream_id}/delete_topic': ({ channelId }) => [
+    { slots: { stream_id: channelId }, parameters: { topic_name: 'a topic' } },
+  ],
+  'GET /scheduled_messages': () => [{}],
+  'POST /scheduled_messages': ({ channelId, userId }) => [
+    { parameters: { ...LATER, type: 'channel', to: channelId, topic: 'a topic', content: 'later' } },
+    { parameters: { ...LATER, type: 'direct', to: [userId], content: 'later', read_by_sender: true } },
+  ],
+  'PATCH /scheduled_messages/{scheduled_message_id}': ({ scheduledMessageId, channelId, userId }) => {
+    const slots = { scheduled_message_id: scheduledMessageId };
+    return [
+      { slots, parameters: { type: 'direct', to: [userId], content: 'changed' } },
+      { slots, parameters: { ...LATER, type: 'channel', to: channelId, topic: 'a topic' } },
+    ];
+  },
+  'DELETE /scheduled_messages/{scheduled_message_id}': ({ scheduledMessageId }) => [
+    { slots: { scheduled_message_id: scheduledMessageId } },
+  ],
+  'GET /reminders': () => [{}],
+  'POST /reminders': ({ messageId }) => [{ parameters: { ...LATER, message_id: messageId, note: 'a note' } }],
+  'DELETE /reminders/{reminder_id}': ({ reminderId }) => [{ slots: { reminder_id: reminderId } }],
   'GET /drafts': () => [{}],
   'POST /drafts': (names) => draftsOf(names).map((draft) => ({ parameters: { drafts: [draft] } })),
   'PATCH /drafts/{draft_id}': (names) =>
@@ -170,6 +230,145 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
     { slots: { saved_snippet_id: snippetId }, parameters: { title: fresh(), content: fresh() } },
   ],
   'DELETE /saved_snippets/{saved_snippet_id}': ({ snippetId }) => [{ slots: { saved_snippet_id: snippetId } }],
+  'POST /messages': ({ channelId, channelName, userId, email, queueId }) => [
+    { parameters: { type: 'channel', to: channelId, topic: 'a topic', content: 'by id', read_by_sender: true } },
+    { parameters: { type: 'stream', to: channelName, topic: 'a topic', content: 'by name' } },
+    { parameters: { type: 'direct', to: [userId], content: 'by id', queue_id: queueId, local_id: '1' } },
+    { parameters: { type: 'private', to: [email], content: 'by address' } },
+  ],
+  'GET /messages': (names) => {
+    const [range, shown] = [
+      { anchor: 'newest', num_before: 9 },
+      { apply_markdown: false, client_gravatar: false },
+    ];
+    return [
+      { parameters: { anchor: 1, num_before: 1, num_after: 1, include_anchor: true, ...shown } },
+      { parameters: { anchor: 'date', anchor_date: '2026-01-01', num_after: 9, allow_empty_topic_name: true } },
+      { parameters: { use_first_unread_anchor: true } },
+      { parameters: { message_ids: [names.messageId] } },
+      { parameters: { message_ids: [names.directMessageId] } },
+      ...narrowsOf(names).map((narrow) => ({ parameters: { ...range, narrow } })),
+    ];
+  },
+  'GET /messages/{message_id}': ({ messageId }) => [
+    { slots: { message_id: messageId }, parameters: { apply_markdown: false, allow_empty_topic_name: true } },
+  ],
+  'GET /messages/matches_narrow': (names) => [
+    { parameters: { msg_ids: [names.messageId], narrow: [] } },
+    ...narrowsOf(names).map((narrow) => ({ parameters: { msg_ids: [names.messageId], narrow } })),
+  ],
+  'POST /messages/render': () => [{ parameters: { content: '**bold**' } }],
+  'POST /messages/flags': ({ messageId }) => [
+    { parameters: { messages: [messageId], op: 'add', flag: 'starred' } },
+    { parameters: { messages: [messageId], op: 'remove', flag: 'read' } },
+  ],
+  'POST /messages/flags/narrow': ({ channelId, userId }) => [
+    {
+      parameters: {
+        ...{ anchor: 'oldest', include_anchor: true, num_before: 0, num_after: 10, op: 'add', flag: 'read' },
+        narrow: [{ operator: 'channel', operand: channelId }],
+      },
+    },
+    {
+      parameters: {
+        ...{ anchor: '0', num_before: 0, num_after: 1, op: 'remove', flag: 'collapsed' },
+        narrow: [{ operator: 'dm', operand: [userId] }],
+      },
+    },
+  ],
+  'POST /mark_topic_as_read': ({ channelId }) => [{ parameters: { stream_id: channelId, topic_name: 'greetings' } }],
+  'POST /mark_stream_as_read': ({ channelId }) => [{ parameters: { stream_id: channelId } }],
+  'POST /mark_all_as_read': () => [{}],
+  'GET /messages/{message_id}/read_receipts': ({ messageId }) => [{ slots: { message_id: messageId } }],
+  'POST /messages/{message_id}/reactions': ({ messageId }) => [
+    { slots: { message_id: messageId }, parameters: { emoji_name: 'octopus' } },
+    {
+      slots: { message_id: messageId },
+      parameters: { emoji_name: 'tada', emoji_code: '1f389', reaction_type: 'unicode_emoji' },
+    },
+  ],
+  'DELETE /messages/{message_id}/reactions': ({ messageId }) => [
+    { slots: { message_id: messageId }, parameters: { emoji_name: 'octopus' } },
+    { slots: { message_id: messageId }, parameters: { emoji_code: '1f389', reaction_type: 'unicode_emoji' } },
+  ],
+  'POST /typing': ({ userId, channelId }) => [
+    { parameters: { op: 'start', type: 'direct', to: [userId] } },
+    { parameters: { op: 'stop', type: 'channel', stream_id: channelId, topic: 'greetings' } },
+  ],
+  'POST /messages/{message_id}/typing': ({ messageId }) => [
+    { slots: { message_id: messageId }, parameters: { op: 'start' } },
+  ],
+  'POST /messages/{message_id}/report': ({ messageId }) => [
+    { slots: { message_id: messageId }, parameters: { report_type: 'other', description: 'for the test' } },
+  ],
+  'POST /users/me/status': () => [
+    { parameters: { status_text: fresh(), away: true } },
+    { parameters: { emoji_name: 'tada', emoji_code: '1f389', reaction_type: 'unicode_emoji' } },
+  ],
+  'POST /users/{user_id}/status': ({ userId }) => [
+    {
+      slots: { user_id: userId },
+      parameters: { status_text: fresh(), emoji_name: 'tada', emoji_code: '1f389', reaction_type: 'unicode_emoji' },
+    },
+    { slots: { user_id: userId }, parameters: { away: true } },
+  ],
+  'GET /users/{user_id}/status': ({ userId }) => [{ slots: { user_id: userId } }],
+  'GET /realm/domains': () => [{}],
+  'POST /realm/domains': () => [
+    { parameters: { domain: `${fresh().replaceAll(' ', '-')}.example`, allow_subdomains: true } },
+  ],
+  'PATCH /realm/domains/{domain}': ({ domain }) => [{ slots: { domain }, parameters: { allow_subdomains: true } }],
+  'DELETE /realm/domains/{domain}': ({ domain }) => [{ slots: { domain } }],
+  'GET /navigation_views': () => [{}],
+  'POST /navigation_views': () => [
+    { parameters: { fragment: 'narrow/is/starred', is_pinned: true } },
+    { parameters: { fragment: fresh(), is_pinned: false, name: fresh() } },
+  ],
+  'PATCH /navigation_views/{fragment}': ({ fragment }) => [
+    { slots: { fragment }, parameters: { is_pinned: false, name: fresh() } },
+  ],
+  'DELETE /navigation_views/{fragment}': ({ fragment }) => [{ slots: { fragment } }],
+  'GET /messages/{message_id}/history': ({ messageId }) => [
+    { slots: { message_id: messageId }, parameters: { allow_empty_topic_name: true } },
+  ],
+  'PATCH /messages/{message_id}': ({ messageId, channelId }) => [
+    {
+      slots: { message_id: messageId },
+      // Of "hello", which the message says.
+      parameters: {
+        content: 'hello again',
+        prev_content_sha256: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824',
+      },
+    },
+    {
+      slots: { message_id: messageId },
+      parameters: {
+        ...{ topic: fresh(), stream_id: channelId, propagate_mode: 'change_all' },
+        ...{ send_notification_to_old_thread: true, send_notification_to_new_thread: false },
+      },
+    },
+  ],
+  'DELETE /messages/{message_id}': ({ messageId }) => [{ slots: { message_id: messageId } }],
+  'GET /users/me/alert_words': () => [{}],
+  'POST /users/me/alert_words': () => [{ parameters: { alert_words: [fresh()] } }],
+  'DELETE /users/me/alert_words': () => [{ parameters: { alert_words: ['new'] } }],
+  'PATCH /settings': () => [{ parameters: { ...initial(USER_SETTINGS), full_name: fresh(), timezone: 'Europe/Kiev' } }],
+  'PATCH /realm': (names) => [
+    {
+      parameters: {
+        ...initial(EDITABLE_REALM_SETTINGS),
+        ...{ name: fresh(), description: fresh(), message_retention_days: 30 },
+      },
+    },
+    { parameters: { moderation_request_channel_id: names.moderationChannelId } },
+    { parameters: { new_stream_announcements_stream_id: names.channelId } },
+    { parameters: { signup_announcements_stream_id: names.channelId } },
+    { parameters: { service_update_announcements_stream_id: names.channelId } },
+    ...realmPermissions(names).flatMap(([name, value]) => [
+      { parameters: { [name]: { new: value } } },
+      { parameters: { [name]: { new: value, old: value } } },
+    ]),
+  ],
   'GET /server_settings': () => [{}],
   'DELETE /streams/{stream_id}': ({ channelId }) => [{ slots: { stream_id: channelId } }],
 };

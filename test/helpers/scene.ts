@@ -15,8 +15,22 @@ export interface Names {
   /** Of somebody with a password: OWNER_PASSWORD. */
   readonly username: string;
   readonly groupId: number;
+  /** The group of all members. */
+  readonly membersGroupId: number;
+  /** A private channel, where reports go. */
+  readonly moderationChannelId: number;
   readonly draftId: number;
   readonly snippetId: number;
+  readonly messageId: number;
+  /** A message among people. */
+  readonly directMessageId: number;
+  /** Of a custom navigation view. */
+  readonly fragment: string;
+  readonly navigationViewId: number;
+  /** An allowed one. */
+  readonly domain: string;
+  readonly scheduledMessageId: number;
+  readonly reminderId: number;
   readonly queueId: string;
 }
 
@@ -49,7 +63,27 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
   const note = { type: 'stream', to: [channelId], topic: 'greetings', content: 'hello' };
   const { ids } = await owner.ok('POST', '/drafts', { drafts: [note] });
   const snippet = await owner.ok('POST', '/saved_snippets', { title: 'title', content: 'content' });
+  const greeting = { type: 'channel', to: channelId, topic: 'greetings', content: 'hello' };
+  const { id: messageId } = await owner.ok('POST', '/messages', greeting);
+  // In the year 2100.
+  const later = { scheduled_delivery_timestamp: 4_102_444_800 };
+  const scheduled = await owner.ok('POST', '/scheduled_messages', { ...greeting, ...later });
+  const reminder = await owner.ok('POST', '/reminders', { message_id: messageId, ...later });
   const { stream } = await owner.ok('GET', `/streams/${channelId}`);
+  const moderation = { name: 'moderation', subscribers: [owner.id], invite_only: true };
+  const { id: moderationChannelId } = await owner.ok('POST', '/channels/create', moderation);
+  await owner.ok('PATCH', '/realm', {
+    moderation_request_channel_id: moderationChannelId,
+    enable_read_receipts: true,
+  });
+  const { realm_can_create_groups: membersGroupId } = await owner.register({ fetch_event_types: ['realm'] });
+  const domain = `${realm.subdomain}.example`;
+  await owner.ok('POST', '/realm/domains', { domain, allow_subdomains: false });
+  const fragment = `narrow/topic/${realm.subdomain}`;
+  const view = { fragment, isPinned: true, name: 'Greetings' };
+  const { navigationView } = await owner.mutate('addNavigationView', view, 'navigationView { id }');
+  const navigationViewId = Number(atob(navigationView.id).split(':')[1]);
+  const direct = await owner.ok('POST', '/messages', { type: 'direct', to: [member.id], content: 'hello' });
   const { queue_id } = await owner.register({ fetch_event_types: [] });
   return {
     ...made,
@@ -63,8 +97,17 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
       username: owner.email,
       // Of administrators: a group every permission takes.
       groupId: stream.can_remove_subscribers_group,
+      membersGroupId,
+      moderationChannelId,
       draftId: ids[0],
       snippetId: snippet.saved_snippet_id,
+      messageId,
+      directMessageId: direct.id,
+      fragment,
+      navigationViewId,
+      domain,
+      scheduledMessageId: scheduled.scheduled_message_id,
+      reminderId: reminder.reminder_id,
       queueId: queue_id,
     },
   };
@@ -80,8 +123,17 @@ export const nothing = (id = 2_000_000_000): Names => ({
   email: `nobody@${randomUUID()}.example`,
   username: `nobody@${randomUUID()}.example`,
   groupId: id,
+  membersGroupId: id,
+  moderationChannelId: id,
   draftId: id,
   snippetId: id,
+  messageId: id,
+  directMessageId: id,
+  fragment: `no fragment of ${randomUUID()}`,
+  navigationViewId: id,
+  domain: `${randomUUID()}.example`,
+  scheduledMessageId: id,
+  reminderId: id,
   queueId: randomUUID(),
 });
 

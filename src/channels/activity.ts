@@ -1,0 +1,173 @@
+import type { Tx } from '../db/client.ts';
+import type { Channel, Realm } from '../generated/prisma/client.ts';
+
+/** What a channel object tells of the messages in the channel. */
+export interface ChannelActivity {
+  readonly firstMessageId: number | null;
+  readonly isRecentlyActive: boolean;
+  /** Messages a week, in two significant digits; null while the channel is too young to tell. */
+  readonly weeklyTraffic: number | null;
+}
+
+/** Of a channel that has just been made. */
+export const NO_ACTIVITY: ChannelActivity = { firstMessageId: null, isRecentlyActive: true, weeklyTraffic: null };
+
+const DAY_MS = 86_400_000;
+/** @see endpoints companion E */
+const RECENTLY_ACTIVE_MS = 180 * DAY_MS;
+/** A channel younger than this has no weekly traffic yet. @see endpoints companion B.7 */
+const TRAFFIC_FROM_DAYS = 7;
+/** Weekly traffic is that of so many days. @see endpoints companion B.7 */
+const TRAFFIC_DAYS = 28;
+
+type Reader = Pick<Tx, '$queryRaw'>;
+type House = Pick<Realm, 'id' | 'uuid'>;
+type Aged = Pick<Channel, 'id' | 'createdAt'>;
+
+/**
+ * What goes on in each of the channels of an organisation: one query, and now and then one more for their traffic,
+ * however many channels and messages.
+ */
+export async function readActivity(
+  db: Reader,
+  realm: House,
+  channels: readonly Aged[],
+  now: Date,
+): Promise<(id: number) => ChannelActivity> {
+  if (channels.length === 0) return () => NO_ACTIVITY;
+  const ends = await readEnds(db, realm, channels, now);
+  const trafficOf = await readTraffic(db, realm, channels, now);
+  const activities = new Map(
+    channels.map((channel) => {
+      const { first_id, last_sent_at } = ends.get(channel.id) ?? { first_id: null, last_sent_at: null };
+      const newest = last_sent_at ?? channel.createdAt;
+      const isRecentlyActive = now.getTime() - newest.getTime() < RECENTLY_ACTIVE_MS;
+      const firstMessageId = first_id === null ? null : Number(first_id);
+      return [channel.id, { firstMessageId, isRecentlyActive, weeklyTraffic: trafficOf(channel.id) }];
+    }),
+  );
+  return (id) => activities.get(id) ?? NO_ACTIVITY;
+}
+
+interface Ends {
+  readonly channel_id: number;
+  readonly first_id: bigint | null;
+  /** Null also when the channel itself is young enough. */
+  readonly last_sent_at: Date | null;
+}
+
+/** One step into an index for each end of each channel. */
+async function readEnds(db: Reader, realm: House, channels: readonly Aged[], now: Date): Promise<Map<number, Ends>> {
+  const rows = await db.$queryRaw<Ends[]>`
+    SELECT c.id AS channel_id, first.id AS first_id, last.sent_at AS last_sent_at
+    FROM channel c
+    LEFT JOIN LATERAL (
+      SELECT m.id FROM message m WHERE m.channel_id = c.id ORDER BY m.id LIMIT 1
+    ) AS first ON true
+    LEFT JOIN LATERAL (
+      SELECT m.sent_at FROM message m
+      WHERE m.channel_id = c.id AND c.created_at <= ${new Date(now.getTime() - RECENTLY_ACTIVE_MS)}
+      ORDER BY m.id DESC LIMIT 1
+    ) AS last ON true
+    WHERE c.realm_id = ${realm.id} AND c.id = ANY(${channels.map(({ id }) => id)})`;
+  return new Map(rows.map((row) => [row.channel_id, row]));
+}
+
+/**
+ * Our choice: messages of one channel that are counted one by one. Of a busier channel these newest ones tell its share
+ * of all messages, and two digits are not worth counting a million.
+ */
+const MAX_COUNTED = 500;
+/** Our choice: the traffic of weeks changes slowly, and counting it would be the slowest part of a registration. */
+const TRAFFIC_LASTS_MS = 3_600_000;
+
+/** By organisation and channel, because several services may run in one process. */
+const known = new Map<string, { readonly at: number; readonly traffic: number }>();
+
+async function readTraffic(
+  db: Reader,
+  realm: House,
+  channels: readonly Aged[],
+  now: Date,
+): Promise<(id: number) => number | null> {
+  const ageOf = ({ createdAt }: Aged) => Math.floor((now.getTime() - createdAt.getTime()) / DAY_MS);
+  const keyOf = (id: number) => `${realm.uuid} ${id}`;
+  const old = channels.filter((channel) => ageOf(channel) >= TRAFFIC_FROM_DAYS);
+  const outdated = old.filter(({ id }) => {
+    const at = known.get(keyOf(id))?.at;
+    return at === undefined || Math.abs(now.getTime() - at) >= TRAFFIC_LASTS_MS;
+  });
+  const messagesIn = await countRecent(db, realm, outdated, now);
+  for (const channel of outdated) {
+    const traffic = weeklyTraffic(messagesIn(channel.id), ageOf(channel));
+    known.set(keyOf(channel.id), { at: now.getTime(), traffic });
+  }
+  const ids = new Set(old.map(({ id }) => id));
+  return (id) => (ids.has(id) ? (known.get(keyOf(id))?.traffic ?? 0) : null);
+}
+
+interface Counted {
+  readonly channel_id: number;
+  /** How many of the newest messages were counted, and from which id on. */
+  readonly count: number;
+  readonly counted_from: bigint;
+  /** The last id before the days that count, and the last id of all. */
+  readonly old_id: bigint;
+  readonly newest_id: bigint;
+}
+
+/**
+ * About how many messages of the last 28 days are in each of the channels: one query. The id the days began with is found
+ * by halving, because ids rise with time; from there on an index alone has what is to be counted.
+ */
+async function countRecent(
+  db: Reader,
+  realm: House,
+  channels: readonly Aged[],
+  now: Date,
+): Promise<(id: number) => number> {
+  if (channels.length === 0) return () => 0;
+  const from = new Date(now.getTime() - TRAFFIC_DAYS * DAY_MS);
+  const rows = await db.$queryRaw<Counted[]>`
+    WITH RECURSIVE halving (old_id, newer_id) AS (
+      SELECT 0::bigint, COALESCE(max(id), 0) FROM message WHERE realm_id = ${realm.id}
+      UNION ALL
+      SELECT CASE WHEN middle.sent_at < ${from} THEN middle.id ELSE old_id END,
+             CASE WHEN middle.sent_at < ${from} THEN newer_id ELSE (old_id + newer_id) / 2 END
+      FROM halving CROSS JOIN LATERAL (
+        SELECT m.id, m.sent_at FROM message m
+        WHERE m.realm_id = ${realm.id} AND m.id > (old_id + newer_id) / 2 ORDER BY m.id LIMIT 1
+      ) AS middle
+      WHERE old_id < newer_id
+    ), span AS (
+      SELECT max(old_id) AS old_id, max(newer_id) AS newest_id FROM halving
+    )
+    SELECT c.id AS channel_id, recent.*, span.* FROM span CROSS JOIN unnest(${channels.map(({ id }) => id)}::int[]) AS c(id)
+    CROSS JOIN LATERAL (
+      SELECT count(*)::int AS count, min(counted.id) AS counted_from FROM (
+        SELECT m.id FROM message m WHERE m.channel_id = c.id AND m.id > (SELECT old_id FROM span)
+        ORDER BY m.id DESC LIMIT ${MAX_COUNTED}
+      ) AS counted
+    ) AS recent
+    WHERE recent.count > 0`;
+  const counts = new Map(rows.map((row) => [row.channel_id, estimate(row)]));
+  return (id) => counts.get(id) ?? 0;
+}
+
+/** The channel's share of the ids it was counted in stands for those before. */
+function estimate({ count, counted_from, old_id, newest_id }: Counted): number {
+  if (count < MAX_COUNTED) return count;
+  return (count * Number(newest_id - old_id)) / Number(newest_id - counted_from + 1n);
+}
+
+/**
+ * Messages a week, in two significant digits.
+ *
+ * @param messages Of the last 28 days. @param days The channel's age, 7 at least.
+ * @see endpoints companion B.7
+ */
+function weeklyTraffic(messages: number, days: number): number {
+  if (messages === 0) return 0;
+  const perWeek = Math.max(1, Math.floor((messages * 7) / Math.min(days, TRAFFIC_DAYS)));
+  return Number(perWeek.toPrecision(2));
+}

@@ -1,0 +1,100 @@
+import { alertedUserIds } from '../alert-words/matching.ts';
+import type { Ctx } from '../app.ts';
+import type { Tx } from '../db/client.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { type PlacedMessage, receivedBy } from '../messages/access.ts';
+import { normalContent, type RenderedContent, renderContent } from '../messages/content.ts';
+import { type Named, requireMayMention, whoIsMentioned } from '../messages/mentions.ts';
+
+/** New content of a message, and whom it names. */
+export interface ContentEdit {
+  readonly rendered: RenderedContent;
+  readonly named: Named;
+}
+
+/** What stands where there is nothing left to read. @see endpoints companion B.10.5 */
+const NOTHING_LEFT = '(deleted)';
+
+/**
+ * New content as the message's sender, who edits it, may write it there; null when none is given.
+ *
+ * @throws BadRequestError when it holds a null byte, cannot be rendered, or mentions a group the sender may not mention.
+ * @throws WildcardMentionNotAllowedError when it mentions everybody where that takes a permission.
+ */
+export async function prepareContent(
+  tx: Tx,
+  { app, viewer }: Ctx,
+  message: PlacedMessage,
+  content: string | undefined,
+  now: Date,
+): Promise<ContentEdit | null> {
+  if (content === undefined) return null;
+  const source = normalContent(content.trim() === '' ? NOTHING_LEFT : content);
+  const rendered = await renderContent(tx, app, viewer, source);
+  const { channel, conversation, topic } = message;
+  const target = channel === null ? null : { channel, topic };
+  await requireMayMention(tx, viewer, target, rendered, now);
+  const named = await whoIsMentioned(tx, viewer, { target, memberIds: conversation?.memberIds ?? null }, rendered);
+  const alerted = await alertedUserIds(tx, viewer.realm, source, null);
+  return { rendered, named: await amongReceivers(tx, message, rendered, { ...named, alerted }) };
+}
+
+/** Flags are of those who received the message, who need not be those who would receive it today. */
+async function amongReceivers(tx: Tx, message: PlacedMessage, rendered: RenderedContent, named: Named): Promise<Named> {
+  const { realmId, id } = message;
+  const flagged = await tx.userMessage.findMany({
+    where: { realmId, messageId: id, topicWildcardMentioned: true },
+    select: { userId: true },
+  });
+  const mentioned = [...new Set([...named.mentioned, ...rendered.mentionedUserIds])];
+  const before = rendered.topicWildcard ? flagged.map(({ userId }) => userId) : [];
+  const topicMentioned = [...new Set([...named.topicMentioned, ...before])];
+  const userIds = [...new Set([...mentioned, ...topicMentioned, ...named.alerted])];
+  if (userIds.length === 0) return named;
+  const rows = await tx.$queryRaw<{ id: number }[]>`
+    SELECT u.id FROM unnest(${userIds}::int[]) AS u(id), message m
+    WHERE m.realm_id = ${realmId} AND m.id = ${id} AND ${receivedBy(Prisma.sql`u.id`)}`;
+  const receivers = new Set(rows.map((row) => row.id));
+  const among = (ids: readonly number[]) => ids.filter((userId) => receivers.has(userId));
+  return {
+    mentioned: among(mentioned),
+    topicMentioned: among(topicMentioned),
+    alerted: among(named.alerted),
+  };
+}
+
+/** Writes the new content into the locked message, and into the rows of those it names, or named. */
+export async function writeContent(
+  tx: Tx,
+  { realmId, id }: PlacedMessage,
+  { rendered, named }: ContentEdit,
+  now: Date,
+): Promise<void> {
+  await tx.message.update({
+    where: { realmId_id: { realmId, id } },
+    data: {
+      content: rendered.source,
+      renderedContent: rendered.html,
+      channelWildcard: rendered.channelWildcard,
+      hasLink: rendered.hasLink,
+      hasImage: rendered.hasImage,
+      hasAttachment: rendered.hasAttachment,
+      lastEditedAt: now,
+    },
+  });
+  const { mentioned, topicMentioned, alerted } = named;
+  await tx.$executeRaw`
+    INSERT INTO user_message (realm_id, user_id, message_id, mentioned, topic_wildcard_mentioned, has_alert_word)
+    SELECT ${realmId}::int, concerned.id, ${id}::bigint, concerned.id = ANY(${mentioned}::int[]),
+           concerned.id = ANY(${topicMentioned}::int[]), concerned.id = ANY(${alerted}::int[])
+    FROM (
+      SELECT user_id AS id FROM user_message WHERE realm_id = ${realmId} AND message_id = ${id}
+      UNION SELECT unnest(${[...mentioned, ...topicMentioned, ...alerted]}::int[])
+    ) AS concerned ORDER BY concerned.id
+    ON CONFLICT (user_id, message_id) DO UPDATE SET
+      mentioned = EXCLUDED.mentioned, topic_wildcard_mentioned = EXCLUDED.topic_wildcard_mentioned,
+      has_alert_word = EXCLUDED.has_alert_word`;
+  await tx.$executeRaw`
+    DELETE FROM user_message WHERE realm_id = ${realmId} AND message_id = ${id} AND NOT (
+      starred OR collapsed OR mentioned OR topic_wildcard_mentioned OR has_alert_word OR historical)`;
+}

@@ -1,0 +1,116 @@
+import type { Tx } from '../db/client.ts';
+import type { Audience } from '../events/audience.ts';
+import { channelRecipientId, conversationRecipientId, type UserFlags } from '../messages/wire.ts';
+
+/** Whether a user has read a message, and whether they received it or took it up from the channel's history. */
+const STANDINGS = ['unread', 'read', 'historical', 'historical_unread'] as const;
+type Standing = (typeof STANDINGS)[number];
+
+/** What a message is to each of those who hear of a change of it, as JSON: whoever no list names has nothing special. */
+export interface FlagFacts {
+  readonly starred: readonly number[];
+  readonly collapsed: readonly number[];
+  readonly mentioned: readonly number[];
+  readonly topicMentioned: readonly number[];
+  readonly alerted: readonly number[];
+  /** Whether it mentions everybody who received it. */
+  readonly channelWildcard: boolean;
+  /** Where those stand who are in none of `others`: the most of them. */
+  readonly most: Standing;
+  readonly others: { readonly [S in Standing]?: readonly number[] };
+}
+
+/** What the message is to one of those who hear of the change. */
+export function flagsOf(facts: FlagFacts, userId: number): UserFlags {
+  const has = (ids: readonly number[]) => ids.includes(userId);
+  const standing = STANDINGS.find((one) => has(facts.others[one] ?? [])) ?? facts.most;
+  const isHistorical = standing === 'historical' || standing === 'historical_unread';
+  return {
+    read: standing === 'read' || standing === 'historical',
+    starred: has(facts.starred),
+    collapsed: has(facts.collapsed),
+    mentioned: has(facts.mentioned),
+    channelWildcard: facts.channelWildcard && !isHistorical,
+    topicWildcard: has(facts.topicMentioned),
+    hasAlertWord: has(facts.alerted),
+    historical: isHistorical,
+  };
+}
+
+type FlagRow = Readonly<
+  Record<Standing | 'starred' | 'collapsed' | 'mentioned' | 'topic_mentioned' | 'alerted', readonly number[] | null>
+>;
+
+/**
+ * Keeps the realm's log from growing until the change is over, as its last lock: what is read from here on is what every
+ * event logged so far has told, and what the next will begin from.
+ */
+export async function holdLog(tx: Pick<Tx, '$queryRaw'>, realmId: number): Promise<void> {
+  await tx.$queryRaw`SELECT 1 AS held FROM event_counter WHERE realm_id = ${realmId} FOR NO KEY UPDATE`;
+}
+
+/**
+ * What a message is to everybody who hears of a change of it. The log must be held, and the subscriptions of the channels
+ * in the audience locked.
+ *
+ * Whether they received and read it is what `receivedBy` and `isUnreadBy` say, worked out for many users at once: the
+ * organisation waits for it.
+ */
+export async function readFlagFacts(
+  tx: Pick<Tx, '$queryRaw' | 'message'>,
+  realmId: number,
+  messageId: number,
+  { channelIds, userIds }: Audience,
+): Promise<FlagFacts> {
+  const message = await tx.message.findUniqueOrThrow({
+    where: { realmId_id: { realmId, id: messageId } },
+    select: { senderId: true, readBySender: true, sentChannelId: true, conversationId: true, channelWildcard: true },
+  });
+  const { senderId, readBySender, sentChannelId, conversationId } = message;
+  const isDirect = sentChannelId === null;
+  const recipientId = isDirect ? conversationRecipientId(conversationId ?? 0) : channelRecipientId(sentChannelId);
+  const [row] = await tx.$queryRaw<FlagRow[]>`
+    WITH hearer AS (
+      SELECT user_id AS id FROM subscription WHERE channel_id = ANY(${[...channelIds]}) AND active
+      UNION SELECT unnest(${[...userIds]}::int[])
+    ), subscriber AS (
+      SELECT DISTINCT user_id AS id FROM subscription_period
+      WHERE channel_id = ${sentChannelId}::int AND began_message_id < ${messageId}
+        AND (ended_message_id IS NULL OR ended_message_id >= ${messageId})
+    ), standing AS (
+      SELECT h.id, r.received, COALESCE(NOT x.is_read, r.received AND NOT (h.id = ${senderId} AND ${readBySender})
+               AND COALESCE(k.read_through, 0) < ${messageId}) AS unread
+      FROM hearer h
+      LEFT JOIN subscriber s ON s.id = h.id
+      LEFT JOIN read_exception x ON x.realm_id = ${realmId} AND x.message_id = ${messageId} AND x.user_id = h.id
+      LEFT JOIN read_mark k ON k.user_id = h.id AND k.recipient_id = ${recipientId}
+      CROSS JOIN LATERAL (SELECT ${isDirect} OR h.id = ${senderId} OR s.id IS NOT NULL AS received) AS r
+    ), sum AS (
+      SELECT array_agg(id) FILTER (WHERE received AND unread) AS unread,
+             array_agg(id) FILTER (WHERE received AND NOT unread) AS read,
+             array_agg(id) FILTER (WHERE NOT received AND NOT unread) AS historical,
+             array_agg(id) FILTER (WHERE NOT received AND unread) AS historical_unread FROM standing
+    ), flagged AS (
+      SELECT array_agg(user_id) FILTER (WHERE starred) AS starred,
+             array_agg(user_id) FILTER (WHERE collapsed) AS collapsed,
+             array_agg(user_id) FILTER (WHERE mentioned) AS mentioned,
+             array_agg(user_id) FILTER (WHERE topic_wildcard_mentioned) AS topic_mentioned,
+             array_agg(user_id) FILTER (WHERE has_alert_word) AS alerted
+      FROM user_message WHERE realm_id = ${realmId} AND message_id = ${messageId}
+    )
+    SELECT sum.*, flagged.* FROM sum, flagged`;
+  if (row === undefined) throw new Error('Sums are of one row');
+  const count = (one: Standing) => row[one]?.length ?? 0;
+  const most = STANDINGS.reduce<Standing>((a, b) => (count(b) > count(a) ? b : a), 'unread');
+  const rest = STANDINGS.filter((one) => one !== most && count(one) > 0);
+  return {
+    starred: row.starred ?? [],
+    collapsed: row.collapsed ?? [],
+    mentioned: row.mentioned ?? [],
+    topicMentioned: row.topic_mentioned ?? [],
+    alerted: row.alerted ?? [],
+    channelWildcard: message.channelWildcard,
+    most,
+    others: Object.fromEntries(rest.map((one) => [one, row[one] ?? []])),
+  };
+}

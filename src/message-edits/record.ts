@@ -1,0 +1,32 @@
+import type { Tx } from '../db/client.ts';
+import type { PlacedMessage } from '../messages/access.ts';
+import type { ContentEdit } from './content.ts';
+import type { Move } from './move.ts';
+
+/** One request's edit of a message, or move of several. */
+interface Recorded {
+  readonly message: PlacedMessage;
+  readonly move: Move | null;
+  readonly content: ContentEdit | null;
+  readonly editorId: number;
+  readonly now: Date;
+}
+
+/**
+ * Writes into the history of each message what there is before the change: one entry each, whatever the request changes.
+ *
+ * @see endpoints companion B.10.5
+ */
+export async function recordEdit(tx: Tx, { message, move, content, editorId, now }: Recorded): Promise<void> {
+  const ids = [...new Set([...(move?.ids ?? []), ...(content === null ? [] : [Number(message.id)])])];
+  const topic = move === null || move.topic === move.oldTopic ? null : move.topic;
+  await tx.$executeRaw`
+    INSERT INTO message_edit (realm_id, message_id, editor_id, edited_at, prev_content, prev_rendered_content,
+                              prev_topic, prev_channel_id)
+    SELECT m.realm_id, m.id, ${editorId}, ${now},
+           CASE WHEN ${content !== null} AND m.id = ${message.id} THEN m.content END,
+           CASE WHEN ${content !== null} AND m.id = ${message.id} THEN m.rendered_content END,
+           CASE WHEN m.topic <> ${topic}::text THEN m.topic END,
+           CASE WHEN m.channel_id <> ${move?.to.id ?? null}::int THEN m.channel_id END
+    FROM message m WHERE m.realm_id = ${message.realmId} AND m.id = ANY(${ids}::bigint[]) ORDER BY m.id`;
+}

@@ -1,0 +1,12 @@
+/** So long an edit may be under way after its time. @see endpoints companion B.10.5, E */
+export const GRACE_SECONDS = 20;
+
+/** Whether more than `limitSeconds` have passed; null is no limit. */
+export function isPast(since: Date, limitSeconds: number | null, now: Date): boolean {
+  return limitSeconds !== null && now.getTime() - since.getTime() > limitSeconds * 1000;
+}
+
+/** Whether the time for an edit is over, with its grace. */
+export function isTooLate(since: Date, limitSeconds: number | null, now: Date): boolean {
+  return limitSeconds !== null && isPast(since, limitSeconds + GRACE_SECONDS, now);
+}

@@ -1,0 +1,103 @@
+import { defineEvent } from '../events/define.ts';
+import type { EventView } from '../events/view.ts';
+import { apiEmailOf } from '../users/wire.ts';
+import { isResolved, namesEmptyTopic } from './topic-name.ts';
+import { type MessageFacts, toWireFlags, toWireMessage, type UserFlags } from './wire.ts';
+
+/** A new message, with what it is to those it names: all that any recipient's view of it needs. */
+export interface SentPayload extends MessageFacts {
+  readonly readBySender: boolean;
+  /** Who else need not read it. */
+  readonly readBy?: readonly number[] | undefined;
+  /** Whether it mentions everybody in the channel or conversation. */
+  readonly channelWildcard: boolean;
+  /** Who is mentioned by name or through a group. */
+  readonly mentioned: readonly number[];
+  /** Who is mentioned through @topic. */
+  readonly topicMentioned: readonly number[];
+  /** Who has an alert word in it. */
+  readonly alerted: readonly number[];
+  /** The queue that is told `localId`, so that its client knows the message it sent. */
+  readonly queueId?: string | undefined;
+  readonly localId?: string | undefined;
+}
+
+/** A new message, before the database has given it its id and that of its recipient. */
+export type Unsent = Omit<SentPayload, 'id' | 'recipientId'>;
+
+const isReadBy = ({ readBySender, sender, readBy }: SentPayload, userId: number): boolean =>
+  (readBySender && sender.id === userId) || readBy?.includes(userId) === true;
+
+/** What the message is to one user, at the moment it is sent. */
+function flagsFor(payload: SentPayload, userId: number, isRecipient: boolean): UserFlags {
+  return {
+    read: isReadBy(payload, userId),
+    mentioned: payload.mentioned.includes(userId),
+    channelWildcard: payload.channelWildcard && isRecipient,
+    topicWildcard: payload.topicMentioned.includes(userId),
+    hasAlertWord: payload.alerted.includes(userId),
+  };
+}
+
+const isLocalTo = ({ queueId, localId }: SentPayload, view: EventView) =>
+  localId !== undefined && queueId === view.queueId;
+
+/**
+ * To everyone who receives the message. Those whom it names or who sent it have a rendering of their own; all others
+ * share one. Written by `send_message`, so that this is never called to make one.
+ *
+ * @see registration-and-events companion 3.1
+ */
+export const messageSent = defineEvent('message', undefined, (payload: SentPayload): SentPayload => payload, {
+  perUser: (payload, view) => {
+    const flags = toWireFlags(flagsFor(payload, view.userId, view.isRecipient));
+    // The sender knows their own address, hidden or not: their avatar may be shown in another way.
+    return `${flags.join()} ${isLocalTo(payload, view)} ${view.userId === payload.sender.id}`;
+  },
+  render: (payload, view) => ({
+    type: 'message',
+    message: toWireMessage(payload, { requester: { id: view.userId, role: view.role }, options: view.options }),
+    flags: toWireFlags(flagsFor(payload, view.userId, view.isRecipient)),
+    ...(isLocalTo(payload, view) && { local_message_id: payload.localId }),
+  }),
+  matches: (payload, narrow, userId) =>
+    narrow.every(([operator, operand]) => matches(payload, operator, operand, userId)),
+});
+
+/** @see registration-and-events companion 2.6 */
+function matches(payload: SentPayload, operator: string, operand: string, userId: number): boolean {
+  const isText = (text: string | undefined) => text?.toLowerCase() === operand.toLowerCase();
+  switch (operator) {
+    case 'channel':
+    case 'stream':
+      return isText(payload.channel?.name);
+    case 'topic':
+      if (payload.channel === null) return false;
+      return payload.topic === '' ? namesEmptyTopic(operand, payload.emptyTopicName) : isText(payload.topic);
+    case 'sender':
+      return isText(apiEmailOf(payload.sender));
+    default:
+      return isMatched(payload, operand, userId);
+  }
+}
+
+/** The operands of `is`. */
+function isMatched(payload: SentPayload, operand: string, userId: number): boolean {
+  switch (operand) {
+    case 'dm':
+    case 'private':
+      return payload.channel === null;
+    case 'starred':
+      // Nobody has, when it is sent.
+      return false;
+    case 'unread':
+      return !isReadBy(payload, userId);
+    case 'mentioned':
+    case 'alerted':
+      return payload.mentioned.includes(userId);
+    case 'resolved':
+      return payload.channel !== null && isResolved(payload.topic);
+    default:
+      return true;
+  }
+}

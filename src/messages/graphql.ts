@@ -1,0 +1,543 @@
+import { queryFromInfo } from '@pothos/plugin-prisma';
+import type { GraphQLResolveInfo } from 'graphql';
+import { type Ctx, signedIn } from '../app.ts';
+import { Channel } from '../channels/graphql.ts';
+import { visibleChannels } from '../channels/loaders.ts';
+import {
+  BadRequestError,
+  ChannelDoesNotExistError,
+  UnauthorizedPrincipalError,
+  WildcardMentionNotAllowedError,
+} from '../errors.ts';
+import { builder, type Types } from '../graphql/builder.ts';
+import type { ConnectionArguments } from '../graphql/connection.ts';
+import type { GraphQLContext } from '../graphql/context.ts';
+import { eventType } from '../graphql/event-types.ts';
+import { mutation } from '../graphql/mutation.ts';
+import { nodeAccess } from '../graphql/node.ts';
+import { pageSize } from '../graphql/page-size.ts';
+import { fromUnix } from '../graphql/scalars.ts';
+import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
+import { deleteTopic } from '../message-edits/delete-topic.ts';
+import { requireText } from '../text.ts';
+import { TopicVisibility } from '../user-topics/graphql.ts';
+import { User } from '../users/graphql.ts';
+import { accessMessage } from './access.ts';
+import { normalContent, renderContent } from './content.ts';
+import type { Recipients } from './direct.ts';
+import { ownFlags } from './loaders.ts';
+import { compileNarrow } from './narrow.ts';
+import { selectPage } from './narrow-select.ts';
+import type { NarrowTerm, Operand } from './narrow-terms.ts';
+import { sendMessage } from './send.ts';
+import type { ChannelReference } from './target.ts';
+import { ownPolicies, topicPages } from './topic-loaders.ts';
+import type { Topic as ReadTopic } from './topics.ts';
+import { toWireFlags, type WireMessage } from './wire.ts';
+
+const MessageType = builder.enumType('MessageType', {
+  description: 'Where a message is.',
+  values: { CHANNEL: { value: 'channel' }, DIRECT: { value: 'direct' } } as const,
+});
+
+export const MessageFlag = builder.enumType('MessageFlag', {
+  description: 'What a user has with a message.',
+  values: {
+    READ: { value: 'read' },
+    STARRED: { value: 'starred' },
+    COLLAPSED: { value: 'collapsed' },
+    MENTIONED: { value: 'mentioned', description: 'By name, or through a group.' },
+    CHANNEL_WILDCARD_MENTIONED: { value: 'stream_wildcard_mentioned', description: 'With everybody there.' },
+    TOPIC_WILDCARD_MENTIONED: { value: 'topic_wildcard_mentioned', description: 'With everybody in the topic.' },
+    HAS_ALERT_WORD: { value: 'has_alert_word' },
+    HISTORICAL: { value: 'historical', description: 'They never received it.' },
+  } as const,
+});
+
+type Flag = typeof MessageFlag.$inferType;
+
+/** Without the word older clients have for either wildcard. */
+export const isFlag = (flag: string): flag is Flag => flag !== 'wildcard_mentioned';
+
+export const TopicLinkType = builder.objectRef<TopicLink>('TopicLink').implement({
+  description: "A link in a topic's name.",
+  fields: (t) => ({ text: t.exposeString('text'), url: t.exposeString('url') }),
+});
+
+/** Whoever comes to hold one may read it: every way to it asks first. */
+export const Message = builder.prismaNode('Message', {
+  description: 'A message in a channel, or among people.',
+  id: { resolve: ({ id }) => String(id) },
+  findUnique: (id, ctx) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: BigInt(id) } }),
+  fields: (t) => ({
+    databaseId: t.field({ type: 'LongId', description: 'The id REST uses.', resolve: ({ id }) => Number(id) }),
+    type: t.field({ type: MessageType, resolve: ({ channelId }) => (channelId === null ? 'direct' : 'channel') }),
+    sender: t.relation('sender'),
+    client: t.exposeString('clientName', { description: "The sender's client, by its own name." }),
+    channel: t.field({
+      type: Channel,
+      nullable: true,
+      description: 'Where it stands; null for a direct message.',
+      resolve: ({ channelId }, _args, ctx) => (channelId === null ? null : visibleChannels(ctx).load(channelId)),
+    }),
+    topic: t.exposeString('topic', { description: 'Empty for a direct message, and for the empty topic.' }),
+    topicLinks: t.field({
+      type: [TopicLinkType],
+      resolve: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
+    }),
+    participants: t.field({
+      type: [User],
+      nullable: true,
+      description: 'Who takes part in the conversation, the sender included; null for a channel message.',
+      select: (_args, _ctx, nestedSelection) => ({
+        conversation: {
+          select: { members: { select: { user: nestedSelection(true) }, orderBy: { userId: 'asc' as const } } },
+        },
+      }),
+      resolve: ({ conversation }) => conversation?.members.map(({ user }) => user) ?? null,
+    }),
+    content: t.exposeString('content', { description: 'Flavored Markdown.' }),
+    renderedContent: t.exposeString('renderedContent', { description: '`content` as HTML.' }),
+    isMeMessage: t.boolean({
+      description: 'Whether it tells what its sender does, and is shown behind their name.',
+      resolve: ({ content }) => isMeMessage(content),
+    }),
+    sentAt: t.expose('sentAt', { type: 'DateTime' }),
+    lastEditedAt: t.expose('lastEditedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When its content was last edited; null when it never was.',
+    }),
+    lastMovedAt: t.expose('lastMovedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was last moved to another topic or channel; null when it never was.',
+    }),
+    flags: t.field({
+      type: [MessageFlag],
+      description: "The viewer's own.",
+      resolve: async ({ id }, _args, ctx) => toWireFlags(await ownFlags(ctx).load(Number(id))).filter(isFlag),
+    }),
+  }),
+});
+nodeAccess('Message', accessMessage, Number.MAX_SAFE_INTEGER);
+
+const MessageState = builder.enumType('MessageState', {
+  description: 'What a message is to the viewer, or what its topic is.',
+  values: {
+    DIRECT: { value: 'dm', description: 'Among people.' },
+    STARRED: { value: 'starred' },
+    MENTIONED: {
+      value: 'mentioned',
+      description: 'It mentions the viewer: by name, through a group, or with everybody.',
+    },
+    ALERTED: { value: 'alerted', description: "One of the viewer's alert words is in it." },
+    UNREAD: { value: 'unread' },
+    RESOLVED: { value: 'resolved', description: 'Its topic is marked as resolved.' },
+    FOLLOWED: { value: 'followed', description: 'The viewer follows its topic.' },
+    MUTED: { value: 'muted', description: 'By its topic or its channel.' },
+  } as const,
+});
+
+const MessagePart = builder.enumType('MessagePart', {
+  description: 'What can be in, or at, a message.',
+  values: {
+    LINK: { value: 'link' },
+    IMAGE: { value: 'image' },
+    ATTACHMENT: { value: 'attachment' },
+    REACTION: { value: 'reaction' },
+  } as const,
+});
+
+const ChannelKind = builder.enumType('ChannelKind', {
+  description: 'Channels that many may read.',
+  values: {
+    PUBLIC: { value: 'public' },
+    WEB_PUBLIC: { value: 'web-public', description: 'Readable without an account.' },
+  } as const,
+});
+
+const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => ({
+  channelId: t.int({ required: false }),
+  channelName: t.string({ required: false, description: 'In whatever case.' }),
+  channels: t.field({ type: ChannelKind, required: false }),
+  topic: t.string({ required: false, description: 'In whatever case.' }),
+  senderId: t.int({ required: false }),
+  directWith: t.intList({
+    required: false,
+    description: 'The ids of all who take part; the viewer need not be named.',
+  }),
+  directIncluding: t.int({ required: false, description: 'The id of somebody who takes part.' }),
+  is: t.field({ type: [MessageState], required: false }),
+  has: t.field({ type: [MessagePart], required: false }),
+  mentionsUserId: t.int({ required: false, description: 'Somebody whom it mentions by name.' }),
+  search: t.string({ required: false, description: 'Words, in any of their forms; in quotes, what must stand so.' }),
+});
+
+const NarrowTerms = builder.inputType('MessageNarrowTerms', {
+  description: 'What a message must not be: none of these.',
+  fields: narrowFields,
+});
+
+/** What a list of messages is narrowed to. */
+export const MessageNarrow = builder.inputType('MessageNarrowInput', {
+  description: 'What a message must be: all of these. With a channel all its history is read, else what was received.',
+  fields: (t) => ({
+    ...narrowFields(t),
+    with: t.field({
+      type: 'LongId',
+      required: false,
+      description: 'The id of a message: where it stands now goes before what is said of channel, topic and people.',
+    }),
+    not: t.field({ type: NarrowTerms, required: false }),
+  }),
+});
+
+/** The operator of each field. */
+const OPERATOR_OF: Readonly<Record<keyof typeof NarrowTerms.$inferInput, string>> = {
+  ...{ channelId: 'channel', channelName: 'channel', channels: 'channels', topic: 'topic', senderId: 'sender' },
+  ...{ directWith: 'dm', directIncluding: 'dm-including', is: 'is', has: 'has', mentionsUserId: 'mentions' },
+  search: 'search',
+};
+
+/** The terms that a narrow's fields stand for. */
+export function termsIn(input: typeof MessageNarrow.$inferInput): NarrowTerm[] {
+  const { with: messageId, not, ...fields } = input;
+  const place = messageId == null ? [] : [{ operator: 'with', operand: messageId, negated: false }];
+  return [...place, ...termsOf(fields, false), ...termsOf(not ?? {}, true)];
+}
+
+function termsOf(fields: typeof NarrowTerms.$inferInput, negated: boolean): NarrowTerm[] {
+  return Object.entries(fields).flatMap(([field, value]: [string, Operand | readonly string[] | null | undefined]) => {
+    if (value == null) return [];
+    const operator = OPERATOR_OF[field as keyof typeof OPERATOR_OF];
+    // States and parts are terms of their own, each.
+    const operands = field === 'is' || field === 'has' ? (value as readonly string[]) : [value as Operand];
+    if (field === 'search' && String(value).trim() === '') throw new BadRequestError('search cannot be blank');
+    return operands.map((operand) => ({ operator, operand, negated }));
+  });
+}
+
+/** Messages, a page at a time. */
+export const MessageConnection = builder.connectionObject(
+  { type: Message, name: 'MessageConnection' },
+  { name: 'MessageEdge' },
+);
+
+builder.queryField('messages', (t) =>
+  t.connection(
+    {
+      type: Message,
+      description: 'Messages, the newest first: what the viewer received, or what a narrow leads to.',
+      args: { narrow: t.arg({ type: MessageNarrow, required: false }) },
+      resolve: (_root, args, ctx, info) => messagesPage(termsIn(args.narrow ?? {}), args, ctx, info),
+    },
+    MessageConnection,
+  ),
+);
+
+builder.prismaObjectField(Channel, 'messages', (t) =>
+  t.connection(
+    {
+      type: Message,
+      description: 'What the viewer may read in the channel, the newest first.',
+      args: { topic: t.arg.string({ required: false, description: 'In whatever case.' }) },
+      resolve: ({ id }, args, ctx, info) => {
+        const { topic, ...page } = args;
+        const channel = { operator: 'channel', operand: id, negated: false };
+        const terms = topic == null ? [] : [{ operator: 'topic', operand: topic, negated: false }];
+        return messagesPage([channel, ...terms], page, ctx, info);
+      },
+    },
+    MessageConnection,
+  ),
+);
+
+/** A page of the messages of a narrow, the newest first. */
+export async function messagesPage(
+  terms: readonly NarrowTerm[],
+  args: ConnectionArguments,
+  ctx: GraphQLContext,
+  info: GraphQLResolveInfo,
+) {
+  const me = signedIn(ctx);
+  const size = pageSize(args);
+  const backward = args.first == null && args.last != null;
+  const [after, before] = [messageCursor(args.after, 'after'), messageCursor(args.before, 'before')];
+  const ids = await selectPage(me, await compileNarrow(me, terms), {
+    above: before ?? 0,
+    below: after ?? Number.MAX_SAFE_INTEGER,
+    newestFirst: !backward,
+    limit: size + 1,
+  });
+  const { include } = queryFromInfo({ context: ctx, info, typeName: 'Message', paths: [['edges', 'node']] });
+  const rows = await ctx.app.db.message.findMany({
+    ...(include !== undefined && { include }),
+    where: { realmId: me.realmId, id: { in: ids.slice(0, size) } },
+    orderBy: { id: 'desc' },
+  });
+  const more = ids.length > size;
+  const edges = rows.map((node) => ({
+    cursor: Buffer.from(`message:${node.id}`).toString('base64url'),
+    node,
+  }));
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: backward ? before !== undefined : more,
+      hasPreviousPage: backward ? more : after !== undefined,
+      startCursor: edges.at(0)?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+
+function messageCursor(cursor: string | null | undefined, name: string): number | undefined {
+  if (cursor == null) return undefined;
+  const id = Number(/^message:(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]);
+  if (!Number.isSafeInteger(id)) throw new BadRequestError(`"${name}" is not a cursor of this list`);
+  return id;
+}
+
+builder.queryField('message', (t) =>
+  t.prismaField({
+    type: Message,
+    nullable: true,
+    description: 'One message the viewer may read.',
+    args: { messageId: t.arg({ type: 'LongId' }) },
+    resolve: async (query, _root, { messageId }, ctx) => {
+      const { id, realmId } = await accessMessage(signedIn(ctx), messageId);
+      return ctx.app.db.message.findUnique({ ...query, where: { realmId_id: { realmId, id } } });
+    },
+  }),
+);
+
+builder.queryField('renderMessage', (t) =>
+  t.string({
+    description: 'Content as HTML, as it would be in a message of the viewer.',
+    args: { content: t.arg.string({ description: 'Flavored Markdown. Cut to 10,000 characters.' }) },
+    resolve: async (_root, { content }, ctx) => {
+      const { app, viewer } = signedIn(ctx);
+      return (await renderContent(app.db, app, viewer, normalContent(content))).html;
+    },
+  }),
+);
+
+mutation('sendMessage', {
+  description: 'Sends a message: to a channel under a topic, or to people.',
+  input: (t) => ({
+    channelId: t.int({ required: false }),
+    channelName: t.string({ required: false, description: 'Instead of `channelId`; in whatever case.' }),
+    directTo: t.intList({
+      required: false,
+      description: 'The ids of those it is for; the viewer need not be named. Alone, it is a note to self.',
+    }),
+    topic: t.string({ required: false, description: 'Of a channel message. Cut to 60 characters.' }),
+    content: t.string({ description: 'Flavored Markdown. Cut to 10,000 characters.' }),
+    readBySender: t.boolean({
+      required: false,
+      description: 'Whether the sender has read it. Absent: whether an interactive client sends it to somebody else.',
+    }),
+    queueId: t.string({ required: false, description: 'The queue that is to hear `localId`.' }),
+    localId: t.string({ required: false, description: 'Comes back with the event; at most 100 characters.' }),
+  }),
+  payload: () => ({
+    sentMessage: { type: Message, nullable: true, description: 'Null when it is gone again.' },
+    newTopicVisibility: {
+      type: TopicVisibility,
+      nullable: true,
+      description: "What the viewer's choice for the topic has become by sending; null when it is what it was.",
+    },
+  }),
+  errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
+  resolve: async (ctx, { channelId, channelName, directTo, topic, content, readBySender, queueId, localId }) => {
+    const sent = await sendMessage(ctx, {
+      to: destinationIn({ channelId, channelName, directTo }),
+      topic: topic ?? undefined,
+      content,
+      readBySender: readBySender ?? undefined,
+      queueId: queueId ?? undefined,
+      localId: localId == null ? undefined : requireText('localId', localId, { max: 100 }),
+    });
+    return { sentMessage: await readBack(ctx, sent.id), newTopicVisibility: sent.newPolicy ?? null };
+  },
+});
+
+interface Destinations {
+  readonly channelId: number | null | undefined;
+  readonly channelName: string | null | undefined;
+  readonly directTo: readonly number[] | null | undefined;
+}
+
+function destinationIn({ channelId, channelName, directTo }: Destinations): ChannelReference | Recipients {
+  const given: (ChannelReference | Recipients)[] = [
+    ...(channelId == null ? [] : [{ channelId }]),
+    ...(channelName == null ? [] : [{ channelName }]),
+    ...(directTo == null ? [] : [{ userIds: directTo }]),
+  ];
+  const [destination, another] = given;
+  if (destination === undefined || another !== undefined) {
+    throw new BadRequestError('Give one of channelId, channelName and directTo');
+  }
+  return destination;
+}
+
+/** The message; null when it is not the viewer's to read any more. */
+async function readBack(ctx: Ctx, messageId: number) {
+  try {
+    return await accessMessage(ctx, messageId);
+  } catch (error) {
+    if (error instanceof BadRequestError) return null;
+    throw error;
+  }
+}
+
+const ParticipantValue = builder
+  .objectRef<{ id: number; email: string; fullName: string }>('ParticipantValue')
+  .implement({
+    description: 'Somebody, as they were when something happened.',
+    fields: (t) => ({
+      databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
+      email: t.exposeString('email', { description: 'The address for the API.' }),
+      fullName: t.exposeString('fullName'),
+    }),
+  });
+
+export const MessageValue = builder.objectRef<WireMessage>('MessageValue').implement({
+  description: 'A message as it was sent.',
+  fields: (t) => ({
+    databaseId: t.expose('id', { type: 'LongId', description: 'The id REST uses.' }),
+    type: t.field({ type: MessageType, resolve: ({ type }) => (type === 'private' ? 'direct' : 'channel') }),
+    sender: t.field({
+      type: ParticipantValue,
+      resolve: (message) => ({
+        ...{ id: message.sender_id, email: message.sender_email, fullName: message.sender_full_name },
+      }),
+    }),
+    avatarUrl: t.exposeString('avatar_url', { nullable: true, description: 'Null where the client can work it out.' }),
+    client: t.exposeString('client'),
+    channelId: t.int({ nullable: true, resolve: ({ stream_id }) => stream_id ?? null }),
+    channelName: t.string({
+      nullable: true,
+      resolve: ({ display_recipient: name }) => (typeof name === 'string' ? name : null),
+    }),
+    topic: t.exposeString('subject', { description: 'Empty for a direct message.' }),
+    topicLinks: t.field({ type: [TopicLinkType], resolve: ({ topic_links }) => topic_links }),
+    participants: t.field({
+      type: [ParticipantValue],
+      nullable: true,
+      description: 'Who takes part in the conversation, the sender included; null for a channel message.',
+      resolve: ({ display_recipient: people }) =>
+        typeof people === 'string'
+          ? null
+          : people.map(({ id, email, full_name }) => ({ id, email, fullName: full_name })),
+    }),
+    content: t.exposeString('content', { description: 'HTML or source, as the queue was registered for.' }),
+    contentType: t.exposeString('content_type', { description: '"text/html" or "text/x-markdown".' }),
+    isMeMessage: t.exposeBoolean('is_me_message'),
+    sentAt: t.field({ type: 'DateTime', resolve: ({ timestamp }) => fromUnix(timestamp) }),
+  }),
+});
+
+interface WireMessageEvent {
+  readonly message: WireMessage;
+  readonly flags: readonly string[];
+  readonly local_message_id?: string;
+}
+
+eventType<WireMessageEvent>(
+  'message',
+  undefined,
+  'MessageSentEvent',
+  (t) => ({
+    message: t.field({ type: MessageValue, resolve: ({ event }) => event.message }),
+    flags: t.field({
+      type: [MessageFlag],
+      description: "The user's own.",
+      resolve: ({ event }) => event.flags.filter(isFlag),
+    }),
+    localMessageId: t.string({
+      nullable: true,
+      description: 'In the queue that was named when it was sent.',
+      resolve: ({ event }) => event.local_message_id ?? null,
+    }),
+  }),
+  { description: 'A message was sent.' },
+);
+
+/** A topic, and the channel it is of. */
+interface TopicSource extends ReadTopic {
+  readonly channelId: number;
+}
+
+const Topic = builder.objectRef<TopicSource>('Topic').implement({
+  description: 'What messages of a channel have in common.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'As the last message has it; empty for the empty topic.' }),
+    maxId: t.expose('maxId', { type: 'LongId', description: 'Of the last message that the viewer may read.' }),
+    visibility: t.field({
+      type: TopicVisibility,
+      description: "The viewer's own choice.",
+      resolve: (topic, _args, ctx) => ownPolicies(ctx).load(topic),
+    }),
+  }),
+});
+
+const TopicConnection = builder.connectionObject({ type: Topic, name: 'TopicConnection' }, { name: 'TopicEdge' });
+
+builder.prismaObjectField(Channel, 'topics', (t) =>
+  t.connection(
+    {
+      type: Topic,
+      description: 'The topics with messages the viewer may read, the one last written to first.',
+      resolve: ({ id }, args, ctx) => topicsPage(id, args, ctx),
+    },
+    TopicConnection,
+  ),
+);
+
+/** A page of a channel's topics, in one step with the same page of the other channels selected. */
+async function topicsPage(channelId: number, args: ConnectionArguments, ctx: GraphQLContext) {
+  const size = pageSize(args);
+  const backward = args.first == null && args.last != null;
+  const [after, before] = [topicCursor(args.after, 'after'), topicCursor(args.before, 'before')];
+  const topics = await topicPages(ctx).load({
+    channelId,
+    above: before ?? 0,
+    below: after ?? Number.MAX_SAFE_INTEGER,
+    limit: size + 1,
+    newestFirst: !backward,
+  });
+  const more = topics.length > size;
+  const page = backward ? topics.slice(Math.max(0, topics.length - size)) : topics.slice(0, size);
+  const edges = page.map((topic) => ({
+    cursor: Buffer.from(`topic:${topic.maxId}`).toString('base64url'),
+    node: { ...topic, channelId },
+  }));
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: backward ? before !== undefined : more,
+      hasPreviousPage: backward ? more : after !== undefined,
+      startCursor: edges.at(0)?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+
+function topicCursor(cursor: string | null | undefined, name: string): number | undefined {
+  if (cursor == null) return undefined;
+  const id = Number(/^topic:(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]);
+  if (!Number.isSafeInteger(id)) throw new BadRequestError(`"${name}" is not a cursor of this list`);
+  return id;
+}
+
+mutation('deleteTopic', {
+  description: 'Deletes the messages of a topic, the newest first. For administrators.',
+  input: (t) => ({ channelId: t.int(), topic: t.string() }),
+  payload: () => ({
+    complete: { type: 'Boolean', description: 'When false, time was up: the same again goes on.' },
+  }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { channelId, topic }) => ({ complete: await deleteTopic(ctx, channelId, topic) }),
+});

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+
+/** What a term is about: a name, an id as a number, or ids of users. */
+export type Operand = string | number | readonly number[];
+
+/** One condition of a narrow; all its terms must hold. @see endpoints companion B.10.4 */
+export interface NarrowTerm {
+  /** In whatever spelling a client may use; `compileNarrow` knows them all. */
+  readonly operator: string;
+  readonly operand: Operand;
+  readonly negated: boolean;
+}
+
+/** Older words, still accepted. */
+const ALIASES: Readonly<Record<string, string>> = {
+  stream: 'channel',
+  streams: 'channels',
+  from: 'sender',
+  'pm-with': 'dm',
+};
+
+/** The operator by the one name it has here. */
+export const operatorNamed = (name: string): string => (Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? name) : name);
+
+/** Our choice: more than anybody can mean at once, and few enough for one query. */
+const MAX_TERMS = 100;
+/** Our choice: more people than a conversation can have. */
+const MAX_IDS = 1000;
+
+const FORMS = {
+  'a string': (operand: Operand) => typeof operand === 'string',
+  'a string or integer': (operand: Operand) => !Array.isArray(operand),
+  'a string or an integer list': (operand: Operand) => typeof operand !== 'number',
+} as const;
+
+/** The forms an operand can have. Of an operator nobody knows it does not matter. */
+const FORM_OF: Readonly<Record<string, keyof typeof FORMS>> = {
+  ...{ channels: 'a string', topic: 'a string', is: 'a string', has: 'a string', in: 'a string', search: 'a string' },
+  ...{ channel: 'a string or integer', sender: 'a string or integer', mentions: 'a string or integer' },
+  ...{ 'dm-including': 'a string or integer', 'group-pm-with': 'a string or integer' },
+  ...{ id: 'a string or integer', near: 'a string or integer', with: 'a string or integer' },
+  dm: 'a string or an integer list',
+};
+
+const Term = z.object({
+  operator: z.string(),
+  operand: z.union([z.string(), z.int(), z.array(z.int()).max(MAX_IDS)]),
+  negated: z.boolean().default(false),
+});
+
+/** The oldest form: operator and operand, both texts. */
+const Pair = z
+  .tuple([z.string(), z.string()])
+  .transform(([operator, operand]) => ({ operator, operand, negated: false }));
+
+/** The parameter `narrow`, wherever there is one. @see endpoints companion B.10.4 */
+export const Narrow = z
+  .array(z.union([Term, Pair]))
+  .max(MAX_TERMS)
+  .superRefine((terms, ctx) => {
+    for (const [i, { operator, operand }] of terms.entries()) {
+      const name = operatorNamed(operator);
+      const form = Object.hasOwn(FORM_OF, name) ? FORM_OF[name] : undefined;
+      if (form !== undefined && !FORMS[form](operand)) {
+        ctx.addIssue({ code: 'custom', path: [i, 'operand'], message: `operand is not ${form}`, input: operand });
+      }
+      if (name === 'search' && typeof operand === 'string' && operand.trim() === '') {
+        ctx.addIssue({ code: 'custom', path: [i, 'operand'], message: 'operand cannot be blank.', input: operand });
+      }
+    }
+  })
+  .transform((terms): readonly NarrowTerm[] => terms);

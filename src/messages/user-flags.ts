@@ -1,0 +1,71 @@
+import type { Tx } from '../db/client.ts';
+import { Prisma } from '../generated/prisma/client.ts';
+import { receivedBy } from './access.ts';
+import type { UserFlags } from './wire.ts';
+
+/** The key of the read mark that the message `m` falls under, as SQL: that of where it was sent. */
+export const SENT_RECIPIENT = Prisma.sql`COALESCE(m.sent_channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)`;
+
+/** Whether the user, who received the message `m`, has read it, as SQL. */
+export function isReadBy(userId: number | Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`COALESCE(
+    (SELECT x.is_read FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id),
+    (m.sender_id = ${userId} AND m.read_by_sender) OR m.id <= COALESCE(
+      (SELECT r.read_through FROM read_mark r WHERE r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0))`;
+}
+
+/**
+ * Whether the message `m` is unread for the user, whether they received it or not, as SQL. What was never received is
+ * read, because nobody waits for it, unless the user took it up from the channel's history and marked it unread.
+ */
+export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`COALESCE(
+    (SELECT NOT x.is_read FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id),
+    NOT (m.sender_id = ${userId} AND m.read_by_sender) AND m.id > COALESCE(
+      (SELECT r.read_through FROM read_mark r WHERE r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0)
+      AND ${receivedBy(userId)})`;
+}
+
+interface Row {
+  readonly id: bigint;
+  readonly received: boolean;
+  readonly unread: boolean;
+  readonly starred: boolean;
+  readonly collapsed: boolean;
+  readonly mentioned: boolean;
+  readonly channel_wildcard: boolean;
+  readonly topic_wildcard: boolean;
+  readonly alerted: boolean;
+}
+
+/**
+ * What the user has with each of the messages, by id, in one query. Whether they may read them is not asked.
+ *
+ * @see endpoints companion B.10 (flags), B.10.3 (historical)
+ */
+export async function readFlags(
+  db: Pick<Tx, '$queryRaw'>,
+  { id: userId, realm }: { readonly id: number; readonly realm: { readonly id: number } },
+  messageIds: readonly number[],
+): Promise<Map<number, UserFlags>> {
+  if (messageIds.length === 0) return new Map();
+  const rows = await db.$queryRaw<Row[]>`
+    SELECT m.id, ${receivedBy(userId)} AS received, ${isUnreadBy(userId)} AS unread, m.channel_wildcard,
+           COALESCE(um.starred, false) AS starred, COALESCE(um.collapsed, false) AS collapsed,
+           COALESCE(um.mentioned, false) AS mentioned, COALESCE(um.topic_wildcard_mentioned, false) AS topic_wildcard,
+           COALESCE(um.has_alert_word, false) AS alerted
+    FROM message m LEFT JOIN user_message um ON um.user_id = ${userId} AND um.message_id = m.id
+    WHERE m.realm_id = ${realm.id} AND m.id = ANY(${[...messageIds]}::bigint[])`;
+  return new Map(rows.map((row) => [Number(row.id), toFlags(row)]));
+}
+
+const toFlags = (row: Row): UserFlags => ({
+  read: !row.unread,
+  starred: row.starred,
+  collapsed: row.collapsed,
+  mentioned: row.mentioned,
+  channelWildcard: row.channel_wildcard && row.received,
+  topicWildcard: row.topic_wildcard,
+  hasAlertWord: row.alerted,
+  historical: !row.received,
+});

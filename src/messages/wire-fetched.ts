@@ -1,0 +1,31 @@
+import { apiEmail } from '../users/wire.ts';
+import { toWireHistory } from './edit-history.ts';
+import type { FetchedMessage } from './fetch.ts';
+import { type Shown, toWireFlags, toWireMessage } from './wire.ts';
+
+/** A reaction as on the wire, with the older form of whose it is. */
+const toWireReaction = ({ emojiName, emojiCode, reactionType, user }: FetchedMessage['reactions'][number]) => ({
+  emoji_name: emojiName,
+  emoji_code: emojiCode,
+  reaction_type: reactionType,
+  user_id: user.id,
+  user: { id: user.id, email: apiEmail(user), full_name: user.fullName },
+});
+
+const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
+
+/** A message as its reader gets it when they ask for it. @see endpoints companion B.10 */
+export function toWireFetched(message: FetchedMessage, shown: Shown) {
+  const { facts, flags, reactions, edits, lastEditedAt, lastMovedAt, match } = message;
+  const knowsEmptyTopic = shown.options.capabilities.empty_topic_name;
+  const history = toWireHistory(edits, { emptyTopicName: facts.emptyTopicName, knowsEmptyTopic });
+  return {
+    ...toWireMessage(facts, shown),
+    reactions: reactions.map(toWireReaction),
+    ...(history !== null && { edit_history: history }),
+    ...(lastEditedAt !== null && { last_edit_timestamp: seconds(lastEditedAt) }),
+    ...(lastMovedAt !== null && { last_moved_timestamp: seconds(lastMovedAt) }),
+    flags: toWireFlags(flags),
+    ...(match !== undefined && { match_content: match.content, match_subject: match.topic }),
+  };
+}

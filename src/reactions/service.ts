@@ -1,0 +1,108 @@
+import type { Ctx } from '../app.ts';
+import type { Tx } from '../db/client.ts';
+import { type EmojiReference, REACTION_TYPES, requireEmoji } from '../emoji/service.ts';
+import { BadRequestError, ReactionAlreadyExistsError, ReactionDoesNotExistError } from '../errors.ts';
+import { type Emit, transact } from '../events/log.ts';
+import type { Reaction } from '../generated/prisma/client.ts';
+import { emojiNamed } from '../markdown/emoji.ts';
+import { type Hearing, hearingsOf } from '../message-edits/audience.ts';
+import { lockMessages } from '../message-edits/locks.ts';
+import type { PlacedMessage } from '../messages/access.ts';
+import { policyFor } from '../user-topics/automatic.ts';
+import { readPolicies, setTopicPolicy } from '../user-topics/service.ts';
+import { reactionAdded, reactionRemoved } from './events.ts';
+
+/**
+ * Adds the viewer's emoji to a message. The name others already gave the same emoji on this message is kept.
+ *
+ * @throws BadRequestError when the viewer may not read the message, it stands in an archived channel, or the emoji is none.
+ * @throws ReactionAlreadyExistsError when the viewer has reacted with it already.
+ * @see endpoints companion B.10.6
+ */
+export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiReference): Promise<Reaction> {
+  const { viewer } = ctx;
+  return transact(ctx, async (tx, emit) => {
+    const { message } = await lockMessages(tx, ctx, messageId, { mode: 'change_one' });
+    const emoji = (await emojiThere(tx, message, reference)) ?? requireEmoji(reference);
+    const data = { emojiName: emoji.name, emojiCode: emoji.code, reactionType: emoji.type };
+    const key = { realmId: message.realmId, messageId: message.id, userId: viewer.id };
+    const same = { ...key, emojiCode: emoji.code, reactionType: emoji.type };
+    if ((await tx.reaction.count({ where: same })) > 0) throw new ReactionAlreadyExistsError();
+    const reaction = await tx.reaction.create({ data: { ...key, ...data } });
+    for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionAdded(reaction), audience);
+    await followTopic(tx, emit, ctx, message);
+    return reaction;
+  });
+}
+
+/** Who reacts takes part in the topic. */
+async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, topic }: PlacedMessage): Promise<void> {
+  if (channel === null) return;
+  const subscription = await tx.subscription.findUnique({
+    where: { userId_channelId: { userId: viewer.id, channelId: channel.id } },
+    select: { isMuted: true, active: true },
+  });
+  const [topicPolicy = 0] = await readPolicies(tx, viewer.id, [{ channelId: channel.id, topic }]);
+  const isMuted = subscription?.active === true && subscription.isMuted;
+  const policy = policyFor(viewer.user, 'participates', { isMuted, topicPolicy });
+  if (policy === undefined) return;
+  const place = { realm: viewer.realm, userId: viewer.id, now: app.now() };
+  await setTopicPolicy(tx, emit, place, { channelId: channel.id, topic, policy });
+}
+
+/** Whoever reacts, or takes it back, hears of it, wherever they stand. */
+const hearingsOfOne = (tx: Tx, { viewer }: Ctx, message: PlacedMessage): Promise<Hearing[]> =>
+  hearingsOf(tx, viewer.realm, { ...message, ids: [Number(message.id)] }, viewer.id);
+
+/** The emoji as others have it on the message already, whatever has become of it since. */
+async function emojiThere(tx: Tx, message: PlacedMessage, { name, code, type }: EmojiReference) {
+  const emojiCode = code ?? emojiNamed(name)?.code;
+  if (emojiCode === undefined) return undefined;
+  const there = await tx.reaction.findFirst({
+    where: {
+      ...{ realmId: message.realmId, messageId: message.id, emojiCode },
+      reactionType: type ?? 'unicode_emoji',
+    },
+    orderBy: { id: 'asc' },
+  });
+  if (there === null) return undefined;
+  const known = REACTION_TYPES.find((candidate) => candidate === there.reactionType);
+  return known === undefined ? undefined : { name: there.emojiName, code: there.emojiCode, type: known };
+}
+
+/** An emoji to take away: by its name, or by what it stands for. */
+export interface RemovedEmoji {
+  readonly name?: string | undefined;
+  readonly code?: string | undefined;
+  readonly type?: string | undefined;
+}
+
+/**
+ * Takes the viewer's emoji from a message.
+ *
+ * @throws BadRequestError when neither name nor code is given, when the viewer may not read the message, or it stands in
+ *   an archived channel, or there is no such emoji.
+ * @throws ReactionDoesNotExistError when the viewer has not reacted with it.
+ * @see endpoints companion B.10.6
+ */
+export async function removeReaction(ctx: Ctx, messageId: number, emoji: RemovedEmoji): Promise<void> {
+  const { viewer } = ctx;
+  const { name, code, type } = emoji;
+  if (name === undefined && code === undefined) {
+    throw new BadRequestError('At least one of the following arguments must be present: emoji_name, emoji_code');
+  }
+  await transact(ctx, async (tx, emit) => {
+    const { message } = await lockMessages(tx, ctx, messageId, { mode: 'change_one' });
+    const mine = await tx.reaction.findMany({
+      where: { realmId: message.realmId, messageId: message.id, userId: viewer.id },
+    });
+    const wanted =
+      code === undefined ? requireEmoji({ name: name ?? '', type }) : { code, type: type ?? 'unicode_emoji' };
+    const reaction = mine.find(
+      ({ emojiCode, reactionType }) => emojiCode === wanted.code && reactionType === wanted.type,
+    );
+    if (reaction === undefined) throw new ReactionDoesNotExistError();
+    for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionRemoved(reaction), audience);
+    await tx.reaction.delete({ where: { id: reaction.id } });
+  });
+}

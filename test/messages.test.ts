@@ -1,0 +1,742 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Ctx } from '../src/app.ts';
+import { BadNarrowError } from '../src/errors.ts';
+import { compileNarrow } from '../src/messages/narrow.ts';
+import { selectAmong, selectIds } from '../src/messages/narrow-select.ts';
+import type { Json } from './helpers/http.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import type { Parameters, Person } from './helpers/person.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+/** A service of this file's own, so that it can be looked into, and its clock set. */
+let service: InProcess;
+let clock = Date.parse('2026-11-20T10:00:00Z');
+beforeAll(async () => {
+  service = await startInProcess({ now: () => new Date(clock) });
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const channelOf = async (by: Person, name: string, members: readonly Person[], more: Parameters = {}) =>
+  (await by.ok('POST', '/channels/create', { name, subscribers: members.map(({ id }) => id), ...more })).id as number;
+
+const say = async (by: Person, to: number, topic: string, content: string, more: Parameters = {}) =>
+  (await by.ok('POST', '/messages', { type: 'channel', to, topic, content, ...more })).id as number;
+
+const write = async (by: Person, to: readonly Person[], content: string, more: Parameters = {}) =>
+  (await by.ok('POST', '/messages', { type: 'direct', to: to.map(({ id }) => id), content, ...more })).id as number;
+
+type Term = readonly [operator: string, operand: unknown, negated?: boolean];
+const toNarrow = (terms: readonly Term[]) =>
+  terms.map(([operator, operand, negated]) => ({ operator, operand, ...(negated !== undefined && { negated }) }));
+
+const WHOLE = { anchor: 'newest', num_before: 1000, num_after: 0 };
+
+const readOk = (by: Person, terms: readonly Term[], more: Parameters = {}) =>
+  by.ok('GET', '/messages', { ...WHOLE, narrow: toNarrow(terms), ...more });
+
+/** An organisation with messages of every sort, by name, as its member sees them. */
+interface World extends Organisation {
+  readonly ids: Readonly<Record<string, number>>;
+  readonly channels: Readonly<Record<string, number>>;
+  nameOf(id: number): string | undefined;
+}
+
+async function furnish(): Promise<World> {
+  const made = await organisation({ ann: 'member' }, { on: service });
+  const { owner, moderator, member, ann, realm } = made;
+  const settings = { enable_spectator_access: true };
+  await service.app.db.realm.update({ where: { id: realm.id }, data: { settings } });
+  const channels = {
+    general: await channelOf(owner, 'general', [owner, moderator, member, ann]),
+    other: await channelOf(owner, 'other', [owner, moderator]),
+    web: await channelOf(owner, 'web', [owner, moderator], { is_web_public: true }),
+    hidden: await channelOf(owner, 'hidden', [owner, moderator], { invite_only: true }),
+    guarded: await channelOf(owner, 'guarded', [owner, moderator], {
+      ...{ invite_only: true, history_public_to_subscribers: false },
+    }),
+    loud: await channelOf(owner, 'loud', [owner, moderator, member]),
+  };
+  const { general, other, web, hidden, guarded, loud } = channels;
+  const early = await say(moderator, guarded, 'secrets', 'hello before');
+  await owner.ok('POST', '/users/me/subscriptions', {
+    ...{ subscriptions: [{ name: 'guarded' }], principals: [member.id] },
+  });
+  await member.ok('POST', '/users/me/subscriptions/properties', {
+    subscription_data: [{ stream_id: loud, property: 'is_muted', value: true }],
+  });
+  const visibility = (stream_id: number, topic: string, visibility_policy: number) =>
+    member.ok('POST', '/user_topics', { stream_id, topic, visibility_policy });
+  await visibility(loud, 'followed', 3);
+  await visibility(general, 'quiet', 1);
+  const seen = { read_by_sender: true };
+  const ids = {
+    early,
+    hello: await say(moderator, general, 'greet', 'hello world'),
+    link: await say(moderator, general, 'greet', 'see https://example.com/'),
+    own: await say(member, general, 'Lunch', 'a meeting about running servers', seen),
+    elsewhere: await say(moderator, other, 'greet', 'hello elsewhere'),
+    direct: await write(moderator, [member], 'hello directly'),
+    group: await write(moderator, [member, ann], 'hello group'),
+    self: await write(member, [member], 'note to self', seen),
+    mention: await say(ann, general, '✔ done', `look @**${member.name}**`),
+    empty: await say(ann, general, '', 'no topic'),
+    noise: await say(moderator, loud, 'noise', 'muted'),
+    followed: await say(moderator, loud, 'followed', 'heard'),
+    quiet: await say(ann, general, 'quiet', 'muted as well'),
+    web: await say(moderator, web, 'greet', 'hello everybody'),
+    all: await say(owner, general, 'greet', '@**all** listen'),
+    hidden: await say(moderator, hidden, 'greet', 'hello in secret'),
+    received: await say(moderator, guarded, 'secrets', 'hello after'),
+    image: await say(moderator, general, 'pictures', 'https://example.com/a.png'),
+    between: await write(moderator, [ann], 'hello without you'),
+  };
+  const flag = (messages: number[], name: string) =>
+    member.ok('POST', '/messages/flags', { messages, op: 'add', flag: name });
+  await flag([ids.hello, ids.elsewhere], 'starred');
+  await flag([ids.hello, ids.link, ids.direct, ids.noise], 'read');
+  await ann.ok('POST', `/messages/${ids.link}/reactions`, { emoji_name: 'octopus' });
+  const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]));
+  return { ...made, ids, channels, nameOf: (id) => names.get(id) };
+}
+
+let world: World;
+beforeAll(async () => {
+  world = await furnish();
+});
+
+const namesIn = (messages: readonly Json[]) => messages.map(({ id }) => world.nameOf(id) ?? id);
+
+/** All that the member received. */
+const RECEIVED = [
+  ...['hello', 'link', 'own', 'direct', 'group', 'self', 'mention', 'empty', 'noise', 'followed', 'quiet', 'all'],
+  ...['received', 'image'],
+];
+/** And what they took up. */
+const OWN = [...RECEIVED, 'elsewhere'];
+
+/** Each operator: what it leads to. Negated, it leads to the rest of what the member has. */
+const OPERATORS: readonly (readonly [string, () => Term, readonly string[]])[] = [
+  ['a channel by name', () => ['channel', 'GENERAL'], [...inGeneral()]],
+  ['a channel by id', () => ['stream', world.channels['general']], [...inGeneral()]],
+  ['a channel that is only read', () => ['channel', 'other'], ['elsewhere']],
+  ['a channel with protected history', () => ['channel', 'guarded'], ['received']],
+  ['all public channels', () => ['channels', 'public'], [...inGeneral(), 'elsewhere', 'noise', 'followed', 'web']],
+  ['all web-public channels', () => ['streams', 'web-public'], ['web']],
+  ['a topic in whatever case', () => ['topic', 'GREET'], ['hello', 'link', 'all', 'elsewhere']],
+  ['the empty topic', () => ['topic', '(no topic)'], ['empty']],
+  ['the empty topic by its name', () => ['topic', 'general chat'], ['empty']],
+  ['a sender by id', () => ['sender', world.member.id], ['own', 'self']],
+  ['a sender by address', () => ['from', world.member.email], ['own', 'self']],
+  ['a conversation', () => ['dm', [world.moderator.id]], ['direct']],
+  ['a conversation, the viewer named too', () => ['pm-with', [world.member.id, world.moderator.id]], ['direct']],
+  ['a group by addresses', () => ['dm', `${world.moderator.email}, ${named('ann').email}`], ['group']],
+  ['notes to self', () => ['dm', [world.member.id]], ['self']],
+  ['nobody', () => ['dm', []], []],
+  ['a conversation that never was', () => ['dm', [world.owner.id]], []],
+  ['conversations with somebody', () => ['dm-including', world.moderator.id], ['direct', 'group']],
+  ['conversations with oneself', () => ['dm-including', world.member.email], ['direct', 'group', 'self']],
+  ['group conversations', () => ['group-pm-with', world.moderator.id], ['group']],
+  ['is:dm', () => ['is', 'dm'], ['direct', 'group', 'self']],
+  ['is:private', () => ['is', 'private'], ['direct', 'group', 'self']],
+  ['is:starred', () => ['is', 'starred'], ['hello', 'elsewhere']],
+  ['is:mentioned', () => ['is', 'mentioned'], ['mention', 'all']],
+  ['is:alerted', () => ['is', 'alerted'], []],
+  ['is:unread', () => ['is', 'unread'], ['group', 'mention', 'empty', 'followed', 'quiet', 'all', 'received', 'image']],
+  ['is:resolved', () => ['is', 'resolved'], ['mention']],
+  ['is:followed', () => ['is', 'followed'], ['followed', 'own']],
+  ['is:muted', () => ['is', 'muted'], ['noise', 'quiet']],
+  ['has:link', () => ['has', 'link'], ['link', 'image']],
+  ['has:image', () => ['has', 'image'], ['image']],
+  ['has:attachment', () => ['has', 'attachment'], []],
+  ['has:reaction', () => ['has', 'reaction'], ['link']],
+  ['in:home', () => ['in', 'home'], OWN.filter((name) => name !== 'noise' && name !== 'quiet')],
+  ['one message', () => ['id', world.ids['direct']], ['direct']],
+  ['one message, as text', () => ['id', String(world.ids['own'])], ['own']],
+  ['mentions of somebody', () => ['mentions', world.member.id], ['mention']],
+  ['words in another form', () => ['search', 'meets server'], ['own']],
+  ['a word', () => ['search', 'hello'], ['hello', 'direct', 'group', 'received', 'elsewhere']],
+  ['a word of the topic', () => ['search', 'pictures'], ['image']],
+  ['what is quoted', () => ['search', '"hello dir"'], []],
+  ['what is quoted in full', () => ['search', '"hello directly"'], ['direct']],
+  ['common words alone', () => ['search', 'the'], []],
+];
+
+function inGeneral(): string[] {
+  return ['hello', 'link', 'own', 'mention', 'empty', 'quiet', 'all', 'image'];
+}
+
+function named(name: 'ann'): Person {
+  return (world as unknown as Record<string, Person>)[name] as Person;
+}
+
+/** The member as services see them. */
+async function contextOf({ id }: Person): Promise<Ctx> {
+  const user = await service.app.db.user.findUniqueOrThrow({ where: { id } });
+  const realm = await service.app.db.realm.findUniqueOrThrow({ where: { id: user.realmId } });
+  const viewer = { realm, user, id, role: user.role, clientName: 'test', keyHash: null };
+  return { app: service.app, realmId: realm.id, viewer };
+}
+
+const sorted = (names: readonly unknown[]) => names.toSorted((a, b) => String(a).localeCompare(String(b)));
+
+describe('a narrow', () => {
+  test.concurrent.for(OPERATORS)('leads to %s, and negated to the rest', async ([, term, expected]) => {
+    const [operator, operand] = term();
+    const { messages } = await readOk(world.member, [[operator, operand]]);
+    expect(sorted(namesIn(messages))).toEqual(sorted(expected));
+    const rest = await readOk(world.member, [[operator, operand, true]]);
+    expect(sorted(namesIn(rest.messages))).toEqual(sorted(OWN.filter((name) => !expected.includes(name))));
+  });
+
+  test('of several terms holds what all of them say, however it is found, from either end', async () => {
+    const all = (await service.app.db.message.findMany({ select: { id: true } })).map(({ id }) => Number(id));
+    const one = fc.record({ i: fc.nat(OPERATORS.length - 1), negated: fc.boolean() });
+    const who = fc.constantFrom<'member' | 'moderator' | 'guest' | 'owner'>('member', 'moderator', 'guest', 'owner');
+    await fc.assert(
+      fc.asyncProperty(who, fc.array(one, { minLength: 1, maxLength: 3 }), async (name, picked) => {
+        const ctx = await contextOf(world[name]);
+        const terms = picked.map(({ i, negated }) => {
+          const [operator, operand] = (OPERATORS[i]?.[1] ?? (() => ['', '']))() as [string, string];
+          return { operator, operand, negated };
+        });
+        const narrow = await compileNarrow(ctx, terms).catch((error: unknown) => {
+          if (error instanceof BadNarrowError) return null;
+          throw error;
+        });
+        fc.pre(narrow !== null);
+        const ids = await selectAmong(ctx, narrow, all);
+        const [numBefore, numAfter] = [ids.length + 1, ids.length + 1];
+        const older = await selectIds(ctx, narrow, { anchor: 'newest', numBefore, numAfter: 0, includeAnchor: true });
+        expect(older.ids).toEqual(ids);
+        const newer = await selectIds(ctx, narrow, { anchor: 'oldest', numBefore: 0, numAfter, includeAnchor: true });
+        expect(newer.ids).toEqual(ids);
+        const few = await selectIds(ctx, narrow, { anchor: 'newest', numBefore: 3, numAfter: 0, includeAnchor: true });
+        expect(few.ids).toEqual(ids.slice(-3));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('is refused for what is not there, and not as what somebody else may have', async () => {
+    const { member, channels, ids } = world;
+    const NOBODY = 2_000_000_000;
+    const bad = (desc: string, combination = false) => ({
+      ...{ result: 'error', code: 'BAD_NARROW', desc },
+      msg: `Invalid narrow operator${combination ? ' combination' : ''}: ${desc}`,
+    });
+    const wrong = (msg: string) => ({ result: 'error', code: 'BAD_REQUEST', msg });
+    const cases: readonly [unknown, object][] = [
+      [[['flavour', 'sweet']], bad('unknown operator flavour')],
+      [[['toString', 'x']], bad('unknown operator toString')],
+      [toNarrow([['channel', 'nowhere']]), bad('unknown channel nowhere')],
+      [toNarrow([['channel', NOBODY]]), bad(`unknown channel ${NOBODY}`)],
+      [toNarrow([['channel', channels['hidden']]]), bad(`unknown channel ${channels['hidden']}`)],
+      [toNarrow([['channel', 'hidden']]), bad('unknown channel hidden')],
+      [toNarrow([['channels', 'private']]), bad('unknown channels operand private')],
+      [toNarrow([['sender', NOBODY]]), bad(`unknown user ${NOBODY}`)],
+      [toNarrow([['sender', 'nobody@example.com']]), bad('unknown user nobody@example.com')],
+      [toNarrow([['dm', [NOBODY]]]), bad(`unknown user in ${NOBODY}`)],
+      [toNarrow([['dm', 'nobody@example.com']]), bad('unknown user in nobody@example.com')],
+      [toNarrow([['dm-including', NOBODY]]), bad(`unknown user ${NOBODY}`)],
+      [toNarrow([['mentions', NOBODY]]), bad(`unknown user ${NOBODY}`)],
+      [toNarrow([['is', 'good']]), bad("unknown 'is' operand good")],
+      [toNarrow([['has', 'constructor']]), bad("unknown 'has' operand constructor")],
+      [toNarrow([['in', 'out']]), bad("unknown 'in' operand out")],
+      [toNarrow([['id', 'one']]), bad('Invalid message ID')],
+      [toNarrow([['with', 'one']]), bad("Invalid 'with' operator")],
+      [toNarrow([['with', ids['between']]]), bad("Invalid 'with' operator")],
+      [
+        toNarrow([
+          ['with', 1],
+          ['with', 2],
+        ]),
+        bad("Duplicate 'with' operators.", true),
+      ],
+      [
+        toNarrow([
+          ['channel', 'general'],
+          ['is', 'dm'],
+        ]),
+        bad('No message can be both a channel message and direct message'),
+      ],
+      ['nonsense', wrong('narrow is not valid JSON')],
+      [{}, wrong('narrow is not a list')],
+      [[{ operand: 'x' }], wrong('narrow[0]["operator"] field is missing')],
+      [[{ operator: 'is' }], wrong('Invalid narrow[0]["operand"]')],
+      [[['is', 1]], wrong('narrow[0][1] is not a string')],
+      [[{ operator: 'topic', operand: 1 }], wrong('Invalid narrow[0]["operand"]: operand is not a string')],
+      [
+        [{ operator: 'sender', operand: [1] }],
+        wrong('Invalid narrow[0]["operand"]: operand is not a string or integer'),
+      ],
+      [
+        [{ operator: 'dm', operand: 1 }],
+        wrong('Invalid narrow[0]["operand"]: operand is not a string or an integer list'),
+      ],
+      [
+        [['search', Array.from({ length: 21 }, (_, i) => `"${i}"`).join(' ')]],
+        bad('search has too many parts in quotes'),
+      ],
+      [Array.from({ length: 3 }, () => ['search', 'x'.repeat(4_000)]), bad('search is too long')],
+      [[{ operator: 'search', operand: ' ' }], wrong('Invalid narrow[0]["operand"]: operand cannot be blank.')],
+    ];
+    for (const [narrow, body] of cases) {
+      const { status, body: found } = await member.rest('GET', '/messages', { ...WHOLE, narrow });
+      expect([narrow, status, found]).toEqual([narrow, 400, body]);
+    }
+  });
+
+  test('with a message goes where it stands, and without it where the other terms say', async () => {
+    const { member, ids } = world;
+    const found = async (terms: readonly Term[]) => namesIn((await readOk(member, terms)).messages);
+    const topic = ['hello', 'link', 'all'];
+    expect(await found([['with', ids['hello']]])).toEqual(topic);
+    expect(
+      await found([
+        ['channel', 'general'],
+        ['topic', 'as it was'],
+        ['with', ids['link']],
+      ]),
+    ).toEqual(topic);
+    expect(await found([['with', String(ids['direct'])]])).toEqual(['direct']);
+    const elsewhere = [
+      ['channel', 'general'],
+      ['topic', 'Lunch'],
+      ['with', ids['hidden']],
+    ] as const;
+    expect(await found(elsewhere)).toEqual(['own']);
+    // The oldest form, and what has no effect here.
+    expect(namesIn((await readOk(member, [], { narrow: [['topic', 'lunch']] })).messages)).toEqual(['own']);
+    expect(
+      await found([
+        ['near', 1],
+        ['id', ids['own']],
+      ]),
+    ).toEqual(['own']);
+  });
+
+  test('of words marks them in content and topic, and in nothing else', async () => {
+    const { owner, member } = await organisation({}, { on: service });
+    const id = await channelOf(owner, 'general', [owner, member]);
+    await say(owner, id, 'Running <fast>', 'He **runs** & [running](https://example.com/run) "amp" fast');
+    const search = (operand: string) => readOk(member, [['search', operand]]);
+    const mark = (text: string) => `<span class="highlight">${text}</span>`;
+    const [message] = (await search('run amp')).messages;
+    expect(message.match_subject).toBe(`${mark('Running')} &lt;fast&gt;`);
+    expect(message.match_content).toBe(
+      `<p>He <strong>${mark('runs')}</strong> &amp; <a href="https://example.com/run">${mark('running')}</a> ` +
+        `"${mark('amp')}" fast</p>`,
+    );
+    expect(message.content).not.toContain('highlight');
+    const [quoted] = (await search('"& [RUN" fast')).messages;
+    expect([quoted.match_content.includes(mark('fast')), quoted.match_subject]).toEqual([
+      true,
+      `${mark('Running')} &lt;${mark('fast')}&gt;`,
+    ]);
+    const both = await readOk(member, [
+      ['search', 'runs'],
+      ['search', 'fast'],
+    ]);
+    expect(both.messages).toHaveLength(1);
+    expect(await search('slow')).toMatchObject({ messages: [], found_newest: true, found_oldest: true });
+    expect((await readOk(member, [['search', 'runs', true]])).messages).toEqual([]);
+    const plain = (await readOk(member, [])).messages[0];
+    expect('match_content' in plain || 'match_subject' in plain).toBe(false);
+  });
+
+  test('tells which of some messages are in it', async () => {
+    const { member, ids } = world;
+    const matches = async (narrow: readonly Term[], names: readonly string[]) => {
+      const msg_ids = names.map((name) => ids[name] ?? 0);
+      const { messages } = await member.ok('GET', '/messages/matches_narrow', { msg_ids, narrow: toNarrow(narrow) });
+      return Object.entries<Json>(messages).map(([id, match]) => [world.nameOf(Number(id)), match]);
+    };
+    const hello = '<p><span class="highlight">hello</span> world</p>';
+    expect(await matches([['search', 'hello']], ['own', 'hello', 'between', 'hidden'])).toEqual([
+      ['hello', { match_content: hello, match_subject: 'greet' }],
+    ]);
+    expect(await matches([['channel', 'other']], ['elsewhere', 'hello', 'nothing'])).toEqual([
+      ['elsewhere', { match_content: '<p>hello elsewhere</p>', match_subject: 'greet' }],
+    ]);
+    expect((await member.rest('GET', '/messages/matches_narrow', { narrow: [] })).body).toMatchObject({
+      ...{ code: 'REQUEST_VARIABLE_MISSING', var_name: 'msg_ids' },
+    });
+  });
+});
+
+describe('a range', () => {
+  test('lies around its anchor, and tells where its ends are', async () => {
+    const { owner, member } = await organisation({}, { on: service });
+    const id = await channelOf(owner, 'general', [owner, member]);
+    const muted = await channelOf(owner, 'muted', [owner, member]);
+    await member.ok('POST', '/users/me/subscriptions/properties', {
+      subscription_data: [{ stream_id: muted, property: 'is_muted', value: true }],
+    });
+    const sent: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      sent.push(await say(owner, i === 1 ? muted : id, i === 2 ? 'other' : 'topic', `message ${i}`));
+      clock += 60_000;
+    }
+    const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = sent;
+    const NEWEST = 10_000_000_000_000_000;
+    const range = async (parameters: Parameters, narrow: readonly Term[] = []) => {
+      const body = await member.ok('GET', '/messages', { ...parameters, narrow: toNarrow(narrow) });
+      const { messages, anchor, found_anchor, found_oldest, found_newest, history_limited } = body;
+      expect(history_limited).toBe(false);
+      return [messages.map((message: Json) => message.id), anchor, found_anchor, found_oldest, found_newest];
+    };
+    const around = (anchor: unknown, num_before: number, num_after: number, more: object = {}) =>
+      range({ anchor: String(anchor), num_before, num_after, ...more });
+    expect(await around(c, 1, 2)).toEqual([[b, c, d, e], c, true, false, false]);
+    expect(await around(c, 2, 3)).toEqual([sent, c, true, false, false]);
+    expect(await around(c, 3, 4)).toEqual([sent, c, true, true, true]);
+    expect(await around(c, 0, 0)).toEqual([[c], c, true, false, false]);
+    expect(await around(c, 2, 0, { include_anchor: false })).toEqual([[a, b], c, false, false, false]);
+    expect(await around(c, 0, 2, { include_anchor: false })).toEqual([[d, e], c, false, false, false]);
+    expect(await around('newest', 2, 0)).toEqual([[e, f], NEWEST, false, false, true]);
+    expect(await around('oldest', 0, 2)).toEqual([[a, b], 0, false, true, false]);
+    expect(await around(-5, 0, 1)).toEqual([[a], 0, false, true, false]);
+    expect(await around('99999999999999999999', 1, 0)).toEqual([[f], NEWEST, false, false, true]);
+    // An anchor that is none of the messages.
+    expect(await range({ anchor: c, num_before: 1, num_after: 1 }, [['topic', 'topic']])).toEqual([
+      ...[[b, d], c, false, false, false],
+    ]);
+
+    const first = (narrow: readonly Term[] = []) =>
+      range({ anchor: 'first_unread', num_before: 0, num_after: 0 }, narrow);
+    expect(await first()).toEqual([[a], a, true, false, false]);
+    await member.ok('POST', '/messages/flags', { messages: [a], op: 'add', flag: 'read' });
+    // Past what is muted, but not where one looks at it.
+    expect((await first())[1]).toBe(c);
+    expect((await first([['channel', 'muted']]))[1]).toBe(b);
+    expect(await range({ use_first_unread_anchor: true })).toEqual([[c], c, true, false, false]);
+    await member.ok('POST', '/messages/flags', { messages: [c, d, e, f], op: 'add', flag: 'read' });
+    expect((await first())[1]).toBe(NEWEST);
+
+    const { messages } = await readOk(member, []);
+    const dated = (anchor_date: string) => range({ anchor: 'date', anchor_date, num_before: 0, num_after: 0 });
+    expect((await dated(new Date(messages[3].timestamp * 1000).toISOString()))[1]).toBe(d);
+    expect((await dated(new Date(messages[3].timestamp * 1000 + 30_000).toISOString()))[1]).toBe(e);
+    for (const date of ['2001-01-01', '0000-01-01', '0001-01-01']) expect((await dated(date))[1]).toBe(a);
+    expect((await dated('2100-01-01T00:00:00+02:00'))[1]).toBe(NEWEST);
+
+    const byIds = await member.ok('GET', '/messages', { message_ids: [e, 2 ** 50, a, 0, -1, e] });
+    expect([byIds.messages.map((message: Json) => message.id), 'anchor' in byIds]).toEqual([[a, e], false]);
+    expect(byIds).toMatchObject({ found_anchor: false, found_oldest: false, found_newest: false });
+  });
+
+  test('is refused when it is none', async () => {
+    const { member } = world;
+    const cases: readonly [Parameters, object][] = [
+      [{}, { code: 'BAD_REQUEST', msg: "Missing 'anchor' argument." }],
+      [{ anchor: 'middle' }, { code: 'BAD_REQUEST', msg: 'Invalid anchor' }],
+      [{ anchor: '1.5' }, { code: 'BAD_REQUEST', msg: 'Invalid anchor' }],
+      [{ anchor: 'date' }, { code: 'REQUEST_VARIABLE_MISSING', var_name: 'anchor_date' }],
+      [
+        { anchor: 'date', anchor_date: 'soon' },
+        { code: 'BAD_REQUEST', msg: 'anchor_date is not a date' },
+      ],
+      [
+        { anchor: '1', num_before: -1 },
+        { code: 'BAD_REQUEST', msg: 'num_before is too small' },
+      ],
+      [
+        { anchor: '1', num_before: 2500, num_after: 2501 },
+        { code: 'BAD_REQUEST', msg: 'Too many messages requested (maximum 5000).' },
+      ],
+      [
+        { anchor: '1', num_before: 1, num_after: 1, include_anchor: false },
+        { code: 'BAD_REQUEST', msg: 'The anchor can only be excluded at an end of the range' },
+      ],
+      [
+        { message_ids: [1], num_after: 0 },
+        {
+          code: 'BAD_REQUEST',
+          parameters: 'num_before, num_after, anchor, message_ids, include_anchor, use_first_unread_anchor',
+        },
+      ],
+    ];
+    for (const [parameters, body] of cases) {
+      expect([parameters, (await member.rest('GET', '/messages', parameters)).body]).toMatchObject([parameters, body]);
+    }
+  });
+});
+
+const MESSAGE = `databaseId type content renderedContent topic isMeMessage client sentAt lastEditedAt lastMovedAt flags
+  sender { databaseId email fullName } channel { databaseId name } participants { databaseId email fullName }
+  topicLinks { text url }`;
+
+/** What REST says, as GraphQL would. */
+function asGraphQL(message: Json, source: string): Json {
+  const { display_recipient: to, last_edit_timestamp: edited, last_moved_timestamp: moved } = message;
+  const isDirect = message.type === 'private';
+  const at = (seconds: number | undefined) => (seconds === undefined ? null : seconds);
+  const named = (flag: string) => flag.replace('stream_', 'channel_').toUpperCase();
+  return {
+    ...{ databaseId: message.id, type: isDirect ? 'DIRECT' : 'CHANNEL', topic: message.subject },
+    ...{
+      content: source,
+      renderedContent: message.content,
+      isMeMessage: message.is_me_message,
+      client: message.client,
+    },
+    ...{ sentAt: message.timestamp, lastEditedAt: at(edited), lastMovedAt: at(moved), topicLinks: message.topic_links },
+    flags: message.flags.filter((flag: string) => flag !== 'wildcard_mentioned').map(named),
+    sender: { databaseId: message.sender_id, email: message.sender_email, fullName: message.sender_full_name },
+    channel: isDirect ? null : { databaseId: message.stream_id, name: to },
+    participants: isDirect
+      ? to.map(({ id, email, full_name }: Json) => ({ databaseId: id, email, fullName: full_name }))
+      : null,
+  };
+}
+
+/** Times as REST has them. */
+const inSeconds = (message: Json) => {
+  const seconds = (time: string | null) => (time === null ? null : Math.floor(Date.parse(time) / 1000));
+  const { sentAt, lastEditedAt, lastMovedAt } = message;
+  return {
+    ...message,
+    ...{ sentAt: seconds(sentAt), lastEditedAt: seconds(lastEditedAt), lastMovedAt: seconds(lastMovedAt) },
+  };
+};
+
+describe('a message', () => {
+  test('is read with all its fields, alike over both doors', async () => {
+    const { owner, member, guest, realm } = await organisation({}, { on: service });
+    const id = await channelOf(owner, 'general', [owner, member]);
+    const content = '/me waves at @**all**';
+    const sent = await owner.mutate(
+      'sendMessage',
+      { channelName: 'GENERAL', topic: 'topic', content, readBySender: true },
+      `sentMessage { ${MESSAGE} } newTopicVisibility`,
+    );
+    expect(sent.newTopicVisibility).toBe('FOLLOWED');
+    const { databaseId } = sent.sentMessage;
+    await member.ok('POST', `/messages/${databaseId}/reactions`, { emoji_name: 'octopus' });
+    await member.ok('POST', '/messages/flags', { messages: [databaseId], op: 'add', flag: 'starred' });
+    clock += 10_000;
+    const quietly = { send_notification_to_new_thread: false };
+    await owner.ok('PATCH', `/messages/${databaseId}`, { content: `${content}!`, topic: '', ...quietly });
+
+    const { message, raw_content } = await member.ok('GET', `/messages/${databaseId}`);
+    const timestamp = message.timestamp;
+    const octopus = { emoji_name: 'octopus', emoji_code: '1f419', reaction_type: 'unicode_emoji', user_id: member.id };
+    const before = { prev_content: content, prev_rendered_content: expect.stringContaining('waves') };
+    expect([message, raw_content]).toEqual([
+      {
+        ...{ id: databaseId, sender_id: owner.id, sender_email: owner.email, sender_full_name: owner.name },
+        ...{ sender_realm_str: realm.subdomain, client: 'Unspecified', recipient_id: expect.any(Number), timestamp },
+        ...{ type: 'stream', stream_id: id, display_recipient: 'general', subject: 'general chat', topic_links: [] },
+        avatar_url: expect.stringContaining('/avatar/'),
+        ...{ content: expect.stringContaining('<p>'), content_type: 'text/html', is_me_message: true, submessages: [] },
+        reactions: [{ ...octopus, user: { id: member.id, email: member.email, full_name: member.name } }],
+        flags: ['starred', 'stream_wildcard_mentioned', 'wildcard_mentioned'],
+        ...{ last_edit_timestamp: timestamp + 10, last_moved_timestamp: timestamp + 10 },
+        edit_history: [
+          {
+            ...{ user_id: owner.id, timestamp: timestamp + 10, prev_topic: 'topic', topic: 'general chat' },
+            ...before,
+          },
+        ],
+      },
+      `${content}!`,
+    ]);
+    const source = { apply_markdown: false, allow_empty_topic_name: true };
+    const raw = (await member.ok('GET', `/messages/${databaseId}`, source)).message;
+    expect(raw).toMatchObject({ content: raw_content, content_type: 'text/x-markdown', subject: '' });
+    expect(raw.edit_history[0].topic).toBe('');
+
+    const group = await write(guest, [owner, member], 'to you');
+    const [direct] = (await member.ok('GET', '/messages', { message_ids: [group] })).messages;
+    expect(direct).toMatchObject({
+      ...{ type: 'private', subject: '', flags: [], reactions: [] },
+      is_me_message: false,
+    });
+    expect(direct.display_recipient).toEqual(
+      [owner, member, guest].map(({ id, email, name }) => ({ id, email, full_name: name, is_mirror_dummy: false })),
+    );
+    expect('stream_id' in direct || 'edit_history' in direct || 'last_edit_timestamp' in direct).toBe(false);
+
+    const page = (await readOk(member, [], { allow_empty_topic_name: true })).messages;
+    expect(page.map((message: Json) => message.id)).toEqual([databaseId, group]);
+    const nodes = await member.query(`{ messages { edges { node { id ${MESSAGE} } } } }`);
+    expect(nodes.messages.edges.map(({ node: { id: _, ...node } }: Json) => inSeconds(node))).toEqual([
+      asGraphQL(page[1], 'to you'),
+      asGraphQL(page[0], raw_content),
+    ]);
+    const globalId = nodes.messages.edges[0].node.id;
+    const single = `query ($id: ID!, $messageId: LongId!) {
+      node(id: $id) { ... on Message { ${MESSAGE} } } message(messageId: $messageId) { ${MESSAGE} } }`;
+    const found = await member.query(single, { id: globalId, messageId: group });
+    expect(inSeconds(found.node)).toEqual(asGraphQL(page[1], 'to you'));
+    expect(found.message).toEqual(found.node);
+    for (const messageId of [databaseId, 2 ** 50, 0]) {
+      const refused = await guest.graphql('query ($messageId: LongId!) { message(messageId: $messageId) { id } }', {
+        messageId,
+      });
+      expect(refused.errors).toMatchObject([{ message: 'Invalid message(s)', extensions: { code: 'BAD_REQUEST' } }]);
+      expect((await guest.rest('GET', `/messages/${messageId}`)).body).toMatchObject({ msg: 'Invalid message(s)' });
+    }
+  });
+
+  test('shows of its edits what the organization lets be seen', async () => {
+    const { owner, member, realm } = await organisation({}, { on: service });
+    const id = await channelOf(owner, 'general', [owner, member]);
+    const message = await say(owner, id, 'one', 'first');
+    await owner.ok('PATCH', `/messages/${message}`, { content: 'second' });
+    await owner.ok('PATCH', `/messages/${message}`, { content: 'third', topic: 'two' });
+    const shown = async (message_edit_history_visibility_policy: string) => {
+      const settings = { message_edit_history_visibility_policy };
+      await service.app.db.realm.update({ where: { id: realm.id }, data: { settings } });
+      return (await readOk(member, [])).messages[0].edit_history?.map(
+        ({ timestamp: _, user_id: _id, ...e }: Json) => e,
+      );
+    };
+    const moved = { prev_topic: 'one', topic: 'two' };
+    expect(await shown('all')).toEqual([
+      { ...moved, prev_content: 'second', prev_rendered_content: '<p>second</p>' },
+      { prev_content: 'first', prev_rendered_content: '<p>first</p>' },
+    ]);
+    expect(await shown('moves')).toEqual([moved]);
+    expect(await shown('none')).toBeUndefined();
+  });
+
+  test('is sent over GraphQL as over REST or refused, and arrives with its local id in the queue that is named', async () => {
+    const { owner, member } = await organisation({}, { on: service });
+    const id = await channelOf(owner, 'general', [owner, member]);
+    const { queue_id } = await owner.register({ fetch_event_types: [], apply_markdown: true });
+    const selection = `... on MessageSentEvent { flags localMessageId message { databaseId type topic content contentType
+      client channelId channelName isMeMessage avatarUrl sentAt sender { databaseId email fullName }
+      participants { databaseId } topicLinks { text url } } }`;
+    await using here = await owner.events(selection, { queueId: queue_id });
+    await using there = await member.events(selection);
+    const send = (input: Parameters) =>
+      owner.mutate('sendMessage', input, 'sentMessage { databaseId } newTopicVisibility');
+    const local = { queueId: queue_id, localId: '12.5' };
+    const first = await send({ channelId: id, topic: 'topic', content: `hello @**${member.name}**`, ...local });
+    const event = await here.next();
+    expect(event).toEqual({
+      ...{ flags: [], localMessageId: '12.5' },
+      message: {
+        ...{ databaseId: first.sentMessage.databaseId, type: 'CHANNEL', topic: 'topic', client: 'Unspecified' },
+        ...{ content: expect.stringContaining('user-mention'), contentType: 'text/html', isMeMessage: false },
+        ...{ channelId: id, channelName: 'general', participants: null, topicLinks: [], avatarUrl: expect.any(String) },
+        sentAt: new Date(Math.floor(clock / 1000) * 1000).toISOString(),
+        sender: { databaseId: owner.id, email: owner.email, fullName: owner.name },
+      },
+    });
+    expect(await there.next()).toMatchObject({
+      ...{ flags: ['MENTIONED'], localMessageId: null },
+      message: { contentType: 'text/x-markdown', content: `hello @**${member.name}**` },
+    });
+    const second = await send({ directTo: [member.id], content: 'hello', readBySender: true });
+    expect(second.newTopicVisibility).toBeNull();
+    expect(await there.next()).toMatchObject({
+      message: { type: 'DIRECT', channelId: null, participants: [{ databaseId: owner.id }, { databaseId: member.id }] },
+    });
+
+    const one = { __typename: 'BadRequestError', message: 'Give one of channelId, channelName and directTo' };
+    expect(await owner.tryMutation('sendMessage', { content: 'x' })).toMatchObject(one);
+    expect(await owner.tryMutation('sendMessage', { channelId: id, directTo: [1], content: 'x' })).toMatchObject(one);
+    const NOBODY = 2_000_000_000;
+    const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
+    for (const [{ channelId, channelName, directTo, topic = 'topic', content = 'x' }, code] of [
+      [{ channelId: NOBODY }, 'STREAM_DOES_NOT_EXIST'],
+      [{ channelName: 'nowhere' }, 'STREAM_DOES_NOT_EXIST'],
+      [{ channelId: hidden }, 'BAD_REQUEST'],
+      [{ channelId: id, topic: null }, 'BAD_REQUEST'],
+      [{ channelId: id, topic: 'a\nb' }, 'BAD_REQUEST'],
+      [{ channelId: id, content: ' ' }, 'BAD_REQUEST'],
+      [{ directTo: [NOBODY] }, 'BAD_REQUEST'],
+      [{ directTo: [] }, 'BAD_REQUEST'],
+    ] as const satisfies readonly (readonly [Json, string])[] as readonly (readonly [Json, string])[]) {
+      const destination = { ...(channelId && { channelId }), ...(channelName && { channelName }) };
+      const input = { ...destination, ...(directTo && { directTo }), topic, content };
+      const { code: found, message } = await member.tryMutation('sendMessage', input);
+      const type = directTo === undefined ? 'channel' : 'direct';
+      const form = { type, to: channelId ?? channelName ?? directTo, ...(topic !== null && { topic }), content };
+      const { body } = await member.rest('POST', '/messages', form);
+      expect([input, found, message]).toEqual([input, code, body.msg]);
+      expect(body.code).toBe(code);
+    }
+    const rendered = await member.query('{ renderMessage(content: "**bold**") }');
+    expect(rendered.renderMessage).toBe('<p><strong>bold</strong></p>');
+  });
+});
+
+describe('the connections of messages', () => {
+  const PAGE = 'edges { cursor node { databaseId } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
+
+  test('are read page by page from either end, and by a typed narrow', async () => {
+    const { member, ids, channels, moderator } = world;
+    const messages = async (narrow: Json, page: Parameters = {}) => {
+      const query = `query ($narrow: MessageNarrowInput, $first: Int, $last: Int, $after: String, $before: String) {
+        messages(narrow: $narrow, first: $first, last: $last, after: $after, before: $before) { ${PAGE} } }`;
+      const { edges, pageInfo } = (await member.query(query, { narrow, ...page })).messages;
+      return { names: namesIn(edges.map(({ node }: Json) => ({ id: node.databaseId }))), pageInfo };
+    };
+    const newestFirst = (names: readonly string[]) => names.toSorted((a, b) => (ids[b] ?? 0) - (ids[a] ?? 0));
+    const all = newestFirst(OWN);
+    expect((await messages(null, { first: 100 })).names).toEqual(all);
+    const first = await messages({}, { first: 3 });
+    expect([first.names, first.pageInfo.hasNextPage, first.pageInfo.hasPreviousPage]).toEqual([
+      ...[all.slice(0, 3), true, false],
+    ]);
+    const second = await messages({}, { first: 3, after: first.pageInfo.endCursor });
+    expect([second.names, second.pageInfo.hasPreviousPage]).toEqual([all.slice(3, 6), true]);
+    const back = await messages({}, { last: 2, before: second.pageInfo.startCursor });
+    expect([back.names, back.pageInfo.hasPreviousPage, back.pageInfo.hasNextPage]).toEqual([
+      ...[all.slice(1, 3), true, true],
+    ]);
+    expect((await messages({}, { last: 2 })).names).toEqual(all.slice(-2));
+    expect((await messages({}, { first: 0 })).names).toEqual([]);
+    const bad = await member.graphql('{ messages(after: "x") { edges { cursor } } }');
+    expect(bad.errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
+
+    const narrows: readonly [Json, readonly string[]][] = [
+      [{ channelId: channels['other'] }, ['elsewhere']],
+      [{ channelName: 'General', topic: 'greet' }, ['hello', 'link', 'all']],
+      [{ channels: 'WEB_PUBLIC' }, ['web']],
+      [{ senderId: member.id }, ['own', 'self']],
+      [{ directWith: [moderator.id] }, ['direct']],
+      [{ directIncluding: moderator.id }, ['direct', 'group']],
+      [{ is: ['DIRECT', 'UNREAD'] }, ['group']],
+      [{ has: ['LINK', 'REACTION'] }, ['link']],
+      [{ mentionsUserId: member.id }, ['mention']],
+      [{ search: 'meeting' }, ['own']],
+      [{ with: ids['hello'] }, ['hello', 'link', 'all']],
+      [
+        { channelName: 'general', not: { topic: 'greet', has: ['IMAGE'], is: ['RESOLVED', 'MUTED'] } },
+        ['own', 'empty'],
+      ],
+    ];
+    for (const [narrow, names] of narrows) {
+      expect([narrow, (await messages(narrow)).names]).toEqual([narrow, newestFirst(names)]);
+    }
+    const unknown = await member.graphql('{ messages(narrow: { channelName: "hidden" }) { edges { cursor } } }');
+    expect(unknown.errors).toMatchObject([{ extensions: { code: 'BAD_NARROW', desc: 'unknown channel hidden' } }]);
+    const blank = await member.graphql('{ messages(narrow: { search: " " }) { edges { cursor } } }');
+    expect(blank.errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
+  });
+
+  test('of a channel hold what its reader may read, and cost what they may come to', async () => {
+    const { owner, member, channels, ids } = world;
+    const query = `query ($channelId: Int!, $topic: String) {
+      channel(channelId: $channelId) { messages(first: 10, topic: $topic) { ${PAGE} } } }`;
+    const of = async (by: Person, name: string, topic?: string) => {
+      const { channel } = await by.query(query, { channelId: channels[name], topic });
+      return channel.messages.edges.map(({ node }: Json) => world.nameOf(node.databaseId));
+    };
+    expect(await of(member, 'guarded')).toEqual(['received']);
+    expect(await of(owner, 'guarded')).toEqual(['received', 'early']);
+    expect(await of(member, 'general', 'GREET')).toEqual(['all', 'link', 'hello']);
+    // An administrator sees a private channel without reading it.
+    expect(await of(world.administrator, 'hidden')).toEqual([]);
+    expect(ids['hidden']).toBeGreaterThan(0);
+    const costly = await member.graphql(
+      '{ channels(first: 100) { edges { node { messages(first: 100) { edges { node { id content } } } } } } }',
+    );
+    expect(costly.errors).toMatchObject([{ extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } }]);
+  });
+});

@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest';
+import type { Json } from './helpers/http.ts';
+import type { Parameters as Fields, Person } from './helpers/person.ts';
+import { organisation } from './helpers/server.ts';
+import { channelOf, say } from './helpers/talk.ts';
+
+const THUMBS_UP = { emoji_name: 'thumbs_up', emoji_code: '1f44d', reaction_type: 'unicode_emoji' };
+const NAMES = { emoji_name: 'emojiName', emoji_code: 'emojiCode', reaction_type: 'reactionType' } as const;
+
+const react = (person: Person, id: number, emoji: Fields = THUMBS_UP) =>
+  person.rest('POST', `/messages/${id}/reactions`, emoji);
+const unreact = (person: Person, id: number, emoji: Fields = THUMBS_UP) =>
+  person.rest('DELETE', `/messages/${id}/reactions`, emoji);
+
+/** The same over GraphQL. */
+function mutate(person: Person, name: 'addReaction' | 'removeReaction', messageId: number, emoji: Fields) {
+  const input = Object.entries(emoji).map(([key, value]) => {
+    const isType = key === 'reaction_type';
+    return [NAMES[key as keyof typeof NAMES], isType ? String(value).toUpperCase() : value];
+  });
+  return person.tryMutation(name, { messageId, ...Object.fromEntries(input) });
+}
+
+const told = (events: readonly Json[]) =>
+  events.filter(({ type }) => type === 'reaction').map(({ op, user_id, emoji_name }) => [op, user_id, emoji_name]);
+
+test.concurrent('adds and takes back an emoji on both doors, by the name it got first, and tells whoever has the message', async () => {
+  const { owner, administrator, moderator, member, guest } = await organisation();
+  const channel = await channelOf(owner, 'general', [owner, member, guest]);
+  const id = await say(moderator, channel, 'topic');
+  // The sender is not subscribed, and neither is one of those who react; the bystander never had to do with it.
+  const bystander = await organisation().then(({ owner: stranger }) => stranger);
+  const hearings = await Promise.all(
+    [owner, administrator, moderator, member, guest, bystander].map((person) => person.hearing()),
+  );
+  expect(await react(owner, id, { emoji_name: '+1' })).toMatchObject({ status: 200 });
+  // Whoever names the code may call it anything that is on the message already.
+  expect(await mutate(administrator, 'addReaction', id, { ...THUMBS_UP, emoji_name: 'yes' })).toEqual({
+    __typename: 'AddReactionPayload',
+  });
+  for (const person of [owner, administrator]) {
+    expect((await react(person, id)).body).toMatchObject({ code: 'REACTION_ALREADY_EXISTS' });
+    expect(await mutate(person, 'addReaction', id, THUMBS_UP)).toMatchObject({ code: 'REACTION_ALREADY_EXISTS' });
+  }
+  const [message] = (await member.ok('GET', '/messages', { message_ids: [id] })).messages;
+  expect(message.reactions).toMatchObject(
+    [owner, administrator].map((user) => ({ ...THUMBS_UP, emoji_name: '+1', user_id: user.id })),
+  );
+  const emoji = `message(messageId: ${id}) { reactions { emojiName emojiCode reactionType user { databaseId } } }`;
+  expect((await guest.query(`{ ${emoji} }`)).message.reactions[1]).toEqual({
+    ...{ emojiName: '+1', emojiCode: '1f44d', reactionType: 'UNICODE_EMOJI', user: { databaseId: administrator.id } },
+  });
+  expect(await unreact(owner, id, { emoji_code: '1f44d' })).toMatchObject({ status: 200 });
+  expect(await mutate(administrator, 'removeReaction', id, { emoji_name: 'like' })).toEqual({
+    __typename: 'RemoveReactionPayload',
+  });
+  expect((await unreact(owner, id)).body).toMatchObject({ code: 'REACTION_DOES_NOT_EXIST' });
+  expect(await mutate(owner, 'removeReaction', id, THUMBS_UP)).toMatchObject({ code: 'REACTION_DOES_NOT_EXIST' });
+  const [ofOwner, ofAdministrator, ...others] = await Promise.all(hearings.map(async (heard) => told(await heard())));
+  const all = ['add', 'remove'].flatMap((op) => [owner, administrator].map((user) => [op, user.id, '+1']));
+  expect(ofOwner).toEqual(all);
+  // From their own reaction on, and to the end of it.
+  expect(ofAdministrator).toEqual(all.slice(1));
+  expect(others).toEqual([all, all, all, []]);
+});
+
+test.concurrent('refuses what is no emoji, in the same words on both doors', async () => {
+  const { owner } = await organisation();
+  const id = await say(owner, await channelOf(owner, 'general', [owner]), 'topic');
+  for (const [emoji, msg] of [
+    [{ emoji_name: 'no_such_emoji' }, "Emoji 'no_such_emoji' does not exist"],
+    [{ emoji_name: 'constructor' }, "Emoji 'constructor' does not exist"],
+    [{ ...THUMBS_UP, emoji_name: 'heart' }, 'Invalid emoji name.'],
+    [{ ...THUMBS_UP, emoji_code: '1f44d0' }, 'Invalid emoji code.'],
+    [{ ...THUMBS_UP, emoji_code: '1f44d\ud800' }, 'Invalid emoji code.'],
+    [{ ...THUMBS_UP, reaction_type: 'service_extra_emoji' }, 'Invalid emoji code.'],
+    [{ ...THUMBS_UP, reaction_type: 'realm_emoji' }, 'Invalid custom emoji.'],
+    [{ emoji_name: 'thumbs_up', reaction_type: 'realm_emoji' }, 'Invalid custom emoji.'],
+  ] as const) {
+    expect(await react(owner, id, emoji), msg).toMatchObject({ status: 400, body: { code: 'BAD_REQUEST', msg } });
+    expect(await mutate(owner, 'addReaction', id, emoji)).toMatchObject({ code: 'BAD_REQUEST', message: msg });
+  }
+  expect(await react(owner, id, { ...THUMBS_UP, reaction_type: 'sticker' })).toMatchObject({
+    body: { code: 'BAD_REQUEST', msg: 'Invalid emoji type.' },
+  });
+  expect(await react(owner, id, { emoji_code: '1f44d' })).toMatchObject({
+    body: { code: 'REQUEST_VARIABLE_MISSING', var_name: 'emoji_name' },
+  });
+  const msg = 'At least one of the following arguments must be present: emoji_name, emoji_code';
+  expect((await unreact(owner, id, {})).body).toMatchObject({ code: 'BAD_REQUEST', msg });
+  expect(await mutate(owner, 'removeReaction', id, {})).toMatchObject({ code: 'BAD_REQUEST', message: msg });
+});
+
+test.concurrent('is for those who may read the message, and tells nobody else; an archived channel takes none', async () => {
+  const { owner, administrator, moderator, member, guest, signUp } = await organisation();
+  const open = await say(owner, await channelOf(owner, 'open', [owner]), 'topic');
+  const hidden = await say(owner, await channelOf(owner, 'hidden', [owner, member], { invite_only: true }), 'topic');
+  const guarded = await channelOf(owner, 'guarded', [owner, member], {
+    ...{ invite_only: true, history_public_to_subscribers: false },
+  });
+  const early = await say(owner, guarded, 'topic');
+  await owner.ok('POST', '/users/me/subscriptions', {
+    subscriptions: [{ name: 'guarded' }],
+    principals: [moderator.id],
+  });
+  const late = await say(owner, guarded, 'topic');
+  const direct = await owner.ok('POST', '/messages', { type: 'direct', to: [member.id], content: 'hello' });
+  const archive = await channelOf(owner, 'archive', [owner, member]);
+  const old = await say(owner, archive, 'topic');
+  await owner.ok('DELETE', `/streams/${archive}`);
+  const refused = { body: { code: 'BAD_REQUEST', msg: 'Invalid message(s)' } };
+  for (const [person, id] of [
+    ...[open, hidden, direct.id].map((id) => [guest, id] as const),
+    // Nor may an administrator for being one.
+    ...[hidden, early, direct.id].map((id) => [administrator, id] as const),
+    ...[early, old, 0, 2 ** 31, Number.MAX_SAFE_INTEGER].map((id) => [moderator, id] as const),
+  ]) {
+    expect(await react(person, id), `${person.name} ${id}`).toMatchObject(refused);
+    expect(await unreact(person, id)).toMatchObject(refused);
+  }
+  const people = [owner, administrator, moderator, member, guest];
+  const hearings = await Promise.all(people.map((person) => person.hearing({ all_public_streams: person !== guest })));
+  for (const id of [hidden, early, late, direct.id]) await react(member, id);
+  await react(moderator, open);
+  await signUp('late');
+  const ids = await Promise.all(
+    hearings.map(async (heard) =>
+      (await heard()).flatMap(({ type, message_id }) => (type === 'reaction' ? [message_id] : [])),
+    ),
+  );
+  expect(ids).toEqual([[hidden, early, late, direct.id, open], [], [late, open], [hidden, early, late, direct.id], []]);
+});
+
+test.concurrent('is taking part in the topic, for those who follow what they take part in', async () => {
+  const { owner, member, bot } = await organisation();
+  const id = await say(owner, await channelOf(owner, 'general', [owner, member, bot]), 'Lunch');
+  const heard = await member.hearing({ event_types: ['user_topic'] });
+  await react(member, id);
+  await member.ok('PATCH', '/settings', { automatically_follow_topics_policy: 1 });
+  await react(member, id, { emoji_name: 'octopus' });
+  await react(member, id, { emoji_name: 'heart' });
+  expect(await heard()).toMatchObject([{ topic_name: 'Lunch', visibility_policy: 3 }]);
+});
