@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { percentile, residentBytesOf } from './measure.ts';
-import { requestBytes } from './raw-http.ts';
 import type { Row } from './report.ts';
+import { makeChannel, sendRequest, subscribe } from './sends.ts';
 import { FolderTriggers, makeQueues, type Stage } from './stage.ts';
 
 const QUERY = 'subscription Idle($queueId: String!) { events(queueId: $queueId) { id type } }';
@@ -54,7 +54,7 @@ async function plainSockets({ generator, yardsticks }: Stage, count: number): Pr
   return (after - before) / count / 1024;
 }
 
-/** From a request to its event's frame on a subscription, while 1,000 others are idle. */
+/** (e) From the request that sends a message to its frame on a subscription, while 1,000 others are idle. */
 export async function measureLatency(stage: Stage): Promise<Row[]> {
   const { generator, port, users, quick } = stage;
   const [listener, ...bystanders] = users;
@@ -63,31 +63,28 @@ export async function measureLatency(stage: Stage): Promise<Row[]> {
   const [queue] = await makeQueues({ ...stage, users: [listener] }, 1);
   await generator.ask('listen', { set: 'latency', port, query: QUERY, subscribers: queue ? [...idle, queue] : idle });
   await sleep(500);
-  const drafts = JSON.stringify([{ type: '', to: [], topic: '', content: 'How long does it take?' }]);
-  const trigger = requestBytes({
-    method: 'POST',
-    path: '/api/v1/drafts',
-    port,
-    headers: { Authorization: listener.basic, 'Content-Type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ drafts }).toString(),
-  });
+  const ground = await makeChannel(stage, 'Bench latency');
+  await subscribe(stage, ground, [listener.id]);
+  const trigger = sendRequest(port, listener.basic, { channelId: ground.channelId, topic: 'latency' });
   const times = (count: number) =>
     generator.ask('delays', { port, triggers: Array.from({ length: count }, () => trigger), pauseMs: 5 });
   await times(50);
   const delays = await times(quick ? 100 : 400);
   await generator.ask('close', { set: 'latency' });
-  const facts = { 'measured from': 'the request that makes the change, so sign-in, transaction and commit are in it' };
+  const facts = {
+    'measured from': 'the request that sends a message, so sign-in, checks, rendering and commit are in it',
+  };
   return [
     {
       id: 'e',
-      what: `request to frame beside ${BYSTANDERS} idle subscriptions, p50`,
+      what: `message sent to frame beside ${BYSTANDERS} idle subscriptions, p50`,
       unit: 'ms',
       service: [percentile(delays, 50)],
       facts,
     },
     {
       id: 'e',
-      what: `request to frame beside ${BYSTANDERS} idle subscriptions, p99`,
+      what: `message sent to frame beside ${BYSTANDERS} idle subscriptions, p99`,
       unit: 'ms',
       service: [percentile(delays, 99)],
       facts: {},

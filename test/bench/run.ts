@@ -2,10 +2,13 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureFanOut } from './fan-out.ts';
+import { measureHistory } from './history.ts';
 import { measureLatency, measureMemory } from './idle.ts';
 import { measureLongPolls } from './long-polls.ts';
+import { measureMarkdown } from './markdown.ts';
 import { measureReads } from './reads.ts';
 import { printJson, printTable, type Row } from './report.ts';
+import { measureSends, measureSubscribers } from './sends.ts';
 import { POOL_SIZE, type Stage, setStage } from './stage.ts';
 
 /** In the order in which they run; each has a service, a generator and yardsticks of its own. */
@@ -15,6 +18,10 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   c: measureReads,
   d: measureMemory,
   e: measureLatency,
+  f: measureSends,
+  g: measureSubscribers,
+  h: measureHistory,
+  i: measureMarkdown,
 };
 
 const { values: options } = parseArgs({

@@ -99,6 +99,46 @@ async function signIn(find: FindAccount, { headers }: IncomingMessage): Promise<
   return row.is_active && row.deactivated_at === null ? row : undefined;
 }
 
+interface BareSends {
+  readonly databaseUrl: string;
+  readonly poolSize: number;
+  readonly inFlight: number;
+  readonly seconds: number;
+  readonly realmId: number;
+  readonly senderId: number;
+  readonly channelId: number;
+  readonly topic: string;
+  readonly content: string;
+}
+
+const BARE_SEND = `
+  WITH counter AS (
+    UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = $1 RETURNING last_id
+  ), sent AS (
+    INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content,
+                         client_name, sent_at, sent_event_id, send_token)
+    SELECT $1, nextval('message_id_seq'), $2, $3, $3, $4, $5, $6, 'bench', $8, last_id, last_id FROM counter
+    RETURNING id, sent_event_id
+  )
+  INSERT INTO event (realm_id, id, type, payload, channel_ids, user_ids, except_user_ids, public_channel_id, created_at)
+  SELECT $1, sent_event_id, 'message', $7::jsonb || jsonb_build_object('id', id), ARRAY[$3::int], ARRAY[$2::int], '{}', $3, $8
+  FROM sent`;
+
+/** As many bytes as the service logs. */
+function bareEvent({ senderId, channelId, topic, content }: BareSends, html: string): string {
+  return JSON.stringify({
+    sender: {
+      ...{ id: senderId, email: 'bench0@example.com', fullName: 'bench0@example.com', role: 400, isActive: true },
+      ...{ botType: null, botOwnerId: null, isImportedStub: false, isDeleted: false, joinedAt: new Date() },
+      ...{ avatarSource: 'J', avatarVersion: 1, timezone: '', emailAddressVisibility: 1 },
+    },
+    ...{ realm: '', client: 'Unspecified', timestamp: Math.floor(Date.now() / 1000), recipientId: 2 * channelId },
+    ...{ channel: { id: channelId, name: 'Bench sends' }, members: [], topic, topicLinks: [], content },
+    ...{ renderedContent: html, emptyTopicName: 'general chat', readBySender: false, channelWildcard: false },
+    ...{ mentioned: [], topicMentioned: [], alerted: [] },
+  });
+}
+
 const timezoneOf = ({ settings }: AccountRow) => (settings['timezone'] as string | undefined) ?? '';
 
 /** As GET /users/me answers. */
@@ -215,6 +255,31 @@ export const tasks = {
       return answer(response, graphqlBody(row));
     });
     return port;
+  },
+
+  /** Messages written by a loop with nothing around it: one statement each, which makes the rows a send makes. */
+  async sends(input: BareSends): Promise<{ perSecond: number }> {
+    const pool = new pg.Pool({ connectionString: input.databaseUrl, max: input.poolSize });
+    const { realmId, senderId, channelId, topic, content } = input;
+    const html = `<p>${content}</p>`;
+    const payload = bareEvent(input, html);
+    const endAt = performance.now() + input.seconds * 1000;
+    const startedAt = performance.now();
+    let sent = 0;
+    const loop = async () => {
+      while (performance.now() < endAt) {
+        await pool.query({
+          name: 'send',
+          text: BARE_SEND,
+          values: [realmId, senderId, channelId, topic, content, html, payload, new Date()],
+        });
+        sent++;
+      }
+    };
+    await Promise.all(Array.from({ length: input.inFlight }, loop));
+    const seconds = (performance.now() - startedAt) / 1000;
+    await pool.end();
+    return { perSecond: sent / seconds };
   },
 
   /** What is delivered from now on. */

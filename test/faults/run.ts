@@ -4,7 +4,9 @@ import { eightWritersTrial, heartbeatTrial } from './commits.ts';
 import { cutTrial } from './cuts.ts';
 import { killTrial } from './kills.ts';
 import { lossTrial } from './losses.ts';
+import { markdownTrial } from './markdown.ts';
 import type { Outcome } from './outcome.ts';
+import { scheduledTrial } from './scheduled.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -25,6 +27,10 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   heartbeats: () => heartbeatTrial({ databaseServer, events: much(1_500), nodes: 3, seed }),
   cuts: () => cutTrial({ databaseServer: undefined, positions: much(500), seed }),
   losses: () => lossTrial({ databaseServer, losses: much(20), seed }),
+  'scheduled-embedded': () =>
+    scheduledTrial({ databaseServer: undefined, messages: much(2_000), kills: much(20), seed }),
+  'scheduled-postgresql': () => scheduledTrial({ databaseServer, messages: much(2_000), kills: much(20), seed }),
+  markdown: () => markdownTrial({ texts: much(20_000), seed }),
 };
 
 function print({ trial, facts, violations }: Outcome, seconds: number): void {

@@ -24,10 +24,14 @@ interface LoggedEvent {
   readonly payload: any;
 }
 
-type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
+/** A query past the service. */
+export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
 /** Reads the database itself. The server must have stopped where the database is embedded. */
-async function withDatabase<T>({ databaseUrl, server }: DemoService, read: (query: Query) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  { databaseUrl, server }: DemoService,
+  read: (query: Query) => Promise<T>,
+): Promise<T> {
   if (databaseUrl === undefined) {
     const embedded = await PGlite.create(join(server.dataDir, 'postgres'));
     try {

@@ -1,0 +1,329 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import type { Json } from '../helpers/http.ts';
+import { ServerProcess } from '../helpers/process.ts';
+import { type DemoService, type Person, personOf, startDemo } from './demo.ts';
+import { type Outcome, some } from './outcome.ts';
+import { between, type Random, seeded } from './random.ts';
+import { Client } from './requests.ts';
+import { type Query, withDatabase } from './truth.ts';
+
+/** All are due within these. */
+const SPREAD_SECONDS = 3;
+/** How long after the trial should be ready the first is due. */
+const LEAD_MS = 2_000;
+/** How long the service has, in the end, to deliver what is left. */
+const CATCH_UP_MS = 120_000;
+/** How many requests are under way while messages are scheduled. */
+const AT_ONCE = 12;
+/** UNIX seconds, in the year 2096. */
+const FAR = 4e9;
+const ARCHIVED = "Not authorized to send to channel 'doomed'";
+
+/** Something scheduled, with a number that stands in its words and in nothing else. */
+interface Planned {
+  readonly number: number;
+  readonly id: number;
+  readonly ownerId: number;
+  /** It is for a channel that is in the archive by then. */
+  readonly isDoomed: boolean;
+}
+
+interface TrialOptions {
+  /** PostgreSQL, with two nodes; undefined: the embedded database, with one that starts again. */
+  readonly databaseServer: string | undefined;
+  readonly messages: number;
+  /** An even number. */
+  readonly kills: number;
+  readonly seed: number;
+}
+
+/**
+ * Many messages and reminders that are due at once, while the processes that deliver them are killed with kill -9 and
+ * others go on: each is sent exactly once, never early, in its owner's order, or noted as failed with the reason.
+ */
+export async function scheduledTrial({ databaseServer, messages, kills, seed }: TrialOptions): Promise<Outcome> {
+  const random = seeded(seed);
+  await using service = await startDemo(databaseServer, { LOG_LEVEL: 'error' });
+  await using other = databaseServer === undefined ? undefined : await ServerProcess.start({ env: service.env });
+  const { planned, dueAt } = await plan(service, { messages, random });
+  await sleep(dueAt * 1000 - Date.now());
+  const killedAt =
+    other === undefined
+      ? await killAlone(service, { kills, random })
+      : await killBoth(service, other, { messages, kills, random });
+  const isComplete = await isDelivered(service, planned);
+  if (databaseServer === undefined) await service.server.stop();
+  const found = await withDatabase(service, (query) => compare(query, planned));
+  const [first, last] = [found.sentAt[0] ?? 0, found.sentAt.at(-1) ?? 0];
+  return {
+    trial: `scheduled messages on ${databaseServer === undefined ? 'the embedded database' : 'PostgreSQL'}`,
+    facts: {
+      ...{ scheduled: planned.length, sent: found.sentAt.length, failed: found.failed, kills },
+      'kills amid deliveries': killedAt.filter((at) => at > first && at < last).length,
+      'all delivered': `${((last - dueAt * 1000) / 1000).toFixed(1)} s after the first was due`,
+    },
+    violations: [
+      ...(isComplete ? [] : [`not all was delivered within ${CATCH_UP_MS / 1000} s`]),
+      ...(planned.length === messages ? [] : [`${planned.length} of ${messages} were scheduled`]),
+      ...found.violations,
+      ...service.server
+        .log()
+        .split('\n')
+        .filter((line) => line.includes('"level":50')),
+    ],
+  };
+}
+
+/** Has everybody schedule messages for channels and for each other, and reminders. */
+async function plan(
+  { server, people }: DemoService,
+  { messages, random }: { readonly messages: number; readonly random: Random },
+): Promise<{ planned: Planned[]; dueAt: number }> {
+  const clients = people.map((person) => new Client(server.url, person));
+  const clientOf = (number: number) => clients[number % clients.length] as Client;
+  const [owner] = clients.filter(({ person }) => person === personOf(people, 'owner')) as [Client];
+  const subscribers = people.map(({ userId }) => userId);
+  const channel = async (name: string) => (await owner.ask('POST', '/channels/create', { name, subscribers })).id;
+  const [open, doomed] = [await channel('open'), await channel('doomed')];
+  const { id: target } = await owner.ask('POST', '/messages', {
+    type: 'channel',
+    to: 'open',
+    topic: 't',
+    content: 'x',
+  });
+  const ids = new Map<number, number>();
+  const isReminder = (number: number) => number % 20 === 7;
+  const isDoomed = (number: number) => number % 20 === 11;
+  const startedAt = Date.now();
+  await forEach(messages, async (number) => {
+    if (isReminder(number)) return;
+    const colleague = people[between(random, 0, people.length)] as Person;
+    const to =
+      number % 4 === 0
+        ? { type: 'direct', to: [colleague.userId] }
+        : { type: 'channel', to: isDoomed(number) ? doomed : open, topic: `topic ${number % 9}` };
+    const message = { ...to, content: wordsOf(number), scheduled_delivery_timestamp: FAR };
+    ids.set(number, (await clientOf(number).ask('POST', '/scheduled_messages', message)).scheduled_message_id);
+  });
+  // By now it is known how long it takes to give them all their time.
+  const dueAt = Math.ceil((Date.now() + LEAD_MS + 2 * (Date.now() - startedAt)) / 1000);
+  await forEach(messages, async (number) => {
+    const time = { scheduled_delivery_timestamp: dueAt + (number % SPREAD_SECONDS) };
+    if (isReminder(number)) {
+      const reminder = { ...time, message_id: target, note: wordsOf(number) };
+      ids.set(number, (await clientOf(number).ask('POST', '/reminders', reminder)).reminder_id);
+    } else await clientOf(number).ask('PATCH', `/scheduled_messages/${ids.get(number)}`, time);
+  });
+  await owner.ask('DELETE', `/streams/${doomed}`);
+  for (const client of clients) client.close();
+  if (Date.now() >= dueAt * 1000) throw new Error('The first message was due before the trial was ready');
+  const planned = [...ids].map(([number, id]) => {
+    return { number, id, ownerId: clientOf(number).person.userId, isDoomed: isDoomed(number) };
+  });
+  return { planned, dueAt };
+}
+
+/** Does something with each number, several at a time. */
+async function forEach(count: number, work: (number: number) => Promise<void>): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, i) => i).values();
+  const worker = async () => {
+    for (const number of numbers) await work(number);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+const wordsOf = (number: number) => `trial number ${number}.`;
+const NUMBER = /trial number (\d+)\./;
+
+interface Kills {
+  readonly kills: number;
+  readonly random: Random;
+}
+
+/** @returns When the process was killed. */
+async function killAlone({ server, people }: DemoService, { kills, random }: Kills): Promise<number[]> {
+  const killedAt: number[] = [];
+  const client = new Client(server.url, personOf(people, 'owner'));
+  const { queueId, startId } = await client.register();
+  let heard = startId;
+  /** Reads the queue. @returns Whether there was anything in it. */
+  const hear = async (dontBlock: boolean): Promise<boolean> => {
+    const fields = { queue_id: queueId, last_event_id: heard, dont_block: dontBlock };
+    const { events } = await client.ask('GET', '/events', fields);
+    heard = events.at(-1)?.id ?? heard;
+    return events.length > 0;
+  };
+  for (let i = 0; i < kills; i++) {
+    // Every life delivers something, however long it took to begin.
+    while (await hear(true));
+    await hear(false);
+    await sleep(between(random, 0, 400));
+    killedAt.push(Date.now());
+    await server.kill9();
+    await server.restart();
+  }
+  client.close();
+  return killedAt;
+}
+
+/** Kills one node, and a moment later the other, which goes on alone in between; again and again, at any time. */
+async function killBoth(
+  { databaseUrl, server }: DemoService,
+  other: ServerProcess,
+  { messages, kills, random }: Kills & { readonly messages: number },
+): Promise<number[]> {
+  const killedAt: number[] = [];
+  const kill = async (node: ServerProcess) => {
+    killedAt.push(Date.now());
+    await node.kill9();
+  };
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const rounds = kills / 2;
+  for (let i = 0; i < rounds; i++) {
+    // The deliveries must not be over before the kills are.
+    const wanted = (messages * (i + random())) / (rounds + 1);
+    while ((await countDone(client)) < wanted) await sleep(10);
+    const [first, second] = random() < 0.5 ? [server, other] : [other, server];
+    await kill(first);
+    await sleep(between(random, 20, 400));
+    await kill(second);
+    await Promise.all([first.restart(), second.restart()]);
+  }
+  await client.end();
+  return killedAt;
+}
+
+async function countDone(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ count: string }>(
+    `SELECT count(*) FROM scheduled_message WHERE state <> 'scheduled'`,
+  );
+  return Number(rows[0]?.count);
+}
+
+/** Waits until nothing is left but what failed. */
+async function isDelivered({ server, people }: DemoService, planned: readonly Planned[]): Promise<boolean> {
+  const deadline = Date.now() + CATCH_UP_MS;
+  const ids = new Set(planned.map(({ id }) => id));
+  for (const person of people) {
+    const client = new Client(server.url, person);
+    for (let left = 1; left > 0; ) {
+      if (Date.now() > deadline) return false;
+      const { scheduled_messages } = await client.ask('GET', '/scheduled_messages');
+      const { reminders } = await client.ask('GET', '/reminders');
+      const waiting: readonly Json[] = [...scheduled_messages, ...reminders].filter(({ failed }) => !failed);
+      left = waiting.filter((one) => ids.has(one.scheduled_message_id ?? one.reminder_id)).length;
+      if (left > 0) await sleep(200);
+    }
+    client.close();
+  }
+  return true;
+}
+
+interface Row {
+  readonly id: number;
+  readonly owner_id: number;
+  readonly kind: string;
+  readonly state: string;
+  readonly failure_message: string | null;
+  readonly delivered_message_id: number | null;
+  readonly scheduled_at: Date;
+}
+
+interface SentMessage {
+  readonly id: number;
+  readonly sender_id: number;
+  readonly is_system: boolean;
+  readonly content: string;
+  readonly sent_at: Date;
+}
+
+/** What the database holds of it all. */
+interface Found {
+  /** When each message was sent, ascending, in milliseconds. */
+  readonly sentAt: readonly number[];
+  readonly failed: number;
+  readonly violations: readonly string[];
+}
+
+async function compare(query: Query, planned: readonly Planned[]): Promise<Found> {
+  const rows = (await query(
+    `SELECT id, owner_id, kind, state, failure_message, delivered_message_id::int, scheduled_at FROM scheduled_message
+     WHERE id = ANY($1) ORDER BY scheduled_at, id`,
+    [planned.map(({ id }) => id)],
+  )) as unknown as Row[];
+  const messages = (await query(
+    `SELECT m.id::int, m.sender_id, u.is_system, m.content, m.sent_at FROM message m
+     JOIN user_account u ON u.id = m.sender_id ORDER BY m.id`,
+    [],
+  )) as unknown as SentMessage[];
+  const events = (await query(
+    `SELECT op, COALESCE(payload->>'scheduled_message_id', payload->>'reminder_id',
+                         payload->'scheduled_message'->>'scheduled_message_id')::int AS id
+     FROM event WHERE type IN ('scheduled_messages', 'reminders') AND op <> 'add' ORDER BY event.id`,
+    [],
+  )) as unknown as { op: string; id: number }[];
+  const numbered = messages.map((message) => [Number(NUMBER.exec(message.content)?.[1] ?? -1), message] as const);
+  const sent = Map.groupBy(
+    numbered.filter(([number]) => number >= 0),
+    ([number]) => number,
+  );
+  const told = new Map(
+    [...Map.groupBy(events, ({ id }) => id)].map(([id, ops]) => [id, ops.map(({ op }) => op).join()]),
+  );
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const wrong = planned.flatMap((one) => {
+    const row = byId.get(one.id);
+    const faults = faultsOf(
+      one,
+      row,
+      (sent.get(one.number) ?? []).map(([, message]) => message),
+    );
+    // All but reminders were given another time.
+    const expected = [row?.kind === 'reminder' ? [] : 'update', one.isDoomed ? 'update' : 'remove'].flat().join();
+    if (told.get(one.id) !== expected) faults.push(`was told by ${told.get(one.id)}`);
+    return faults.map((fault) => `number ${one.number} ${fault}`);
+  });
+  const failed = rows.filter(({ state }) => state === 'failed').length;
+  const notices = messages.filter(({ is_system, content }) => is_system && content.includes(ARCHIVED)).length;
+  if (notices !== failed) wrong.push(`${failed} failed, and ${notices} notices tell of it`);
+  return {
+    sentAt: [...sent.values()]
+      .flat()
+      .map(([, { sent_at }]) => sent_at.getTime())
+      .toSorted((a, b) => a - b),
+    failed,
+    violations: [...wrong, ...disordered(rows)],
+  };
+}
+
+/** What is wrong with one of them. */
+function faultsOf({ ownerId, isDoomed }: Planned, row: Row | undefined, sent: readonly SentMessage[]): string[] {
+  if (row === undefined) return ['is gone'];
+  const { state, failure_message: reason } = row;
+  if (isDoomed) {
+    const isNoted = state === 'failed' && reason === ARCHIVED && sent.length === 0;
+    return isNoted ? [] : [`could not be sent, and is ${state} (${reason}), sent ${sent.length} times`];
+  }
+  const [message] = sent;
+  if (state !== 'delivered' || message === undefined || sent.length > 1) {
+    return [`is ${state} (${reason}), and was sent ${sent.length} times`];
+  }
+  const isOwners = row.kind === 'reminder' ? message.is_system : message.sender_id === ownerId;
+  const earlyMs = row.scheduled_at.getTime() - message.sent_at.getTime();
+  return [
+    ...(row.delivered_message_id === message.id ? [] : [`is said to be message ${row.delivered_message_id}`]),
+    ...(isOwners ? [] : [`was sent by ${message.sender_id}`]),
+    ...(earlyMs > 0 ? [`was sent ${earlyMs} ms early`] : []),
+  ];
+}
+
+/** Of one owner's, a later one must not have been sent first. */
+function disordered(rows: readonly Row[]): string[] {
+  return [...Map.groupBy(rows, ({ owner_id }) => owner_id)].flatMap(([ownerId, own]) => {
+    const ids = own.flatMap(({ delivered_message_id: id }) => id ?? []);
+    const late = ids.filter((id, i) => id < (ids[i - 1] ?? 0));
+    return late.length === 0 ? [] : [`of owner ${ownerId}'s, these came before an earlier one: ${some(late)}`];
+  });
+}
