@@ -81,6 +81,49 @@ export async function pageOf<Model extends keyof PrismaTypes & string, Row exten
 }
 
 /**
+ * One page of a list that goes by an id of its rows, read beforehand. A cursor is that id.
+ *
+ * @param list The list's own word, so that cursors of others are told apart.
+ * @param rows The page, in the order shown. @param more Whether there are rows beyond its end, in the direction read.
+ */
+export function pageByIds<Row>(
+  list: string,
+  rows: readonly Row[],
+  { idOf, more, args }: { idOf: (row: Row) => number | bigint; more: boolean; args: ConnectionArguments },
+): Connection<Row> {
+  const backward = args.first == null && args.last != null;
+  const edges = rows.map((node) => ({ cursor: Buffer.from(`${list}:${idOf(node)}`).toString('base64url'), node }));
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: backward ? args.before != null : more,
+      hasPreviousPage: backward ? more : args.after != null,
+      startCursor: edges.at(0)?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}
+
+/**
+ * The id in a cursor of `pageByIds`; undefined when none was given.
+ *
+ * @throws BadRequestError for a cursor of another list.
+ */
+export function idInCursor(
+  list: string,
+  args: ConnectionArguments,
+  name: 'after' | 'before',
+  max = Number.MAX_SAFE_INTEGER,
+): number | undefined {
+  const cursor = args[name];
+  if (cursor == null) return undefined;
+  const [word, digits = '', ...rest] = Buffer.from(cursor, 'base64url').toString().split(':');
+  const id = /^\d{1,16}$/.test(digits) ? Number(digits) : Number.NaN;
+  if (word === list && rest.length === 0 && id <= max) return id;
+  throw new BadRequestError(`"${name}" is not a cursor of this list`);
+}
+
+/**
  * One page of a list that is at hand as a whole. A cursor is a place in it.
  *
  * @throws BadRequestError for a page size outside 0 to 100, or a cursor of another list.

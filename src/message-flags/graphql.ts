@@ -1,7 +1,7 @@
 import { signedIn } from '../app.ts';
 import { BadNarrowError, BadRequestError } from '../errors.ts';
 import { builder } from '../graphql/builder.ts';
-import type { ConnectionArguments } from '../graphql/connection.ts';
+import { type ConnectionArguments, idInCursor, pageByIds } from '../graphql/connection.ts';
 import type { GraphQLContext } from '../graphql/context.ts';
 import { eventType } from '../graphql/event-types.ts';
 import { mutation } from '../graphql/mutation.ts';
@@ -183,6 +183,9 @@ builder.prismaObjectField(Message, 'readReceipts', (t) =>
   ),
 );
 
+/** User ids are int4. */
+const MAX_USER_ID = 2_147_483_647;
+
 const NOTHING = {
   edges: [],
   pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
@@ -192,7 +195,10 @@ const NOTHING = {
 async function receiptsPage(messageId: number, args: ConnectionArguments, ctx: GraphQLContext) {
   const size = pageSize(args);
   const backward = args.first == null && args.last != null;
-  const [after, before] = [readerIn(args.after, 'after'), readerIn(args.before, 'before')];
+  const [after, before] = [
+    idInCursor('reader', args, 'after', MAX_USER_ID),
+    idInCursor('reader', args, 'before', MAX_USER_ID),
+  ];
   if (!showsReceipts(signedIn(ctx))) return NOTHING;
   const rows = await receiptPages(ctx).load({
     messageId,
@@ -203,24 +209,7 @@ async function receiptsPage(messageId: number, args: ConnectionArguments, ctx: G
   });
   const page = rows.slice(0, size);
   if (backward) page.reverse();
-  const edges = page.map((node) => ({ cursor: Buffer.from(`reader:${node.id}`).toString('base64url'), node }));
-  const more = rows.length > size;
-  return {
-    edges,
-    pageInfo: {
-      hasNextPage: backward ? before !== undefined : more,
-      hasPreviousPage: backward ? more : after !== undefined,
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
-  };
-}
-
-function readerIn(cursor: string | null | undefined, name: string): number | undefined {
-  if (cursor == null) return undefined;
-  const id = /^reader:(\d{1,10})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1];
-  if (id === undefined) throw new BadRequestError(`"${name}" is not a cursor of this list`);
-  return Number(id);
+  return pageByIds('reader', page, { idOf: ({ id }) => id, more: rows.length > size, args });
 }
 
 interface FlagsBody {

@@ -10,7 +10,7 @@ import {
   WildcardMentionNotAllowedError,
 } from '../errors.ts';
 import { builder, type Types } from '../graphql/builder.ts';
-import type { ConnectionArguments } from '../graphql/connection.ts';
+import { type ConnectionArguments, idInCursor, pageByIds } from '../graphql/connection.ts';
 import type { GraphQLContext } from '../graphql/context.ts';
 import { eventType } from '../graphql/event-types.ts';
 import { mutation } from '../graphql/mutation.ts';
@@ -263,7 +263,7 @@ export async function messagesPage(
   const me = signedIn(ctx);
   const size = pageSize(args);
   const backward = args.first == null && args.last != null;
-  const [after, before] = [messageCursor(args.after, 'after'), messageCursor(args.before, 'before')];
+  const [after, before] = [idInCursor('message', args, 'after'), idInCursor('message', args, 'before')];
   const ids = await selectPage(me, await compileNarrow(me, terms), {
     above: before ?? 0,
     below: after ?? Number.MAX_SAFE_INTEGER,
@@ -276,27 +276,7 @@ export async function messagesPage(
     where: { realmId: me.realmId, id: { in: ids.slice(0, size) } },
     orderBy: { id: 'desc' },
   });
-  const more = ids.length > size;
-  const edges = rows.map((node) => ({
-    cursor: Buffer.from(`message:${node.id}`).toString('base64url'),
-    node,
-  }));
-  return {
-    edges,
-    pageInfo: {
-      hasNextPage: backward ? before !== undefined : more,
-      hasPreviousPage: backward ? more : after !== undefined,
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
-  };
-}
-
-function messageCursor(cursor: string | null | undefined, name: string): number | undefined {
-  if (cursor == null) return undefined;
-  const id = Number(/^message:(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]);
-  if (!Number.isSafeInteger(id)) throw new BadRequestError(`"${name}" is not a cursor of this list`);
-  return id;
+  return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
 }
 
 builder.queryField('message', (t) =>
@@ -500,7 +480,7 @@ builder.prismaObjectField(Channel, 'topics', (t) =>
 async function topicsPage(channelId: number, args: ConnectionArguments, ctx: GraphQLContext) {
   const size = pageSize(args);
   const backward = args.first == null && args.last != null;
-  const [after, before] = [topicCursor(args.after, 'after'), topicCursor(args.before, 'before')];
+  const [after, before] = [idInCursor('topic', args, 'after'), idInCursor('topic', args, 'before')];
   const topics = await topicPages(ctx).load({
     channelId,
     above: before ?? 0,
@@ -510,26 +490,8 @@ async function topicsPage(channelId: number, args: ConnectionArguments, ctx: Gra
   });
   const more = topics.length > size;
   const page = backward ? topics.slice(Math.max(0, topics.length - size)) : topics.slice(0, size);
-  const edges = page.map((topic) => ({
-    cursor: Buffer.from(`topic:${topic.maxId}`).toString('base64url'),
-    node: { ...topic, channelId },
-  }));
-  return {
-    edges,
-    pageInfo: {
-      hasNextPage: backward ? before !== undefined : more,
-      hasPreviousPage: backward ? more : after !== undefined,
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
-  };
-}
-
-function topicCursor(cursor: string | null | undefined, name: string): number | undefined {
-  if (cursor == null) return undefined;
-  const id = Number(/^topic:(\d{1,16})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]);
-  if (!Number.isSafeInteger(id)) throw new BadRequestError(`"${name}" is not a cursor of this list`);
-  return id;
+  const nodes = page.map((topic) => ({ ...topic, channelId }));
+  return pageByIds('topic', nodes, { idOf: ({ maxId }) => maxId, more, args });
 }
 
 mutation('deleteTopic', {
