@@ -24,8 +24,14 @@ const USER_COLUMNS = {
   joinedAt: 'joined_at',
   avatarSource: 'avatar_source',
   avatarVersion: 'avatar_version',
+  avatarImageId: 'avatar_image_id',
   passwordHash: 'password_hash',
   settings: 'settings',
+  groupIds: 'group_ids',
+  fullMemberGroupIds: 'full_member_group_ids',
+  defaultSendingChannelId: 'default_sending_channel_id',
+  defaultEventsChannelId: 'default_events_channel_id',
+  defaultAllPublicChannels: 'default_all_public_channels',
   canCreateUsers: 'can_create_users',
   canChangeUserEmails: 'can_change_user_emails',
   canForgeSender: 'can_forge_sender',
@@ -41,6 +47,7 @@ const REALM_COLUMNS = {
   deactivatedAt: 'deactivated_at',
   createdAt: 'created_at',
   hasAlertWords: 'has_alert_words',
+  userDefaults: 'user_defaults',
 } as const satisfies Record<keyof Realm, string>;
 
 const select = (table: string, columns: Record<string, string>) =>
