@@ -1,13 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
+import type { PGlite } from '@electric-sql/pglite';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import type { Config } from '../config.ts';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
+import { EmbeddedDatabase } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 
 /** The client outside transactions; inside a change only `Tx` may be used. */
@@ -86,7 +87,7 @@ export async function openDatabase(config: Config): Promise<Database> {
   }
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const lock = lockDataDirectory(config.dataDir);
-  const pglite = await PGlite.create(join(config.dataDir, 'postgres'));
+  const pglite = await EmbeddedDatabase.open(join(config.dataDir, 'postgres'));
   const factory = new PrismaPGlite(pglite) as unknown as SqlMigrationAwareDriverAdapterFactory;
   return connect('embedded', factory, {
     guardsTransactions: config.guardsTransactions,

@@ -1,0 +1,99 @@
+import {
+  messages,
+  PGlite,
+  parse,
+  protocol,
+  type QueryOptions,
+  type Results,
+  type Transaction,
+} from '@electric-sql/pglite';
+
+const { serialize } = protocol;
+type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
+
+/** A statement the database has read. */
+interface Prepared {
+  readonly name: string;
+  /** The types of its parameters, as the database numbers types. */
+  readonly parameterTypes: readonly number[];
+  /** What its rows look like; empty when it has none. */
+  readonly rows: readonly Message[];
+}
+
+/** Our choice: all the service's own statements, and some lists of ids of each length. */
+const MAX_PREPARED = 500;
+
+/**
+ * The embedded database, which reads and plans each statement once.
+ *
+ * Its own `query` sends every statement to be read, planned and described anew, in six calls: of most of ours that is
+ * more work than to execute them. A registration takes half the time this way.
+ *
+ * Statements are kept for as long as it is open, so what their rows look like must stay: tables change before the first
+ * of them is sent.
+ */
+export class EmbeddedDatabase extends PGlite {
+  readonly #prepared = new Map<string, Prepared>();
+
+  /** Opens what is in a folder, or makes it. One process may have a folder open at a time. */
+  static async open(dataDir: string): Promise<EmbeddedDatabase> {
+    const database = new EmbeddedDatabase(dataDir);
+    await database.waitReady;
+    return database;
+  }
+
+  /** Of `options`, `rowMode` and `parsers` count, which are all that the ORM's driver asks for. */
+  override async query<T>(sql: string, params?: unknown[], options?: QueryOptions): Promise<Results<T>> {
+    await this._checkReady();
+    return this._runExclusiveTransaction(() => this.#run<T>(sql, params, options));
+  }
+
+  override transaction<T>(callback: (tx: Transaction) => Promise<T>): Promise<T> {
+    return super.transaction((tx) =>
+      callback({ ...tx, query: (sql, params, options) => this.#run(sql, params, options) }),
+    );
+  }
+
+  #run<T>(sql: string, params: unknown[] = [], options: QueryOptions = {}): Promise<Results<T>> {
+    return this.runExclusive(async () => {
+      const statement = this.#prepared.get(sql) ?? (await this.#prepare(sql));
+      const values = params.map((value, i) => this.#serialized(value, statement.parameterTypes[i] ?? 0));
+      const told = await this.#send([
+        serialize.bind({ statement: statement.name, values }),
+        serialize.execute({}),
+        serialize.sync(),
+      ]);
+      const [result] = parse.parseResults([...statement.rows, ...told], this.parsers, options);
+      return result as Results<T>;
+    });
+  }
+
+  #serialized(value: unknown, type: number): string | null {
+    if (value == null) return null;
+    return this.serializers[type]?.(value) ?? String(value);
+  }
+
+  /** Has a statement read. Beyond the most that are kept, under no name: for this once. */
+  async #prepare(sql: string): Promise<Prepared> {
+    const isKept = this.#prepared.size < MAX_PREPARED;
+    const name = isKept ? `s${this.#prepared.size}` : '';
+    const told = await this.#send([
+      serialize.parse({ name, text: sql }),
+      serialize.describe({ type: 'S', name }),
+      serialize.sync(),
+    ]);
+    const parameters = told.find((message) => message instanceof messages.ParameterDescriptionMessage);
+    const statement: Prepared = {
+      name,
+      parameterTypes: parameters?.dataTypeIDs ?? [],
+      rows: told.filter((message) => message instanceof messages.RowDescriptionMessage),
+    };
+    if (isKept) this.#prepared.set(sql, statement);
+    return statement;
+  }
+
+  /** Several messages of the protocol in one call. @throws DatabaseError when one of them fails. */
+  async #send(parts: readonly Uint8Array[]): Promise<Message[]> {
+    return this.execProtocolStream(new Uint8Array(Buffer.concat(parts)), { syncToFs: false });
+  }
+}
