@@ -52,6 +52,9 @@ describe('a document', () => {
   test.for([
     ['depth', `${'{ a '.repeat(1300)}${'}'.repeat(1300)}`],
     ['depth', `{ node(id: ${'['.repeat(1900)}${']'.repeat(1900)}) { id } }`],
+    ['depth', `{ node(id: ${'['.repeat(21)}${']'.repeat(21)}) { id } }`],
+    ['depth', `query ($id: ${'['.repeat(21)}ID${']'.repeat(21)}) { node(id: $id) { id } }`],
+    ['depth', `{ node(id: ${'{ a: '.repeat(21)}1${'}'.repeat(21)}) { id } }`],
     ['aliases', documentsAt.aliases(1300)],
     ['repetitions', documentsAt.repetitions(3900)],
     ['repetitions', `{ viewer { ${'... on User { id '.repeat(600)}${'}'.repeat(600)} } }`],

@@ -123,7 +123,20 @@ function coded(error: GraphQLError, code: string): GraphQLError {
 function sizeError(document: DocumentNode): GraphQLError | undefined {
   const found = { aliases: 0, introspectionAliases: 0, directives: 0, fragments: 0, repetitions: 0, depth: 0 };
   let introspects = false;
+  let within = 0;
+  const nested = {
+    enter() {
+      within++;
+      found.depth = Math.max(found.depth, within);
+    },
+    leave() {
+      within--;
+    },
+  };
   visit(document, {
+    ListValue: nested,
+    ObjectValue: nested,
+    ListType: nested,
     Field({ name, alias, selectionSet }) {
       if (alias !== undefined) found.aliases++;
       if (name.value === '__schema' || name.value === '__type') introspects = true;
@@ -141,7 +154,7 @@ function sizeError(document: DocumentNode): GraphQLError | undefined {
     },
   });
   if (introspects) found.introspectionAliases = found.aliases;
-  found.depth = depthOf(document);
+  found.depth = Math.max(found.depth, depthOf(document));
   const over = (Object.keys(found) as (keyof typeof found)[]).find((limit) => found[limit] > DOCUMENT_LIMITS[limit]);
   return over && overLimit(over, found[over]);
 }
