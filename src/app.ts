@@ -4,8 +4,11 @@ import type { Config } from './config.ts';
 import type { Database, Db } from './db/client.ts';
 import { UnauthorizedError } from './errors.ts';
 import type { EventHub } from './events/hub.ts';
+import type { Unit } from './events/once.ts';
 import type { QueueRegistry } from './events/queues.ts';
 import type { Realm, User } from './generated/prisma/client.ts';
+import type { MailWorker } from './mail/worker.ts';
+import type { RateLimits } from './rate-limits.ts';
 import type { DeliveryWorker } from './scheduled-messages/worker.ts';
 
 /** One running service: everything a request needs that is not the request's own. */
@@ -19,7 +22,12 @@ export interface App {
   readonly keys: KeyVault;
   /** Sends what is to be sent later. */
   readonly deliveries: DeliveryWorker;
+  /** Sends what is queued as mail. */
+  readonly mail: MailWorker;
+  readonly rateLimits: RateLimits;
   readonly log: Logger;
+  /** The one transaction a request is made in that is to have its effect once; `db` is that transaction then. */
+  readonly unit?: Unit;
   /** The time: the only clock services read. */
   now(): Date;
 }
@@ -38,11 +46,10 @@ export interface Viewer {
   readonly keyHash: Uint8Array<ArrayBuffer> | null;
 }
 
-/** What a change needs: where it happens, and the key under which it may be repeated. */
+/** What a change needs: where it happens. */
 export interface Scope {
   readonly app: App;
   readonly realmId: number;
-  readonly idempotency?: { readonly userId: number; readonly key: string; readonly inputHash: Uint8Array };
 }
 
 /** What a service function is given: the app, and who acts. */

@@ -3,12 +3,13 @@ import type { App } from './app.ts';
 import { urlOf } from './auth/host.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from './auth/roles.ts';
 import { actAs, rotateKey } from './auth/service.ts';
+import { createBot, GENERIC_BOT } from './bots/service.ts';
 import { examine } from './doctor.ts';
 import { BadRequestError } from './errors.ts';
 import type { Realm, User } from './generated/prisma/client.ts';
 import { createRealm, listRealms } from './realm/service.ts';
 import type { NewUser } from './users/new-user.ts';
-import { addUser, createBot, findUserByEmail, GENERIC_BOT } from './users/service.ts';
+import { addUser, findUserByEmail } from './users/service.ts';
 
 /** One thing the server's operator can do: from the command line, or through the running server's local socket. */
 export interface Command {

@@ -1,9 +1,24 @@
 import { z } from 'zod';
+import { type JwtKeys, readJwtKeys } from './auth/jwt-keys.ts';
 
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
+/** Requests a minute, or null: as many as come. */
+const rateLimit = (fallback: number) =>
+  z
+    .union([z.literal('off').transform(() => null), z.coerce.number().int().positive()], {
+      error: 'must be a number of requests a minute, or "off"',
+    })
+    .default(fallback);
 const hostAndPort = z
   .string()
   .regex(/^[a-z0-9.-]+(:\d+)?$/i, 'must be a host name, with a port if it is not the default');
+
+const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** Secrets go to these, and tokens come from them: in the open only within this very machine. */
+const providerUrl = z.string().refine((text) => {
+  const url = URL.parse(text);
+  return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOCAL.has(url.hostname));
+}, 'must be an https:// URL');
 
 /** The environment: every variable the service reads, with its default. */
 const Environment = z.object({
@@ -24,11 +39,41 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   DEMO: z.enum(['on', 'off']).default('on'),
   GUARD_TRANSACTIONS: z.enum(['on', 'off']).default('off'),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// URL')
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(/^\P{Cc}*@\P{Cc}*$/u, 'must be an e-mail address, with a name before it if you like')
+    .optional(),
+  RATE_LIMIT_PER_USER: rateLimit(200),
+  RATE_LIMIT_PER_IP: rateLimit(100),
+  TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
+  PERSISTED_DOCUMENTS: z.string().optional(),
+  PERSISTED_DOCUMENTS_ONLY: z.enum(['on', 'off']).default('off'),
+  AVATAR_PROVIDER_URL: z.url({ protocol: /^https?$/ }).optional(),
+  JWT_AUTH_KEYS: z.string().optional(),
+  VIDEO_PROVIDER_CLIENT_ID: z.string().optional(),
+  VIDEO_PROVIDER_CLIENT_SECRET: z.string().optional(),
+  VIDEO_PROVIDER_AUTHORIZE_URL: providerUrl.optional(),
+  VIDEO_PROVIDER_TOKEN_URL: providerUrl.optional(),
+  VIDEO_PROVIDER_CREATE_URL: providerUrl.optional(),
   EVENT_HEARTBEAT_SECONDS: seconds(45),
   EVENT_QUEUE_WRITE_SECONDS: seconds(5),
   EVENT_LOG_DAYS: seconds(8),
   EVENT_LOG_ROWS_PER_REALM: z.coerce.number().int().positive().default(1_000_000),
 });
+
+/** Where video calls are made: an OAuth 2 client, and the provider's three addresses. */
+export interface VideoProvider {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Where users allow calls to be made in their name. */
+  readonly authorizeUrl: string;
+  readonly tokenUrl: string;
+  readonly createUrl: string;
+}
 
 /** How this process runs: the environment, checked and named. */
 export interface Config {
@@ -48,6 +93,26 @@ export interface Config {
   readonly demo: boolean;
   /** For tests: whether a query beside the transaction under way fails instead of hanging. */
   readonly guardsTransactions: boolean;
+  /** Where mail is handed in; undefined: it stays queued. */
+  readonly smtpUrl: string | undefined;
+  /** Whom mail is from: "Name <address>" or the address; undefined: an address of the server's own domain. */
+  readonly mailFrom: string | undefined;
+  /** Requests a minute of one account; undefined: as many as come. */
+  readonly rateLimitPerUser: number | undefined;
+  /** Requests a minute that one address sends without an account; undefined: as many as come. */
+  readonly rateLimitPerIp: number | undefined;
+  /** How many proxies of ours every request passes, each adding to X-Forwarded-For. */
+  readonly trustedProxies: number;
+  /** A JSON file of GraphQL documents by their SHA-256; undefined: none. */
+  readonly persistedDocuments: string | undefined;
+  /** Whether no other documents are executed. */
+  readonly persistedDocumentsOnly: boolean;
+  /** How web tokens are verified that are exchanged for API keys; empty: nowhere. */
+  readonly jwtKeys: JwtKeys;
+  /** Undefined: no video calls. */
+  readonly videoProvider: VideoProvider | undefined;
+  /** Where hosted avatars are: the SHA-256 of an address goes behind its path. Undefined: nowhere. */
+  readonly avatarProviderUrl: string | undefined;
   /** Shortest silence before a heartbeat; a fifth of it is added at random. */
   readonly heartbeatMs: number;
   /** How often queue positions are written; positions lost in a crash are at most this old. */
@@ -76,6 +141,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   if (e.DATABASE_URL !== undefined && e.SECRET_KEY === undefined) {
     throw new ConfigError('SECRET_KEY: required with DATABASE_URL, because every node must share it');
   }
+  if (e.PERSISTED_DOCUMENTS_ONLY === 'on' && e.PERSISTED_DOCUMENTS === undefined) {
+    throw new ConfigError('PERSISTED_DOCUMENTS_ONLY: without PERSISTED_DOCUMENTS nothing could be executed');
+  }
   return {
     host: e.HOST,
     port: e.PORT,
@@ -88,9 +156,52 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     logLevel: e.LOG_LEVEL,
     demo: e.DEMO === 'on',
     guardsTransactions: e.GUARD_TRANSACTIONS === 'on',
+    smtpUrl: e.SMTP_URL,
+    mailFrom: e.MAIL_FROM,
+    rateLimitPerUser: e.RATE_LIMIT_PER_USER ?? undefined,
+    rateLimitPerIp: e.RATE_LIMIT_PER_IP ?? undefined,
+    trustedProxies: e.TRUST_PROXY,
+    persistedDocuments: e.PERSISTED_DOCUMENTS,
+    persistedDocumentsOnly: e.PERSISTED_DOCUMENTS_ONLY === 'on',
+    jwtKeys: jwtKeysOf(e),
+    videoProvider: videoProviderOf(e),
+    avatarProviderUrl: e.AVATAR_PROVIDER_URL,
     heartbeatMs: e.EVENT_HEARTBEAT_SECONDS * 1000,
     queueWriteMs: e.EVENT_QUEUE_WRITE_SECONDS * 1000,
     logRetentionMs: e.EVENT_LOG_DAYS * 86_400_000,
     logRowsPerRealm: e.EVENT_LOG_ROWS_PER_REALM,
+  };
+}
+
+type Read = z.output<typeof Environment>;
+
+function jwtKeysOf({ JWT_AUTH_KEYS: text }: Read): JwtKeys {
+  try {
+    return readJwtKeys(text ?? '{}');
+  } catch (error) {
+    throw new ConfigError(`JWT_AUTH_KEYS: ${(error as Error).message}`);
+  }
+}
+
+/** All of it, or nothing. */
+function videoProviderOf(e: Read): VideoProvider | undefined {
+  const given = {
+    VIDEO_PROVIDER_CLIENT_ID: e.VIDEO_PROVIDER_CLIENT_ID,
+    VIDEO_PROVIDER_CLIENT_SECRET: e.VIDEO_PROVIDER_CLIENT_SECRET,
+    VIDEO_PROVIDER_AUTHORIZE_URL: e.VIDEO_PROVIDER_AUTHORIZE_URL,
+    VIDEO_PROVIDER_TOKEN_URL: e.VIDEO_PROVIDER_TOKEN_URL,
+    VIDEO_PROVIDER_CREATE_URL: e.VIDEO_PROVIDER_CREATE_URL,
+  };
+  const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === Object.keys(given).length) return undefined;
+  if (missing.length > 0)
+    throw new ConfigError(`${missing.join(', ')}: required with the other VIDEO_PROVIDER_ variables`);
+  const all = given as { [K in keyof typeof given]: string };
+  return {
+    clientId: all.VIDEO_PROVIDER_CLIENT_ID,
+    clientSecret: all.VIDEO_PROVIDER_CLIENT_SECRET,
+    authorizeUrl: all.VIDEO_PROVIDER_AUTHORIZE_URL,
+    tokenUrl: all.VIDEO_PROVIDER_TOKEN_URL,
+    createUrl: all.VIDEO_PROVIDER_CREATE_URL,
   };
 }

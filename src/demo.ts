@@ -4,6 +4,7 @@ import type { App, Ctx } from './app.ts';
 import { urlOf } from './auth/host.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from './auth/roles.ts';
 import { actAs } from './auth/service.ts';
+import { createBot } from './bots/service.ts';
 import { createChannelFolder } from './channel-folders/service.ts';
 import { archiveChannel } from './channels/archive.ts';
 import { createChannel } from './channels/create.ts';
@@ -11,11 +12,11 @@ import { type ShownUser, shownUser } from './commands.ts';
 import { holdingLock } from './db/advisory-lock.ts';
 import type { DemoOwner } from './demo-access.ts';
 import { makeMessages } from './demo-messages.ts';
+import { makePeople } from './demo-people.ts';
 import { createDrafts } from './drafts/service.ts';
 import type { User } from './generated/prisma/client.ts';
 import { createRealm, openRealm, UNFINISHED } from './realm/service.ts';
 import { createSavedSnippet } from './saved-snippets/service.ts';
-import { createBot } from './users/service.ts';
 
 /** DATA_DIR/demo.json: how to sign in as each demo user. @see architecture 9 */
 interface DemoFile {
@@ -86,6 +87,7 @@ async function makeDemo(app: App): Promise<void> {
     leads: [owner.user.id, mona.id],
     project: [owner.user.id, bela.id, cleo.id, gus.id, bot.user.id],
   });
+  await makePeople(app, { iris: owner.user, mona, bela, cleo, dana });
   await makeNotes(app, { iris: owner.user, bela, cleo, dana }, channels);
   await makeMessages(app, { iris: owner.user, mona, bela, cleo, gus }, channels);
   const users = [owner, ...people, bot].map(({ user, apiKey }) => shownUser(user, apiKey));

@@ -1,3 +1,5 @@
+import type { Budget } from './rate-limits.ts';
+
 /**
  * Every code an error can carry, the same word over REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`).
  *
@@ -17,15 +19,19 @@ export const ERROR_CODES = [
   'USER_DEACTIVATED',
   'REALM_DEACTIVATED',
   'NONEXISTENT_SUBDOMAIN',
+  'INVALID_VIDEO_CALL_PROVIDER_TOKEN',
   'RATE_LIMIT_HIT',
   'BAD_EVENT_QUEUE_ID',
   'EXPECTATION_MISMATCH',
   'SYSTEM_GROUP_REQUIRED',
+  'CANNOT_DEACTIVATE_GROUP_IN_USE',
   'REQUEST_TIMEOUT',
   'BAD_NARROW',
+  'BAD_IMAGE',
   'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED',
   'REACTION_ALREADY_EXISTS',
   'REACTION_DOES_NOT_EXIST',
+  'CANNOT_DEACTIVATE_LAST_USER',
   'STREAM_WILDCARD_MENTION_NOT_ALLOWED',
   'TOPIC_WILDCARD_MENTION_NOT_ALLOWED',
 ] as const;
@@ -55,7 +61,7 @@ export abstract class ChatError extends Error {
   /** HTTP status over REST. */
   readonly status: number = 400;
   /** Extra fields of the error body, named as on the wire. */
-  readonly data: Readonly<Record<string, string | number | boolean>> = {};
+  readonly data: Readonly<Record<string, string | number | boolean | readonly object[]>> = {};
 }
 
 /** The general refusal: a value the service does not take, or an act the viewer may not do. */
@@ -154,6 +160,16 @@ export class BadNarrowError extends ChatError {
   }
 }
 
+/** An uploaded file is no image that can be read. */
+export class BadImageError extends ChatError {
+  override name = 'BadImageError';
+  readonly code = 'BAD_IMAGE';
+
+  constructor(message = 'Could not decode image; did you upload an image file?') {
+    super(message);
+  }
+}
+
 /** @everyone and the like, where so many would be told that it takes a permission. */
 export class WildcardMentionNotAllowedError extends ChatError {
   override name = 'WildcardMentionNotAllowedError';
@@ -243,6 +259,25 @@ export class MoveMessagesTimeLimitExceededError extends ChatError {
   }
 }
 
+/** What goes by a group, with the names of the permissions it holds there. */
+export type GroupObjection =
+  | { readonly type: 'subgroup'; readonly supergroup_ids: readonly number[] }
+  | { readonly type: 'channel'; readonly channel_id: number; readonly settings: readonly string[] }
+  | { readonly type: 'user_group'; readonly group_id: number; readonly settings: readonly string[] }
+  | { readonly type: 'realm'; readonly settings: readonly string[] };
+
+/** The group is within others, or holds permissions. */
+export class CannotDeactivateGroupInUseError extends ChatError {
+  override name = 'CannotDeactivateGroupInUseError';
+  readonly code = 'CANNOT_DEACTIVATE_GROUP_IN_USE';
+  override readonly data: { objections: readonly GroupObjection[] };
+
+  constructor(objections: readonly GroupObjection[]) {
+    super('Cannot deactivate user group in use.');
+    this.data = { objections };
+  }
+}
+
 /** Why a queue cannot go on: never heard of (or not the viewer's), over, or its position is not in the log. */
 export type QueueLoss = 'unknown' | 'expired' | 'pruned' | 'from_future';
 
@@ -305,6 +340,19 @@ export class UserDeactivatedError extends ChatError {
   }
 }
 
+/** The viewer cannot go: nobody would be left, or no owner. */
+export class CannotDeactivateLastUserError extends ChatError {
+  override name = 'CannotDeactivateLastUserError';
+  readonly code = 'CANNOT_DEACTIVATE_LAST_USER';
+  override readonly data: { is_last_owner: boolean; entity: string };
+
+  /** @param entity What the viewer is the last one of. */
+  constructor(entity: 'organization owner' | 'user') {
+    super(`Cannot deactivate the only ${entity}.`);
+    this.data = { is_last_owner: entity === 'organization owner', entity };
+  }
+}
+
 /** The right credentials in an organisation that is deactivated. */
 export class RealmDeactivatedError extends ChatError {
   override name = 'RealmDeactivatedError';
@@ -327,16 +375,30 @@ export class NonexistentSubdomainError extends ChatError {
   }
 }
 
+/** The user has not allowed video calls to be made in their name, or the provider no longer takes that. */
+export class InvalidVideoCallProviderTokenError extends ChatError {
+  override name = 'InvalidVideoCallProviderTokenError';
+  readonly code = 'INVALID_VIDEO_CALL_PROVIDER_TOKEN';
+
+  constructor() {
+    super('Invalid video provider access token');
+  }
+}
+
 /** A budget is used up; `retry-after` says in how many seconds there is some again. */
 export class RateLimitHitError extends ChatError {
   override name = 'RateLimitHitError';
   readonly code = 'RATE_LIMIT_HIT';
   override readonly status = 429;
   override readonly data: { 'retry-after': number };
+  /** What is told in the reply's headers besides; undefined for limits of a few acts. */
+  readonly budget: Budget | undefined;
 
-  constructor(retryAfterSeconds: number) {
-    super(`API usage exceeded rate limit; try again in ${retryAfterSeconds} seconds`);
+  /** @param retryAfterSeconds May have a fraction. */
+  constructor(retryAfterSeconds: number, budget?: Budget) {
+    super(`API usage exceeded rate limit; try again in ${Math.ceil(retryAfterSeconds)} seconds`);
     this.data = { 'retry-after': retryAfterSeconds };
+    this.budget = budget;
   }
 }
 

@@ -10,6 +10,7 @@ import { createGraphiQL } from './graphql/graphiql.ts';
 import { createGraphQL } from './graphql/server.ts';
 import { createEventStreamDoor } from './graphql/sse.ts';
 import { createWebSocketDoor } from './graphql/websocket.ts';
+import { announceRestart } from './realm/restart.ts';
 import { closeServer, createServer } from './server.ts';
 
 /** Our choice: how long requests under way may take to finish when the service stops. */
@@ -49,15 +50,19 @@ export async function serve(app: App, demoOwner: DemoOwner | null): Promise<Serv
   const { port } = server.address() as AddressInfo;
   (app.config as { -readonly [K in keyof Config]: Config[K] }).port = port;
   app.deliveries.start();
+  app.mail.start();
+  // In the background: what clients hear of it does not keep them from what they came for.
+  const announced = announceRestart(app).catch((err: unknown) => app.log.warn({ err }, 'could not tell of the start'));
   return {
     port,
     async close() {
       const closed = closeServer(server, GRACE_MS);
       // What is being delivered has the time that requests have.
-      const delivered = app.deliveries.stop();
+      const delivered = Promise.all([app.deliveries.stop(), app.mail.stop()]);
       await sockets.close();
       await app.queues.stop();
       await delivered;
+      await announced;
       await closed;
     },
   };

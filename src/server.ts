@@ -2,14 +2,17 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { App } from './app.ts';
+import { addAvatars } from './avatars/pictures.ts';
+import { addCustomEmoji } from './custom-emoji/pictures.ts';
 import type { DemoOwner } from './demo-access.ts';
+import { addEmailPages } from './email-changes/page.ts';
+import { addEmojiFiles } from './emoji/files.ts';
 import { addHealth } from './health.ts';
 import { observeRequest } from './metrics.ts';
 import { addPages } from './pages.ts';
 import type { Endpoint } from './rest/endpoint.ts';
 import { createRestApp } from './rest/router.ts';
 import { routes as allRoutes } from './rest/routes.ts';
-import { addAvatars } from './users/avatar.ts';
 
 const GRAPHQL_PATH = '/graphql';
 
@@ -43,8 +46,11 @@ const MAX_HEADER_BYTES = 32 * 1024;
 export function createServer(app: App, { graphql, upgrade, demoOwner = null, routes = allRoutes }: Doors): Server {
   const web = createRestApp(app, routes);
   addPages(web, app, routes, demoOwner);
+  addEmailPages(web, app);
   addHealth(web, app);
   addAvatars(web, app);
+  addEmojiFiles(web);
+  addCustomEmoji(web, app);
   web.onError((error) => {
     app.log.error({ err: error }, 'a page failed unexpectedly');
     return new Response('Internal server error\n', { status: 500 });

@@ -8,6 +8,8 @@ import { openBus } from './events/bus.ts';
 import { EventHub } from './events/hub.ts';
 import { QueueRegistry } from './events/queues.ts';
 import { startSweeping } from './events/retention.ts';
+import { MailWorker } from './mail/worker.ts';
+import { RateLimits } from './rate-limits.ts';
 import { DeliveryWorker } from './scheduled-messages/worker.ts';
 
 /** A service that runs, without its doors. */
@@ -49,21 +51,24 @@ function compose(
   { now = () => new Date(), log = logTo(config) }: Overrides,
 ): Omit<Running, 'migrated'> {
   const bus = openBus(config, log);
-  const app: App & { hub: EventHub; queues: QueueRegistry; deliveries: DeliveryWorker } = {
+  const app: App & { hub: EventHub; queues: QueueRegistry; deliveries: DeliveryWorker; mail: MailWorker } = {
     config,
     database,
     db: database.db,
     keys: new KeyVault(loadSecretKey(config)),
+    rateLimits: new RateLimits(config, log),
     log,
     now,
     // These hold the app and the app holds them.
     hub: undefined as unknown as EventHub,
     queues: undefined as unknown as QueueRegistry,
     deliveries: undefined as unknown as DeliveryWorker,
+    mail: undefined as unknown as MailWorker,
   };
   app.hub = new EventHub(app, bus);
   app.queues = new QueueRegistry(app);
   app.deliveries = new DeliveryWorker(app);
+  app.mail = new MailWorker(app);
   app.hub.start((_realmId, effect) => {
     if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId);
   });
@@ -73,9 +78,10 @@ function compose(
     app,
     async close() {
       sweeping.stop();
-      await app.deliveries.stop();
+      await Promise.all([app.deliveries.stop(), app.mail.stop()]);
       await app.queues.stop();
       app.hub.stop();
+      app.rateLimits.close();
       await bus.close();
       await database.close();
     },

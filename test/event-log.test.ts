@@ -1,9 +1,11 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App, Scope } from '../src/app.ts';
+import { KeyVault } from '../src/auth/keys.ts';
+import { BadRequestError } from '../src/errors.ts';
 import { everyone, users } from '../src/events/audience.ts';
 import { defineEvent } from '../src/events/define.ts';
 import { readCounter, readLog, transact } from '../src/events/log.ts';
+import { aside, idempotencyKey, once } from '../src/events/once.ts';
 import { createRealm } from '../src/realm/service.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
@@ -83,32 +85,109 @@ test('refuses a query beside the transaction instead of waiting for itself for e
   await expect(astray).rejects.toThrow('must query its own transaction');
 });
 
-test('makes a change once under an idempotency key, and gives its result to every repetition', async () => {
+/** The scope's owner asks for something under a key. */
+const keyed = (scope: Scope & { ownerId: number }, key: string, input = 'same') =>
+  idempotencyKey({ app, viewer: { id: scope.ownerId, realm: { id: scope.realmId } } }, key, [input]);
+
+test('answers once under an idempotency key, and gives the reply to every repetition', async () => {
   const scope = await realm();
-  const under = (key: string, input: string): Scope => ({
-    ...scope,
-    idempotency: { userId: scope.ownerId, key, inputHash: createHash('sha256').update(input).digest() },
-  });
   let runs = 0;
-  const change = (key: string, input = 'same') =>
-    transact(under(key, input), async (_tx, emit) => {
-      emit(noted(`${key} ${++runs}`), everyone());
-      return { made: key };
+  const answer = (key: string, input?: string) =>
+    once(app, keyed(scope, key, input), async (app) => {
+      // Several changes, and a read that sees them, are one act.
+      for (const part of ['first', 'second']) {
+        await transact({ app, realmId: scope.realmId }, async (tx, emit) => {
+          const mine = { realmId: scope.realmId, authorId: scope.ownerId };
+          await tx.savedSnippet.create({ data: { ...mine, title: `${key} ${part}`, content: 'c' } });
+          emit(noted(`${key} ${part} ${++runs}`), everyone());
+        });
+      }
+      return { made: await app.db.savedSnippet.count({ where: { realmId: scope.realmId } }) };
     });
   const { lastId } = await readCounter(app.db, scope.realmId);
-  const results = await Promise.all([change('k1'), change('k1'), change('k1')]);
-  expect(results).toEqual([{ made: 'k1' }, { made: 'k1' }, { made: 'k1' }]);
-  expect(await change('k1')).toEqual({ made: 'k1' });
-  expect(await log(scope, lastId)).toHaveLength(1);
-  await expect(change('k1', 'something else')).rejects.toThrow('was used for another request');
+  const results = await Promise.all([answer('k1'), answer('k1'), answer('k1')]);
+  expect(results).toEqual([{ made: 2 }, { made: 2 }, { made: 2 }]);
+  expect(await answer('k2')).toEqual({ made: 4 });
+  expect(await answer('k1')).toEqual({ made: 2 });
+  expect(texts(await log(scope, lastId))).toEqual(['k1 first 1', 'k1 second 2', 'k2 first 3', 'k2 second 4']);
+  await expect(answer('k1', 'something else')).rejects.toThrow('was used for another request');
+  expect(await log(scope, lastId)).toHaveLength(4);
+});
+
+test('keeps no failure under an idempotency key: nothing is done, and the next try runs', async () => {
+  const scope = await realm();
+  const { lastId } = await readCounter(app.db, scope.realmId);
+  const noting = (app: App) =>
+    transact({ app, realmId: scope.realmId }, async (_tx, emit) => emit(noted('a'), everyone()));
+  const failing = once(app, keyed(scope, 'once'), async (app) => {
+    await noting(app);
+    throw new Error('not yet');
+  });
+  await expect(failing).rejects.toThrow('not yet');
+  expect(await log(scope, lastId)).toEqual([]);
+  expect(await once(app, keyed(scope, 'once'), (app) => noting(app).then(() => 'done'))).toBe('done');
   expect(await log(scope, lastId)).toHaveLength(1);
 });
 
-test('stores no failure under an idempotency key: the next try runs', async () => {
+test('a change that fails inside an act under a key leaves the rest of the act whole', async () => {
   const scope = await realm();
-  const keyed: Scope = { ...scope, idempotency: { userId: scope.ownerId, key: 'once', inputHash: Buffer.alloc(32) } };
-  await expect(transact(keyed, () => Promise.reject(new Error('not yet')))).rejects.toThrow('not yet');
-  expect(await transact(keyed, async () => ({ done: true }))).toEqual({ done: true });
+  const { lastId } = await readCounter(app.db, scope.realmId);
+  const reply = await once(app, keyed(scope, 'partly'), async (app) => {
+    const place = { app, realmId: scope.realmId };
+    const refused = transact(place, async (tx, emit) => {
+      emit(noted('never'), everyone());
+      await tx.$executeRaw`SELECT 1 / 0`;
+    });
+    await expect(refused).rejects.toThrow('division by zero');
+    await transact(place, async (_tx, emit) => emit(noted('instead'), everyone()));
+    return 'done';
+  });
+  expect(reply).toBe('done');
+  expect(texts(await log(scope, lastId))).toEqual(['instead']);
+});
+
+test('a key is short printable text', async () => {
+  const viewer = { id: 1, realm: { id: 1 } };
+  for (const key of ['', 'x'.repeat(256), 'a\nb', 'ключ']) {
+    expect(() => idempotencyKey({ app, viewer }, key, []), key).toThrow('The idempotency key must be');
+  }
+  const hash = (input: readonly unknown[], keys = app.keys) =>
+    Buffer.from(idempotencyKey({ app: { keys }, viewer }, 'k', input).inputHash).toString('hex');
+  expect(hash([new Uint8Array([1])])).not.toBe(hash([new Uint8Array([2])]));
+  expect(hash([['a', 'b']])).not.toBe(hash([['ab']]));
+  // Who reads the table cannot try passwords on it.
+  expect(hash(['a password'])).not.toBe(hash(['a password'], new KeyVault('another secret')));
+});
+
+test('what takes long is done outside the transaction of an act under a key, once, and the act begins anew', async () => {
+  const scope = await realm();
+  const { lastId } = await readCounter(app.db, scope.realmId);
+  const done: string[] = [];
+  const act = async (inner: App) => {
+    const place = { app: inner, realmId: scope.realmId };
+    await transact(place, async (_tx, emit) => emit(noted('before'), everyone()));
+    const users = await aside(inner, 'counting', async ({ db }) => {
+      done.push('counted');
+      // Beside the transaction this would fail, or hang.
+      return db.user.count({ where: { id: scope.ownerId } });
+    });
+    const refused = aside(inner, 'refusing', async () => {
+      done.push('refused');
+      throw new BadRequestError('no');
+    });
+    // `try` would keep what the request begins anew with.
+    const why = await refused.catch((error: unknown) => {
+      if (error instanceof BadRequestError) return error.message;
+      throw error;
+    });
+    return { users, why };
+  };
+  const expected = { users: 1, why: 'no' };
+  expect(await once(app, keyed(scope, 'aside'), act)).toEqual(expected);
+  expect(await once(app, keyed(scope, 'aside'), act)).toEqual(expected);
+  expect(done).toEqual(['counted', 'refused']);
+  expect(texts(await log(scope, lastId))).toEqual(['before']);
+  expect(await act(app)).toEqual(expected);
 });
 
 test('passes over an event whose rendering fails, and holds nothing else up for it', async () => {

@@ -349,9 +349,50 @@ test('keeps queues and positions over a stop, and sends clients away to come bac
   expect(ended).toEqual({ how: 'closed', code: 1012 });
   expect(await waiting).toEqual([]);
   await server.restart();
+  const [heardOfStart] = await member.poll(queue.id, before.id);
+  expect(heardOfStart.type).toBe('restart');
   await saveDraft(member, 'after');
-  expect(contents(await member.poll(queue.id, before.id))).toEqual(['after']);
+  expect(contents(await member.poll(queue.id, heardOfStart.id))).toEqual(['after']);
   await using again = await member.events(SELECTION, { queueId: socketQueue.id });
-  const heard = await again.take(1);
+  const heard = (await again.take(2)).filter(({ drafts }) => drafts !== undefined);
   expect(['before', 'after']).toContain(heard[0].drafts[0].content);
+});
+
+test('tells every queue that takes it that the service has started', { timeout: 60_000 }, async () => {
+  await using server = await startServer();
+  const { member, guest, owner } = await organisation({}, { on: server });
+  const unconcerned = await organisation({}, { on: server });
+  const register = (person: Person, event_types?: readonly string[]) =>
+    person.register({ fetch_event_types: ['realm'], ...(event_types !== undefined && { event_types }) });
+  const [all, named, others] = [
+    await register(member),
+    await register(guest, ['restart']),
+    await register(owner, ['drafts']),
+  ];
+  const last = async () => (await register(unconcerned.owner, ['drafts'])).last_event_id;
+  const before = await last();
+  await server.restart();
+  const event = {
+    type: 'restart',
+    service_version: all.service_version,
+    service_merge_base: all.service_merge_base,
+    service_feature_level: all.service_feature_level,
+    server_generation: expect.any(Number),
+  };
+  const [heard] = await member.poll(all.queue_id, all.last_event_id);
+  expect(heard).toEqual({ id: expect.any(Number), ...event });
+  expect(heard.server_generation).toBeGreaterThanOrEqual(all.server_generation);
+  expect(Math.abs(heard.server_generation - Date.now() / 1000)).toBeLessThan(60);
+  expect(await guest.poll(named.queue_id, named.last_event_id)).toEqual([{ id: heard.id, ...event }]);
+  await owner.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'only this' }] });
+  expect(await owner.poll(others.queue_id, others.last_event_id)).toMatchObject([{ type: 'drafts' }]);
+  await using stream = await guest.events('type ... on ServiceRestartedEvent { serviceVersion serviceFeatureLevel }', {
+    queueId: named.queue_id,
+  });
+  expect(await stream.next()).toMatchObject({
+    type: 'restart',
+    serviceVersion: all.service_version,
+    serviceFeatureLevel: all.service_feature_level,
+  });
+  expect(await last()).toBe(before);
 });

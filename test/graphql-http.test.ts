@@ -192,6 +192,12 @@ describe('a document', () => {
     expect(text.body.errors[0].extensions.code).toBe('DOCUMENT_LIMIT_EXCEEDED');
     const huge = await ask(member, { headers: JSON_TYPE, body: `{"query":"${' '.repeat(4 * 1024 * 1024)}"}` });
     expect(huge.status).toBe(413);
+    // Read to its end, or the connection's next request would wait for ever.
+    const streamed = await ask(member, {
+      headers: { ...JSON_TYPE, accept: 'text/event-stream' },
+      body: `{"query":"${' '.repeat(2 * 1024 * 1024)}"}`,
+    });
+    expect([streamed.status, streamed.body.errors[0].extensions.code]).toEqual([413, 'BAD_REQUEST']);
   });
 
   test.concurrent('that goes in circles is refused', async () => {

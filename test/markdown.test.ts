@@ -92,8 +92,17 @@ describe('renders as the tables of the document say', () => {
   });
 
   test('what is to be looked up is known before, and is nothing for most texts', () => {
-    const none = { userNames: [], userIds: [], groupNames: [], channelNames: [], topics: [], wildcards: [] };
-    expect(referencesIn('*plain* text, a@b.org #1')).toEqual(none);
+    const nobody = { userNames: [], userIds: [], groupNames: [], channelNames: [], topics: [], wildcards: [] };
+    const none = { ...nobody, emojiNames: [] };
+    expect(referencesIn('*plain* text, a@b.org #1, at https://u.org :)')).toEqual(none);
+    expect(referencesIn(':a:b-1: 10:30:15 :Upper: :ends_: :a: :)')).toEqual({
+      ...none,
+      emojiNames: ['a', 'b-1', '30'],
+    });
+    expect(referencesIn('hi :) <3', { translateEmoticons: true })).toEqual({
+      ...none,
+      emojiNames: ['slight_smile', 'heart'],
+    });
     const source =
       '@**A B** @_**A B** @**C|5** @**|6** @**all** @*g* #**c** #**c>t** #**d>** #**e>t@7** #**c>t**\n@**topic**';
     expect(referencesIn(source)).toEqual({
@@ -106,6 +115,7 @@ describe('renders as the tables of the document say', () => {
         { channel: 'd', topic: '' },
       ],
       wildcards: ['all', 'topic'],
+      emojiNames: [],
     });
   });
 });

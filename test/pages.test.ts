@@ -4,6 +4,8 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { takesIdempotencyKey } from '../src/rest/endpoint.ts';
+import { isFile } from '../src/rest/params.ts';
 import { routes } from '../src/rest/routes.ts';
 import { type Json, type Reply, send } from './helpers/http.ts';
 import { basic } from './helpers/person.ts';
@@ -167,7 +169,7 @@ describe('the OpenAPI file', () => {
       expect([typeof summary, Array.isArray(tags), Object.keys(responses)], at).toEqual([
         'string',
         true,
-        ['200', 'default'],
+        [path === '/calls/videoprovider/register' ? '302' : '200', 'default'],
       ]);
       for (const requirement of security)
         expect(Object.keys(file.components.securitySchemes)).toContain(Object.keys(requirement)[0]);
@@ -181,7 +183,7 @@ describe('the OpenAPI file', () => {
         at,
       ).toBe(true);
       for (const { name, in: place, schema, content } of parameters) {
-        expect([name, place], at).toEqual([expect.any(String), expect.stringMatching(/^(path|query)$/)]);
+        expect([name, place], at).toEqual([expect.any(String), expect.stringMatching(/^(path|query|header)$/)]);
         // One of the two, never both.
         expect((schema === undefined) !== (content === undefined), `${at} ${name}`).toBe(true);
       }
@@ -207,13 +209,18 @@ describe('the OpenAPI file', () => {
 
   test('says of each endpoint whether one must sign in, and what it takes', async () => {
     const { anonymous } = await organisation();
-    for (const { method, path, auth, params } of routes) {
+    for (const endpoint of routes) {
+      const { method, path, auth, params } = endpoint;
       const operation = file.paths[path][method.toLowerCase()];
       expect(operation.security).toEqual(auth === 'none' ? [] : [{ basic: [] }]);
-      const form = Object.keys(
-        operation.requestBody?.content['application/x-www-form-urlencoded'].schema.properties ?? {},
-      );
-      const named = [...operation.parameters.map(({ name }: Json) => name), ...form];
+      const { content } = operation.requestBody ?? {};
+      const form = Object.keys(content?.['multipart/form-data'].schema.properties ?? {});
+      const needsFile = Object.values(params).some((param) => isFile(param) && param.presence === 'required');
+      expect(content?.['application/x-www-form-urlencoded'] === undefined, path).toBe(needsFile || form.length === 0);
+      const inHeaders = operation.parameters.filter((parameter: Json) => parameter.in === 'header');
+      expect(inHeaders.length, `${method} ${path}`).toBe(takesIdempotencyKey(endpoint) ? 1 : 0);
+      const others = operation.parameters.filter((parameter: Json) => parameter.in !== 'header');
+      const named = [...others.map(({ name }: Json) => name), ...form];
       expect(named.toSorted(), `${method} ${path}`).toEqual(Object.keys(params).toSorted());
     }
     expect((await anonymous.rest('GET', '/openapi.json')).status).toBe(200);

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { runCommand } from './helpers/control.ts';
 import type { Json } from './helpers/http.ts';
 import type { Method, Person } from './helpers/person.ts';
-import { organisation } from './helpers/server.ts';
+import { PNG } from './helpers/pictures.ts';
+import { organisation, serverOf } from './helpers/server.ts';
 import { type Act, expectParity, type Twin } from './helpers/twins.ts';
 
 // The same act over REST and over GraphQL: the same rows, events, code and message. One test for each endpoint.
@@ -25,12 +27,17 @@ async function furnish(twin: Twin) {
     return twin.name('folder', channel_folder_id, name);
   };
   const folders = [await folder('First'), await folder('Second')] as const;
+  const group = async (name: string) => {
+    const { group_id } = await owner.ok('POST', '/user_groups/create', { name, description: '', members: [] });
+    return twin.name('group', group_id, name);
+  };
+  const userGroups = [await group('Sailors'), await group('Captains')] as const;
   const { ids } = await member.ok('POST', '/drafts', { drafts: [note, note] });
   const { saved_snippet_id } = await member.ok('POST', '/saved_snippets', { title: 'Hello', content: 'Hello!' });
   const { realm_can_manage_all_groups: owners } = await owner.register({ fetch_event_types: ['realm'] });
   return {
     ...people,
-    ...{ general, hidden, other, folders, owners },
+    ...{ general, hidden, other, folders, owners, userGroups },
     drafts: [twin.name('draft', ids[0], 'one'), twin.name('draft', ids[1], 'two')] as const,
     snippet: twin.name('snippet', saved_snippet_id, 'hello'),
   };
@@ -113,6 +120,106 @@ describe('users', () => {
         () => ({ userId: NOBODY, fullName: 'x' }),
         'BAD_REQUEST',
       ),
+    });
+  });
+
+  test.concurrent('DELETE /users/{user_id}, POST /users/{user_id}/reactivate, and their mutations', async () => {
+    const away = (who: Who, whom: Who, code?: string) =>
+      bothDoors('DELETE', (world) => `/users/${world[whom].id}`, 'deactivateUser')(
+        who,
+        () => ({ actions: { delete_profile: true }, deactivation_notification_comment: 'Farewell' }),
+        (world) => ({ userId: world[whom].id, erase: { profile: true }, notificationComment: 'Farewell' }),
+        code,
+      );
+    const back = (who: Who, whom: Who, code?: string) =>
+      bothDoors('POST', (world) => `/users/${world[whom].id}/reactivate`, 'reactivateUser')(
+        who,
+        () => ({}),
+        (world) => ({ userId: world[whom].id }),
+        code,
+      );
+    await expectParity(furnish, {
+      'by a member': away('member', 'guest', 'BAD_REQUEST'),
+      'the only owner, by an administrator': away('administrator', 'owner', 'BAD_REQUEST'),
+      'the only owner': away('owner', 'owner', 'BAD_REQUEST'),
+      'a bot': away('owner', 'bot', 'BAD_REQUEST'),
+      'a moderator': away('administrator', 'moderator'),
+      'a moderator once more': away('administrator', 'moderator', 'BAD_REQUEST'),
+      'back by a guest': back('guest', 'moderator', 'BAD_REQUEST'),
+      back: back('administrator', 'moderator'),
+      'back already': back('administrator', 'moderator'),
+    });
+  });
+
+  test.concurrent('PATCH and DELETE /bots/{bot_id}, and their mutations', async () => {
+    const change = (who: Who, input: { fullName?: string; ownerId?: Who; hears?: boolean }, code?: string) =>
+      bothDoors('PATCH', ({ bot }) => `/bots/${bot.id}`, 'updateBot')(
+        who,
+        (world) => ({
+          full_name: input.fullName,
+          bot_owner_id: input.ownerId && world[input.ownerId].id,
+          default_all_public_streams: input.hears,
+          default_sending_stream: 'other',
+        }),
+        (world) => ({
+          ...{ botId: world.bot.id, fullName: input.fullName, hearsAllPublicChannels: input.hears },
+          ...(input.ownerId && { ownerId: world[input.ownerId].id }),
+          defaultSendingChannelId: world.other,
+        }),
+        code,
+      );
+    const remove = (who: Who, code?: string) =>
+      bothDoors('DELETE', ({ bot }) => `/bots/${bot.id}`, 'deactivateBot')(
+        who,
+        () => ({}),
+        ({ bot }) => ({ botId: bot.id }),
+        code,
+      );
+    await expectParity(furnish, {
+      'its settings': change('owner', { fullName: 'Robot', hears: true }),
+      'the same again': change('owner', { fullName: 'Robot', hears: true }),
+      'another owner': change('owner', { ownerId: 'moderator' }),
+      'a bot for an owner': change('owner', { ownerId: 'bot' }, 'BAD_REQUEST'),
+      'by a member': change('member', { fullName: 'Mine' }, 'BAD_REQUEST'),
+      'by a guest': change('guest', { fullName: 'Mine' }, 'UNAUTHORIZED_PRINCIPAL'),
+      'away, by a member': remove('member', 'BAD_REQUEST'),
+      away: remove('administrator'),
+      'away already': remove('owner'),
+    });
+  });
+
+  test.concurrent('addresses and passwords in PATCH /settings, PATCH /users/{user_id} and their mutations', async () => {
+    const settings = bothDoors('PATCH', '/settings', 'updateSettings');
+    const wanted = (who: Who, email: string, code?: string) => {
+      const input = () => ({ email });
+      return settings(who, input, input, code);
+    };
+    const give = (who: Who, newEmail: string, code?: string) =>
+      bothDoors('PATCH', ({ moderator }) => `/users/${moderator.id}`, 'updateUser')(
+        who,
+        () => ({ new_email: newEmail }),
+        ({ moderator }) => ({ userId: moderator.id, newEmail }),
+        code,
+      );
+    const granted = async (twin: Twin) => {
+      const { owner, realm } = twin.people;
+      const right = { org: realm.subdomain, user: owner.email, right: 'can_change_user_emails' };
+      await runCommand(serverOf().dataDir, 'user grant', right);
+      return furnish(twin);
+    };
+    await expectParity(granted, {
+      'an address of their own': wanted('guest', 'gia@new.example'),
+      'no address': wanted('guest', 'gia', 'BAD_REQUEST'),
+      'one for a bot': wanted('bot', 'bot@new.example', 'BAD_REQUEST'),
+      'a wrong password': settings(
+        'member',
+        () => ({ old_password: 'wrong', new_password: 'a new password' }),
+        () => ({ oldPassword: 'wrong', newPassword: 'a new password' }),
+        'BAD_REQUEST',
+      ),
+      'one for somebody else': give('owner', 'mo@new.example'),
+      'by somebody without the right': give('administrator', 'mo@newer.example', 'BAD_REQUEST'),
+      'none for somebody else': give('owner', 'mo', 'BAD_REQUEST'),
     });
   });
 
@@ -211,6 +318,58 @@ describe('drafts', () => {
       'the same again': act('member', ({ drafts }) => drafts[0], 'BAD_REQUEST'),
       "another's": act('owner', ({ drafts }) => drafts[1], 'BAD_REQUEST'),
       'one that is not there': act('member', () => NOBODY, 'BAD_REQUEST'),
+    });
+  });
+});
+
+describe('pictures', () => {
+  test.concurrent('POST and DELETE /users/me/avatar, and setAvatar', async () => {
+    const act = (method: Method, image: Uint8Array | null, code?: string) =>
+      bothDoors(method, '/users/me/avatar', 'setAvatar')(
+        'member',
+        () => (image === null ? {} : { file: image }),
+        () => ({ image }),
+        code,
+      );
+    await expectParity(furnish, {
+      uploaded: act('POST', PNG),
+      'what is no picture': act('POST', Buffer.from('text'), 'BAD_IMAGE'),
+      'too large': act('POST', Buffer.alloc(5 * 1024 * 1024 + 1), 'BAD_REQUEST'),
+      'taken away': act('DELETE', null),
+    });
+  });
+
+  const add = (who: Who, name: string, code?: string) =>
+    bothDoors('POST', `/realm/emoji/${name}`, 'addCustomEmoji')(
+      who,
+      () => ({ file: PNG }),
+      () => ({ name, image: PNG }),
+      code,
+    );
+
+  test.concurrent('POST /realm/emoji/{emoji_name} and addCustomEmoji', async () => {
+    await expectParity(furnish, {
+      one: add('member', 'steamer'),
+      'the same again': add('owner', 'steamer', 'BAD_REQUEST'),
+      'a built-in one': add('member', 'tada', 'BAD_REQUEST'),
+      'a built-in one by an administrator': add('administrator', 'tada'),
+      "a guest's": add('guest', 'yawl', 'UNAUTHORIZED_PRINCIPAL'),
+    });
+  });
+
+  test.concurrent('DELETE /realm/emoji/{emoji_name} and deactivateCustomEmoji', async () => {
+    const act = (who: Who, code?: string) =>
+      bothDoors('DELETE', '/realm/emoji/steamer', 'deactivateCustomEmoji')(
+        who,
+        () => ({}),
+        () => ({ name: 'steamer' }),
+        code,
+      );
+    await expectParity(furnish, {
+      added: add('member', 'steamer'),
+      "somebody else's": act('moderator', 'BAD_REQUEST'),
+      one: act('member'),
+      'the same again': act('owner', 'BAD_REQUEST'),
     });
   });
 });
@@ -363,6 +522,114 @@ describe('channel folders', () => {
       'one is missing': act('owner', (ids) => ids.slice(1), 'BAD_REQUEST'),
       'one twice': act('owner', (ids) => [...ids, ...ids.slice(1)], 'BAD_REQUEST'),
       'by a guest': act('guest', (ids) => [...ids], 'UNAUTHORIZED_PRINCIPAL'),
+    });
+  });
+});
+
+describe('user groups', () => {
+  test.concurrent('POST /user_groups/create and createUserGroup', async () => {
+    const act = (who: Who, fields: (world: World) => object, code?: string) =>
+      bothDoors('POST', '/user_groups/create', 'createUserGroup')(
+        who,
+        (world) => ({ name: ' Third ', description: 'x', members: [], ...fields(world) }),
+        (world) => {
+          const {
+            members: memberIds = [],
+            subgroups: subgroupIds,
+            ...texts
+          } = fields(world) as Record<string, unknown>;
+          return { name: ' Third ', description: 'x', memberIds, subgroupIds, ...texts };
+        },
+        code,
+      );
+    await expectParity(furnish, {
+      'one with people and groups': act('owner', ({ owner, userGroups }) => ({
+        members: [owner.id],
+        subgroups: [userGroups[0]],
+      })),
+      'a name in use': act('owner', () => ({ name: 'SAILORS' }), 'BAD_REQUEST'),
+      'a blank name': act('owner', () => ({ name: ' ' }), 'BAD_REQUEST'),
+      'a user who is not there': act('owner', () => ({ members: [NOBODY] }), 'BAD_REQUEST'),
+      'by a guest': act('guest', () => ({}), 'UNAUTHORIZED_PRINCIPAL'),
+    });
+  });
+
+  test.concurrent('PATCH /user_groups/{id}, POST /user_groups/{id}/deactivate and their mutations', async () => {
+    const act = (who: Who, fields: object, code?: string, id = ({ userGroups }: World) => userGroups[0]) => {
+      const { deactivated, ...texts } = fields as { deactivated?: boolean };
+      return bothDoors('PATCH', (world) => `/user_groups/${id(world)}`, 'updateUserGroup')(
+        who,
+        () => fields,
+        (world) => ({ userGroupId: id(world), ...texts, isDeactivated: deactivated }),
+        code,
+      );
+    };
+    const deactivate = (who: Who, code?: string) =>
+      bothDoors('POST', ({ userGroups }) => `/user_groups/${userGroups[0]}/deactivate`, 'deactivateUserGroup')(
+        who,
+        () => ({}),
+        ({ userGroups }) => ({ userGroupId: userGroups[0] }),
+        code,
+      );
+    const joined = (rest: (world: World) => object, graphql: (world: World) => object, code?: string): Act<World> =>
+      bothDoors('PATCH', ({ userGroups }) => `/user_groups/${userGroups[0]}`, 'updateUserGroup')(
+        'owner',
+        (world) => ({ can_join_group: rest(world) }),
+        (world) => ({ userGroupId: world.userGroups[0], permissions: { canJoin: graphql(world) } }),
+        code,
+      );
+    await expectParity(furnish, {
+      'name and description': act('owner', { name: 'Crew', description: 'Who sails' }),
+      'a permission': joined(
+        ({ userGroups }) => ({ new: userGroups[1] }),
+        ({ userGroups }) => ({ new: { groupId: userGroups[1] } }),
+      ),
+      'one that is another': joined(
+        ({ userGroups }) => ({ new: userGroups[1], old: userGroups[0] }),
+        ({ userGroups }) => ({ new: { groupId: userGroups[1] }, old: { groupId: userGroups[0] } }),
+        'EXPECTATION_MISMATCH',
+      ),
+      nothing: act('owner', {}, 'BAD_REQUEST'),
+      'a name in use': act('owner', { name: 'captains' }, 'BAD_REQUEST'),
+      'by a member': act('member', { name: 'x' }, 'BAD_REQUEST'),
+      'one that is not there': act('owner', { name: 'x' }, 'BAD_REQUEST', () => NOBODY),
+      'deactivated by a guest': deactivate('guest', 'UNAUTHORIZED_PRINCIPAL'),
+      deactivated: deactivate('owner'),
+      'deactivated again': deactivate('owner', 'BAD_REQUEST'),
+      'brought back': act('owner', { deactivated: false }),
+    });
+  });
+
+  test.concurrent('POST /user_groups/{id}/members, /subgroups and their mutations', async () => {
+    const change = (who: Who, fields: (world: World) => object, code?: string) =>
+      bothDoors('POST', ({ userGroups }) => `/user_groups/${userGroups[0]}/members`, 'updateUserGroupMembers')(
+        who,
+        (world) => {
+          const { addSubgroups, deleteSubgroups, ...users } = fields(world) as Record<string, unknown>;
+          return { ...users, add_subgroups: addSubgroups, delete_subgroups: deleteSubgroups };
+        },
+        (world) => ({ userGroupId: world.userGroups[0], ...fields(world) }),
+        code,
+      );
+    const nest = (who: Who, fields: (world: World) => object, code?: string) =>
+      bothDoors('POST', ({ userGroups }) => `/user_groups/${userGroups[0]}/subgroups`, 'updateUserGroupSubgroups')(
+        who,
+        fields,
+        (world) => ({ userGroupId: world.userGroups[0], ...fields(world) }),
+        code,
+      );
+    await expectParity(furnish, {
+      'users and groups come': change('owner', ({ owner, userGroups }) => ({
+        add: [owner.id],
+        addSubgroups: [userGroups[1]],
+      })),
+      'one comes again': change('owner', ({ owner }) => ({ add: [owner.id] }), 'BAD_REQUEST'),
+      'a circle': nest('owner', ({ userGroups }) => ({ add: [userGroups[0]] }), 'BAD_REQUEST'),
+      'nothing given': nest('owner', () => ({}), 'BAD_REQUEST'),
+      'by a member': nest('member', ({ owners }) => ({ add: [owners] }), 'BAD_REQUEST'),
+      'by a guest': nest('guest', ({ owners }) => ({ add: [owners] }), 'UNAUTHORIZED_PRINCIPAL'),
+      'groups come and go': nest('owner', ({ owners, userGroups }) => ({ add: [owners], delete: [userGroups[1]] })),
+      'all go': change('owner', ({ owner, owners }) => ({ delete: [owner.id], deleteSubgroups: [owners] })),
     });
   });
 });
@@ -717,9 +984,252 @@ describe('subscriptions', () => {
   });
 });
 
+describe('profiles', () => {
+  const label = (name: string, value: string) => ({
+    rest: { field_type: 1, name, hint: value },
+    graphql: { type: 'SHORT_TEXT', name, hint: value },
+  });
+
+  async function withFields(twin: Twin) {
+    const { people } = twin;
+    const make = async (name: string, field: object) =>
+      twin.name('field', (await people.owner.ok('POST', '/realm/profile_fields', { name, ...field })).id, name);
+    return {
+      ...people,
+      ship: await make('Ship', { field_type: 1 }),
+      flag: await make('Flag', { field_type: 3, field_data: { r: { text: 'Red', order: '1' } } }),
+      mates: await make('Mates', { field_type: 6, editable_by_user: false }),
+    };
+  }
+  type Fields = Awaited<ReturnType<typeof withFields>>;
+
+  const act = (
+    who: Who,
+    method: Method,
+    path: (fields: Fields) => string,
+    mutation: string,
+    parameters: (fields: Fields) => object,
+    input: (fields: Fields) => object,
+    code?: string,
+  ): Act<Fields> => ({
+    rest: (fields) => fields[who].rest(method, path(fields), parameters(fields) as Record<string, unknown>),
+    graphql: (fields) => mutate(fields[who], mutation, input(fields)),
+    ...(code !== undefined && { code }),
+  });
+
+  test.concurrent('POST /realm/profile_fields and createCustomProfileField', async () => {
+    const create = (who: Who, parameters: object, input: object, code?: string) =>
+      act(
+        who,
+        'POST',
+        () => '/realm/profile_fields',
+        'createCustomProfileField',
+        () => parameters,
+        () => input,
+        code,
+      );
+    const text = label('About', 'you');
+    const accountOf = (url_pattern: string) => ({ field_data: { subtype: 'custom', url_pattern } });
+    const account = (name: string, pattern: string, code?: string) =>
+      create(
+        'owner',
+        { field_type: 7, name, ...accountOf(pattern) },
+        { type: 'EXTERNAL_ACCOUNT', name, urlPattern: pattern },
+        code,
+      );
+    await expectParity(withFields, {
+      'a member': create('member', text.rest, text.graphql, 'UNAUTHORIZED_PRINCIPAL'),
+      'a text': create('owner', text.rest, text.graphql),
+      'the label again': create('owner', text.rest, text.graphql, 'BAD_REQUEST'),
+      'a list of options': create(
+        'administrator',
+        {
+          field_type: 3,
+          name: 'Wind',
+          field_data: { n: { text: 'North', order: '1' }, s: { text: 'South', order: '2' } },
+        },
+        {
+          type: 'DROPDOWN',
+          name: 'Wind',
+          choices: [
+            { key: 'n', text: 'North' },
+            { key: 's', text: 'South' },
+          ],
+        },
+      ),
+      'a list of none': create(
+        'owner',
+        { field_type: 3, name: 'None' },
+        { type: 'DROPDOWN', name: 'None' },
+        'BAD_REQUEST',
+      ),
+      'an account': account('Log', 'https://example.com/%(username)s'),
+      'an account nowhere': account('Nowhere', 'https://example.com/', 'BAD_REQUEST'),
+    });
+  });
+
+  test.concurrent('PATCH, DELETE /realm/profile_fields/{id} and PATCH /realm/profile_fields', async () => {
+    const at = (name: 'ship' | 'flag' | 'mates') => (fields: Fields) => `/realm/profile_fields/${fields[name]}`;
+    const order = (who: Who, of: (fields: Fields) => number[], code?: string) =>
+      act(
+        who,
+        'PATCH',
+        () => '/realm/profile_fields',
+        'reorderCustomProfileFields',
+        (fields) => ({ order: of(fields) }),
+        (fields) => ({ order: of(fields) }),
+        code,
+      );
+    const rename = (who: Who, name: string, code?: string) =>
+      act(
+        who,
+        'PATCH',
+        at('ship'),
+        'updateCustomProfileField',
+        () => ({ name, required: true }),
+        ({ ship }) => ({ fieldId: ship, name, required: true }),
+        code,
+      );
+    const remove = (who: Who, code?: string) =>
+      act(
+        who,
+        'DELETE',
+        at('mates'),
+        'deleteCustomProfileField',
+        () => ({}),
+        ({ mates }) => ({ fieldId: mates }),
+        code,
+      );
+    await expectParity(withFields, {
+      'a member': rename('member', 'Vessel', 'UNAUTHORIZED_PRINCIPAL'),
+      'a new label': rename('owner', 'Vessel'),
+      'one in use': rename('owner', 'Flag', 'BAD_REQUEST'),
+      'other choices': act(
+        'owner',
+        'PATCH',
+        at('flag'),
+        'updateCustomProfileField',
+        () => ({ field_data: { b: { text: 'Blue', order: '1' } } }),
+        ({ flag }) => ({ fieldId: flag, choices: [{ key: 'b', text: 'Blue' }] }),
+      ),
+      'an order of some': order('owner', ({ ship }) => [ship], 'BAD_REQUEST'),
+      'an order': order('owner', ({ ship, flag, mates }) => [mates, ship, flag]),
+      'a moderator deletes': remove('moderator', 'UNAUTHORIZED_PRINCIPAL'),
+      'an administrator deletes': remove('administrator'),
+      again: remove('administrator', 'BAD_REQUEST'),
+    });
+  });
+
+  test.concurrent('PATCH, DELETE /users/me/profile_data and PATCH /users/{user_id}', async () => {
+    const own = (who: Who, values: (fields: Fields) => [number, string | null][], code?: string) =>
+      act(
+        who,
+        'PATCH',
+        () => '/users/me/profile_data',
+        'updateProfileData',
+        (fields) => ({ data: values(fields).map(([id, value]) => ({ id, value })) }),
+        (fields) => ({ values: values(fields).map(([fieldId, text]) => ({ fieldId, text })) }),
+        code,
+      );
+    const remove = (who: Who, of: (fields: Fields) => number[], code?: string) =>
+      act(
+        who,
+        'DELETE',
+        () => '/users/me/profile_data',
+        'removeProfileData',
+        (fields) => ({ data: of(fields) }),
+        (fields) => ({ fieldIds: of(fields) }),
+        code,
+      );
+    const mates = (who: Who, of: (fields: Fields) => number[], code?: string) =>
+      act(
+        who,
+        'PATCH',
+        ({ member }) => `/users/${member.id}`,
+        'updateUser',
+        (fields) => ({ profile_data: [{ id: fields.mates, value: of(fields) }] }),
+        (fields) => ({ userId: fields.member.id, profileData: [{ fieldId: fields.mates, userIds: of(fields) }] }),
+        code,
+      );
+    await expectParity(withFields, {
+      'a text and a choice': own('member', ({ ship, flag }) => [
+        [ship, '*Argo*'],
+        [flag, 'r'],
+      ]),
+      'no choice': own('member', ({ flag }) => [[flag, 'x']], 'BAD_REQUEST'),
+      'a field that is not there': own('member', () => [[NOBODY, 'x']], 'BAD_REQUEST'),
+      'what only administrators change': remove('guest', ({ mates }) => [mates], 'BAD_REQUEST'),
+      'a bot': own('bot', ({ ship }) => [[ship, 'Argo']], 'BAD_REQUEST'),
+      nothing: own('member', ({ ship }) => [[ship, null]]),
+      removed: remove('member', ({ flag }) => [flag]),
+      'by an administrator': mates('administrator', ({ guest, owner }) => [guest.id, owner.id]),
+      'a bot as a mate': mates('administrator', ({ bot }) => [bot.id], 'BAD_REQUEST'),
+      'by a member': mates('member', ({ guest }) => [guest.id], 'UNAUTHORIZED_PRINCIPAL'),
+      emptied: mates('owner', () => []),
+    });
+  });
+});
+
 describe('event queues', () => {
   const lost = 'BAD_EVENT_QUEUE_ID';
   const absent = '00000000-0000-4000-8000-000000000000';
+
+  test.concurrent('POST /users/me/presence and recordPresence', async () => {
+    const ping = bothDoors('POST', '/users/me/presence', 'recordPresence');
+    const act = (who: Who, status: 'active' | 'idle', code?: string) =>
+      ping(
+        who,
+        () => ({ status }),
+        () => ({ status: status.toUpperCase() }),
+        code,
+      );
+    await expectParity(furnish, {
+      'somebody who comes': act('member', 'active'),
+      'the same again': act('member', 'active'),
+      'somebody idle': act('guest', 'idle'),
+      'a bot': act('bot', 'active', 'BAD_REQUEST'),
+    });
+  });
+
+  test.concurrent('PATCH /realm/user_settings_defaults and updateUserSettingsDefaults', async () => {
+    const edit = bothDoors('PATCH', '/realm/user_settings_defaults', 'updateUserSettingsDefaults');
+    const act = (who: Who, scheme: number, code?: string) =>
+      edit(
+        who,
+        () => ({ color_scheme: scheme }),
+        () => ({ colorScheme: scheme }),
+        code,
+      );
+    await expectParity(furnish, {
+      'another one': act('administrator', 2),
+      'the same': act('administrator', 2),
+      'one there is not': act('administrator', 9, 'BAD_REQUEST'),
+      'by a moderator': act('moderator', 3, 'UNAUTHORIZED_PRINCIPAL'),
+    });
+  });
+
+  test.concurrent('PATCH /settings with target_users and updateSettingsOf', async () => {
+    const edit = bothDoors('PATCH', '/settings', 'updateSettingsOf');
+    const act = (who: Who, ids: (world: World) => number[], code?: string, skipsEdited = false) =>
+      edit(
+        who,
+        (world) => ({ color_scheme: 3, target_users: { user_ids: ids(world), skip_if_already_edited: skipsEdited } }),
+        (world) => ({ colorScheme: 3, userIds: ids(world), skipsEdited }),
+        code,
+      );
+    await expectParity(furnish, {
+      'of two': act('administrator', ({ member, guest }) => [member.id, guest.id]),
+      'of those who have not chosen': act(
+        'owner',
+        ({ member, moderator }) => [member.id, moderator.id],
+        undefined,
+        true,
+      ),
+      'of a bot': act('owner', ({ member, bot }) => [member.id, bot.id], 'BAD_REQUEST'),
+      'of nobody known': act('owner', () => [NOBODY], 'BAD_REQUEST'),
+      'by a member': act('member', ({ guest }) => [guest.id], 'UNAUTHORIZED_PRINCIPAL'),
+    });
+  });
 
   test.concurrent('POST /register and registerEventQueue', async () => {
     const act = (who: Who, rest: object, graphql: object, code?: string) =>
@@ -840,6 +1350,8 @@ describe('event queues', () => {
     const { saved_snippet_id } = await member.ok('POST', '/saved_snippets', { title: 'a', content: 'b' });
     await member.ok('PATCH', `/saved_snippets/${saved_snippet_id}`, { title: 'c' });
     await member.ok('DELETE', `/saved_snippets/${saved_snippet_id}`);
+    await guest.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
+    await owner.ok('PATCH', '/realm/user_settings_defaults', { color_scheme: 2 });
     const heard = await member.poll(queue_id, last_event_id, { dontBlock: true });
     const kinds = new Set(heard.map(({ type, op }) => `${type} ${op ?? ''}`.trim()));
     expect(kinds.size).toBeGreaterThan(18);
@@ -996,6 +1508,33 @@ describe('what is read', () => {
     const reply = await member.ok('GET', '/users/me/subscriptions', { include_subscribers: 'true' });
     expect(shown).toHaveLength(2);
     expect(reply.subscriptions).toMatchObject(shown);
+  });
+
+  test.concurrent('GET /user_groups, their members and subgroups and userGroups, userGroup', async () => {
+    const { owner, member, moderator } = await organisation();
+    const group = (name: string, more: object) =>
+      owner.ok('POST', '/user_groups/create', { name, description: 'x', members: [], ...more });
+    const { group_id: inner } = await group('inner', { members: [member.id] });
+    const { group_id: outer } = await group('outer', { members: [moderator.id], subgroups: [inner] });
+    const IDS = '{ edges { node { databaseId } } }';
+    const { userGroups, userGroup } = await member.query(`{
+      userGroups(first: 50) { edges { node { databaseId name description isRoleGroup isDeactivated createdAt
+        creator { databaseId } members(directOnly: true) ${IDS} subgroups(directOnly: true) ${IDS} } } }
+      userGroup(userGroupId: ${outer}) { members ${IDS} subgroups ${IDS} } }`);
+    const ids = ({ edges }: Json) => edges.map(({ node }: Json) => node.databaseId);
+    const { user_groups } = await member.ok('GET', '/user_groups');
+    expect(user_groups).toMatchObject(
+      userGroups.edges.map(({ node }: Json) => ({
+        ...{ id: node.databaseId, name: node.name, description: node.description, deactivated: node.isDeactivated },
+        ...{ is_system_group: node.isRoleGroup, date_created: Math.floor(Date.parse(node.createdAt) / 1000) },
+        creator_id: node.creator?.databaseId ?? null,
+        members: ids(node.members),
+        direct_subgroup_ids: ids(node.subgroups),
+      })),
+    );
+    expect((await member.ok('GET', `/user_groups/${outer}/members`)).members).toEqual(ids(userGroup.members));
+    expect((await member.ok('GET', `/user_groups/${outer}/subgroups`)).subgroups).toEqual(ids(userGroup.subgroups));
+    expect(ids(userGroup.members)).toHaveLength(2);
   });
 
   test.concurrent('GET /drafts, /saved_snippets, /channel_folders and drafts, savedSnippets, channelFolders', async () => {

@@ -160,11 +160,11 @@ describe('PATCH /realm', () => {
     const set = (...ids: number[]) => ({ direct_members: [], direct_subgroups: ids });
     await give('can_mention_many_users_group', set(groups.everyone));
     await give('can_add_custom_emoji_group', set());
-    await give('can_access_all_users_group', set(groups.members));
+    await give('can_create_web_public_channel_group', set(groups.moderators));
     const [, , ...rest] = (await heard()).map(({ data }) => data);
     expect(rest).toEqual([
       { can_add_custom_emoji_group: groups.nobody },
-      { can_access_all_users_group: groups.members },
+      { can_create_web_public_channel_group: groups.moderators, create_web_public_stream_policy: 4 },
     ]);
     expect(await realmOf(guest)).toMatchObject({
       ...{ realm_can_create_bots_group: stored, realm_can_mention_many_users_group: groups.everyone },
@@ -185,7 +185,8 @@ describe('PATCH /realm', () => {
         not('can_create_bots_group', 'role:everyone'),
       ],
       ['can_manage_all_groups', set(), 'BAD_REQUEST', not('can_manage_all_groups', 'role:nobody')],
-      ['can_access_all_users_group', groups.owners, 'BAD_REQUEST', not('can_access_all_users_group', 'role:owners')],
+      // Nobody can be hidden from guests.
+      ['can_access_all_users_group', groups.members, 'BAD_REQUEST', not('can_access_all_users_group', 'role:members')],
       [
         'can_create_web_public_channel_group',
         people,

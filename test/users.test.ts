@@ -136,7 +136,13 @@ describe('POST /users', () => {
     const { user_id } = await owner.ok('POST', '/users', { ...ada, full_name: '  Ada ' });
     const user = await get(member, user_id);
     expect(user).toMatchObject({ full_name: 'Ada', role: 400, is_imported_stub: true, email: ada.email });
-    expect(await heard()).toEqual([{ type: 'realm_user', op: 'add', person: { ...user, profile_data: {} } }]);
+    const joined = { type: 'user_group', op: 'add_members', group_id: expect.any(Number), user_ids: [user_id] };
+    expect(await heard()).toEqual([
+      { type: 'realm_user', op: 'add', person: { ...user, profile_data: {} } },
+      // Those of members, and of full members.
+      joined,
+      joined,
+    ]);
     const login = await anonymous.ok('POST', '/fetch_api_key', { username: ada.email, password: ada.password });
     expect(login.user_id).toBe(user_id);
     expect((await get(member, user_id)).is_imported_stub).toBe(false);
@@ -150,6 +156,8 @@ describe('POST /users', () => {
     const { user_id } = await owner.ok('POST', '/users', ada);
     expect(await heard()).toMatchObject([
       { type: 'realm_user', op: 'add' },
+      { type: 'user_group', op: 'add_members' },
+      { type: 'user_group', op: 'add_members' },
       { type: 'subscription', op: 'peer_add', stream_ids: [id], user_ids: [user_id] },
     ]);
   });

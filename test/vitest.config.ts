@@ -10,8 +10,10 @@ export default defineConfig({
     include: ['**/*.test.ts'],
     globalSetup: './helpers/global-setup.ts',
     server: { deps: { inline: [/graphql/, /@pothos/] } },
-    // One process on the other core serves them all; a third worker would only wait for it.
-    maxWorkers: 2,
+    // Files share what they import, and nothing else: each has organisations of its own.
+    isolate: false,
+    // One process serves them all: three workers keep it busy while some wait.
+    maxWorkers: 3,
     maxConcurrency: 10,
     // Nothing here waits on a clock for longer than a heartbeat: what takes this long hangs.
     testTimeout: 60_000,

@@ -6,9 +6,13 @@ import {
   UserDeactivatedError,
 } from '../errors.ts';
 import { publicMutation } from '../graphql/mutation.ts';
+import { UserValue } from '../users/graphql.ts';
+import { toWireUser } from '../users/wire.ts';
+import { fetchApiKeyByJwt } from './jwt.ts';
 import { fetchApiKey } from './login.ts';
 
 publicMutation('fetchApiKey', {
+  ignoresIdempotencyKey: true,
   description:
     'Gets an API key with a password; needs no credentials. After 5 failures for one address within 30 minutes, ' +
     'further attempts are refused for a while.',
@@ -31,5 +35,23 @@ publicMutation('fetchApiKey', {
   resolve: async (request, login) => {
     const { user, apiKey } = await fetchApiKey(request, login);
     return { apiKey, email: user.email, userId: user.id };
+  },
+});
+
+publicMutation('fetchApiKeyByJwt', {
+  description:
+    "Gets an API key with a JSON Web Token, signed as the server's operator has it configured for the organization; " +
+    'needs no credentials.',
+  ignoresIdempotencyKey: true,
+  input: (t) => ({ token: t.string({ description: 'At most 8 KiB. Its claim `email` names the user.' }) }),
+  payload: () => ({
+    apiKey: { type: 'String' },
+    email: { type: 'String', description: 'The user name for Basic authentication.' },
+    user: { type: UserValue },
+  }),
+  errors: [AuthenticationFailedError, UserDeactivatedError, RealmDeactivatedError, NonexistentSubdomainError],
+  resolve: async (request, input) => {
+    const { user, apiKey } = await fetchApiKeyByJwt(request, input);
+    return { apiKey, email: user.email, user: toWireUser(user, user, { clientGravatar: false }) };
   },
 });

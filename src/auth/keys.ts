@@ -1,4 +1,12 @@
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, randomInt } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  randomInt,
+} from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
@@ -17,10 +25,13 @@ export const isKey = (text: string): boolean => /^[A-Za-z0-9]{32}$/.test(text);
  */
 export class KeyVault {
   readonly #sealing: Uint8Array;
+  readonly #marking: Uint8Array;
 
-  /** @param secret SECRET_KEY, from which the sealing key is derived. */
+  /** @param secret SECRET_KEY, from which the keys to seal and to mark with are derived. */
   constructor(secret: string) {
-    this.#sealing = new Uint8Array(hkdfSync('sha256', secret, '', 'api key sealing', 32));
+    const derived = (purpose: string) => new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));
+    this.#sealing = derived('api key sealing');
+    this.#marking = derived('fingerprints');
   }
 
   /** A new key: 32 characters of [A-Za-z0-9], each equally likely. */
@@ -31,6 +42,11 @@ export class KeyVault {
   /** SHA-256. A key is random beyond guessing, so that it needs no salt and no slow hash. */
   hash(key: string): Uint8Array<ArrayBuffer> {
     return new Uint8Array(createHash('sha256').update(key).digest());
+  }
+
+  /** HMAC-SHA-256: tells whether two texts are the same, and without SECRET_KEY nothing of them, however short. */
+  fingerprint(text: string): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(createHmac('sha256', this.#marking).update(text).digest());
   }
 
   /** AES-256-GCM: nonce, tag, ciphertext. */

@@ -5,6 +5,7 @@ import { AuthenticationFailedError, NonexistentSubdomainError, RateLimitHitError
 import type { Realm, User } from '../generated/prisma/client.ts';
 import { refuseNullBytes } from '../text.ts';
 import { findUserByEmail, recordFirstLogin } from '../users/service.ts';
+import type { Account } from './accounts.ts';
 import { verifyPassword } from './passwords.ts';
 import { normalAddress, requireActive } from './service.ts';
 
@@ -18,7 +19,8 @@ interface Attempts {
   readonly last: Map<string, Promise<unknown>>;
 }
 
-const attemptsOf = new WeakMap<App, Attempts>();
+/** By database: an app that acts within one transaction counts on with the others. */
+const attemptsOf = new WeakMap<App['database'], Attempts>();
 
 /**
  * The API key of the person with this address and password. Counts as a login.
@@ -33,17 +35,49 @@ const attemptsOf = new WeakMap<App, Attempts>();
 export async function fetchApiKey(
   { app, realm }: RequestCtx,
   { username, password }: { username: string; password: string },
-): Promise<{ user: User; apiKey: string }> {
+): Promise<Login> {
   if (realm === null) throw new NonexistentSubdomainError();
   refuseNullBytes('username', username);
   // Not for the database: scrypt does not tell a password from the same one with null bytes after it.
   refuseNullBytes('password', password);
   const address = normalAddress(username);
-  const user = await limited(app, `${realm.id} ${address}`, () => checkPassword(app, realm, address, password));
+  const user = await tryPassword(app, realm, { address, password });
+  if (user === undefined) throw new AuthenticationFailedError();
+  return logIn(app, { user, realm });
+}
+
+/** Who logged in, as they are after it, and what they sign in with from then on. */
+export interface Login {
+  readonly user: User;
+  readonly apiKey: string;
+}
+
+/**
+ * Lets in somebody who has proved who they are. The first login of an imported user is recorded.
+ *
+ * @throws RealmDeactivatedError, UserDeactivatedError when the account may not sign in.
+ */
+export async function logIn(app: App, { user, realm }: Account): Promise<Login> {
   requireActive({ user, realm });
   if (user.isImportedStub) await recordFirstLogin({ app, realmId: realm.id }, user.id);
   const { sealed } = await app.db.apiKey.findUniqueOrThrow({ where: { userId: user.id } });
-  return { user, apiKey: app.keys.open(sealed) };
+  const after = user.isImportedStub ? await app.db.user.findUniqueOrThrow({ where: { id: user.id } }) : user;
+  return { user: after, apiKey: app.keys.open(sealed) };
+}
+
+/**
+ * Makes one attempt with a password; all attempts for one address count together, whatever they are made for.
+ *
+ * @param address As `normalAddress` gives it.
+ * @returns Undefined when they fit no account with a password.
+ * @throws RateLimitHitError after 5 failures for the address within 30 minutes.
+ */
+export function tryPassword(
+  app: App,
+  realm: Realm,
+  { address, password }: { address: string; password: string },
+): Promise<User | undefined> {
+  return limited(app, `${realm.id} ${address}`, () => checkPassword(app, realm, address, password));
 }
 
 /** Bots have no passwords. */
@@ -58,7 +92,7 @@ async function checkPassword({ db }: App, realm: Realm, address: string, passwor
  * Attempts for one address wait for each other: a thousand at once get five tries, and people who sign in from several
  * clients at once are not taken for guessing.
  */
-async function limited(app: App, name: string, attempt: () => Promise<User | undefined>): Promise<User> {
+async function limited(app: App, name: string, attempt: () => Promise<User | undefined>): Promise<User | undefined> {
   const { failures, last } = attemptsFor(app);
   // Of one length, whatever the client sent.
   const key = createHash('sha256').update(name).digest('base64');
@@ -78,16 +112,14 @@ async function limited(app: App, name: string, attempt: () => Promise<User | und
   );
   last.set(key, settled);
   try {
-    const user = await turn;
-    if (user === undefined) throw new AuthenticationFailedError();
-    return user;
+    return await turn;
   } finally {
     if (last.get(key) === settled) last.delete(key);
   }
 }
 
-function attemptsFor(app: App): Attempts {
-  const known = attemptsOf.get(app) ?? { failures: new RateLimiterMemory(FAILURES), last: new Map() };
-  attemptsOf.set(app, known);
+function attemptsFor({ database }: App): Attempts {
+  const known = attemptsOf.get(database) ?? { failures: new RateLimiterMemory(FAILURES), last: new Map() };
+  attemptsOf.set(database, known);
   return known;
 }

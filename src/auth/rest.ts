@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { endpoint } from '../rest/endpoint.ts';
-import { text } from '../rest/params.ts';
+import { json, text } from '../rest/params.ts';
+import { userReply } from '../users/reply.ts';
+import { toWireUser } from '../users/wire.ts';
+import { fetchApiKeyByJwt } from './jwt.ts';
 import { fetchApiKey as fetch } from './login.ts';
 
 /** B.12 */
@@ -19,5 +22,33 @@ export const fetchApiKey = endpoint({
   async handle(request, login) {
     const { user, apiKey } = await fetch(request, login);
     return { api_key: apiKey, email: user.email, user_id: user.id };
+  },
+});
+
+const { profile_data: _, ...withoutProfile } = userReply;
+
+/** 4.9 */
+export const jwtFetchApiKey = endpoint({
+  method: 'POST',
+  path: '/jwt/fetch_api_key',
+  auth: 'none',
+  section: '4.9',
+  summary: 'Get an API key with a JSON Web Token',
+  description:
+    "The token is signed as the server's operator has it configured for the organization, and names the user in its " +
+    'claim `email`.',
+  ignoresIdempotencyKey: true,
+  params: {
+    token: text(z.string(), { description: 'At most 8 KiB.', example: 'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl' }),
+    include_profile: json(z.boolean(), { description: 'Whether the reply holds `user`.' }).default(false),
+  },
+  reply: { api_key: z.string(), email: z.string(), user: z.object(withoutProfile).optional() },
+  async handle(request, { token, include_profile }) {
+    const { user, apiKey } = await fetchApiKeyByJwt(request, { token });
+    return {
+      api_key: apiKey,
+      email: user.email,
+      ...(include_profile && { user: toWireUser(user, user, { clientGravatar: false }) }),
+    };
   },
 });

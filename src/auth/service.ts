@@ -1,4 +1,5 @@
 import type { App, Ctx, RequestCtx, Scope } from '../app.ts';
+import type { Tx } from '../db/client.ts';
 import {
   InvalidApiKeyError,
   NonexistentSubdomainError,
@@ -7,10 +8,10 @@ import {
   UserDeactivatedError,
 } from '../errors.ts';
 import { nobody } from '../events/audience.ts';
-import { transact } from '../events/log.ts';
+import { type Emit, transact } from '../events/log.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
 import { apiEmail } from '../users/wire.ts';
-import { type Account, accountByKeyHash } from './accounts.ts';
+import { type Account, accountByKeyHash, readAccount } from './accounts.ts';
 import { accessRevoked } from './events.ts';
 import { subdomainOf } from './host.ts';
 import { isKey } from './keys.ts';
@@ -95,6 +96,19 @@ export async function isStillSignedIn({ app, viewer }: Ctx): Promise<boolean> {
   return account?.user.id === viewer.id && account.user.isActive && account.realm.deactivatedAt === null;
 }
 
+/**
+ * The context with the viewer as of a change that holds the organisation's row: somebody else may have deactivated them
+ * since they signed in, or changed their role.
+ *
+ * @throws RealmDeactivatedError, UserDeactivatedError when they could not sign in any more.
+ */
+export async function asOfNow(tx: Pick<Tx, '$queryRaw'>, ctx: Ctx): Promise<Ctx> {
+  const account = await readAccount(tx, ctx.viewer.id);
+  // The operator acts in an organisation before it is opened, too.
+  if (ctx.viewer.keyHash !== null) requireActive(account);
+  return { ...ctx, viewer: { ...ctx.viewer, ...account, role: account.user.role } };
+}
+
 /** @throws RealmDeactivatedError, UserDeactivatedError, in this order. */
 export function requireActive({ user, realm }: Account): void {
   if (realm.deactivatedAt !== null) throw new RealmDeactivatedError();
@@ -152,12 +166,14 @@ const cut = (text: string) => [...text].slice(0, MAX_CLIENT_NAME_LENGTH).join(''
  * @see architecture 4.12
  */
 export async function rotateKey(scope: Scope, userId: number): Promise<string> {
-  const { app, realmId } = scope;
-  return transact(scope, async (tx, emit) => {
-    const key = app.keys.newKey();
-    const data = { hash: app.keys.hash(key), sealed: app.keys.seal(key), createdAt: app.now() };
-    await tx.apiKey.upsert({ where: { userId }, create: { ...data, userId, realmId }, update: data });
-    emit(accessRevoked(userId), nobody());
-    return key;
-  });
+  return transact(scope, (tx, emit) => replaceKey(tx, emit, scope, userId));
+}
+
+/** Gives the user a new API key as part of a change, as `rotateKey` does. */
+export async function replaceKey(tx: Tx, emit: Emit, { app, realmId }: Scope, userId: number): Promise<string> {
+  const key = app.keys.newKey();
+  const data = { hash: app.keys.hash(key), sealed: app.keys.seal(key), createdAt: app.now() };
+  await tx.apiKey.upsert({ where: { userId }, create: { ...data, userId, realmId }, update: data });
+  emit(accessRevoked(userId), nobody());
+  return key;
 }

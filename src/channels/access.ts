@@ -3,9 +3,9 @@ import { isAdministrator, isGuest } from '../auth/roles.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
-import { isInGroup, isInSystemGroup, type Person } from '../user-groups/permissions.ts';
+import { groupIdsOf, isInGroup, isInSystemGroup, type Person } from '../user-groups/permissions.ts';
 import { SYSTEM_GROUPS, type SystemGroups, systemGroups } from '../user-groups/system-groups.ts';
-import { type ChannelPermissionName, channelPermission, OPENING, SHOWING } from './permissions.ts';
+import { CHANNEL_PERMISSIONS, type ChannelPermissionName, channelPermission, OPENING, SHOWING } from './permissions.ts';
 
 /** What access needs to know of a channel. */
 export type Guarded = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'permissions' | 'creatorId'>;
@@ -49,7 +49,8 @@ export function readsChannel(onlooker: Onlooker, channel: Guarded, isSubscribed:
 
 /** Whether the person holds the permission in the channel. */
 export function holds({ person, groups, now }: Onlooker, channel: Guarded, name: ChannelPermissionName): boolean {
-  return isInGroup(groups, person, channelPermission(groups, channel, name), now);
+  const { everyone: guests } = CHANNEL_PERMISSIONS[name];
+  return isInGroup(groups, person, channelPermission(groups, channel, name), now, { guests });
 }
 
 function holdsAny(onlooker: Onlooker, channel: Guarded, names: readonly ChannelPermissionName[]): boolean {
@@ -80,7 +81,8 @@ const subscribed = (userId: number): Prisma.ChannelWhereInput => ({
 
 /** The channels in which someone who is no guest holds the permission. */
 function holding({ person, groups, now }: Onlooker, name: ChannelPermissionName): Prisma.ChannelWhereInput {
-  const ids = SYSTEM_GROUPS.filter((group) => isInSystemGroup(person, group.name, now)).map((g) => groups.id(g.name));
+  const roles = SYSTEM_GROUPS.filter((group) => isInSystemGroup(person, group.name, now));
+  const ids = [...roles.map((group) => groups.id(group.name)), ...groupIdsOf(person, now)];
   const named: Prisma.ChannelWhereInput[] = [
     { permissions: { path: [name, 'members'], array_contains: [person.id] } },
     ...ids.map((id) => ({ permissions: { path: [name, 'groups'], array_contains: [id] } })),

@@ -22,14 +22,14 @@ import { toWireChannel } from './wire.ts';
  */
 export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
-    const { channel } = await lockAdministeredChannel(tx, ctx, channelId);
+    const { channel, look } = await lockAdministeredChannel(tx, ctx, channelId);
     if (channel.isArchived) throw new BadRequestError('Channel is already archived');
     const archived = await tx.channel.update({
       where: { id: channelId },
       data: { isArchived: true, isDefault: false },
     });
     if (channel.isDefault) await announceDefaultChannels(tx, emit, ctx.realmId);
-    const audience = await onlookersOf(tx, ctx.viewer.realm, archived, ctx.app.now());
+    const audience = await onlookersOf(tx, look.person.realm, archived, look.now);
     emit(channelUpdated(archived, { property: 'is_archived', value: true }), audience);
   });
 }
@@ -42,8 +42,8 @@ export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void>
  */
 export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
-    const { channel } = await lockAdministeredChannel(tx, ctx, channelId);
-    await bringBack(tx, emit, { realm: ctx.viewer.realm, now: ctx.app.now() }, channel);
+    const { channel, look } = await lockAdministeredChannel(tx, ctx, channelId);
+    await bringBack(tx, emit, { realm: look.person.realm, now: look.now }, channel);
   });
 }
 

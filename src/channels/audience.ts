@@ -1,8 +1,9 @@
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../auth/roles.ts';
 import type { Tx } from '../db/client.ts';
 import { type Audience, either, everyone, roleAtMost, subscribersOf, users } from '../events/audience.ts';
-import type { Channel, Realm } from '../generated/prisma/client.ts';
+import { type Channel, Prisma, type Realm, type User } from '../generated/prisma/client.ts';
 import { realmSetting } from '../realm/settings.ts';
+import { fullMemberSince, type Memberships } from '../user-groups/permissions.ts';
 import { type SystemGroupName, systemGroups } from '../user-groups/system-groups.ts';
 import { readsChannel, seesChannel } from './access.ts';
 import { channelPermission, SHOWING } from './permissions.ts';
@@ -33,12 +34,20 @@ async function grantedSight(tx: Tx, realm: House, channel: Channel, now: Date) {
   const waitingDays = realmSetting(realm, 'waiting_period_threshold');
   const names = ids.map((id) => groups.name(id));
   const full = waitingDays > 0 && names.includes('role:fullmembers');
+  const custom = ids.filter((id) => groups.name(id) === undefined);
+  const joinedBefore = { joinedAt: { lte: fullMemberSince(realm, now) } };
   // Guests see a private channel only by being subscribed, whatever a permission says.
   const rows = await tx.user.findMany({
     where: {
       realmId: realm.id,
       role: { lt: GUEST },
-      OR: [{ id: { in: named } }, ...(full ? [joinedBefore(now.getTime() - waitingDays * 86_400_000)] : [])],
+      OR: [
+        { id: { in: named } },
+        ...(full ? [joinedBefore] : []),
+        ...(custom.length === 0
+          ? []
+          : [{ groupIds: { hasSome: custom } }, { fullMemberGroupIds: { hasSome: custom }, ...joinedBefore }]),
+      ],
     },
     select: { id: true },
   });
@@ -55,7 +64,12 @@ function reachOf(name: SystemGroupName | undefined, waitingDays: number): number
   return name === 'role:moderators' ? MODERATOR : ADMINISTRATOR;
 }
 
-const joinedBefore = (ms: number) => ({ joinedAt: { lte: new Date(ms) } });
+interface Row extends Memberships, Pick<User, 'id' | 'role' | 'joinedAt'> {
+  readonly subscribed: boolean;
+}
+
+const COLUMNS = Prisma.sql`u.id, u.role, u.joined_at AS "joinedAt", u.group_ids AS "groupIds",
+  u.full_member_group_ids AS "fullMemberGroupIds"`;
 
 /**
  * The users who see the channel as `channel` says it is, one by one: to tell who comes to see it and who no longer does
@@ -63,12 +77,12 @@ const joinedBefore = (ms: number) => ({ joinedAt: { lte: new Date(ms) } });
  */
 export async function userIdsSeeing(tx: Tx, realm: Realm, channel: Channel, now: Date): Promise<Set<number>> {
   const groups = await systemGroups(tx, realm.id);
-  const people = await tx.$queryRaw<{ id: number; role: number; joined_at: Date; subscribed: boolean }[]>`
-    SELECT u.id, u.role, u.joined_at, s.user_id IS NOT NULL AS subscribed
+  const people = await tx.$queryRaw<Row[]>`
+    SELECT ${COLUMNS}, s.user_id IS NOT NULL AS subscribed
     FROM user_account u LEFT JOIN subscription s ON s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
     WHERE u.realm_id = ${realm.id}`;
-  const seeing = people.filter(({ id, role, joined_at, subscribed }) =>
-    seesChannel({ person: { id, role, realm, user: { joinedAt: joined_at } }, groups, now }, channel, subscribed),
+  const seeing = people.filter(({ subscribed, ...user }) =>
+    seesChannel({ person: { id: user.id, role: user.role, realm, user }, groups, now }, channel, subscribed),
   );
   return new Set(seeing.map(({ id }) => id));
 }
@@ -82,12 +96,12 @@ export async function userIdsReading(
   now: Date,
 ): Promise<number[]> {
   const groups = await systemGroups(tx, realm.id);
-  const people = await tx.$queryRaw<{ id: number; role: number; joined_at: Date; subscribed: boolean }[]>`
-    SELECT u.id, u.role, u.joined_at, s.user_id IS NOT NULL AS subscribed
+  const people = await tx.$queryRaw<Row[]>`
+    SELECT ${COLUMNS}, s.user_id IS NOT NULL AS subscribed
     FROM user_account u LEFT JOIN subscription s ON s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
     WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}) ORDER BY u.id`;
-  const reading = people.filter(({ id, role, joined_at, subscribed }) =>
-    readsChannel({ person: { id, role, realm, user: { joinedAt: joined_at } }, groups, now }, channel, subscribed),
+  const reading = people.filter(({ subscribed, ...user }) =>
+    readsChannel({ person: { id: user.id, role: user.role, realm, user }, groups, now }, channel, subscribed),
   );
   return reading.map(({ id }) => id);
 }

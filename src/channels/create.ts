@@ -1,5 +1,6 @@
 import type { Ctx } from '../app.ts';
 import { requireMember, requireOwner } from '../auth/roles.ts';
+import { asOfNow } from '../auth/service.ts';
 import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { ChannelAlreadyExistsError } from '../errors.ts';
@@ -64,9 +65,10 @@ export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewC
   try {
     return await transact(ctx, async (tx, emit) => {
       await holdRoles(tx, ctx.realmId);
+      const now = await asOfNow(tx, ctx);
       await requireFreeName(tx, ctx.realmId, name);
-      const subjects = await accessUsers(tx, ctx, subscriberIds);
-      const { id } = await insertChannel(tx, emit, ctx, fields, subjects);
+      const subjects = await accessUsers(tx, now, subscriberIds);
+      const { id } = await insertChannel(tx, emit, now, fields, subjects);
       return id;
     });
   } catch (error) {

@@ -34,7 +34,8 @@ export async function announceDefaultChannels(tx: Tx, emit: Emit, realmId: numbe
 export async function setDefaultChannel(ctx: Ctx, channelId: number, isDefault: boolean): Promise<void> {
   requireDefaultChannels(ctx);
   await transact(ctx, async (tx, emit) => {
-    const { channel } = await lockSeenChannel(tx, ctx, channelId);
+    const { channel, ctx: now } = await lockSeenChannel(tx, ctx, channelId);
+    requireDefaultChannels(now);
     if (isDefault) requireFitForDefault(channel);
     await saveDefault(tx, emit, channel, isDefault);
   });

@@ -119,9 +119,9 @@ async function showToNewcomers(tx: Tx, emit: Emit, { realm, now }: Place, joined
   }
 }
 
-export const toPerson = ({ id, role, joinedAt }: Subject, realm: Person['realm']): Person => ({
-  ...{ id, role, realm },
-  user: { joinedAt },
+export const toPerson = (user: Subject, realm: Person['realm']): Person => ({
+  ...{ id: user.id, role: user.role, realm },
+  user,
 });
 
 type Saved = Omit<Subscription, 'realmId' | 'active'>;

@@ -2,11 +2,12 @@ import type { Ctx } from '../app.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import type { User } from '../generated/prisma/client.ts';
+import type { Memberships } from '../user-groups/permissions.ts';
 import { userOfStandIn } from '../users/address.ts';
 import { isRowId } from './access.ts';
 
 /** What subscribing needs to know of a user. */
-export type Subject = Pick<User, 'id' | 'role' | 'joinedAt' | 'settings' | 'botOwnerId'>;
+export type Subject = Pick<User, 'id' | 'role' | 'joinedAt' | 'settings' | 'botOwnerId'> & Memberships;
 
 /** Users by id, or by e-mail address as the API knows them. */
 export type Principals = readonly (number | string)[];
@@ -31,7 +32,8 @@ export async function accessUsers(tx: Tx, { realmId }: Ctx, principals: Principa
     ...(await idsOf(tx, realmId, addresses)),
   ]);
   const rows = await tx.$queryRaw<(Subject & { isActive: boolean })[]>`
-    SELECT id, role, joined_at AS "joinedAt", settings, bot_owner_id AS "botOwnerId", is_active AS "isActive"
+    SELECT id, role, joined_at AS "joinedAt", settings, bot_owner_id AS "botOwnerId", is_active AS "isActive",
+           group_ids AS "groupIds", full_member_group_ids AS "fullMemberGroupIds"
     FROM user_account
     WHERE realm_id = ${realmId} AND NOT is_system AND id = ANY(${[...ids].filter(isRowId)}) ORDER BY id`;
   if (rows.length < ids.size) throw new BadRequestError('No such user');

@@ -2,6 +2,7 @@ import { isGuest } from '../auth/roles.ts';
 import type { Tx } from '../db/client.ts';
 import { users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
+import type { Memberships } from '../user-groups/permissions.ts';
 import { onlooker, seenBy } from './access.ts';
 import { defaultChannelIds } from './default-channels.ts';
 import { channelsDeleted, defaultChannelsChanged } from './events.ts';
@@ -13,7 +14,9 @@ interface RoleChange {
   readonly userId: number;
   readonly oldRole: number;
   readonly newRole: number;
-  readonly now?: Date;
+  /** The groups the user was in with the old role. */
+  readonly oldGroups: Memberships;
+  readonly now: Date;
 }
 
 /**
@@ -23,21 +26,21 @@ interface RoleChange {
  * To be called inside the change, after the user's own row was updated. It locks the organisation's row, so that no
  * channel changes hands meanwhile; a change that locks that row too does so before the user's.
  *
- * @param change The user's roles before and after, and the time by the service's clock.
+ * @param change The user's roles and groups before and after, and the time by the service's clock.
  * @see endpoints companion C.4, registration-and-events companion 3.4
  */
 export async function roleChangeEffects(
   tx: Tx,
   emit: Emit,
-  { realmId, userId, oldRole, newRole, now = new Date() }: RoleChange,
+  { realmId, userId, oldRole, newRole, oldGroups, now }: RoleChange,
 ): Promise<void> {
   await holdChannels(tx, realmId);
   const user = await tx.user.findUniqueOrThrow({ where: { id: userId }, include: { realm: true } });
-  const seenAs = async (role: number) => {
-    const person = { id: userId, role, realm: user.realm, user };
+  const seenAs = async (role: number, memberships: Memberships) => {
+    const person = { id: userId, role, realm: user.realm, user: { ...user, ...memberships } };
     return tx.channel.findMany({ where: seenBy(await onlooker(tx, person, now)), orderBy: { id: 'asc' } });
   };
-  const [before, after] = [await seenAs(oldRole), await seenAs(newRole)];
+  const [before, after] = [await seenAs(oldRole, oldGroups), await seenAs(newRole, user)];
   const lost = missing(before, after);
   const gained = missing(after, before);
   if (lost.length > 0) emit(channelsDeleted(lost), users([userId]));

@@ -1,5 +1,6 @@
 import type { Ctx } from '../app.ts';
 import { isAdministrator } from '../auth/roles.ts';
+import { asOfNow } from '../auth/service.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import type { Channel } from '../generated/prisma/client.ts';
@@ -8,6 +9,8 @@ import { holdRoles, lockChannels } from './locks.ts';
 
 /** A channel, locked for a change, and the viewer's relation to it. */
 export interface SeenChannel {
+  /** With the viewer as of the change. */
+  readonly ctx: Ctx;
   readonly channel: Channel;
   readonly look: Onlooker;
   readonly isSubscribed: boolean;
@@ -18,15 +21,17 @@ export interface SeenChannel {
  *
  * @throws BadRequestError when there is none, or not for the viewer.
  */
-export async function lockSeenChannel(tx: Tx, { app, viewer, realmId }: Ctx, channelId: number): Promise<SeenChannel> {
+export async function lockSeenChannel(tx: Tx, stale: Ctx, channelId: number): Promise<SeenChannel> {
   if (!isRowId(channelId)) throw invalidChannelId();
-  await holdRoles(tx, realmId);
+  await holdRoles(tx, stale.realmId);
+  const ctx = await asOfNow(tx, stale);
+  const { app, realmId, viewer } = ctx;
   const [channel] = await lockChannels(tx, realmId, [channelId]);
   const look = await onlooker(tx, viewer, app.now());
   const subscriptions = await tx.subscription.count({ where: { userId: viewer.id, channelId, active: true } });
   const isSubscribed = subscriptions > 0;
   if (channel === undefined || !seesChannel(look, channel, isSubscribed)) throw invalidChannelId();
-  return { channel, look, isSubscribed };
+  return { ctx, channel, look, isSubscribed };
 }
 
 /** Whether the person, who sees the channel, may change it. @see endpoints companion C.4 */

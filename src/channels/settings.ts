@@ -3,7 +3,12 @@ import { isAdministrator } from '../auth/roles.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError, UnsupportedParametersError } from '../errors.ts';
 import type { Channel } from '../generated/prisma/client.ts';
-import { type RealmGroupSettingName, realmGroupSetting, realmSetting } from '../realm/settings.ts';
+import {
+  REALM_GROUP_SETTINGS,
+  type RealmGroupSettingName,
+  realmGroupSetting,
+  realmSetting,
+} from '../realm/settings.ts';
 import { type GroupSetting, isInGroup } from '../user-groups/permissions.ts';
 import type { SystemGroups } from '../user-groups/system-groups.ts';
 import { isRowId, type Onlooker } from './access.ts';
@@ -20,7 +25,8 @@ export const insufficientPermission = (): BadRequestError => new BadRequestError
 
 /** Whether the person holds one of the organisation's permissions. */
 export function mayInRealm({ person, groups, now }: Onlooker, name: RealmGroupSettingName): boolean {
-  return isInGroup(groups, person, realmGroupSetting(groups, person.realm, name), now);
+  const { everyone: guests } = REALM_GROUP_SETTINGS[name];
+  return isInGroup(groups, person, realmGroupSetting(groups, person.realm, name), now, { guests });
 }
 
 /** @throws BadRequestError unless the person holds the organisation's permission. */

@@ -1,5 +1,6 @@
 import type { Ctx } from '../app.ts';
 import { isAdministrator, isGuest } from '../auth/roles.ts';
+import { asOfNow } from '../auth/service.ts';
 import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { BadRequestError } from '../errors.ts';
@@ -69,7 +70,7 @@ export function subscribe(
   return againWhenTaken(() =>
     transact(ctx, async (tx, emit) => {
       await holdRoles(tx, ctx.realmId);
-      return subscribeWithin(tx, emit, ctx, checked, options);
+      return subscribeWithin(tx, emit, await asOfNow(tx, ctx), checked, options);
     }),
   );
 }
@@ -206,7 +207,7 @@ export function unsubscribe(
 ): Promise<ChannelOutcome[]> {
   return transact(ctx, async (tx, emit) => {
     await holdRoles(tx, ctx.realmId);
-    return unsubscribeWithin(tx, emit, ctx, keys, principals);
+    return unsubscribeWithin(tx, emit, await asOfNow(tx, ctx), keys, principals);
   });
 }
 
@@ -267,10 +268,11 @@ export function editSubscriptions(
   return againWhenTaken(() =>
     transact(ctx, async (tx, emit) => {
       await holdRoles(tx, ctx.realmId);
+      const now = await asOfNow(tx, ctx);
       // All at once, so that the order of the locks holds.
       await lockChannels(tx, ctx.realmId, idsOf(await findChannels(tx, ctx.realmId, [...checked, ...remove])));
-      const subscribed = await subscribeWithin(tx, emit, ctx, checked, {});
-      return { subscribed, unsubscribed: await unsubscribeWithin(tx, emit, ctx, remove, undefined) };
+      const subscribed = await subscribeWithin(tx, emit, now, checked, {});
+      return { subscribed, unsubscribed: await unsubscribeWithin(tx, emit, now, remove, undefined) };
     }),
   );
 }

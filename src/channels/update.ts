@@ -1,5 +1,6 @@
 import type { Ctx } from '../app.ts';
 import { requireOwner } from '../auth/roles.ts';
+import { renameInBots } from '../bots/defaults.ts';
 import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { BadRequestError, TopicPolicyError } from '../errors.ts';
@@ -70,10 +71,10 @@ const NOTHING: Part = { data: {}, changes: [] };
 export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEdit): Promise<void> {
   try {
     await transact(ctx, async (tx, emit) => {
-      const place = { realm: ctx.viewer.realm, now: ctx.app.now() };
       const seen = await lockAdministeredChannel(tx, ctx, channelId);
+      const place = { realm: seen.ctx.viewer.realm, now: seen.look.now };
       const channel = await unarchiveIfAsked(tx, emit, place, seen.channel, edit);
-      const parts = await partsOf(tx, ctx, { ...seen, channel }, edit);
+      const parts = await partsOf(tx, { ...seen, channel }, edit);
       await apply(tx, emit, place, channel, parts);
     });
   } catch (error) {
@@ -88,8 +89,8 @@ async function unarchiveIfAsked(tx: Tx, emit: Emit, place: Place, channel: Chann
   return bringBack(tx, emit, place, channel);
 }
 
-async function partsOf(tx: Tx, ctx: Ctx, seen: SeenChannel, edit: ChannelEdit): Promise<Part[]> {
-  const { channel, look } = seen;
+async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Part[]> {
+  const { ctx, channel, look } = seen;
   const parts = [
     described(channel, edit),
     opened(seen, edit),
@@ -219,6 +220,7 @@ async function apply(tx: Tx, emit: Emit, place: Place, before: Channel, parts: r
     // With the event's id in hand: until then a message may still come in under the old policy, after that none can.
     emit(event, sight.stayers, isClosed ? () => requireEmptyTopicAlone(tx, place.realm, channel.id) : undefined);
   }
+  if (channel.name !== before.name) await renameInBots(tx, emit, channel);
   if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.realmId);
   if (sight.lost.length > 0) emit(channelsDeleted([channel]), users(sight.lost));
   if (sight.gained.length > 0) await showChannels(tx, emit, place, [channel], sight.gained);

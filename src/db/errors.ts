@@ -55,9 +55,9 @@ export function isBusy(error: unknown): boolean {
   return codesOf(error).some((code) => BUSY.has(code));
 }
 
-/** Whether the database refused a text for a character it cannot store: a null byte, half a surrogate pair. */
+/** Whether the database refused a text for a character it cannot store: a null byte; in JSON, half a surrogate pair. */
 function isRefusedText(error: unknown): boolean {
-  return codesOf(error).some((code) => code === '22021' || code === '22P05');
+  return codesOf(error).some((code) => code === '22021' || code === '22P05' || code === '22P02');
 }
 
 /** Whether a unique constraint refused the row. */

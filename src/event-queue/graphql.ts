@@ -5,6 +5,7 @@ import { builder } from '../graphql/builder.ts';
 import { EventInterface, type EventSource } from '../graphql/event-types.ts';
 import { mutation } from '../graphql/mutation.ts';
 import { LONGPOLL_TIMEOUT_SECONDS } from '../realm/limits.ts';
+import { queueDefaults } from './bot-defaults.ts';
 import {
   acknowledgeEvents,
   DEFAULT_IDLE_SECONDS,
@@ -45,6 +46,7 @@ const NarrowTerm = builder.inputType('QueueNarrowTermInput', {
 const SHAPING_ONLY = 'Shapes how events look in this queue, not which there are.';
 
 mutation('registerEventQueue', {
+  ignoresIdempotencyKey: true,
   description:
     'Makes a queue: a place in the event log, and what is heard from there. State queried after this may already ' +
     'hold the effect of some of its first events; each event carries full new values, so applying one again is harmless.',
@@ -71,6 +73,7 @@ mutation('registerEventQueue', {
     longPollTimeoutSeconds: { type: 'Int', description: 'Longer than any silence: heartbeats come in between.' },
   }),
   async resolve(ctx, input) {
+    const defaults = await queueDefaults(ctx);
     const capabilities = input.capabilities as Readonly<Record<string, boolean | null | undefined>> | null | undefined;
     const options: QueueOptions = {
       applyMarkdown: input.applyMarkdown ?? false,
@@ -78,8 +81,8 @@ mutation('registerEventQueue', {
       includeSubscribers: input.includeSubscribers ?? 'false',
       slimPresence: false,
       eventTypes: input.eventTypes ?? null,
-      allPublicChannels: input.allPublicChannels ?? false,
-      narrow: (input.narrow ?? []).map(({ operator, operand }) => [operator, operand] as const),
+      allPublicChannels: input.allPublicChannels ?? defaults.allPublicChannels,
+      narrow: input.narrow?.map(({ operator, operand }) => [operator, operand] as const) ?? defaults.narrow,
       capabilities: {
         ...NO_CAPABILITIES,
         ...(Object.fromEntries(CAPABILITIES.map((name) => [name, capabilities?.[camelCase(name)] ?? false])) as Record<
@@ -103,6 +106,7 @@ mutation('registerEventQueue', {
 });
 
 mutation('deleteEventQueue', {
+  ignoresIdempotencyKey: true,
   description: 'Ends a queue. Its reader is told.',
   input: (t) => ({ queueId: t.string() }),
   payload: () => ({ queueId: { type: 'String' } }),
@@ -114,6 +118,7 @@ mutation('deleteEventQueue', {
 });
 
 mutation('acknowledgeEvents', {
+  ignoresIdempotencyKey: true,
   description: 'Says that everything up to an id has arrived: a reader that names no position resumes after it.',
   input: (t) => ({ queueId: t.string(), upTo: t.field({ type: 'LongId' }) }),
   payload: () => ({ queueId: { type: 'String' }, upTo: { type: 'LongId' } }),

@@ -5,6 +5,7 @@ import { CAPABILITIES, NO_CAPABILITIES, type QueueOptions } from '../events/view
 import { SERVICE_FEATURE_LEVEL, SERVICE_MERGE_BASE, SERVICE_VERSION } from '../realm/feature-level.ts';
 import { endpoint, RawJson } from '../rest/endpoint.ts';
 import { json, type Param, text, type Values } from '../rest/params.ts';
+import { queueDefaults } from './bot-defaults.ts';
 import { DEFAULT_IDLE_SECONDS, deleteQueue, getEvents, MOBILE_IDLE_SECONDS, registerQueue } from './service.ts';
 
 const Capabilities = z.object({
@@ -19,7 +20,7 @@ const registration = {
   client_gravatar: json(z.boolean().nullable()).optional(),
   include_subscribers: text(z.enum(['true', 'false', 'partial'])).optional(),
   slim_presence: json(z.boolean()).optional(),
-  presence_history_limit_days: json(z.int().nullable()).optional(),
+  presence_history_limit_days: json(z.int().min(0).nullable()).optional(),
   event_types: json(z.array(z.string()).nullable()).optional(),
   fetch_event_types: json(z.array(z.string()).nullable()).optional(),
   all_public_streams: json(z.boolean().nullable()).optional(),
@@ -31,20 +32,22 @@ const registration = {
 
 type RegistrationValues = Values<typeof registration>;
 
-function register(ctx: Ctx, values: RegistrationValues) {
+async function register(ctx: Ctx, values: RegistrationValues) {
+  const defaults = await queueDefaults(ctx);
   const options: QueueOptions = {
     applyMarkdown: values.apply_markdown ?? false,
     clientGravatar: values.client_gravatar ?? true,
     includeSubscribers: values.include_subscribers ?? 'false',
     slimPresence: values.slim_presence ?? false,
     eventTypes: values.event_types ?? null,
-    allPublicChannels: values.all_public_streams ?? false,
-    narrow: values.narrow ?? [],
+    allPublicChannels: values.all_public_streams ?? defaults.allPublicChannels,
+    narrow: values.narrow ?? defaults.narrow,
     capabilities: { ...NO_CAPABILITIES, ...values.client_capabilities },
   };
   return registerQueue(ctx, {
     options,
     fetchEventTypes: values.fetch_event_types ?? null,
+    presenceHistoryDays: values.presence_history_limit_days ?? null,
     idleTimeoutSecs: idleSeconds(values),
   });
 }
@@ -58,6 +61,7 @@ function idleSeconds({ idle_queue_timeout, queue_lifespan_secs }: RegistrationVa
 export const postRegister = endpoint({
   method: 'POST',
   path: '/register',
+  ignoresIdempotencyKey: true,
   auth: 'basic',
   section: '4.3',
   summary: 'Register an event queue',
@@ -102,7 +106,8 @@ export const getEventsEndpoint = endpoint({
     if (queue_id === undefined && !dont_block && Object.keys(values).length === 0) {
       throw new BadRequestError("Missing 'queue_id' argument");
     }
-    const queueId = queue_id ?? (await register(ctx, { fetch_event_types: [], ...values })).queueId;
+    const queueId =
+      queue_id ?? (await register(ctx, { client_gravatar: false, fetch_event_types: [], ...values })).queueId;
     const pieces = await getEvents(ctx, queueId, { lastEventId: last_event_id, block: !dont_block, signal });
     // Each piece is JSON already, made once for all queues that see it alike.
     const events = pieces.map((piece) => piece.json).join(',');
@@ -114,6 +119,7 @@ export const getEventsEndpoint = endpoint({
 export const deleteEvents = endpoint({
   method: 'DELETE',
   path: '/events',
+  ignoresIdempotencyKey: true,
   auth: 'basic',
   section: '4.3',
   summary: 'Delete an event queue',

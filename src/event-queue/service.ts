@@ -38,6 +38,8 @@ export interface Registration {
   readonly options: QueueOptions;
   /** Data groups for the snapshot; null: those of the event types, or all. Unknown names are no error. */
   readonly fetchEventTypes: readonly string[] | null;
+  /** How far back presence goes in the snapshot; 0: there is none. Absent or null: 14 days. */
+  readonly presenceHistoryDays?: number | null;
   /** How long the queue lives with nobody reading, 1 second or more. */
   readonly idleTimeoutSecs: number;
 }
@@ -62,12 +64,12 @@ export interface Registered {
  */
 export async function registerQueue(
   ctx: Ctx,
-  { options, fetchEventTypes, idleTimeoutSecs }: Registration,
+  { options, fetchEventTypes, presenceHistoryDays = null, idleTimeoutSecs }: Registration,
 ): Promise<Registered> {
   checkOptions(ctx, options);
   if (idleTimeoutSecs < 1) throw new BadRequestError('idle_queue_timeout is too small');
   const wanted = fetchEventTypes ?? options.eventTypes;
-  const { lastEventId, state } = await readState(ctx, options, wanted);
+  const { lastEventId, state } = await readState(ctx, { options, presenceHistoryDays }, wanted);
   const idle = Math.min(idleTimeoutSecs, MAX_IDLE_SECONDS);
   const queueId = await ctx.app.queues.register(ctx, { options, idleTimeoutSecs: idle, startId: lastEventId });
   return { queueId, lastEventId, idleTimeoutSecs: idle, state };
@@ -93,7 +95,7 @@ function requireBounded(name: string, texts: readonly string[], max: number): vo
 
 async function readState(
   { app, viewer }: Ctx,
-  options: QueueOptions,
+  asked: { readonly options: QueueOptions; readonly presenceHistoryDays: number | null },
   wanted: readonly string[] | null,
 ): Promise<{ lastEventId: number; state: Record<string, unknown> }> {
   const wantedGroups = STATE_GROUPS.filter(
@@ -108,7 +110,7 @@ async function readState(
         if (wantedGroups.length === 0) return { lastEventId: lastId, state: {} };
         const account = await readAccount(db, viewer.id);
         const current = { ...viewer, ...account, role: account.user.role };
-        const snapshot = toSnapshot({ app, db, options, groups, viewer: current });
+        const snapshot = toSnapshot({ app, db, ...asked, groups, viewer: current });
         const state: Record<string, unknown> = {};
         for (const group of wantedGroups) Object.assign(state, await group.read(snapshot));
         return { lastEventId: lastId, state };

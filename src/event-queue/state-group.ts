@@ -11,6 +11,8 @@ export interface Snapshot {
   /** The snapshot: read with this alone, and write nothing. */
   readonly db: Tx;
   readonly options: RenderOptions;
+  /** How far back presence goes; null: as far as it does without a wish. */
+  readonly presenceHistoryDays: number | null;
   /** Of the viewer's organisation. Their ids never change, so they need no reading in the snapshot. */
   readonly groups: SystemGroups;
   /**

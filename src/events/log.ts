@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scope } from '../app.ts';
-import { type Tx, withinTransaction } from '../db/client.ts';
+import type { Tx } from '../db/client.ts';
 import { isBusy, isLostRace } from '../db/errors.ts';
-import { BadRequestError, RequestTimeoutError } from '../errors.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Audience } from './audience.ts';
+import { committing, retrying } from './commit.ts';
 import type { EventDraft } from './define.ts';
+import type { Unit } from './once.ts';
 
 /** One event as it stands in the log. */
 export interface StoredEvent {
@@ -52,13 +52,6 @@ function collect(turns: Turn[]): Emit {
   return Object.assign(emit, { writing: (write: (tx: Tx) => Promise<Appended>) => void turns.push(write) });
 }
 
-/** Our choice: longer than any change takes, shorter than a client waits. Stated, because Prisma's own are 2 s and 5 s. */
-const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
-/** Our choice: three more tries, then the client is told to try again itself. */
-const RETRIES = 3;
-/** Our choice: how long a database that went away in the middle of a commit is waited for. */
-const COMMIT_PATIENCE_MS = 10_000;
-
 /**
  * Runs `change` in one transaction together with the events it emits, then wakes their readers. The only way to emit.
  *
@@ -66,24 +59,24 @@ const COMMIT_PATIENCE_MS = 10_000;
  * the commit, so ids become visible in order, and every other lock must be taken before it. A lost race (40001, 40P01)
  * is tried again from the start, so `change` must be re-runnable: it may touch nothing but `tx` and its own variables.
  *
- * With an idempotency key in the scope, the change is made once: a repetition gets the stored result.
+ * In a request that is to have its effect once, the change is a part of that request's transaction.
  *
  * When the connection breaks during the commit, the database is asked whether it came through: what is acknowledged
  * happened, and what is refused did not.
  *
- * @param change Must use `tx` alone. What it returns must survive JSON when the scope has an idempotency key.
+ * @param change Must use `tx` alone.
  * @throws RequestTimeoutError when the database could not take the change in time; nothing was changed.
- * @throws BadRequestError when the idempotency key was used for another input.
  * @see architecture 4.1, 4.8
  */
 export async function transact<T>(scope: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
   const { app, realmId } = scope;
-  const { result, events } = await retrying(() => runOnce(scope, change));
+  if (app.unit !== undefined) return changeWithin(app.unit, scope, change);
+  const { result, events } = await retrying(() => committing(app, (tx) => make(tx, scope, change)));
   if (events.length > 0) app.hub.publish(realmId, events);
   return result;
 }
 
-/** What a change comes to, once it is committed. */
+/** What a change comes to. */
 interface Made<T> extends Appended {
   readonly result: T;
 }
@@ -95,49 +88,26 @@ export interface Appended {
   readonly xid?: string;
 }
 
-async function runOnce<T>(scope: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<Made<T>> {
-  const { app, realmId } = scope;
-  let committing: Made<T> | undefined;
-  try {
-    return await withinTransaction(() =>
-      app.db.$transaction(async (tx) => {
-        const known = await claimKey(tx, scope);
-        if (known !== undefined) return { result: known.result as T, events: [] };
-        const turns: Turn[] = [];
-        const result = await change(tx, collect(turns));
-        const appended = await appendAll(tx, realmId, turns, app.now());
-        // Last, because what logs its own events may have filled in the result.
-        await storeResult(tx, scope, result);
-        committing = { result, ...appended };
-        return committing;
-      }, TRANSACTION_LIMITS),
-    );
-  } catch (error) {
-    const { xid } = committing ?? {};
-    if (committing !== undefined && xid !== undefined && isBusy(error) && (await hasCommitted(app, xid))) {
-      return committing;
-    }
-    throw error;
-  }
+async function make<T>(tx: Tx, { app, realmId }: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<Made<T>> {
+  const turns: Turn[] = [];
+  const result = await change(tx, collect(turns));
+  return { result, ...(await appendAll(tx, realmId, turns, app.now())) };
 }
 
-/**
- * Whether a transaction whose commit was not answered has come through.
- *
- * @throws Error when the database cannot be asked for so long that nobody would wait for the answer.
- */
-async function hasCommitted({ db }: Scope['app'], xid: string): Promise<boolean> {
-  const deadline = performance.now() + COMMIT_PATIENCE_MS;
-  while (performance.now() < deadline) {
-    try {
-      const [row] = await db.$queryRaw<{ status: string | null }[]>`SELECT pg_xact_status(${xid}::xid8) AS status`;
-      if (row?.status !== 'in progress') return row?.status === 'committed';
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-    }
-    await sleep(50);
+/** A change that fails leaves nothing behind, and the transaction around it can go on: its caller may know what to do. */
+async function changeWithin<T>(unit: Unit, scope: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
+  const { tx } = unit;
+  await tx.$executeRaw`SAVEPOINT change`;
+  try {
+    const { result, events } = await make(tx, scope, change);
+    await tx.$executeRaw`RELEASE SAVEPOINT change`;
+    unit.published(scope.realmId, events);
+    return result;
+  } catch (error) {
+    // What lost a race, or its connection, is over as a whole.
+    if (!isLostRace(error) && !isBusy(error)) await tx.$executeRaw`ROLLBACK TO SAVEPOINT change`;
+    throw error;
   }
-  throw new Error(`The database went away while transaction ${xid} was being committed: its outcome is not known`);
 }
 
 async function appendAll(tx: Tx, realmId: number, turns: readonly Turn[], now: Date): Promise<Appended> {
@@ -204,48 +174,6 @@ async function append(tx: Tx, realmId: number, emitted: readonly Emitted[], now:
   });
   for (const [i, { withId }] of emitted.entries()) await withId?.(stored[i]?.id ?? 0);
   return { events: stored, xid: counter.xid };
-}
-
-/** Takes the idempotency key first, or answers what the change made under it. A second taker waits for the first. */
-async function claimKey(tx: Tx, { realmId, idempotency }: Scope): Promise<{ result: unknown } | undefined> {
-  if (idempotency === undefined) return undefined;
-  const { userId, key, inputHash } = idempotency;
-  const claimed = await tx.$executeRaw`
-    INSERT INTO idempotency_record (realm_id, user_id, key, input_hash)
-    VALUES (${realmId}, ${userId}, ${key}, ${inputHash}) ON CONFLICT DO NOTHING`;
-  if (claimed === 1) return undefined;
-  const record = await tx.idempotencyRecord.findUniqueOrThrow({ where: { userId_key: { userId, key } } });
-  if (!Buffer.from(record.inputHash).equals(inputHash)) {
-    throw new BadRequestError('This idempotency key was used for another request');
-  }
-  return { result: record.result };
-}
-
-async function storeResult(tx: Tx, { idempotency }: Scope, result: unknown): Promise<void> {
-  if (idempotency === undefined) return;
-  const { userId, key } = idempotency;
-  await tx.idempotencyRecord.update({
-    where: { userId_key: { userId, key } },
-    data: { result: (result ?? Prisma.JsonNull) as Prisma.InputJsonValue },
-  });
-}
-
-/**
- * Runs what may lose a race, from the start when it does.
- *
- * @throws RequestTimeoutError when it loses again and again, or the database is too busy.
- */
-export async function retrying<T>(run: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await run();
-    } catch (error) {
-      if (isBusy(error)) throw new RequestTimeoutError();
-      if (!isLostRace(error)) throw error;
-      if (attempt === RETRIES) throw new RequestTimeoutError();
-      await sleep(Math.random() * 20 * 2 ** attempt);
-    }
-  }
 }
 
 const EVENT_COLUMNS = Prisma.sql`id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,

@@ -18,6 +18,7 @@ export interface SchemaShape {
   AuthScopes: { signedIn: boolean };
   Scalars: {
     DateTime: { Input: Date; Output: Date };
+    File: { Input: Uint8Array; Output: never };
     LongId: { Input: number; Output: number };
   };
   /** Fields and arguments are what they say they are; where null may stand, the field says so. */

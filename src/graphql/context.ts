@@ -1,4 +1,5 @@
 import type { RequestCtx } from '../app.ts';
+import type { Budget } from '../rate-limits.ts';
 
 /** What a document costs to answer, and the most it may. */
 export interface Cost {
@@ -9,6 +10,10 @@ export interface Cost {
 /** What a resolver is given: the request, made anew for each operation. */
 export interface GraphQLContext extends RequestCtx {
   readonly cost: Cost;
+  /** What is left of the caller's budget; undefined where nothing is counted. */
+  readonly budget?: Budget | undefined;
+  /** Under which the operation may be repeated. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /**

@@ -4,14 +4,19 @@ import { expectedError } from '../db/errors.ts';
 import {
   AuthenticationFailedError,
   BadEventQueueIdError,
+  BadImageError,
   BadNarrowError,
   BadRequestError,
+  CannotDeactivateGroupInUseError,
+  CannotDeactivateLastUserError,
   ChannelAlreadyExistsError,
   ChannelDoesNotExistError,
   type ChatError,
   ERROR_CODES,
   ExpectationMismatchError,
+  type GroupObjection,
   InvalidApiKeyError,
+  InvalidVideoCallProviderTokenError,
   MoveMessagesTimeLimitExceededError,
   NonexistentSubdomainError,
   RateLimitHitError,
@@ -62,8 +67,10 @@ for (const [type, description] of [
   [UserDeactivatedError, 'The right credentials of an account that is deactivated.'],
   [RealmDeactivatedError, 'The right credentials in an organization that is deactivated.'],
   [NonexistentSubdomainError, 'There is no organization at this address.'],
+  [InvalidVideoCallProviderTokenError, 'Video calls may not be made in the name of the viewer.'],
   [ReactionAlreadyExistsError, 'The viewer has this emoji on the message already.'],
   [ReactionDoesNotExistError, 'The viewer has no such emoji on the message.'],
+  [BadImageError, 'The file is no image that can be read.'],
   [WildcardMentionNotAllowedError, 'To mention so many at once takes a permission.'],
 ] as const) {
   builder.objectType(type, { name: type.name, description, interfaces: [ServiceError] });
@@ -115,11 +122,60 @@ builder.objectType(MoveMessagesTimeLimitExceededError, {
   }),
 });
 
+builder.objectType(CannotDeactivateLastUserError, {
+  name: 'CannotDeactivateLastUserError',
+  description: 'The viewer cannot go: nobody would be left, or no owner.',
+  interfaces: [ServiceError],
+  fields: (t) => ({ isLastOwner: t.boolean({ resolve: ({ data }) => data.is_last_owner }) }),
+});
+
 builder.objectType(SystemGroupRequiredError, {
   name: 'SystemGroupRequiredError',
   description: 'Only a role group may hold the permission.',
   interfaces: [ServiceError],
   fields: (t) => ({ settingName: t.string({ resolve: ({ data }) => data.setting_name }) }),
+});
+
+const GroupObjectionKind = builder.enumType('GroupObjectionKind', {
+  description: 'What it is that goes by a group.',
+  values: {
+    SUBGROUP: { value: 'subgroup', description: 'Groups it is within.' },
+    CHANNEL: { value: 'channel' },
+    USER_GROUP: { value: 'user_group' },
+    ORGANIZATION: { value: 'realm' },
+  } as const,
+});
+
+const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').implement({
+  description: 'Something that goes by a group.',
+  fields: (t) => ({
+    kind: t.field({ type: GroupObjectionKind, resolve: ({ type }) => type }),
+    supergroupIds: t.intList({
+      description: 'The groups it is within.',
+      resolve: (objection) => ('supergroup_ids' in objection ? [...objection.supergroup_ids] : []),
+    }),
+    channelId: t.int({
+      nullable: true,
+      resolve: (objection) => ('channel_id' in objection ? objection.channel_id : null),
+    }),
+    userGroupId: t.int({
+      nullable: true,
+      resolve: (objection) => ('group_id' in objection ? objection.group_id : null),
+    }),
+    settings: t.stringList({
+      description: 'The permissions it holds there, as REST names them.',
+      resolve: (objection) => ('settings' in objection ? [...objection.settings] : []),
+    }),
+  }),
+});
+
+builder.objectType(CannotDeactivateGroupInUseError, {
+  name: 'CannotDeactivateGroupInUseError',
+  description: 'The group is within others, or holds permissions.',
+  interfaces: [ServiceError],
+  fields: (t) => ({
+    objections: t.field({ type: [GroupObjectionType], resolve: ({ data }) => [...data.objections] }),
+  }),
 });
 
 builder.objectType(BadEventQueueIdError, {
@@ -140,7 +196,7 @@ for (const [type, description] of [
     name: type.name,
     description,
     interfaces: [ServiceError],
-    fields: (t) => ({ retryAfterSeconds: t.int({ resolve: ({ data }) => data['retry-after'] }) }),
+    fields: (t) => ({ retryAfterSeconds: t.int({ resolve: ({ data }) => Math.ceil(data['retry-after']) }) }),
   });
 }
 

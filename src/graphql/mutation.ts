@@ -1,4 +1,5 @@
 import type { InputFieldMap, InputShapeFromFields, ShapeFromTypeParam, TypeParam } from '@pothos/core';
+import type { GraphQLField } from 'graphql';
 import { type Ctx, type RequestCtx, signedIn } from '../app.ts';
 import { BadRequestError, type ChatError, RequestTimeoutError } from '../errors.ts';
 import { builder, type Types } from './builder.ts';
@@ -17,16 +18,21 @@ type PayloadShape<P extends Record<string, PayloadField>> = {
 
 interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, PayloadField>> {
   readonly description: string;
-  /** The fields of the input object. They are required where nothing else is said. */
-  readonly input: (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => I;
+  /** The fields of the input object, required where nothing else is said. Absent: the mutation takes none. */
+  readonly input?: (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => I;
   /** The fields of the payload; `resolve` returns one property for each. A function, so that rooms may be circular. */
   readonly payload: () => P;
   /** What the act can end in, besides the errors every mutation can. Subclasses are told apart from their parents. */
   readonly errors?: readonly ErrorClass[];
+  /**
+   * True for what is of the moment, takes long, calls another service or answers with a key: what an idempotency key
+   * would be stored with is then of no use, or of too much.
+   */
+  readonly ignoresIdempotencyKey?: true;
   readonly resolve: (ctx: C, input: InputShapeFromFields<I>) => Promise<PayloadShape<P>>;
 }
 
-/** A bad value or a repeated idempotency key, and a database that is too busy. */
+/** A bad value, and a database that is too busy. */
 const ERRORS_OF_ALL = [BadRequestError, RequestTimeoutError];
 
 /**
@@ -52,11 +58,11 @@ export function publicMutation<I extends InputFieldMap, P extends Record<string,
 
 function addMutation<C, I extends InputFieldMap, P extends Record<string, PayloadField>>(
   name: string,
-  { description, input, payload, errors = [], resolve }: MutationOptions<C, I, P>,
+  { description, input, payload, errors = [], ignoresIdempotencyKey, resolve }: MutationOptions<C, I, P>,
   contextOf: (ctx: RequestCtx) => C,
 ): void {
   const typeName = `${name[0]?.toUpperCase()}${name.slice(1)}`;
-  const Input = builder.inputType(`${typeName}Input`, { fields: input });
+  const Input = input && builder.inputType(`${typeName}Input`, { fields: input });
   const Payload = builder.objectRef<PayloadShape<P>>(`${typeName}Payload`);
   Payload.implement({
     fields: (t) =>
@@ -69,12 +75,29 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
       type: Payload,
       description,
       errors: { types: [...errors, ...ERRORS_OF_ALL] as (new () => ChatError)[] },
-      args: { input: t.arg({ type: Input, required: true }) },
-      resolve: (_root, args, ctx) =>
-        resolve(contextOf(ctx), (args as { input: InputShapeFromFields<I> }).input) as never,
+      args: Input === undefined ? {} : { input: t.arg({ type: Input, required: true }) },
+      extensions: { ignoresIdempotencyKey },
+      resolve: (async (_root: unknown, { input = {} }: { input?: unknown }, ctx: RequestCtx) => {
+        try {
+          return await resolve(contextOf(ctx), input as InputShapeFromFields<I>);
+        } catch (error) {
+          failed.add(ctx);
+          throw error;
+        }
+      }) as never,
     }),
   );
 }
+
+/** Operations with a mutation that failed, which a result of typed errors does not tell. */
+const failed = new WeakSet<RequestCtx>();
+
+/** Whether a mutation of the operation that was given `ctx` ended in an error, typed or not. */
+export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
+
+/** Whether idempotency keys mean nothing to a mutation. */
+export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['ignoresIdempotencyKey'] === true;
 
 /** The fields that were given: neither left out nor null. For inputs where null means nothing of its own. */
 export function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {

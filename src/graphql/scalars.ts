@@ -19,6 +19,25 @@ builder.scalarType('DateTime', {
   parseValue: asDate,
 });
 
+const NO_FILE = 'A File is sent with the operation in a multipart body.';
+
+builder.scalarType('File', {
+  description:
+    'An uploaded file. The operation goes as multipart/form-data with a header "GraphQL-Require-Preflight: 1": null stands ' +
+    'in the place of the file in `operations`, and `map` says which file belongs there.',
+  specifiedByURL: 'https://github.com/jaydenseric/graphql-multipart-request-spec',
+  serialize: () => {
+    throw new GraphQLError(NO_FILE);
+  },
+  parseValue: (value) => {
+    if (value instanceof Uint8Array) return value;
+    throw new GraphQLError(NO_FILE);
+  },
+  parseLiteral: () => {
+    throw new GraphQLError(NO_FILE);
+  },
+});
+
 function asLongId(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
     throw new GraphQLError('A LongId must be an integer of at most 2^53 - 1.');

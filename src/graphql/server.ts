@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ExecutionArgs, execute, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
+import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
 import {
   createYoga,
   type GraphQLParams,
@@ -10,11 +10,15 @@ import {
 import type { App } from '../app.ts';
 import { signIn } from '../auth/service.ts';
 import { expectedError } from '../db/errors.ts';
-import { BadRequestError, type ChatError } from '../errors.ts';
+import { BadRequestError, ChatError } from '../errors.ts';
+import { budgetHeaders } from '../rate-limits.ts';
 import type { GraphQLContext } from './context.ts';
 import { createDocuments, type Documents } from './documents.ts';
 import { presentError } from './errors.ts';
+import { beginOperation, executeOperation } from './operation.ts';
+import { type PersistedDocuments, readPersistedDocuments, usePersistedDocuments } from './persisted-documents.ts';
 import { buildSchema } from './schema.ts';
+import { isUpload, readUpload } from './uploads.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -22,6 +26,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 export interface GraphQLHall {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
+  readonly persisted: PersistedDocuments;
 }
 
 export interface GraphQLDoor extends GraphQLHall {
@@ -41,30 +46,35 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 interface NodeContext {
   readonly req: IncomingMessage;
+  readonly res: ServerResponse;
 }
 
 /**
- * Makes the GraphQL door, served straight from `node:http`: POST with a JSON body, and GET for queries.
+ * Makes the GraphQL door, served straight from `node:http`: POST with a JSON body, or with files and a header of its own,
+ * and GET for queries.
  *
- * What a page of another origin could send unasked is refused: a mutation by GET, and a body that is not declared as
- * JSON. No reply may be cached, and none carries CORS headers.
+ * What a page of another origin could send unasked is refused: a mutation by GET, and a body that is neither declared as
+ * JSON nor comes with a header that a browser asks leave for. No reply may be cached, and none carries CORS headers.
  */
 export function createGraphQL(app: App, { eventStream, page }: Others): GraphQLDoor {
   const schema = buildSchema();
   const documents = createDocuments(schema);
-  const streamEvents = eventStream({ schema, documents });
-  const yoga = createYoga(optionsFor(app, { schema, documents }, false));
+  const persisted = readPersistedDocuments(app.config, documents);
+  const hall = { schema, documents, persisted };
+  const streamEvents = eventStream(hall);
+  const yoga = createYoga(optionsFor(app, hall, false));
   // Yoga measures a body by another stream around it, which halves the requests per second: only where it must.
-  const measuringYoga = createYoga(optionsFor(app, { schema, documents }, MAX_BODY_BYTES));
+  const measuringYoga = createYoga(optionsFor(app, hall, MAX_BODY_BYTES));
   return {
-    schema,
-    documents,
+    ...hall,
     handle(request, response) {
       response.setHeader('cache-control', 'private, no-store');
       const { accept, 'content-type': type, 'content-length': length } = request.headers;
       const form = wantedForm(accept);
       if (form === 'text/event-stream') void streamEvents(request, response);
       else if (form === 'text/html' && request.method === 'GET') void page(request, response);
+      // It is measured as it is read.
+      else if (isUpload(request)) void yoga(request, response);
       else if (request.method === 'POST' && !isJson(type))
         refuseBody(response, 415, 'The body must be application/json');
       else if (Number(length) > MAX_BODY_BYTES) refuseBody(response, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
@@ -75,17 +85,25 @@ export function createGraphQL(app: App, { eventStream, page }: Others): GraphQLD
 
 function optionsFor(
   app: App,
-  { schema, documents }: GraphQLHall,
+  { schema, documents, persisted }: GraphQLHall,
   maxRequestBodySize: number | false,
 ): YogaServerOptions<NodeContext, GraphQLContext> {
   return {
     schema,
-    plugins: [useQueryString, useDocuments(documents), useCost],
+    plugins: [
+      useQueryString,
+      useUploads,
+      useObjects,
+      usePersistedDocuments(persisted),
+      useDocuments(documents),
+      useExecution,
+    ],
     context: (initial) => makeContext(app, documents, initial),
     maskedErrors: { maskError: (error) => maskError(app, error) },
     // `documents` keeps them, for all transports.
     parserAndValidationCache: false,
     maxRequestBodySize,
+    extraParamNames: ['documentId'],
     logging: false,
     graphiql: false,
     landingPage: false,
@@ -121,6 +139,17 @@ const useQueryString: Plugin = {
   },
 };
 
+/** In place of Yoga's own reading, which believes what it is told of the files' places. */
+const useUploads: Plugin<object, NodeContext> = {
+  onRequestParse({ serverContext: { req }, setRequestParser }) {
+    if (isUpload(req)) setRequestParser(() => readUpload(req).catch(refuse));
+  },
+};
+
+function refuse(error: unknown): never {
+  throw error instanceof ChatError ? refusal(error) : error;
+}
+
 function readQueryString(url: string): GraphQLParams {
   const fields = new URLSearchParams(url.slice(url.indexOf('?') + 1));
   const text = (name: string) => fields.get(name) || undefined;
@@ -135,12 +164,20 @@ function readQueryString(url: string): GraphQLParams {
   return Object.fromEntries(
     Object.entries({
       query: text('query'),
+      documentId: text('documentId'),
       operationName: text('operationName'),
       variables: json('variables'),
       extensions: json('extensions'),
     }).filter(([, value]) => value !== undefined),
   );
 }
+
+/** Before anything looks into it: a JSON body may be anything. */
+const useObjects: Plugin = {
+  onParams({ params }) {
+    if (typeof params !== 'object' || params === null) throw refusal(new BadRequestError('The body must be an object'));
+  },
+};
 
 /** Documents come read, checked and within limits, or not at all. */
 function useDocuments(documents: Documents): Plugin {
@@ -162,26 +199,27 @@ function asInvalid(error: GraphQLError): GraphQLError {
   return error;
 }
 
-/** Executes, and tells the cost. */
-const useCost: Plugin<GraphQLContext> = {
+const useExecution: Plugin<GraphQLContext> = {
   onExecute({ setExecuteFn }) {
-    setExecuteFn(executeWithCost);
+    setExecuteFn(executeForHttp);
   },
 };
 
-async function executeWithCost(args: ExecutionArgs) {
-  const result = await execute(args);
-  const { cost } = args.contextValue as GraphQLContext;
-  // Without data nothing was executed: the variables were wrong, which is a failure of the HTTP request as well.
-  if (result.data === undefined) result.errors?.forEach(asInvalid);
-  return { ...result, extensions: { cost } };
+async function executeForHttp(args: ExecutionArgs): Promise<ExecutionResult> {
+  const result = await executeOperation(args);
+  if (result.data !== undefined || result.errors === undefined) return result;
+  // Nothing was executed: the variables or the idempotency key were wrong, which is a failure of the HTTP request as well.
+  return { ...result, errors: result.errors.map(asRefusal) };
 }
+
+const asRefusal = (error: GraphQLError): GraphQLError =>
+  error.originalError instanceof ChatError ? refusal(error.originalError) : asInvalid(error);
 
 /** Signs in: last, because all before it costs the database nothing. */
 async function makeContext(
   app: App,
   documents: Documents,
-  { req, params }: YogaInitialContext & NodeContext,
+  { req, res, params }: YogaInitialContext & NodeContext,
 ): Promise<GraphQLContext> {
   try {
     const { document } = documents.check(params.query ?? '');
@@ -190,8 +228,12 @@ async function makeContext(
       throw new BadRequestError('Subscriptions run over WebSocket, or with "Accept: text/event-stream"');
     }
     const cost = documents.cost(document, params.operationName, params.variables);
-    const { host, authorization, 'user-agent': userAgent } = req.headers;
-    return { ...(await signIn(app, { host, authorization, userAgent, allowBearer: true })), cost };
+    const { host, authorization, 'user-agent': userAgent, 'idempotency-key': keyHeader } = req.headers;
+    return await beginOperation(app, req, {
+      signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
+      ...{ cost, extensions: params.extensions, keyHeader },
+      told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
+    });
   } catch (error) {
     const expected = expectedError(error);
     if (expected !== undefined) throw refusal(expected);

@@ -1,14 +1,19 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ExecutionResult, execute, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
+import { type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import type { App } from '../app.ts';
 import { signIn } from '../auth/service.ts';
-import { BadRequestError, ChatError } from '../errors.ts';
+import { expectedError } from '../db/errors.ts';
+import { BadRequestError } from '../errors.ts';
 import type { ReaderEnd } from '../events/queues.ts';
 import type { EventPiece } from '../events/rendering.ts';
 import type { StreamSink } from '../events/stream.ts';
-import type { Documents } from './documents.ts';
+import { budgetHeaders } from '../rate-limits.ts';
+import { readBody } from '../request-body.ts';
 import { presentError } from './errors.ts';
+import { beginOperation, executeOperation } from './operation.ts';
+import { documentText } from './persisted-documents.ts';
+import type { GraphQLHall } from './server.ts';
 import { openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
 
 /** Proxies drop what is silent for a minute. */
@@ -26,33 +31,36 @@ const STREAM_HEADERS = {
 
 /** What a GraphQL request over HTTP says, however it was sent. */
 interface Operation {
-  readonly query: string;
+  readonly query: unknown;
+  readonly documentId: unknown;
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
+  readonly extensions: Readonly<Record<string, unknown>>;
 }
 
 /**
  * Serves an operation as server-sent events, one connection for one operation: `next` events with an execution result
  * each, then `complete`. A subscription's frames carry the event's id, and `Last-Event-ID` resumes after it.
  */
-export function createEventStreamDoor(
-  app: App,
-  { schema, documents }: { schema: GraphQLSchema; documents: Documents },
-) {
+export function createEventStreamDoor(app: App, { schema, documents, persisted }: GraphQLHall) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
-      const { query, operationName, variables } = await readOperation(request);
-      const { document, errors } = documents.check(query);
+      const { operationName, variables, extensions, ...sent } = await readOperation(request);
+      const { document, errors } = documents.check(documentText(persisted, { ...sent, extensions }));
       if (errors !== undefined) return refuse(response, errors, 400);
       const cost = documents.cost(document, operationName, variables);
       const { host, authorization, 'user-agent': userAgent } = request.headers;
-      const viewer = await signIn(app, { host, userAgent, authorization, allowBearer: true });
+      const context = await beginOperation(app, request, {
+        signIn: () => signIn(app, { host, userAgent, authorization, allowBearer: true }),
+        ...{ cost, extensions, keyHeader: request.headers['idempotency-key'] },
+        told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
+      });
       const operation = getOperationAST(document, operationName);
       if (operation?.operation !== 'subscription') {
         // A mutation by GET could be asked for by a link on any page.
         if (operation?.operation === 'mutation' && request.method === 'GET') throw new BadRequestError('Use POST');
-        const contextValue = { ...viewer, cost };
-        const result = await execute({ schema, document, operationName, variableValues: variables, contextValue });
+        const run = { schema, document, operationName, variableValues: variables, contextValue: context };
+        const result = await executeOperation(run);
         const presented = result.errors?.map((error) => presentError(error, app.log));
         return answerOnce(response, presented === undefined ? result : { ...result, errors: presented });
       }
@@ -60,13 +68,16 @@ export function createEventStreamDoor(
       if ('errors' in subscription) return refuse(response, subscription.errors, 400);
       const sink = new ResponseSink(response, subscription.operation);
       const after = lastEventId(request) ?? subscription.after;
-      const stream = await openSubscription(viewer, { queueId: subscription.queueId, after }, sink);
+      const stream = await openSubscription(context, { queueId: subscription.queueId, after }, sink);
       if (response.destroyed) return stream.stop();
       response.once('close', () => stream.stop());
       sink.open();
       await stream.start();
     } catch (error) {
-      const status = error instanceof ChatError ? error.status : error instanceof GraphQLError ? 400 : 500;
+      const expected = expectedError(error);
+      const wait = expected?.data['retry-after'];
+      if (wait !== undefined && !response.headersSent) response.setHeader('retry-after', String(wait));
+      const status = expected?.status ?? (error instanceof GraphQLError ? 400 : 500);
       refuse(response, [presentError(error, app.log)], status);
     }
   };
@@ -94,16 +105,21 @@ async function readOperation(request: IncomingMessage): Promise<Operation> {
   const url = new URL(request.url ?? '/', 'http://local');
   const params: Record<string, unknown> =
     request.method === 'GET' ? Object.fromEntries(url.searchParams) : await readJson(request);
-  const { query, operationName } = params;
-  let { variables } = params;
-  if (typeof variables === 'string') variables = parseJson(variables);
-  if (typeof query !== 'string') throw new BadRequestError('"query" must be a GraphQL document');
+  const { query, documentId, operationName } = params;
   if (operationName != null && typeof operationName !== 'string')
     throw new BadRequestError('"operationName" must be text');
-  if (variables != null && (typeof variables !== 'object' || Array.isArray(variables))) {
-    throw new BadRequestError('"variables" must be an object');
+  const [variables, extensions] = [objectIn(params, 'variables'), objectIn(params, 'extensions')];
+  return { query, documentId, operationName: operationName ?? undefined, variables, extensions };
+}
+
+/** In a query string it is JSON text. */
+function objectIn(params: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  const sent = params[name];
+  const value = typeof sent === 'string' ? parseJson(sent) : (sent ?? {});
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BadRequestError(`"${name}" must be an object`);
   }
-  return { query, operationName: operationName ?? undefined, variables: (variables ?? {}) as Operation['variables'] };
+  return value as Readonly<Record<string, unknown>>;
 }
 
 async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
@@ -111,14 +127,7 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     throw new BadRequestError('The body must be application/json');
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new BadRequestError(`The body must be at most ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  const body = parseJson(Buffer.concat(chunks).toString('utf8'));
+  const body = parseJson((await readBody(request, MAX_BODY_BYTES)).toString('utf8'));
   if (typeof body !== 'object' || body === null) throw new BadRequestError('The body must be an object');
   return body as Record<string, unknown>;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { execute, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
+import { GraphQLError, getOperationAST } from 'graphql';
 import { CloseCode, type Context, makeServer, type SubscribePayload } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { App, RequestCtx } from '../app.ts';
@@ -11,8 +11,11 @@ import { ChatError } from '../errors.ts';
 import type { ReaderEnd } from '../events/queues.ts';
 import type { EventPiece } from '../events/rendering.ts';
 import type { EventStream, StreamSink } from '../events/stream.ts';
-import type { Documents } from './documents.ts';
+import { countRefusals } from '../rate-limits.ts';
 import { presentError } from './errors.ts';
+import { beginOperation, executeOperation } from './operation.ts';
+import { documentText } from './persisted-documents.ts';
+import type { GraphQLHall } from './server.ts';
 import { createSocketServer, RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
 import { openSubscription, prepareSubscription, type SharedOperation, type Subscription } from './subscriptions.ts';
 
@@ -43,23 +46,21 @@ export interface WebSocketDoor {
   close(): Promise<void>;
 }
 
-export function createWebSocketDoor(
-  app: App,
-  { schema, documents }: { schema: GraphQLSchema; documents: Documents },
-): WebSocketDoor {
+export function createWebSocketDoor(app: App, hall: GraphQLHall): WebSocketDoor {
   const protocol = makeServer<Params, Extra>({
-    schema,
+    schema: hall.schema,
     connectionInitWaitTimeout: CONNECTION_INIT_MS,
     onConnect: (ctx) => connect(app, ctx),
-    onSubscribe: (ctx, id, payload) => prepare(app, { schema, documents }, { ctx, id, payload }),
-    execute: (args) => execute(args),
+    onSubscribe: (ctx, id, payload) => prepare(app, hall, { ctx, id, payload }),
+    execute: (args) => executeOperation(args),
     // What `prepare` made of a subscription is run as it is.
     subscribe: (args) => (args.contextValue as { run: () => AsyncGenerator<never> }).run() as never,
-    onNext: (_ctx, _id, _payload, _args, { errors, data }) =>
+    onNext: (_ctx, _id, _payload, _args, { errors, data, extensions }) =>
       // Without data the operation was not executed: its variables are wrong.
       errors && {
         ...(data !== undefined && { data }),
         errors: errors.map((error) => presentError(error, app.log).toJSON()),
+        ...(extensions !== undefined && { extensions }),
       },
     onError: (_ctx, _id, _payload, errors) => errors.map((error) => presentError(error, app.log).toJSON()),
     onPong: ({ extra }, payload) => extra.state?.confirmed(payload),
@@ -82,7 +83,7 @@ export function createWebSocketDoor(
 async function connect(app: App, { connectionParams, extra }: Ctx): Promise<boolean> {
   try {
     const state = new ConnectionState(app, extra, connectionParams?.authorization);
-    await state.signIn();
+    await countRefusals(app, extra.request, () => state.signIn());
     extra.state = state;
     return true;
   } catch (error) {
@@ -93,7 +94,7 @@ async function connect(app: App, { connectionParams, extra }: Ctx): Promise<bool
 
 async function prepare(
   app: App,
-  { schema, documents }: { schema: GraphQLSchema; documents: Documents },
+  { schema, documents, persisted }: GraphQLHall,
   { ctx, id, payload }: { ctx: Ctx; id: string; payload: SubscribePayload },
 ) {
   const { state } = ctx.extra;
@@ -102,16 +103,19 @@ async function prepare(
     return [new GraphQLError(`At most ${MAX_OPERATIONS} operations may run on one socket`)];
   }
   try {
-    const { document, errors } = documents.check(payload.query);
+    const { document, errors } = documents.check(documentText(persisted, payload));
     if (errors !== undefined) return errors;
     const operationName = payload.operationName ?? undefined;
     const variables = payload.variables ?? {};
     const cost = documents.cost(document, operationName, variables);
     // Who it is, as of now: an operation is not run with the rights of an hour ago.
-    const request = await state.signIn();
+    const request = await beginOperation(app, ctx.extra.request, {
+      signIn: () => state.signIn(),
+      ...{ cost, extensions: payload.extensions },
+    });
     const args = { schema, document, operationName, variableValues: variables };
     if (getOperationAST(document, operationName)?.operation !== 'subscription') {
-      return { ...args, contextValue: { ...request, cost } };
+      return { ...args, contextValue: request };
     }
     const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
     if ('errors' in subscription) return subscription.errors;

@@ -1,4 +1,4 @@
-import { emojiNamed, emojiOf, emojiPattern } from './emoji.ts';
+import { CUSTOM_EMOJI_NAME, EXTRA_EMOJI, EXTRA_EMOJI_URL, emojiNamed, emojiOf, emojiPattern } from './emoji.ts';
 import { escapeAttribute, escapeText } from './escape.ts';
 import type { Inline } from './inline.ts';
 
@@ -31,6 +31,19 @@ const IN_EMOTICON = /[:;][)(|/DoOpP]|\(:|<3/;
 
 /** Where text may hold a Unicode emoji: some symbols, and the pairs of the planes that most of them are in. */
 const MAY_HOLD_EMOJI = /[\u00a9\u00ae\u203c-\u3299\ud83c-\ud83e]/;
+
+/**
+ * The names in a text that an emoji of the organisation's own may have: the second colon of one may begin the next.
+ *
+ * @param hasEmoticons Whether `:)` and the like count, which stand for names.
+ */
+export function emojiNamesIn(text: string, hasEmoticons: boolean): string[] {
+  if (!text.includes(':') && !hasEmoticons) return [];
+  const names = [...text.matchAll(/:(?=([\w\-+]+):)/g)].map(([, name = '']) => name);
+  const faces = hasEmoticons && IN_EMOTICON.test(text) ? [...text.matchAll(EMOTICON)] : [];
+  const meant = faces.flatMap(([face]) => EMOTICONS[face] ?? []);
+  return [...new Set([...names, ...meant])].filter((name) => CUSTOM_EMOJI_NAME.test(name));
+}
 
 /** `:name:`: of the organisation, or of Unicode. @see endpoints companion D.2 row 15 */
 export function emojiNames(inline: Inline, text: string): string {
@@ -68,7 +81,8 @@ export function emojiCharacters(inline: Inline, text: string): string {
 
 function emojiHtml({ rendering: { directory } }: Inline, name: string): string | undefined {
   const custom = directory?.customEmoji(name);
-  if (custom !== undefined) return customHtml(name, custom.url);
+  if (custom !== undefined) return imageHtml(name, custom.url);
+  if (name === EXTRA_EMOJI) return imageHtml(name, EXTRA_EMOJI_URL);
   const emoji = emojiNamed(name);
   return emoji && unicodeHtml(name, emoji.code);
 }
@@ -81,7 +95,7 @@ function unicodeHtml(name: string, code: string): string {
   return `<span aria-label="${label}" class="emoji emoji-${code}" role="img" title="${label}">:${text}:</span>`;
 }
 
-function customHtml(name: string, url: string): string {
+function imageHtml(name: string, url: string): string {
   const alt = escapeAttribute(`:${name}:`);
   return `<img alt="${alt}" class="emoji" src="${escapeAttribute(url)}" title="${labelOf(name)}">`;
 }

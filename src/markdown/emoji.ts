@@ -9,6 +9,15 @@ export interface UnicodeEmoji {
   readonly code: string;
 }
 
+/** The one emoji of the service's own. Our choice of name: the document's is a brand. @see endpoints companion E */
+export const EXTRA_EMOJI = 'team_chat';
+
+/** @see endpoints companion D.2 */
+export const EXTRA_EMOJI_URL = `/static/generated/emoji/images/emoji/unicode/${EXTRA_EMOJI}.png`;
+
+/** What the names of an organisation's own emoji look like. @see endpoints companion B.17 */
+export const CUSTOM_EMOJI_NAME: RegExp = /^[0-9a-z_-]*[0-9a-z]$/;
+
 /** Every Unicode emoji by its code, as clients read it from `server_emoji_data_url`; the first name is canonical. */
 export interface EmojiTable {
   readonly code_to_names: { readonly [code: string]: readonly string[] };

@@ -1,5 +1,7 @@
 import { CHANNEL_LINK, channelReferenceIn } from './channel-links.ts';
+import { emojiNamesIn } from './emoji-spans.ts';
 import { CHANNEL_WILDCARDS, GROUP_MENTION, TOPIC_WILDCARD, USER_MENTION, userNamedIn } from './mentions.ts';
+import type { RenderOptions } from './render.ts';
 
 /** A topic that a text links, by the name of its channel. */
 export interface TopicReference {
@@ -21,6 +23,8 @@ export interface References {
   readonly topics: readonly TopicReference[];
   /** Words for everybody in a channel or topic. */
   readonly wildcards: readonly string[];
+  /** Of what may be the organisation's own. */
+  readonly emojiNames: readonly string[];
 }
 
 const NONE: References = {
@@ -30,15 +34,25 @@ const NONE: References = {
   channelNames: [],
   topics: [],
   wildcards: [],
+  emojiNames: [],
 };
 
 /**
  * What is to be looked up before a text is rendered. Most texts refer to nothing, which costs next to nothing to see.
  *
- * @see endpoints companion D.3, D.4
+ * @param options As it will be rendered with.
+ * @see endpoints companion D.2 to D.4
  */
-export function referencesIn(source: string): References {
-  if (!source.includes('*') || !/[@#]_?\*/.test(source)) return NONE;
+export function referencesIn(
+  source: string,
+  { translateEmoticons = false }: Pick<RenderOptions, 'translateEmoticons'> = {},
+): References {
+  const emojiNames = emojiNamesIn(source, translateEmoticons);
+  if (source.includes('*') && /[@#]_?\*/.test(source)) return { ...mentionsAndLinksIn(source), emojiNames };
+  return emojiNames.length === 0 ? NONE : { ...NONE, emojiNames };
+}
+
+function mentionsAndLinksIn(source: string): Omit<References, 'emojiNames'> {
   const mentions = [...source.matchAll(USER_MENTION)].map(([, , name = '']) => name);
   const isWildcard = (name: string) => CHANNEL_WILDCARDS.has(name) || name === TOPIC_WILDCARD;
   const users = mentions.filter((name) => !isWildcard(name)).map(userNamedIn);

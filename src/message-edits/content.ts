@@ -4,7 +4,7 @@ import type { Tx } from '../db/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { type PlacedMessage, receivedBy } from '../messages/access.ts';
 import { normalContent, type RenderedContent, renderContent } from '../messages/content.ts';
-import { type Named, requireMayMention, whoIsMentioned } from '../messages/mentions.ts';
+import { membersMentioned, type Named, requireMayMention, whoIsMentioned } from '../messages/mentions.ts';
 
 /** New content of a message, and whom it names. */
 export interface ContentEdit {
@@ -34,9 +34,11 @@ export async function prepareContent(
   const { channel, conversation, topic } = message;
   const target = channel === null ? null : { channel, topic };
   await requireMayMention(tx, viewer, target, rendered, now);
-  const named = await whoIsMentioned(tx, viewer, { target, memberIds: conversation?.memberIds ?? null }, rendered);
+  const where = { target, memberIds: conversation?.memberIds ?? null };
+  const named = await whoIsMentioned(tx, viewer, where, rendered, now);
   const alerted = await alertedUserIds(tx, viewer.realm, source, null);
-  return { rendered, named: await amongReceivers(tx, message, rendered, { ...named, alerted }) };
+  const mentioned = [...named.mentioned, ...(await membersMentioned(tx, viewer.realm, rendered, now, null))];
+  return { rendered, named: await amongReceivers(tx, message, rendered, { ...named, mentioned, alerted }) };
 }
 
 /** Flags are of those who received the message, who need not be those who would receive it today. */

@@ -42,7 +42,6 @@ async function deleteBatch(ctx: Ctx, channelId: number, topic: string): Promise<
   // Anew for each batch: what the viewer may read can change in the meantime.
   const channel = await accessChannelContent(ctx, channelId);
   if (channel.isArchived) throw invalidChannelId();
-  // Without the request's idempotency key, which is good for one change.
   return transact({ app, realmId }, async (tx, emit) => {
     const place = { realm: viewer.realm, now: app.now() };
     const rows = await tx.$queryRaw<{ id: bigint }[]>`

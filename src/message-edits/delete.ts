@@ -1,5 +1,6 @@
 import type { Ctx, Viewer } from '../app.ts';
 import { onlooker, readsChannel } from '../channels/access.ts';
+import { mayInRealm } from '../channels/settings.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import { type Emit, transact } from '../events/log.ts';
@@ -14,8 +15,7 @@ import {
 } from '../messages/access.ts';
 import { holdsInChannel } from '../messages/target.ts';
 import { emptyTopicName } from '../messages/topic-name.ts';
-import { realmGroupSetting, realmSetting } from '../realm/settings.ts';
-import { isInGroup } from '../user-groups/permissions.ts';
+import { realmSetting } from '../realm/settings.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import { hearingsOf } from './audience.ts';
 import { messagesDeleted } from './events.ts';
@@ -71,7 +71,7 @@ async function requireMayDelete(tx: Tx, viewer: Viewer, message: PlacedMessage, 
   const { realm } = viewer;
   const groups = await systemGroups(tx, realm.id);
   const holds = async (name: 'can_delete_any_message_group' | 'can_delete_own_message_group') =>
-    isInGroup(groups, viewer, realmGroupSetting(groups, realm, name), now) ||
+    mayInRealm({ person: viewer, groups, now }, name) ||
     (message.channel !== null && (await holdsInChannel(tx, viewer, message.channel, name, now)));
   if (await holds('can_delete_any_message_group')) return;
   if (!(await isOwn(tx, viewer, message)) || !(await holds('can_delete_own_message_group'))) {

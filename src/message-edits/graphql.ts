@@ -17,11 +17,12 @@ import { accessMessage } from '../messages/access.ts';
 import { historyPolicy, historySteps } from '../messages/edit-history.ts';
 import { isFlag, Message, MessageFlag, TopicLinkType } from '../messages/graphql.ts';
 import { User } from '../users/graphql.ts';
+import { usersById } from '../users/loaders.ts';
 import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
 import type { PropagateMode } from './events.ts';
 import { type Snapshot, toSnapshots } from './history.ts';
-import { authors, editsOf } from './loaders.ts';
+import { editsOf } from './loaders.ts';
 
 const PropagateModeEnum = builder.enumType('PropagateMode', {
   description: 'What of a topic goes along when a message is moved.',
@@ -39,7 +40,7 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
     editor: t.field({
       type: User,
       description: 'Who sent or edited it.',
-      resolve: ({ userId }, _args, ctx) => authors(ctx).load(userId),
+      resolve: ({ userId }, _args, ctx) => usersById(ctx).load(userId),
     }),
     topic: t.string({ resolve: ({ state }) => state.topic }),
     prevTopic: t.string({

@@ -3,6 +3,7 @@ import { isModerator } from '../auth/roles.ts';
 import { invalidChannelId, isRowId, type Onlooker, onlooker, readsChannel } from '../channels/access.ts';
 import { userIdsReading } from '../channels/audience.ts';
 import { administersChannel } from '../channels/seen-channel.ts';
+import { mayInRealm } from '../channels/settings.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError, MoveMessagesTimeLimitExceededError } from '../errors.ts';
 import type { Emit } from '../events/log.ts';
@@ -10,8 +11,7 @@ import { type Channel, Prisma, type Realm } from '../generated/prisma/client.ts'
 import { hasProtectedHistory, type PlacedMessage, receivedBy } from '../messages/access.ts';
 import { holdsInChannel, requireMayCreateTopic, requireTopicPolicy } from '../messages/target.ts';
 import { RESOLVED_PREFIX, topicNamed } from '../messages/topic-name.ts';
-import { realmGroupSetting, realmSetting } from '../realm/settings.ts';
-import { isInGroup } from '../user-groups/permissions.ts';
+import { realmSetting } from '../realm/settings.ts';
 import { moveTopicPolicies } from '../user-topics/service.ts';
 import type { Wish } from './edit.ts';
 import type { PropagateMode } from './events.ts';
@@ -145,8 +145,7 @@ type MovePermission =
   | 'can_move_messages_between_topics_group'
   | 'can_move_messages_between_channels_group';
 
-const holdsInRealm = ({ viewer, look }: Attempt, name: MovePermission): boolean =>
-  isInGroup(look.groups, viewer, realmGroupSetting(look.groups, viewer.realm, name), look.now);
+const holdsInRealm = ({ look }: Attempt, name: MovePermission): boolean => mayInRealm(look, name);
 
 /** A move of a whole topic must not leave out what is too old for it without a word. */
 async function requireAllInTime({ tx, viewer, message, now }: Attempt, wish: Wish, ids: readonly number[]) {

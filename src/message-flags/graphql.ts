@@ -120,6 +120,7 @@ mutation('markChannelAsRead', {
 });
 
 mutation('markAllAsRead', {
+  ignoresIdempotencyKey: true,
   description: 'Makes everything read for the viewer.',
   input: (t) => ({
     maxSeconds: t.int({ required: false, defaultValue: MAX_SECONDS, description: 'How long it may take: 1 to 50.' }),

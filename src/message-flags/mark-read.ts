@@ -103,7 +103,6 @@ async function clearSome(ctx: Ctx): Promise<boolean> {
     SELECT count(*)::int AS count FROM (
       SELECT FROM read_exception WHERE user_id = ${userId} AND NOT is_read LIMIT ${MAX_EXCEPTIONS_AT_ONCE + 1}) AS few`;
   if ((few?.count ?? 0) <= MAX_EXCEPTIONS_AT_ONCE) return false;
-  // Without the idempotency key: it belongs to the whole act.
   await transact({ app: ctx.app, realmId: ctx.realmId }, async (tx, emit) => {
     await lockReaders(tx, ctx.realmId, [userId]);
     // What is unread by an exception is read without one.

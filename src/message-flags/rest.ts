@@ -125,6 +125,7 @@ export const postMarkStreamAsRead = endpoint({
 export const postMarkAllAsRead = endpoint({
   method: 'POST',
   path: '/mark_all_as_read',
+  ignoresIdempotencyKey: true,
   auth: 'basic',
   section: '4.13',
   summary: 'Mark everything as read',

@@ -55,11 +55,12 @@ export async function renderContent(
   source: string,
 ): Promise<RenderedContent> {
   const { realm, user } = author;
-  const directory = await loadDirectory(db, app, author, referencesIn(source));
+  const translateEmoticons = userSetting(user, 'translate_emoticons');
+  const directory = await loadDirectory(db, app, author, referencesIn(source, { translateEmoticons }));
   const codeLanguage = realmSetting(realm, 'default_code_block_language');
   try {
     const rendered = renderMessage(source, directory, {
-      translateEmoticons: userSetting(user, 'translate_emoticons'),
+      translateEmoticons,
       imagePreviews: realmSetting(realm, 'inline_image_preview'),
       ...(codeLanguage !== '' && { defaultCodeLanguage: codeLanguage }),
     });

@@ -1,9 +1,9 @@
 import { isRowId } from '../channels/access.ts';
+import { mayInRealm } from '../channels/settings.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { realmGroupSetting } from '../realm/settings.ts';
-import { isInGroup } from '../user-groups/permissions.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import { userOfStandIn } from '../users/address.ts';
 import { apiEmail, visibleEmail } from '../users/wire.ts';
@@ -92,7 +92,7 @@ async function requirePermission(db: Reader, sender: Sender, members: readonly U
   const { realm } = sender;
   const groups = await systemGroups(db, realm.id);
   const holds = (user: User, name: 'direct_message_permission_group' | 'direct_message_initiator_group') =>
-    isInGroup(groups, { id: user.id, role: user.role, realm, user }, realmGroupSetting(groups, realm, name), now);
+    mayInRealm({ person: { id: user.id, role: user.role, realm, user }, groups, now }, name);
   // The service's own bot is everybody's to write to, and stands for nobody.
   if (!members.some((member) => !member.isSystem && holds(member, 'direct_message_permission_group'))) {
     const { groups: ids } = realmGroupSetting(groups, realm, 'direct_message_permission_group');

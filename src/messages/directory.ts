@@ -1,6 +1,7 @@
 import type { App, Viewer } from '../app.ts';
 import { urlOf } from '../auth/host.ts';
 import { type Guarded, readsChannel } from '../channels/access.ts';
+import { emojiImageUrl } from '../custom-emoji/wire.ts';
 import type { Tx } from '../db/client.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import type { References } from '../markdown/references.ts';
@@ -54,6 +55,7 @@ export async function loadDirectory(
   const groups = await loadGroups(db, author, references);
   const channels = await loadChannels(db, author, references, app.now());
   const latest = await loadLatest(db, author, references, channels);
+  const emoji = await loadEmoji(db, author, references);
   return {
     realmUrl: urlOf(app.config, author.realm.subdomain),
     emptyTopicName: emptyTopicName(author.realm),
@@ -62,9 +64,17 @@ export async function loadDirectory(
     groupNamed: (name) => groups.get(name),
     channelNamed: (name) => channels.get(name),
     latestMessageId: (channelId, topic) => latest.get(topicKey(channelId, topic)),
-    // There are none.
-    customEmoji: () => undefined,
+    customEmoji: (name) => emoji.get(name),
   };
+}
+
+/** Those of the organisation that are active. A text that names none asks for none. */
+async function loadEmoji(db: Db, { realm }: Author, { emojiNames }: References): Promise<Map<string, { url: string }>> {
+  if (emojiNames.length === 0) return new Map();
+  const rows = await db.$queryRaw<{ name: string; imageId: string }[]>`
+    SELECT name, image_id AS "imageId" FROM custom_emoji
+    WHERE realm_id = ${realm.id} AND name = ANY(${[...emojiNames]}::text[]) AND deactivated_at IS NULL`;
+  return new Map(rows.map(({ name, imageId }) => [name, { url: emojiImageUrl(imageId) }]));
 }
 
 const topicKey = (channelId: number, topic: string) => `${channelId} ${topic}`;

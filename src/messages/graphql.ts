@@ -495,6 +495,7 @@ async function topicsPage(channelId: number, args: ConnectionArguments, ctx: Gra
 }
 
 mutation('deleteTopic', {
+  ignoresIdempotencyKey: true,
   description: 'Deletes the messages of a topic, the newest first. For administrators.',
   input: (t) => ({ channelId: t.int(), topic: t.string() }),
   payload: () => ({

@@ -1,8 +1,9 @@
 import { alertedUserIds } from '../alert-words/matching.ts';
+import { mayInRealm } from '../channels/settings.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError, WildcardMentionNotAllowedError } from '../errors.ts';
-import { realmGroupSetting } from '../realm/settings.ts';
-import { isInGroup } from '../user-groups/permissions.ts';
+import { type Governed, holdsInGroup } from '../user-groups/group-permissions.ts';
+import { fullMemberSince } from '../user-groups/permissions.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import type { RenderedContent } from './content.ts';
 import type { Sender } from './sender.ts';
@@ -34,7 +35,7 @@ export async function requireMayMention(
   if (target !== null && (content.channelWildcard || content.topicWildcard)) {
     await requireMayMentionAll(db, sender, target, content, now);
   }
-  if (content.mentionedGroupIds.length > 0) await requireMayMentionGroups(db, sender, content.mentionedGroupIds);
+  if (content.mentionedGroupIds.length > 0) await requireMayMentionGroups(db, sender, content.mentionedGroupIds, now);
 }
 
 async function requireMayMentionAll(
@@ -45,8 +46,7 @@ async function requireMayMentionAll(
   now: Date,
 ): Promise<void> {
   const groups = await systemGroups(db, sender.realm.id);
-  const permission = realmGroupSetting(groups, sender.realm, 'can_mention_many_users_group');
-  if (isInGroup(groups, sender, permission, now)) return;
+  if (mayInRealm({ person: sender, groups, now }, 'can_mention_many_users_group')) return;
   if (content.channelWildcard && (await countSubscribers(db, target.channel.id)) > FEW) {
     throw new WildcardMentionNotAllowedError('channel');
   }
@@ -63,20 +63,28 @@ async function countSubscribers(db: Reader, channelId: number): Promise<number> 
   return row?.count ?? 0;
 }
 
-/** Nobody is in a group's mention list but of the role groups, whose settings are all role:nobody. */
-async function requireMayMentionGroups(db: Reader, sender: Sender, groupIds: readonly number[]): Promise<void> {
-  const [group] = await db.$queryRaw<{ name: string }[]>`
-    SELECT name FROM user_group WHERE realm_id = ${sender.realm.id} AND id = ANY(${[...groupIds]}) AND is_system LIMIT 1`;
-  if (group !== undefined) throw new BadRequestError(`You are not allowed to mention user group '${group.name}'.`);
+async function requireMayMentionGroups(
+  db: Reader,
+  sender: Sender,
+  groupIds: readonly number[],
+  now: Date,
+): Promise<void> {
+  const mentioned = await db.$queryRaw<(Governed & { name: string })[]>`
+    SELECT name, permissions, creator_id AS "creatorId", is_system AS "isSystem" FROM user_group
+    WHERE realm_id = ${sender.realm.id} AND id = ANY(${[...groupIds]}) ORDER BY id`;
+  const look = { person: sender, groups: await systemGroups(db, sender.realm.id), now };
+  const refused = mentioned.find((group) => !holdsInGroup(look, group, 'can_mention_group'));
+  if (refused !== undefined) throw new BadRequestError(`You are not allowed to mention user group '${refused.name}'.`);
 }
 
-/** Who has sent to the topic or reacted in it. @see endpoints companion D.3 */
+/** Which active users have sent to the topic or reacted in it. @see endpoints companion D.3 */
 async function participants(db: Reader, { channel, topic }: NonNullable<Whereabouts['target']>): Promise<number[]> {
   const rows = await db.$queryRaw<{ id: number }[]>`
     WITH topic AS (
       SELECT realm_id, id, sender_id FROM message m WHERE m.channel_id = ${channel.id} AND lower(m.topic) = lower(${topic}))
-    SELECT DISTINCT sender_id AS id FROM topic
-    UNION SELECT r.user_id FROM topic t JOIN reaction r ON r.realm_id = t.realm_id AND r.message_id = t.id`;
+    SELECT u.id FROM user_account u WHERE u.is_active AND u.id IN (
+      SELECT sender_id FROM topic
+      UNION SELECT r.user_id FROM topic t JOIN reaction r ON r.realm_id = t.realm_id AND r.message_id = t.id)`;
   return rows.map(({ id }) => id);
 }
 
@@ -90,23 +98,27 @@ export interface Named {
 
 /**
  * Whom content names among those who receive it there: by name, as those who take part in the topic, and by their alert
- * words. What it names everybody with is no list.
+ * words; of a group, its members however deep. What it names everybody with is no list.
  */
 export async function whoIsMentioned(
   db: Reader,
   sender: Pick<Sender, 'id' | 'realm'>,
   { target, memberIds }: Whereabouts,
   content: RenderedContent,
+  now: Date,
 ): Promise<Named> {
   const inTopic = content.topicWildcard && target !== null ? [sender.id, ...(await participants(db, target))] : [];
   const mentioned = [...new Set(content.mentionedUserIds)];
   const named = [...new Set([...mentioned, ...inTopic])];
   const alerted = await alertedAmong(db, sender, { target, memberIds }, content);
-  if (named.length === 0) return { mentioned: [], topicMentioned: [], alerted };
+  const channelId = target?.channel.id ?? null;
+  const receivers = { channelId, userIds: target === null ? (memberIds ?? []) : [sender.id] };
+  const grouped = await membersMentioned(db, sender.realm, content, now, receivers);
+  if (named.length === 0) return { mentioned: grouped, topicMentioned: [], alerted };
   const receiving = new Set(target === null ? memberIds : await subscribersAmong(db, target.channel.id, named));
   receiving.add(sender.id);
   return {
-    mentioned: mentioned.filter((id) => receiving.has(id)),
+    mentioned: [...new Set([...mentioned.filter((id) => receiving.has(id)), ...grouped])],
     topicMentioned: [...new Set(inTopic)].filter((id) => receiving.has(id)),
     alerted,
   };
@@ -121,6 +133,32 @@ function alertedAmong(
 ): Promise<number[]> {
   const receivers = target === null ? { userIds: memberIds ?? [] } : { channelId: target.channel.id, userIds: [id] };
   return alertedUserIds(db, realm, source, receivers);
+}
+
+/**
+ * The active members, however deep, of the groups that the content mentions. One query, and none when it mentions none.
+ *
+ * @param receivers Only the channel's subscribers, and these users; null: all members.
+ */
+export async function membersMentioned(
+  db: Pick<Reader, '$queryRaw'>,
+  realm: Sender['realm'],
+  { mentionedGroupIds }: Pick<RenderedContent, 'mentionedGroupIds'>,
+  now: Date,
+  receivers: { readonly channelId: number | null; readonly userIds: readonly number[] } | null,
+): Promise<number[]> {
+  if (mentionedGroupIds.length === 0) return [];
+  const ids = [...mentionedGroupIds];
+  const { channelId, userIds } = receivers ?? { channelId: null, userIds: [] };
+  const rows = await db.$queryRaw<{ id: number }[]>`
+    SELECT u.id FROM user_account u
+    WHERE u.realm_id = ${realm.id} AND u.is_active AND (
+      (u.group_ids <> '{}' AND u.group_ids && ${ids}::int[])
+      OR (u.full_member_group_ids <> '{}' AND u.full_member_group_ids && ${ids}::int[]
+          AND u.joined_at <= ${fullMemberSince(realm, now)}))
+      AND (${receivers === null}::boolean OR u.id = ANY(${[...userIds]}::int[]) OR EXISTS (
+        SELECT FROM subscription s WHERE s.user_id = u.id AND s.channel_id = ${channelId}::int AND s.active))`;
+  return rows.map(({ id }) => id);
 }
 
 async function subscribersAmong(db: Reader, channelId: number, userIds: readonly number[]): Promise<number[]> {

@@ -280,6 +280,7 @@ const toWireTopic = (topic: Topic, emptyName: string, knowsEmptyTopic: boolean) 
 export const postDeleteTopic = endpoint({
   method: 'POST',
   path: '/streams/{stream_id}/delete_topic',
+  ignoresIdempotencyKey: true,
   auth: 'basic',
   section: 'B.7',
   summary: 'Delete a topic',

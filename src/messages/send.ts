@@ -6,7 +6,8 @@ import type { Tx } from '../db/client.ts';
 import { isBusy } from '../db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../errors.ts';
 import { subscribersOf, users } from '../events/audience.ts';
-import { type Appended, type Emit, retrying, type StoredEvent, transact } from '../events/log.ts';
+import { retrying } from '../events/commit.ts';
+import { type Appended, type Emit, type StoredEvent, transact } from '../events/log.ts';
 import { topicLinks } from '../markdown/render.ts';
 import { requireText } from '../text.ts';
 import { automaticPolicy } from '../user-topics/automatic.ts';
@@ -74,7 +75,7 @@ export type MessageReader = Tx;
  */
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   const { app, realmId } = ctx;
-  if (ctx.idempotency !== undefined) return sendWithin(ctx, input);
+  if (app.unit !== undefined) return sendWithin(ctx, input);
   const prepare = preparing(ctx, input);
   const token = newToken();
   let repeated = false;
@@ -186,7 +187,7 @@ export async function prepareMessage(
   const content = await renderContent(db, app, sender, source);
   await requireMayMention(db, sender, target, content, now);
   const memberIds = members?.map(({ id }) => id) ?? null;
-  const named = await whoIsMentioned(db, sender, { target, memberIds }, content);
+  const named = await whoIsMentioned(db, sender, { target, memberIds }, content, now);
   const isNoteToSelf = memberIds?.length === 1;
   return {
     sender,

@@ -148,6 +148,12 @@ export const PAGE_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
+/** Of a page whose form comes back to this server. */
+export const FORM_PAGE_HEADERS = {
+  ...PAGE_HEADERS,
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY.replace("form-action 'none'", "form-action 'self'"),
+} as const;
+
 /** A speech bubble, drawn here: a browser asks for an icon, and would ask for /favicon.ico otherwise. */
 const ICON =
   'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E%3Cpath fill=%22%230b6e4f%22 ' +

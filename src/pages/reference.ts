@@ -1,7 +1,7 @@
 import type { DemoOwner } from '../demo-access.ts';
 import { type Endpoint, slotsOf } from '../rest/endpoint.ts';
 import { fieldsOf, type Schema, schemaOf } from '../rest/openapi.ts';
-import type { Param } from '../rest/params.ts';
+import { isFile, type Param } from '../rest/params.ts';
 import { API_PREFIX } from '../rest/router.ts';
 import { type Html, html, page, prose, shellWord, snippet } from './html.ts';
 
@@ -84,7 +84,9 @@ ${param.description === undefined ? undefined : html`<dd>${prose(param.descripti
   )}</dl>`;
 }
 
-function noteOf({ encoding, type, presence, fallback, alias }: Param): string {
+function noteOf(param: Param): string {
+  if (isFile(param)) return `file, multipart, ${param.presence}`;
+  const { encoding, type, presence, fallback, alias } = param;
   const written = encoding === 'json' ? 'JSON' : encoding === 'text' ? 'text' : 'in the path';
   const need = presence === 'defaulted' ? `default ${JSON.stringify(fallback)}` : presence;
   const also = alias === undefined ? '' : `, also as ${alias}`;
@@ -127,9 +129,13 @@ function call(endpoint: Endpoint): string {
   const shown = required.length > 0 || method === 'GET' ? required : fields.slice(0, 1);
   const withMethod = method === 'GET' ? (shown.length > 0 ? '-G ' : '') : `-X ${method} `;
   const signIn = auth === 'none' ? '' : '-u "$EMAIL:$KEY" ';
-  const data = shown.map(([name, param]) => ` \\\n  --data-urlencode ${shellWord(`${name}=${sample(param)}`)}`);
+  const isMultipart = shown.some(([, param]) => isFile(param));
+  const data = shown.map(([name, param]) => ` \\\n  ${isMultipart ? '-F' : '--data-urlencode'} ${field(name, param)}`);
   return `curl ${withMethod}${signIn}"$URL${filled}"${data.join('')}`;
 }
+
+const field = (name: string, param: Param) =>
+  shellWord(isFile(param) ? `${name}=@picture.png` : `${name}=${sample(param)}`);
 
 /** A value to show, as it is sent. */
 function sample(param: Param | undefined): string {

@@ -1,10 +1,9 @@
 import type { Ctx } from '../app.ts';
 import type { Tx } from '../db/client.ts';
-import { type EmojiReference, REACTION_TYPES, requireEmoji } from '../emoji/service.ts';
+import { completeEmoji, type EmojiReference, type NamedEmoji, requireEmoji, requireWhole } from '../emoji/service.ts';
 import { BadRequestError, ReactionAlreadyExistsError, ReactionDoesNotExistError } from '../errors.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Reaction } from '../generated/prisma/client.ts';
-import { emojiNamed } from '../markdown/emoji.ts';
 import { type Hearing, hearingsOf } from '../message-edits/audience.ts';
 import { lockMessages } from '../message-edits/locks.ts';
 import type { PlacedMessage } from '../messages/access.ts';
@@ -23,7 +22,8 @@ export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiR
   const { viewer } = ctx;
   return transact(ctx, async (tx, emit) => {
     const { message } = await lockMessages(tx, ctx, messageId, { mode: 'change_one' });
-    const emoji = (await emojiThere(tx, message, reference)) ?? requireEmoji(reference);
+    const named = await completeEmoji(tx, message.realmId, reference);
+    const emoji = (await emojiThere(tx, message, named)) ?? (await requireWhole(tx, message.realmId, named));
     const data = { emojiName: emoji.name, emojiCode: emoji.code, reactionType: emoji.type };
     const key = { realmId: message.realmId, messageId: message.id, userId: viewer.id };
     const same = { ...key, emojiCode: emoji.code, reactionType: emoji.type };
@@ -55,19 +55,12 @@ const hearingsOfOne = (tx: Tx, { viewer }: Ctx, message: PlacedMessage): Promise
   hearingsOf(tx, viewer.realm, { ...message, ids: [Number(message.id)] }, viewer.id);
 
 /** The emoji as others have it on the message already, whatever has become of it since. */
-async function emojiThere(tx: Tx, message: PlacedMessage, { name, code, type }: EmojiReference) {
-  const emojiCode = code ?? emojiNamed(name)?.code;
-  if (emojiCode === undefined) return undefined;
+async function emojiThere(tx: Tx, message: PlacedMessage, { code, type }: NamedEmoji): Promise<NamedEmoji | undefined> {
   const there = await tx.reaction.findFirst({
-    where: {
-      ...{ realmId: message.realmId, messageId: message.id, emojiCode },
-      reactionType: type ?? 'unicode_emoji',
-    },
+    where: { realmId: message.realmId, messageId: message.id, emojiCode: code, reactionType: type },
     orderBy: { id: 'asc' },
   });
-  if (there === null) return undefined;
-  const known = REACTION_TYPES.find((candidate) => candidate === there.reactionType);
-  return known === undefined ? undefined : { name: there.emojiName, code: there.emojiCode, type: known };
+  return there === null ? undefined : { name: there.emojiName, code, type };
 }
 
 /** An emoji to take away: by its name, or by what it stands for. */
@@ -87,8 +80,7 @@ export interface RemovedEmoji {
  */
 export async function removeReaction(ctx: Ctx, messageId: number, emoji: RemovedEmoji): Promise<void> {
   const { viewer } = ctx;
-  const { name, code, type } = emoji;
-  if (name === undefined && code === undefined) {
+  if (emoji.name === undefined && emoji.code === undefined) {
     throw new BadRequestError('At least one of the following arguments must be present: emoji_name, emoji_code');
   }
   await transact(ctx, async (tx, emit) => {
@@ -96,8 +88,7 @@ export async function removeReaction(ctx: Ctx, messageId: number, emoji: Removed
     const mine = await tx.reaction.findMany({
       where: { realmId: message.realmId, messageId: message.id, userId: viewer.id },
     });
-    const wanted =
-      code === undefined ? requireEmoji({ name: name ?? '', type }) : { code, type: type ?? 'unicode_emoji' };
+    const wanted = await removed(tx, message.realmId, mine, emoji);
     const reaction = mine.find(
       ({ emojiCode, reactionType }) => emojiCode === wanted.code && reactionType === wanted.type,
     );
@@ -105,4 +96,19 @@ export async function removeReaction(ctx: Ctx, messageId: number, emoji: Removed
     for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionRemoved(reaction), audience);
     await tx.reaction.delete({ where: { id: reaction.id } });
   });
+}
+
+/** A name is first that of a reaction there: the emoji itself may be deactivated, or hidden by another. */
+async function removed(
+  tx: Tx,
+  realmId: number,
+  mine: readonly Reaction[],
+  { name = '', code, type }: RemovedEmoji,
+): Promise<Pick<NamedEmoji, 'code' | 'type'>> {
+  if (code !== undefined) return { code, type: type ?? 'unicode_emoji' };
+  const there = mine.find(
+    ({ emojiName, reactionType }) => emojiName === name && reactionType === (type ?? reactionType),
+  );
+  if (there !== undefined) return { code: there.emojiCode, type: there.reactionType };
+  return requireEmoji(tx, realmId, { name, type });
 }

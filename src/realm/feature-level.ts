@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -22,15 +22,23 @@ function releaseNumber(): string {
 
 /** The commit that is checked out, read as Git keeps it: Git itself may not be installed. Undefined when unknown. */
 function commit(): string | undefined {
-  const head = read('HEAD');
+  const own = gitDirectory();
+  const head = read(own, 'HEAD');
   if (head === undefined || !head.startsWith('ref: ')) return head;
   const name = head.slice('ref: '.length);
-  return read(name) ?? new RegExp(`^([0-9a-f]{40}) ${name}$`, 'm').exec(read('packed-refs') ?? '')?.[1];
+  // A linked working tree has a head of its own; the branches are those of the repository.
+  const shared = resolve(own, read(own, 'commondir') ?? '.');
+  return read(shared, name) ?? new RegExp(`^([0-9a-f]{40}) ${name}$`, 'm').exec(read(shared, 'packed-refs') ?? '')?.[1];
 }
 
-function read(name: string): string | undefined {
+function gitDirectory(): string {
+  const [, linked] = /^gitdir: (.+)$/.exec(read(ROOT, '.git') ?? '') ?? [];
+  return linked === undefined ? join(ROOT, '.git') : resolve(ROOT, linked);
+}
+
+function read(directory: string, name: string): string | undefined {
   try {
-    return readFileSync(join(ROOT, '.git', name), 'utf8').trim();
+    return readFileSync(join(directory, name), 'utf8').trim();
   } catch {
     return undefined;
   }

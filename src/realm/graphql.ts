@@ -99,7 +99,7 @@ builder.queryField('serverSettings', (t) =>
 );
 
 const MEANING: Record<RealmGroupSettingName, string> = {
-  can_access_all_users_group: 'See every user; others see those they have to do with. Everyone, or members.',
+  can_access_all_users_group: 'See every user. Everyone.',
   can_add_custom_emoji_group: 'May add custom emoji.',
   can_add_subscribers_group: 'May subscribe others to channels.',
   can_create_bots_group: 'May make bots of every kind.',
@@ -233,4 +233,25 @@ eventType<{ data: Readonly<Record<string, unknown>> }>(
     }),
   }),
   { description: 'Settings of the organization changed.' },
+);
+
+eventType<{
+  service_version: string;
+  service_merge_base: string;
+  service_feature_level: number;
+  server_generation: number;
+}>(
+  'restart',
+  undefined,
+  'ServiceRestartedEvent',
+  (t) => ({
+    serviceVersion: t.string({ resolve: ({ event }) => event.service_version }),
+    serviceMergeBase: t.string({ resolve: ({ event }) => event.service_merge_base }),
+    serviceFeatureLevel: t.int({ resolve: ({ event }) => event.service_feature_level }),
+    serverGeneration: t.int({
+      description: 'UNIX seconds: when the process started.',
+      resolve: ({ event }) => event.server_generation,
+    }),
+  }),
+  { description: 'The service has started, perhaps as another version. Nothing of the state has changed.' },
 );

@@ -9,6 +9,10 @@ import type { SystemGroupName, SystemGroups } from '../user-groups/system-groups
 /** A channel's id; -1 for none. */
 const channel = () => setting(z.int(), -1, { meaning: 'The id of a channel; -1 for none' });
 
+/** In the setting `video_chat_provider`. @see registration-and-events companion 1.9 */
+export const NO_VIDEO_CHAT = 0;
+export const VIDEO_PROVIDER = 8;
+
 /**
  * Every setting of an organisation, by its wire name without `realm_`. `Realm.settings` holds those that differ.
  * Units: seconds and days as the names say, null is unlimited.
@@ -56,7 +60,11 @@ export const REALM_SETTINGS = {
   inline_image_preview: flag(true),
   inline_url_embed_preview: flag(false),
   media_preview_size: oneOf([100, 150, 200], 100, '100, 150 or 200'),
-  video_chat_provider: oneOf([0, 8], 0, '0 none, 8 the provider of POST /calls/videoprovider/create'),
+  video_chat_provider: oneOf(
+    [NO_VIDEO_CHAT, VIDEO_PROVIDER],
+    NO_VIDEO_CHAT,
+    '0 none, 8 the provider of POST /calls/videoprovider/create',
+  ),
   require_e2ee_push_notifications: flag(false),
   owner_full_content_access: flag(false),
   want_advertise_in_communities_directory: flag(false),
@@ -110,11 +118,9 @@ const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): RealmGroupRule
  * @see endpoints companion C.3
  */
 export const REALM_GROUP_SETTINGS = {
-  can_access_all_users_group: {
-    ...rule('role:everyone', 'N E'),
-    nobody: false,
-    only: ['role:everyone', 'role:members'],
-  },
+  // Members too, says the document: guests would then see only whom they have to do with. Nothing here hides anybody from
+  // anybody, and a setting that promises it must not be taken.
+  can_access_all_users_group: { ...rule('role:everyone', 'N E'), nobody: false, only: ['role:everyone'] },
   can_add_custom_emoji_group: rule('role:members', 'N'),
   can_add_subscribers_group: rule('role:members', 'N'),
   can_create_bots_group: rule('role:members', 'N'),

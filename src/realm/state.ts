@@ -1,6 +1,7 @@
 import type { App } from '../app.ts';
 import { domainOf, urlOf } from '../auth/host.ts';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts';
+import { emojiDataUrl } from '../emoji/files.ts';
 import type { Snapshot, StateGroup } from '../event-queue/state-group.ts';
 import type { Realm } from '../generated/prisma/client.ts';
 import { toWireGroupSetting } from '../user-groups/permissions.ts';
@@ -24,12 +25,14 @@ import {
 } from './limits.ts';
 import { ICON_URL } from './server-settings.ts';
 import {
+  NO_VIDEO_CHAT,
   REALM_GROUP_SETTINGS,
   REALM_SETTINGS,
   type RealmGroupSettingName,
   type RealmSettingName,
   realmGroupSetting,
   realmSetting,
+  VIDEO_PROVIDER,
 } from './settings.ts';
 
 /** The organisation: limits and server parameters, and its settings. @see registration-and-events companion 1.8, 1.9 */
@@ -39,6 +42,7 @@ export const realmState: StateGroup = {
     return {
       ...LIMITS,
       ...SERVER_PARAMETERS,
+      server_emoji_data_url: emojiDataUrl(),
       ...realmFields(app, realm, groups),
     };
   },
@@ -119,7 +123,10 @@ function identity({ config }: App, realm: Realm) {
     realm_password_auth_enabled: true,
     realm_push_notifications_enabled: false,
     realm_push_notifications_enabled_end_timestamp: null,
-    realm_available_video_chat_providers: { disabled: { name: 'None', id: 0 } },
+    realm_available_video_chat_providers: {
+      disabled: { name: 'None', id: NO_VIDEO_CHAT },
+      ...(config.videoProvider !== undefined && { videoprovider: { name: 'Video provider', id: VIDEO_PROVIDER } }),
+    },
     realm_default_external_accounts: {},
   };
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Ctx } from '../app.ts';
 import { requireAdministrator, requireOwner } from '../auth/roles.ts';
+import { asOfNow } from '../auth/service.ts';
 import { isRowId } from '../channels/access.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
@@ -10,6 +11,7 @@ import type { Prisma, Realm } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
 import { requireSettings, type SettingValue, storedAfter } from '../settings.ts';
 import { requireText } from '../text.ts';
+import { waitingPeriodChanged } from '../user-groups/role-groups.ts';
 import {
   changedGroupSettings,
   type GroupSettingEdits,
@@ -29,6 +31,7 @@ import {
   type RealmSettingName,
   type RealmSettingValue,
   realmGroupSetting,
+  VIDEO_PROVIDER,
 } from './settings.ts';
 import { realmFields } from './state.ts';
 
@@ -71,18 +74,21 @@ const OF_CHANNELS = [
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator, or an owner where the setting takes one.
  * @throws ExpectationMismatchError when a permission is not what the client believes.
  * @throws SystemGroupRequiredError for a permission that only a role group may hold.
- * @throws BadRequestError when a value is not taken, or a channel, user or group is not there.
+ * @throws BadRequestError when a value is not taken, the provider of video calls is not set up, or a channel, user or group is not there.
  * @see endpoints companion B.19, C.3
  */
 export async function updateRealm(ctx: Ctx, edit: RealmEdit): Promise<Readonly<Record<string, unknown>>> {
-  requireAdministrator(ctx);
+  requireRights(ctx, edit);
   const { app, realmId } = ctx;
   const { settings = {}, permissions = {} } = edit;
-  if (Object.keys({ ...settings, ...permissions }).some((name) => OF_OWNERS.has(name))) requireOwner(ctx);
   const texts = checkedTexts(edit);
   const values = requireSettings(REALM_SETTINGS, settings);
+  if (values['video_chat_provider'] === VIDEO_PROVIDER && app.config.videoProvider === undefined) {
+    throw new BadRequestError('Invalid video_chat_provider');
+  }
   return transact(ctx, async (tx, emit) => {
     await lockRealm(tx, realmId);
+    requireRights(await asOfNow(tx, ctx), edit);
     const before = await tx.realm.findUniqueOrThrow({ where: { id: realmId } });
     await requireChannels(tx, realmId, values);
     const groups = await systemGroups(tx, realmId);
@@ -98,6 +104,12 @@ export async function updateRealm(ctx: Ctx, edit: RealmEdit): Promise<Readonly<R
     const given = new Set(Object.keys({ ...texts, ...values, ...permissions }));
     return Object.fromEntries(Object.entries(changed).filter(([name]) => given.has(name)));
   });
+}
+
+/** Asked at once, and again behind the lock: somebody else may have taken the viewer's role away meanwhile. */
+function requireRights(ctx: Ctx, { settings, permissions }: RealmEdit): void {
+  requireAdministrator(ctx);
+  if (Object.keys({ ...settings, ...permissions }).some((name) => OF_OWNERS.has(name))) requireOwner(ctx);
 }
 
 /**
@@ -129,6 +141,7 @@ async function write(
   await tx.realm.update({ where: { id }, data: { name, description, settings } });
   const html = 'description' in changed ? { rendered_description: renderMarkdown(description) } : {};
   emit(realmUpdated({ ...changed, ...html }), everyone());
+  await waitingPeriodChanged(tx, emit, { before, after, now: app.now() });
   return changed;
 }
 

@@ -15,6 +15,15 @@ export class RawJson {
   }
 }
 
+/** Another address, for a browser to go to. */
+export class Redirect {
+  readonly url: string;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+}
+
 /** What a handler may want to know of the transport. */
 export interface Http {
   /** Aborted when the client goes away before it has the answer. */
@@ -23,9 +32,9 @@ export interface Http {
   header(name: string): string | undefined;
 }
 
-/** The fields added to the success envelope, a whole body, or nothing. */
+/** The fields added to the success envelope, a whole body, another address, or nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: the usual handler of a write returns nothing.
-export type Answer = Readonly<Record<string, unknown>> | RawJson | void;
+export type Answer = Readonly<Record<string, unknown>> | RawJson | Redirect | void;
 
 interface Description {
   readonly method: Method;
@@ -38,6 +47,13 @@ interface Description {
   readonly description?: string;
   /** Who may call it, when not every signed-in user may: a noun in the plural. */
   readonly permission?: string;
+  /**
+   * True for what is of the moment, takes long, calls another service or answers with a key: what an idempotency key
+   * would be stored with is then of no use, or of too much.
+   */
+  readonly ignoresIdempotencyKey?: true;
+  /** True when success is another address, for a browser to go to; for the documentation alone. */
+  readonly redirects?: true;
   /** The fields added to the success envelope; for the documentation alone. */
   readonly reply: Readonly<Record<string, z.ZodType>>;
 }
@@ -70,6 +86,10 @@ export function endpoint<const A extends Auth, P extends Params>(definition: Def
   // Sound, because the reader made from `params` is the only source of `values`, and the router checks `auth` first.
   return definition as unknown as Endpoint;
 }
+
+/** Whether a request may be sent again under an idempotency key. @see architecture 4.8 */
+export const takesIdempotencyKey = ({ method, auth, ignoresIdempotencyKey }: Endpoint): boolean =>
+  method !== 'GET' && auth === 'basic' && ignoresIdempotencyKey !== true;
 
 /** The names of a path's slots, in their order. */
 export function slotsOf(path: string): string[] {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ERROR_CODES } from '../errors.ts';
-import { type Endpoint, slotsOf } from './endpoint.ts';
-import { isInPath, type Param } from './params.ts';
+import { type Endpoint, slotsOf, takesIdempotencyKey } from './endpoint.ts';
+import { isFile, isInPath, type Param } from './params.ts';
 import { API_PREFIX } from './router.ts';
 
 /** A JSON Schema, as far as this file and the documentation look into it. */
@@ -76,6 +76,12 @@ export function openApi(routes: readonly Endpoint[]): object {
   };
 }
 
+const KEY_PARAMETER = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'Sent again under the same key, the request has no second effect and gets the same reply.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
 const ERROR_REF = { $ref: '#/components/schemas/Error' };
 const ERROR = {
   type: 'object',
@@ -102,10 +108,13 @@ function operation(endpoint: Endpoint) {
     parameters: [
       ...slotsOf(path).map((name) => slotParameter(name, endpoint.params[name])),
       ...(inQuery ? fields.map(([name, param]) => queryParameter(name, param)) : []),
+      ...(takesIdempotencyKey(endpoint) ? [KEY_PARAMETER] : []),
     ],
     ...(!inQuery && fields.length > 0 && { requestBody: formBody(fields) }),
     responses: {
-      200: { description: 'Done.', content: { 'application/json': { schema: successSchema(endpoint) } } },
+      ...(endpoint.redirects === true
+        ? { 302: { description: 'For a browser to go on.', headers: { Location: { schema: { type: 'string' } } } } }
+        : { 200: { description: 'Done.', content: { 'application/json': { schema: successSchema(endpoint) } } } }),
       default: { $ref: '#/components/responses/Error' },
     },
   };
@@ -148,13 +157,19 @@ function formBody(fields: readonly [string, Param][]) {
       .map(([name]) => [name, { contentType: 'application/json' }]),
   );
   const content = { schema, encoding };
+  const needsFile = fields.some(([, param]) => isFile(param) && param.presence === 'required');
   return {
     required: required.length > 0,
-    content: { 'application/x-www-form-urlencoded': content, 'multipart/form-data': content },
+    content: { ...(!needsFile && { 'application/x-www-form-urlencoded': content }), 'multipart/form-data': content },
   };
 }
 
-function schemaWithDefault({ type, fallback }: Param): Schema {
+/** In OpenAPI 3.1 bytes are a string of no content encoding. */
+const FILE: Schema = { type: 'string', contentMediaType: 'application/octet-stream' };
+
+function schemaWithDefault(param: Param): Schema {
+  if (isFile(param)) return FILE;
+  const { type, fallback } = param;
   const schema = schemaOf(type, 'input');
   return fallback === undefined ? schema : { ...schema, default: fallback };
 }

@@ -3,10 +3,11 @@ import { BadRequestError, RequestConfusingVarError, RequestVariableMissingError 
 import { problemOf } from './validation.ts';
 
 /**
- * How a parameter's value is written: `text` is taken as it is, `json` is JSON text with strict types, and the three
- * `path` forms stand in a slot of the path; a `path-tail` is the last and may hold slashes.
+ * How a parameter's value is written: `text` is taken as it is, `json` is JSON text with strict types, `file` is the one
+ * file of a multipart body, and the three `path` forms stand in a slot of the path; a `path-tail` is the last and may
+ * hold slashes.
  */
-export type Encoding = 'text' | 'json' | 'path-text' | 'path-tail' | 'path-integer';
+export type Encoding = 'text' | 'json' | 'file' | 'path-text' | 'path-tail' | 'path-integer';
 
 type Presence = 'required' | 'optional' | 'defaulted';
 
@@ -75,6 +76,11 @@ export function inPathTail<S extends z.ZodType<string>>(
   return param('path-tail', type, details);
 }
 
+/** The bytes of the one file sent, in a field of any name: the parameter's own is for the documentation. */
+export function file(details: Details = {}): Param<Uint8Array, 'required'> {
+  return param('file', z.instanceof(Uint8Array), details);
+}
+
 function param<S extends z.ZodType>(encoding: Encoding, type: S, details: Details): Param<z.output<S>, 'required'> {
   const base = { ...details, encoding, type: type as z.ZodType<z.output<S>> };
   const withPresence = <P extends Presence>(presence: P, fallback?: z.output<S>): Param<z.output<S>, P> => ({
@@ -91,6 +97,8 @@ export function isInPath({ encoding }: Param): boolean {
   return encoding.startsWith('path-');
 }
 
+export const isFile = ({ encoding }: Param): boolean => encoding === 'file';
+
 /** Consumed by the hall on every endpoint. @see registration-and-events companion 4.8 */
 const ALWAYS_KNOWN = new Set(['client']);
 
@@ -101,8 +109,12 @@ export interface Read {
   readonly ignored: readonly string[];
 }
 
-/** Reads one request: the path's slots in their order, and the fields sent. */
-export type Reader = (slots: readonly string[], sent: ReadonlyMap<string, string>) => Read;
+/** Reads one request: the path's slots in their order, and the fields and files sent. */
+export type Reader = (
+  slots: readonly string[],
+  sent: ReadonlyMap<string, string>,
+  files?: readonly Uint8Array[],
+) => Read;
 
 /**
  * Prepares the reading of an endpoint's parameters. They are examined in the order declared; the first failure wins.
@@ -116,10 +128,10 @@ export function readerOf(params: Params, slots: readonly string[]): Reader {
     ([name, param]) => [name, readOne(name, param, slots.indexOf(name))] as const,
   );
   const known = new Set([...ALWAYS_KNOWN, ...Object.entries(params).flatMap(namesSent)]);
-  return (slots, sent) => {
+  return (slots, sent, files = []) => {
     const values: Record<string, unknown> = {};
     for (const [name, read] of reads) {
-      const value = read(slots, sent);
+      const value = read(slots, sent, files);
       if (value !== undefined) values[name] = value;
     }
     return { values, ignored: sent.size === 0 ? [] : [...sent.keys()].filter((name) => !known.has(name)).sort() };
@@ -127,14 +139,15 @@ export function readerOf(params: Params, slots: readonly string[]): Reader {
 }
 
 function namesSent([name, param]: [string, Param]): string[] {
-  if (isInPath(param)) return [];
+  if (isInPath(param) || isFile(param)) return [];
   return param.alias === undefined ? [name] : [name, param.alias];
 }
 
-type ReadOne = (slots: readonly string[], sent: ReadonlyMap<string, string>) => unknown;
+type ReadOne = (slots: readonly string[], sent: ReadonlyMap<string, string>, files: readonly Uint8Array[]) => unknown;
 
 function readOne(name: string, param: Param, slot: number): ReadOne {
   if (param.encoding === 'path-integer') return (slots) => pathInteger(slots[slot] ?? '');
+  if (isFile(param)) return (_slots, _sent, files) => oneFile(files, param.presence);
   if (isInPath(param)) return (slots) => checked(name, param.type, slots[slot] ?? '');
   const check =
     param.encoding === 'text' ? (raw: string) => checked(name, param.type, raw) : jsonReader(name, param.type);
@@ -145,6 +158,14 @@ function readOne(name: string, param: Param, slot: number): ReadOne {
     if (presence === 'required') throw new RequestVariableMissingError(name);
     return fallback;
   };
+}
+
+/** @see endpoints companion B.17 */
+function oneFile(files: readonly Uint8Array[], presence: Presence): Uint8Array | undefined {
+  if (files.length > 1 || (files.length === 0 && presence === 'required')) {
+    throw new BadRequestError('You must upload exactly one file.');
+  }
+  return files[0];
 }
 
 function eitherName(name: string, alias: string, sent: ReadonlyMap<string, string>): string | undefined {

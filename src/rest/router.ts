@@ -1,13 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
-import { type App, type RequestCtx, signedIn } from '../app.ts';
+import { type App, type Ctx, type RequestCtx, signedIn } from '../app.ts';
 import { anonymous, signIn } from '../auth/service.ts';
 import { expectedError } from '../db/errors.ts';
+import { idempotencyKey, once } from '../events/once.ts';
 import { observeRequest } from '../metrics.ts';
-import { type Answer, type Endpoint, type Http, RawJson, slotsOf } from './endpoint.ts';
-import { type Fields, merge, readForm, readQuery } from './form.ts';
-import { type Params, type Reader, readerOf } from './params.ts';
+import { budgetHeaders, countRequest } from '../rate-limits.ts';
+import { type Answer, type Endpoint, type Http, RawJson, Redirect, slotsOf, takesIdempotencyKey } from './endpoint.ts';
+import { type Fields, type Form, merge, readForm, readQuery } from './form.ts';
+import { isFile, type Params, type Reader, readerOf } from './params.ts';
 
 export const API_PREFIX = '/api/v1';
 
@@ -20,7 +22,7 @@ const HEADERS = {
   'Cache-Control': 'private, no-store',
   'X-Content-Type-Options': 'nosniff',
 } as const;
-const CHALLENGE = { ...HEADERS, 'WWW-Authenticate': 'Basic realm="Team chat API"' } as const;
+const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Team chat API"' } as const;
 
 /** An endpoint, ready to serve. */
 interface Prepared {
@@ -38,6 +40,8 @@ interface Resource {
   readonly methods: ReadonlyMap<string, Prepared>;
   /** Sorted; with HEAD where there is GET. */
   readonly allowed: readonly string[];
+  /** Whether one of the methods does. */
+  readonly takesFile: boolean;
 }
 
 /**
@@ -76,7 +80,8 @@ function resourceOf(pattern: string, endpoints: readonly Endpoint[]): Resource {
   if (get !== undefined) methods.set('HEAD', get);
   const template = endpoints[0]?.path ?? '';
   const slots = slotsOf(template).map((_, i) => `s${i}`);
-  return { template: API_PREFIX + template, pattern, slots, methods, allowed: [...methods.keys()].sort() };
+  const takesFile = endpoints.some(({ params }) => Object.values(params).some(isFile));
+  return { template: API_PREFIX + template, pattern, slots, methods, allowed: [...methods.keys()].sort(), takesFile };
 }
 
 function patternOf({ path, params }: { path: string; params: Params }): string {
@@ -100,16 +105,18 @@ function bySpecificity(a: Resource, b: Resource): number {
 async function serve(app: App, resource: Resource, c: WebContext): Promise<Response> {
   const startedAt = performance.now();
   const { incoming } = c.env;
+  const reply: Reply = { headers: HEADERS };
   let method = incoming.method ?? '';
   let response: Response;
   try {
     if (method === 'OPTIONS') return options(resource);
-    const form = await readForm(incoming);
-    if (method === 'POST') method = overridden(form) ?? method;
+    const form = await readForm(incoming, resource.takesFile);
+    if (method === 'POST') method = overridden(form.fields) ?? method;
     const prepared = resource.methods.get(method);
-    response = prepared === undefined ? notAllowed(method, resource) : await run(app, prepared, resource, c, form);
+    response =
+      prepared === undefined ? notAllowed(method, resource) : await run(app, prepared, resource, c, form, reply);
   } catch (error) {
-    response = renderError(app, error, `${method} ${resource.template}`);
+    response = renderError(app, error, `${method} ${resource.template}`, reply);
   }
   const label = resource.methods.has(method) ? method : 'other';
   observeRequest(label, resource.template, response.status, (performance.now() - startedAt) / 1000);
@@ -124,14 +131,55 @@ function overridden(form: Fields): string | undefined {
   return method !== undefined && METHODS.has(method) ? method : undefined;
 }
 
-async function run(app: App, { endpoint, read }: Prepared, { slots }: Resource, c: WebContext, form: Fields) {
+/** What is known of the reply before it is made. */
+interface Reply {
+  headers: Readonly<Record<string, string>>;
+}
+
+async function run(
+  app: App,
+  { endpoint, read }: Prepared,
+  { template, slots }: Resource,
+  c: WebContext,
+  form: Form,
+  reply: Reply,
+): Promise<Response> {
   const { incoming } = c.env;
-  const sent = merge(readQuery(incoming.url ?? ''), form);
-  const request = await identify(app, endpoint, incoming, sent.get('client'));
+  const sent = merge(readQuery(incoming.url ?? ''), form.fields);
+  const request = await countRequest(
+    app,
+    incoming,
+    () => identify(app, endpoint, incoming, sent.get('client')),
+    (budget) => {
+      reply.headers = { ...HEADERS, ...budgetHeaders(budget) };
+    },
+  );
   const ctx = endpoint.auth === 'basic' ? signedIn(request) : request;
   const inSlots = slots.length === 0 ? NO_SLOTS : slots.map((slot) => c.req.param(slot) ?? '');
-  const { values, ignored } = read(inSlots, sent);
-  return envelope(await endpoint.handle(ctx, values, httpOf(c)), ignored);
+  const { values, ignored } = read(inSlots, sent, form.files);
+  const http = httpOf(c);
+  const input = () => [endpoint.method, template, inSlots, [...sent].sort(), form.files];
+  const answer = await answerOnce(endpoint, ctx, http, input, (ctx) => endpoint.handle(ctx, values, http));
+  return envelope(answer, ignored, reply);
+}
+
+/**
+ * Answers, and under an idempotency key once.
+ *
+ * @param input All that the handler's doing hangs on, but for the viewer.
+ * @see architecture 4.8
+ */
+function answerOnce(
+  endpoint: Endpoint,
+  ctx: Ctx | RequestCtx,
+  http: Http,
+  input: () => readonly unknown[],
+  handle: (ctx: Ctx | RequestCtx) => Promise<Answer>,
+): Promise<Answer> {
+  const key = takesIdempotencyKey(endpoint) ? http.header('idempotency-key') : undefined;
+  const { app, viewer } = ctx;
+  if (key === undefined || viewer === null) return handle(ctx);
+  return once(app, idempotencyKey({ app, viewer }, key, input()), (app) => handle({ ...ctx, app }));
 }
 
 const NO_SLOTS: readonly string[] = [];
@@ -155,19 +203,21 @@ function httpOf({ env, req }: WebContext): Http {
 }
 
 /** @see registration-and-events companion 4.1, 4.8 */
-function envelope(answer: Answer, ignored: readonly string[]): Response {
+function envelope(answer: Answer, ignored: readonly string[], { headers }: Reply): Response {
+  if (answer instanceof Redirect)
+    return new Response(null, { status: 302, headers: { ...headers, Location: answer.url } });
   if (answer instanceof RawJson) {
-    return new Response(ignored.length === 0 ? answer.text : spliced(answer.text, ignored), { headers: HEADERS });
+    return new Response(ignored.length === 0 ? answer.text : spliced(answer.text, ignored), { headers });
   }
   const body = { result: 'success', msg: '', ...answer };
-  return json(200, ignored.length === 0 ? body : { ...body, ignored_parameters_unsupported: ignored });
+  return json(200, ignored.length === 0 ? body : { ...body, ignored_parameters_unsupported: ignored }, headers);
 }
 
 function spliced(text: string, ignored: readonly string[]): string {
   return `${text.slice(0, text.lastIndexOf('}'))},"ignored_parameters_unsupported":${JSON.stringify(ignored)}}`;
 }
 
-function json(status: number, body: object, headers: Record<string, string> = HEADERS): Response {
+function json(status: number, body: object, headers: Readonly<Record<string, string>> = HEADERS): Response {
   // Plain header objects and string bodies take the server's short way, past the building of Headers and streams.
   return new Response(JSON.stringify(body), { status, headers });
 }
@@ -185,14 +235,14 @@ function notAllowed(method: string, { allowed }: Resource): Response {
 }
 
 /** The error envelope. What is no ChatError is a bug: it is logged, and the client learns nothing of it. */
-function renderError(app: App, thrown: unknown, what: string): Response {
+function renderError(app: App, thrown: unknown, what: string, reply: Reply): Response {
   const error = expectedError(thrown);
   if (error === undefined) {
     app.log.error({ err: thrown, request: what }, 'a request failed unexpectedly');
-    return json(500, { result: 'error', msg: 'Internal server error' });
+    return json(500, { result: 'error', msg: 'Internal server error' }, reply.headers);
   }
   const { status, message, code, data } = error;
-  const headers: Record<string, string> = status === 401 ? CHALLENGE : HEADERS;
+  const headers = status === 401 ? { ...reply.headers, ...CHALLENGE } : reply.headers;
   const wait = data['retry-after'];
   return json(
     status,

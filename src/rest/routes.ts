@@ -1,5 +1,7 @@
 import { deleteAlertWords, getAlertWords, postAlertWords } from '../alert-words/rest.ts';
-import { fetchApiKey } from '../auth/rest.ts';
+import { fetchApiKey, jwtFetchApiKey } from '../auth/rest.ts';
+import { deleteAvatar, postAvatar } from '../avatars/rest.ts';
+import { deleteBot, getBotKey, getBots, patchBot, postBot, postBotKey, postOwnKey } from '../bots/rest.ts';
 import {
   getChannelFolders,
   patchChannelFolder,
@@ -25,6 +27,8 @@ import {
   postSubscriptionProperty,
   postSubscriptions,
 } from '../channels/rest.ts';
+import { deleteCustomEmoji, getCustomEmoji, postCustomEmoji } from '../custom-emoji/rest.ts';
+import { deleteOwnUser, deleteUser, postReactivate } from '../deactivation/rest.ts';
 import { deleteDraftEndpoint, getDrafts, patchDraft, postDrafts } from '../drafts/rest.ts';
 import { deleteEvents, getEventsEndpoint, postRegister } from '../event-queue/rest.ts';
 import { deleteMessageEndpoint, getMessageHistory, patchMessage } from '../message-edits/rest.ts';
@@ -51,6 +55,16 @@ import {
   patchNavigationView,
   postNavigationView,
 } from '../navigation-views/rest.ts';
+import { getPresence, getPresenceByEmail, getRealmPresence, postPresence } from '../presence/rest.ts';
+import {
+  deleteOwnProfileData,
+  deleteProfileFieldEndpoint,
+  getProfileFields,
+  patchOwnProfileData,
+  patchProfileField,
+  patchProfileFields,
+  postProfileField,
+} from '../profile-fields/rest.ts';
 import { deleteReaction, postReaction } from '../reactions/rest.ts';
 import { getServerSettings, patchRealm } from '../realm/rest.ts';
 import { deleteRealmDomain, getRealmDomains, patchRealmDomain, postRealmDomain } from '../realm-domains/rest.ts';
@@ -69,6 +83,18 @@ import {
   postScheduledMessage,
 } from '../scheduled-messages/rest.ts';
 import { postMessageTyping, postTyping } from '../typing/rest.ts';
+import { patchUserDefaults } from '../user-defaults/rest.ts';
+import {
+  getUserGroupMember,
+  getUserGroupMembers,
+  getUserGroupSubgroups,
+  getUserGroups,
+  patchUserGroup,
+  postUserGroup,
+  postUserGroupDeactivate,
+  postUserGroupMembers,
+  postUserGroupSubgroups,
+} from '../user-groups/rest.ts';
 import { getUserStatus, postOwnStatus, postUserStatus } from '../user-status/rest.ts';
 import { postUserTopics } from '../user-topics/rest.ts';
 import {
@@ -81,6 +107,7 @@ import {
   patchUser,
   patchUserByEmail,
 } from '../users/rest.ts';
+import { getVideoCallComplete, getVideoCallRegister, postVideoCall } from '../video-calls/rest.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** Every endpoint, in the order of the interface document; what the document lists elsewhere stands beside its kin. */
@@ -134,20 +161,54 @@ export const routes: readonly Endpoint[] = [
   patchUser,
   patchUserByEmail,
   patchSettings,
+  postAvatar,
+  deleteAvatar,
+  patchUserDefaults,
   getAlertWords,
   postAlertWords,
   deleteAlertWords,
   // 4.6, 4.7
+  getUserGroups,
+  postUserGroup,
+  patchUserGroup,
+  postUserGroupDeactivate,
+  postUserGroupMembers,
+  getUserGroupMembers,
+  getUserGroupMember,
+  postUserGroupSubgroups,
+  getUserGroupSubgroups,
   postUserStatus,
   postOwnStatus,
   getUserStatus,
+  // B.12
+  postPresence,
+  getPresence,
+  getPresenceByEmail,
+  getRealmPresence,
+  // B.24
+  getBots,
+  postBot,
+  patchBot,
+  deleteBot,
+  getBotKey,
+  postBotKey,
+  postOwnKey,
   // 4.8
   getDrafts,
   postDrafts,
   patchDraft,
   deleteDraftEndpoint,
-  // 4.9
+  // 4.9, B.12
+  jwtFetchApiKey,
   fetchApiKey,
+  // 4.12, B.16
+  patchOwnProfileData,
+  deleteOwnProfileData,
+  getProfileFields,
+  postProfileField,
+  patchProfileFields,
+  patchProfileField,
+  deleteProfileFieldEndpoint,
   // 4.13
   postMessagesFlags,
   postMessagesFlagsNarrow,
@@ -159,6 +220,10 @@ export const routes: readonly Endpoint[] = [
   getMessageHistory,
   patchMessage,
   deleteMessageEndpoint,
+  // 4.14, B.12
+  deleteUser,
+  deleteOwnUser,
+  postReactivate,
   // 4.15
   getTopics,
   postDeleteTopic,
@@ -186,6 +251,14 @@ export const routes: readonly Endpoint[] = [
   postRealmDomain,
   patchRealmDomain,
   deleteRealmDomain,
+  // 4.21
+  postVideoCall,
+  getVideoCallRegister,
+  getVideoCallComplete,
+  // B.17
+  getCustomEmoji,
+  postCustomEmoji,
+  deleteCustomEmoji,
   // 4.22
   getServerSettings,
   // B.19

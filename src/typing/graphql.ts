@@ -9,6 +9,7 @@ const TypingOperation = builder.enumType('TypingOperation', {
 });
 
 mutation('setTyping', {
+  ignoresIdempotencyKey: true,
   description: 'Tells people, or the subscribers of a channel, that the viewer is writing to them, or has stopped.',
   input: (t) => ({
     operation: t.field({ type: TypingOperation }),
@@ -28,6 +29,7 @@ mutation('setTyping', {
 });
 
 mutation('setEditTyping', {
+  ignoresIdempotencyKey: true,
   description: 'Tells those who see a message that the viewer edits it, or has stopped.',
   input: (t) => ({
     messageId: t.field({ type: 'LongId' }),

@@ -9,6 +9,7 @@ const op = text(z.enum(TYPING_OPS));
 export const postTyping = endpoint({
   method: 'POST',
   path: '/typing',
+  ignoresIdempotencyKey: true,
   auth: 'basic',
   section: 'B.11',
   summary: 'Tell that you are typing',
@@ -29,6 +30,7 @@ export const postTyping = endpoint({
 export const postMessageTyping = endpoint({
   method: 'POST',
   path: '/messages/{message_id}/typing',
+  ignoresIdempotencyKey: true,
   auth: 'basic',
   section: '4.16',
   summary: 'Tell that you are editing a message',

@@ -1,5 +1,6 @@
 import type { Viewer } from '../app.ts';
-import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../auth/roles.ts';
+import { ADMINISTRATOR, isGuest, MEMBER, MODERATOR, OWNER } from '../auth/roles.ts';
+import type { Realm, User } from '../generated/prisma/client.ts';
 import { realmSetting } from '../realm/settings.ts';
 import type { SystemGroupName, SystemGroups } from './system-groups.ts';
 
@@ -14,8 +15,13 @@ export type WireGroupSetting =
   | number
   | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] };
 
+/** The groups other than role groups that a user is in, as their row has it. */
+export type Memberships = Pick<User, 'groupIds' | 'fullMemberGroupIds'>;
+
 /** What membership depends on; a `Viewer` is one. */
-export type Person = Pick<Viewer, 'id' | 'role' | 'realm'> & { readonly user: Pick<Viewer['user'], 'joinedAt'> };
+export type Person = Pick<Viewer, 'id' | 'role' | 'realm'> & {
+  readonly user: Pick<User, 'joinedAt'> & Memberships;
+};
 
 /** The setting that names one role group. */
 export const roleGroup = (groups: SystemGroups, name: SystemGroupName): GroupSetting => ({
@@ -33,22 +39,40 @@ export function toWireGroupSetting(groups: SystemGroups, { members, groups: ids 
 /**
  * Whether the person holds the permission: named by it, or in one of its groups, however deep.
  *
- * A guest holds it only when it is given to everyone.
- *
  * @param now The time, for the waiting period of full members.
+ * @param guests Whether the permission may be given to everyone: only then can a guest hold it by name or by a group;
+ *   otherwise they hold it when everyone does.
  * @see endpoints companion C.1, C.2, C.3
  */
-export function isInGroup(groups: SystemGroups, person: Person, setting: GroupSetting, now: Date): boolean {
-  if (person.role >= GUEST) return setting.groups.some((id) => isEveryone(groups.name(id)));
+export function isInGroup(
+  groups: SystemGroups,
+  person: Person,
+  setting: GroupSetting,
+  now: Date,
+  { guests = false } = {},
+): boolean {
+  if (isGuest(person.role) && !guests) return setting.groups.some((id) => isEveryone(groups.name(id)));
   return setting.members.includes(person.id) || setting.groups.some((id) => isMember(groups, person, id, now));
 }
 
 const isEveryone = (name: SystemGroupName | undefined) => name === 'role:everyone' || name === 'role:internet';
 
-/** The one place where membership in a group is decided. Groups other than the role groups have no members here. */
+/** The one place where membership in a group is decided. */
 function isMember(groups: SystemGroups, person: Person, groupId: number, now: Date): boolean {
   const name = groups.name(groupId);
-  return name !== undefined && isInSystemGroup(person, name, now);
+  if (name !== undefined) return isInSystemGroup(person, name, now);
+  const { groupIds, fullMemberGroupIds } = person.user;
+  return (
+    groupIds.includes(groupId) ||
+    (fullMemberGroupIds.includes(groupId) && isInSystemGroup(person, 'role:fullmembers', now))
+  );
+}
+
+/** The groups other than role groups that the person is in, however deep. */
+export function groupIdsOf(person: Person, now: Date): readonly number[] {
+  const { groupIds, fullMemberGroupIds } = person.user;
+  if (fullMemberGroupIds.length === 0 || !isInSystemGroup(person, 'role:fullmembers', now)) return groupIds;
+  return [...groupIds, ...fullMemberGroupIds];
 }
 
 /** Whether the person's role puts them into the group, through groups within it as well. */
@@ -72,7 +96,10 @@ export function isInSystemGroup(person: Person, name: SystemGroupName, now: Date
   }
 }
 
-function isPastWaitingPeriod({ realm, user }: Person, now: Date): boolean {
-  const days = realmSetting(realm, 'waiting_period_threshold');
-  return now.getTime() - user.joinedAt.getTime() >= days * 86_400_000;
+const isPastWaitingPeriod = ({ realm, user }: Person, now: Date): boolean =>
+  user.joinedAt.getTime() <= fullMemberSince(realm, now).getTime();
+
+/** The latest time at which a member has joined who is a full member at `now`. */
+export function fullMemberSince(realm: Pick<Realm, 'settings'>, now: Date): Date {
+  return new Date(now.getTime() - realmSetting(realm, 'waiting_period_threshold') * 86_400_000);
 }

@@ -102,7 +102,8 @@ async function requireUsers(tx: Tx, realmId: number, ids: ReadonlySet<number>): 
   for (const id of ids) if (!known.has(id)) throw new BadRequestError(`Invalid user ID: ${id}`);
 }
 
-async function requireGroups(tx: Tx, realmId: number, ids: ReadonlySet<number>): Promise<void> {
+/** @throws BadRequestError when one is not a group of the organisation, or deactivated. */
+export async function requireGroups(tx: Tx, realmId: number, ids: ReadonlySet<number>): Promise<void> {
   if (ids.size === 0) return;
   const rows = await tx.$queryRaw<{ id: number; deactivated: boolean }[]>`
     SELECT id, deactivated_at IS NOT NULL AS deactivated FROM user_group

@@ -1,3 +1,4 @@
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../auth/roles.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 
 /** A set of users by role, in every organisation. @see endpoints companion C.2 */
@@ -22,6 +23,33 @@ export const SYSTEM_GROUPS: readonly { readonly name: SystemGroupName; readonly 
   { name: 'role:owners', description: 'Owners of this organization' },
   { name: 'role:nobody', description: 'Nobody' },
 ];
+
+/** The role groups that hold anybody, with the role all of which, with all above it, is in each. */
+export const ROLE_REACH: ReadonlyMap<SystemGroupName, number> = new Map<SystemGroupName, number>([
+  ['role:internet', GUEST],
+  ['role:everyone', GUEST],
+  ['role:members', MEMBER],
+  // Of members only those past the waiting period.
+  ['role:fullmembers', MEMBER],
+  ['role:moderators', MODERATOR],
+  ['role:administrators', ADMINISTRATOR],
+  ['role:owners', OWNER],
+]);
+
+/** The role group of exactly one role. @see endpoints companion C.2 */
+export const GROUP_OF_ROLE: ReadonlyMap<number, SystemGroupName> = new Map<number, SystemGroupName>([
+  [OWNER, 'role:owners'],
+  [ADMINISTRATOR, 'role:administrators'],
+  [MODERATOR, 'role:moderators'],
+  [MEMBER, 'role:members'],
+  [GUEST, 'role:everyone'],
+]);
+
+/** The role groups within a role group, the widest first: each is the only direct subgroup of the one before it. */
+export function roleGroupsWithin(name: SystemGroupName): readonly SystemGroupName[] {
+  const nested = [...ROLE_REACH.keys()];
+  return name === 'role:nobody' ? [] : nested.slice(nested.indexOf(name) + 1);
+}
 
 /** The role groups of one organisation. Their ids never change. */
 export interface SystemGroups {

@@ -70,9 +70,11 @@ function requireStatusText({ statusText }: StatusEdit): string | undefined {
 const NO_EMOJI = { name: '', code: '', type: 'unicode_emoji' } as const;
 
 /** The emoji to set; undefined when the one there is stays. */
-function emojiOf({ emojiName, emojiCode, reactionType }: StatusEdit): Emoji | undefined {
+async function emojiOf({ app, realmId }: Ctx, edit: StatusEdit): Promise<Emoji | undefined> {
+  const { emojiName, emojiCode, reactionType } = edit;
   if (emojiName !== undefined) {
-    return emojiName === '' ? NO_EMOJI : requireEmoji({ name: emojiName, code: emojiCode, type: reactionType });
+    const reference = { name: emojiName, code: emojiCode, type: reactionType };
+    return emojiName === '' ? NO_EMOJI : requireEmoji(app.db, realmId, reference);
   }
   if (emojiCode === undefined && reactionType === undefined) return undefined;
   throw new BadRequestError('Client must pass emoji_name if they pass either emoji_code or reaction_type.');
@@ -83,11 +85,12 @@ async function setStatus(ctx: Ctx, target: User, edit: StatusEdit, text: string 
   if (away === undefined && text === undefined && edit.emojiName === undefined) {
     throw new BadRequestError('Client did not pass any new values.');
   }
-  const emoji = emojiOf(edit);
+  const emoji = await emojiOf(ctx, edit);
   return transact(ctx, async (tx, emit) => {
     await lockUser(tx, target);
     const user = await tx.user.findUniqueOrThrow({ where: { id: target.id } });
-    const after = away === undefined ? user : await writeSettings(tx, emit, user, { presence_enabled: !away });
+    const how = { now: ctx.app.now(), isOwn: user.id === ctx.viewer.id };
+    const after = away === undefined ? user : await writeSettings(tx, emit, user, { presence_enabled: !away }, how);
     const row =
       text === undefined && emoji === undefined
         ? await findStatus(tx, user)

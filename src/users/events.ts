@@ -2,6 +2,7 @@ import { defineEvent, type Effect } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { languageName } from '../languages.ts';
+import type { WireProfileValue } from '../profile-fields/wire.ts';
 import type { SettingValue } from '../settings.ts';
 import type { UserSettingName } from './settings.ts';
 import {
@@ -23,7 +24,7 @@ export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ per
   render: ({ person }, { role, options: { clientGravatar } }) => ({
     type: 'realm_user',
     op: 'add',
-    person: toWireUser(person, { id: SOMEBODY_ELSE, role }, { clientGravatar, includeProfileData: true }),
+    person: toWireUser(person, { id: SOMEBODY_ELSE, role }, { clientGravatar, profileData: {} }),
   }),
 });
 
@@ -32,10 +33,16 @@ export type PersonChange =
   | { readonly user_id: number; readonly full_name: string }
   | { readonly user_id: number; readonly role: number }
   | { readonly user_id: number; readonly is_imported_stub: false }
+  | { readonly user_id: number; readonly is_active: boolean }
+  | { readonly user_id: number; readonly bot_owner_id: number }
   | { readonly user_id: number; readonly date_joined: string }
   | { readonly user_id: number; readonly email: string; readonly timezone: string }
   | { readonly user_id: number; readonly new_email: string }
   | { readonly user_id: number; readonly delivery_email: string | null }
+  | {
+      readonly user_id: number;
+      readonly custom_profile_field: { readonly id: number } & (WireProfileValue | { readonly value: null });
+    }
   | {
       readonly user_id: number;
       readonly avatar_url: string | null;
@@ -47,7 +54,18 @@ export type PersonChange =
 /** A change that everybody sees alike, or a user before and after one that each viewer sees something else of. */
 type Happened =
   | { readonly person: PersonChange; readonly old_role?: number | undefined }
-  | { readonly before: UserFacts; readonly after: UserFacts; readonly shown: 'delivery_email' | 'avatar_url' };
+  | {
+      readonly before: UserFacts;
+      readonly after: UserFacts;
+      readonly shown: 'delivery_email' | 'avatar_url';
+      /** Where it is the viewer's own role that changed. */
+      readonly viewer_role?: RoleChange | undefined;
+    };
+
+interface RoleChange {
+  readonly oldRole: number;
+  readonly newRole: number;
+}
 
 const userUpdated = defineEvent('realm_user', 'update', (happened: Happened) => happened, {
   render: (happened, view) => {
@@ -66,15 +84,17 @@ const userUpdated = defineEvent('realm_user', 'update', (happened: Happened) => 
 
 /** What is new to the viewer; null when it is nothing. */
 function changeFor(happened: Exclude<Happened, { person: unknown }>, view: EventView): PersonChange | null {
-  const { before, after, shown } = happened;
-  const viewer = { id: view.userId, role: view.role };
+  const { before, after, shown, viewer_role } = happened;
+  const viewerBefore = { id: view.userId, role: viewer_role?.oldRole ?? view.role };
+  const viewer = { id: view.userId, role: viewer_role?.newRole ?? view.role };
   if (shown === 'delivery_email') {
-    const [was, is] = [visibleEmail(before, viewer), visibleEmail(after, viewer)];
+    const [was, is] = [visibleEmail(before, viewerBefore), visibleEmail(after, viewer)];
     return was === is ? null : { user_id: after.id, delivery_email: is };
   }
   const { clientGravatar } = view.options;
-  const [was, is] = [before, after].map((facts) => avatarUrlFor(facts, viewer, clientGravatar));
-  if (was === is || is === undefined) return null;
+  const was = avatarUrlFor(before, viewerBefore, clientGravatar);
+  const is = avatarUrlFor(after, viewer, clientGravatar);
+  if (was === is) return null;
   return {
     user_id: after.id,
     avatar_url: is,
@@ -88,8 +108,15 @@ export const userRenamed = (userId: number, fullName: string) =>
   userUpdated({ person: { user_id: userId, full_name: fullName } });
 
 /** The id of this event must be kept in a row of `role_change`: replay asks it what the user was when. */
-export const userRoleChanged = (userId: number, { oldRole, newRole }: { oldRole: number; newRole: number }) =>
+export const userRoleChanged = (userId: number, { oldRole, newRole }: RoleChange) =>
   userUpdated({ person: { user_id: userId, role: newRole }, old_role: oldRole });
+
+/** To everyone: the user was deactivated, or is active again. */
+export const userActivityChanged = (userId: number, isActive: boolean) =>
+  userUpdated({ person: { user_id: userId, is_active: isActive } });
+
+export const botOwnerChanged = (botId: number, ownerId: number) =>
+  userUpdated({ person: { user_id: botId, bot_owner_id: ownerId } });
 
 /** The two events of an imported or API-created user's first login. */
 export const stubLoggedIn = (userId: number, joinedAt: Date) => [
@@ -113,6 +140,27 @@ export function emailVisibilityChanged(before: User, after: User) {
     ...(newEmail === oldEmail ? [] : [userUpdated({ person: { user_id: after.id, new_email: newEmail } })]),
   ];
 }
+
+/**
+ * To somebody whose role changed: what they come to see of a user who hides their address from some, or see no more.
+ *
+ * @see interface document 6.3 (delivery e-mail change or visibility change)
+ */
+export function emailSightChanged(user: User, roles: RoleChange) {
+  const facts = { before: toFacts(user), after: toFacts(user), viewer_role: roles };
+  return [
+    userUpdated({ ...facts, shown: 'delivery_email' }),
+    ...(user.avatarSource === 'G' ? [userUpdated({ ...facts, shown: 'avatar_url' })] : []),
+  ];
+}
+
+/** To everyone: the image as each viewer's client gets it. @see interface document 6.3 */
+export const userAvatarChanged = (before: User, after: User) =>
+  userUpdated({ before: toFacts(before), after: toFacts(after), shown: 'avatar_url' });
+
+/** @param value Undefined: the field is empty. */
+export const profileValueChanged = (userId: number, fieldId: number, value: WireProfileValue | undefined) =>
+  userUpdated({ person: { user_id: userId, custom_profile_field: { id: fieldId, ...(value ?? { value: null }) } } });
 
 /** To the user's own clients. @see interface document 6.2 */
 export const userSettingUpdated = defineEvent(

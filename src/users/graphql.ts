@@ -1,6 +1,6 @@
 import { type Ctx, signedIn } from '../app.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../auth/roles.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../errors.ts';
+import { BadRequestError, RateLimitHitError, UnauthorizedPrincipalError } from '../errors.ts';
 import { builder } from '../graphql/builder.ts';
 import { pageOf } from '../graphql/connection.ts';
 import { eventType } from '../graphql/event-types.ts';
@@ -13,9 +13,11 @@ import {
   settingsGiven,
   settingValueFields,
 } from '../graphql/setting-fields.ts';
+import type { ValueEntry } from '../profile-fields/values.ts';
 import type { PersonChange } from './events.ts';
 import { accessUser, accessUserByEmail, createUser, updateUser, visibleTo } from './service.ts';
 import { USER_SETTING_NAMES, USER_SETTINGS, type UserSettingName, userSetting } from './settings.ts';
+import { SETTINGS_OF_OTHERS, updateSettingsOf } from './settings-of-others.ts';
 import { updateSettings } from './settings-update.ts';
 import { apiEmail, avatarUrl, toMinute, visibleEmail, type WireUser } from './wire.ts';
 
@@ -43,6 +45,16 @@ const AvatarSize = builder.enumType('AvatarSize', {
   values: { SMALL: { description: '100 pixels wide.' }, MEDIUM: { description: '500 pixels wide.' } },
 });
 
+const AvatarSource = builder.enumType('AvatarSource', {
+  description: 'Where an image comes from.',
+  values: {
+    HOSTED: { value: 'G', description: 'An avatar provider has it, by the hash of the address.' },
+    GENERATED: { value: 'J', description: 'A pattern made of the id.' },
+    UPLOADED: { value: 'U' },
+  } as const,
+});
+
+type AvatarLetter = 'G' | 'J' | 'U';
 type RoleNumber = typeof OWNER | typeof ADMINISTRATOR | typeof MODERATOR | typeof MEMBER | typeof GUEST;
 type BotTypeNumber = 1 | 2 | 3 | 4;
 
@@ -74,6 +86,7 @@ export const User = builder.prismaNode('User', {
       args: { size: t.arg({ type: AvatarSize, defaultValue: 'SMALL' }) },
       resolve: (user, { size }) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined),
     }),
+    avatarSource: t.field({ type: AvatarSource, resolve: ({ avatarSource }) => avatarSource as AvatarLetter }),
     avatarVersion: t.exposeInt('avatarVersion', { description: 'Grows with each change of the image.' }),
     joinedAt: t.field({
       type: 'DateTime',
@@ -160,16 +173,55 @@ mutation('createUser', {
   resolve: async (ctx, input) => ({ user: await createUser(ctx, input) }),
 });
 
+export const ProfileValueInput = builder.inputType('ProfileValueInput', {
+  description: 'What a user is to have in one field of their profile. Without `text` and `userIds` it is to be empty.',
+  fields: (t) => ({
+    fieldId: t.int({ required: true }),
+    text: t.string({ required: false, description: 'For all but a field of users.' }),
+    userIds: t.intList({ required: false, description: 'For a field of users.' }),
+  }),
+});
+
+interface SentValue {
+  readonly fieldId: number;
+  readonly text?: string | null | undefined;
+  readonly userIds?: readonly number[] | null | undefined;
+}
+
+/** @throws BadRequestError when a value is given in two ways. */
+export function toEntries(values: readonly SentValue[]): readonly ValueEntry[] {
+  return values.map(({ fieldId, text, userIds }) => {
+    if (text != null && userIds != null) throw new BadRequestError('Give either text or userIds');
+    return { fieldId, value: text ?? userIds ?? null };
+  });
+}
+
 mutation('updateUser', {
-  description: "Changes a user's name, role, or both. For administrators; only owners give or take the owner role.",
+  description:
+    "Changes what is given of a user's name, role, address and profile. For administrators; only owners give or take the owner " +
+    'role.',
   input: (t) => ({
     userId: t.int(),
     fullName: t.string({ required: false, description: 'A blank one is no change.' }),
     role: t.field({ type: UserRole, required: false }),
+    newEmail: t.string({
+      required: false,
+      description: 'Takes a right of its own, which the server operator gives to administrators.',
+    }),
+    profileData: t.field({
+      type: [ProfileValueInput],
+      required: false,
+      description: 'Of a person alone: custom fields of their profile.',
+    }),
   }),
   payload: () => ({ user: { type: User } }),
   errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { userId, ...edit }) => ({ user: await updateUser(ctx, userId, given(edit)) }),
+  resolve: async (ctx, { userId, profileData, ...edit }) => ({
+    user: await updateUser(ctx, userId, {
+      ...given(edit),
+      ...(profileData != null && { profileData: toEntries(profileData) }),
+    }),
+  }),
 });
 
 const UserSettings = builder.objectRef<Pick<Ctx['viewer']['user'], 'settings'>>('UserSettings').implement({
@@ -189,17 +241,47 @@ builder.queryField('ownSettings', (t) =>
 );
 
 mutation('updateSettings', {
-  description: "Changes what is given of the viewer's name and settings. Not for bots.",
+  description: "Changes what is given of the viewer's name, address, password and settings. Not for bots.",
   input: (t) => ({
     fullName: t.string({ required: false, description: 'Passed over where only administrators may change names.' }),
+    email: t.string({
+      required: false,
+      description: 'A link is sent there, and the address is used when the viewer has followed it.',
+    }),
+    oldPassword: t.string({ required: false, description: 'With `newPassword`.' }),
+    newPassword: t.string({ required: false, description: '8 to 100 characters.' }),
     ...settingInputs(t, USER_SETTINGS),
   }),
+  errors: [RateLimitHitError],
   payload: () => ({ settings: { type: UserSettings }, user: { type: User } }),
-  resolve: async (ctx, { fullName, ...settings }) => {
-    await updateSettings(ctx, { ...given({ fullName }), settings: settingsGiven(USER_SETTINGS, settings) });
+  resolve: async (ctx, { fullName, email, oldPassword, newPassword, ...settings }) => {
+    const account = given({ fullName, email, oldPassword, newPassword });
+    await updateSettings(ctx, { ...account, settings: settingsGiven(USER_SETTINGS, settings) });
     const user = await ctx.app.db.user.findUniqueOrThrow({ where: { id: ctx.viewer.id } });
     return { settings: user, user };
   },
+});
+
+mutation('updateSettingsOf', {
+  description: 'Changes settings of other people, of all of them or of none. For administrators; not for bots.',
+  input: (t) => ({
+    userIds: t.intList({ required: false }),
+    groupIds: t.intList({ required: false, description: 'All who are in these groups.' }),
+    skipsEdited: t.boolean({
+      required: false,
+      description: 'Whether each setting stays as it is with those who have changed it themselves.',
+    }),
+    ...settingInputs(t, SETTINGS_OF_OTHERS),
+  }),
+  payload: () => ({ userIds: { type: ['Int'], description: 'Whom it was about.' } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { userIds, groupIds, skipsEdited, ...settings }) => ({
+    userIds: await updateSettingsOf(
+      ctx,
+      given({ userIds, groupIds, skipsEdited }),
+      settingsGiven(SETTINGS_OF_OTHERS, settings),
+    ),
+  }),
 });
 
 const UserSetting = builder.enumType('UserSetting', { values: settingEnum(USER_SETTING_NAMES) });
@@ -226,7 +308,7 @@ eventType<WireSettingUpdate>(
   { description: "One of the user's settings changed. The new value stands in the field of its type." },
 );
 
-const UserValue = builder.objectRef<WireUser>('UserValue').implement({
+export const UserValue = builder.objectRef<WireUser>('UserValue').implement({
   description: 'A user as they were when something happened.',
   fields: (t) => ({
     databaseId: t.exposeInt('user_id', { description: 'The id REST uses.' }),
@@ -254,6 +336,25 @@ eventType<{ person: WireUser }>(
   { description: 'A person or bot came into the organization.' },
 );
 
+type CustomFieldChange = Extract<PersonChange, { custom_profile_field: object }>['custom_profile_field'];
+
+const ProfileValueChange = builder.objectRef<CustomFieldChange>('ProfileValueChange').implement({
+  description: 'What a user came to have in one custom field of their profile.',
+  fields: (t) => ({
+    fieldId: t.exposeInt('id'),
+    value: t.string({
+      nullable: true,
+      description: 'Null where the field is empty; for a field of users, the JSON text of a list of their ids.',
+      resolve: ({ value }) => value,
+    }),
+    renderedValue: t.string({
+      nullable: true,
+      description: 'HTML, for the types that are Markdown.',
+      resolve: (change) => ('rendered_value' in change ? change.rendered_value : null),
+    }),
+  }),
+});
+
 eventType<{ person: PersonChange }>(
   'realm_user',
   'update',
@@ -272,6 +373,15 @@ eventType<{ person: PersonChange }>(
     isImportedStub: t.boolean({
       nullable: true,
       resolve: ({ event: { person } }) => ('is_imported_stub' in person ? person.is_imported_stub : null),
+    }),
+    isActive: t.boolean({
+      nullable: true,
+      description: 'False when they were deactivated, true when they are back.',
+      resolve: ({ event: { person } }) => ('is_active' in person ? person.is_active : null),
+    }),
+    botOwnerId: t.int({
+      nullable: true,
+      resolve: ({ event: { person } }) => ('bot_owner_id' in person ? person.bot_owner_id : null),
     }),
     joinedAt: t.field({
       type: 'DateTime',
@@ -296,6 +406,11 @@ eventType<{ person: PersonChange }>(
       nullable: true,
       resolve: ({ event: { person } }) => ('delivery_email' in person ? person.delivery_email : null),
     }),
+    profileValue: t.field({
+      type: ProfileValueChange,
+      nullable: true,
+      resolve: ({ event: { person } }) => ('custom_profile_field' in person ? person.custom_profile_field : null),
+    }),
     avatarVersion: t.int({
       nullable: true,
       resolve: ({ event: { person } }) => ('avatar_version' in person ? person.avatar_version : null),
@@ -304,6 +419,16 @@ eventType<{ person: PersonChange }>(
       nullable: true,
       description: 'Of an image that changed; null as well where the client can work it out.',
       resolve: ({ event: { person } }) => ('avatar_url' in person ? person.avatar_url : null),
+    }),
+    avatarUrlMedium: t.string({
+      nullable: true,
+      description: 'The same image, 500 pixels wide.',
+      resolve: ({ event: { person } }) => ('avatar_url_medium' in person ? person.avatar_url_medium : null),
+    }),
+    avatarSource: t.field({
+      type: AvatarSource,
+      nullable: true,
+      resolve: ({ event: { person } }) => ('avatar_source' in person ? (person.avatar_source as AvatarLetter) : null),
     }),
   }),
   { description: 'Something about a user changed: the fields that are not null.' },

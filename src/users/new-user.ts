@@ -47,21 +47,27 @@ export async function checkNewUser({ email, fullName, password, role = MEMBER, .
 }
 
 /**
- * Inserts a user who was checked, with a key.
+ * Inserts a user who was checked, with a key. People begin with the settings the organisation has for new users.
  *
  * @throws BadRequestError when the organisation wants unique names and an active user has this one.
  */
 export async function insertUser(
   tx: Tx,
   app: App,
-  realm: Pick<Realm, 'id' | 'settings'>,
+  realm: Pick<Realm, 'id' | 'settings' | 'userDefaults'>,
   row: NewRow,
 ): Promise<MadeUser> {
   await requireUniqueName(tx, realm, row.fullName);
   const apiKey = app.keys.newKey();
   const now = app.now();
   const user = await tx.user.create({
-    data: { ...row, avatarSource: realmSetting(realm, 'default_avatar_source'), realmId: realm.id, joinedAt: now },
+    data: {
+      ...row,
+      ...(row.botType == null && { settings: realm.userDefaults as Prisma.JsonObject }),
+      avatarSource: realmSetting(realm, 'default_avatar_source'),
+      realmId: realm.id,
+      joinedAt: now,
+    },
   });
   await tx.apiKey.create({
     data: {

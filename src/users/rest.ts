@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import type { Ctx } from '../app.ts';
+import { UnsupportedParametersError } from '../errors.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { lastReceivedByTurn } from '../message-flags/last-received.ts';
+import { profileDataByTurn } from '../profile-fields/by-turn.ts';
+import { profileDataOf } from '../profile-fields/values.ts';
+import { profileDataSent, toEntries } from '../profile-fields/wire.ts';
 import { endpoint } from '../rest/endpoint.ts';
 import { inPath, json, type Param, text } from '../rest/params.ts';
 import { settingParam } from '../rest/setting-params.ts';
+import { userReply } from './reply.ts';
 import {
   accessUser,
   accessUserByEmail,
@@ -14,30 +19,9 @@ import {
   updateUser as update,
 } from './service.ts';
 import { USER_SETTING_NAMES, USER_SETTINGS, type UserSettingName } from './settings.ts';
+import { updateSettingsOf } from './settings-of-others.ts';
 import { updateSettings } from './settings-update.ts';
-import { toWireUser } from './wire.ts';
-
-const userReply = {
-  user_id: z.int(),
-  delivery_email: z.string().nullable(),
-  email: z.string(),
-  full_name: z.string(),
-  date_joined: z.string(),
-  is_active: z.boolean(),
-  is_owner: z.boolean(),
-  is_admin: z.boolean(),
-  is_guest: z.boolean(),
-  is_bot: z.boolean(),
-  bot_type: z.int().nullable(),
-  bot_owner_id: z.int().nullable(),
-  role: z.int(),
-  timezone: z.string(),
-  avatar_url: z.string().nullable(),
-  avatar_version: z.int(),
-  is_imported_stub: z.boolean(),
-  is_deleted: z.literal(true).optional(),
-  profile_data: z.record(z.string(), z.object({ value: z.string(), rendered_value: z.string().optional() })).optional(),
-};
+import { toWireUser, type WireUser } from './wire.ts';
 
 const howShown = {
   client_gravatar: json(z.boolean(), {
@@ -53,11 +37,20 @@ interface HowShown {
   readonly include_custom_profile_fields: boolean;
 }
 
-const shown = (ctx: Ctx, user: User, { client_gravatar, include_custom_profile_fields }: HowShown) =>
-  toWireUser(user, ctx.viewer, {
-    clientGravatar: client_gravatar,
-    includeProfileData: include_custom_profile_fields,
-  });
+/** How the viewer sees these users, with what they have in their profiles where that is wanted. */
+async function showing(ctx: Ctx, users: readonly User[], how: HowShown): Promise<(user: User) => WireUser> {
+  const ids = users.map(({ id }) => id);
+  const data = how.include_custom_profile_fields ? await profileDataOf(ctx.app.db, ctx.realmId, ids) : undefined;
+  return (user) =>
+    toWireUser(user, ctx.viewer, {
+      clientGravatar: how.client_gravatar,
+      profileData: data && (data.get(user.id) ?? {}),
+    });
+}
+
+async function showOne(ctx: Ctx, user: User, how: HowShown): Promise<WireUser> {
+  return (await showing(ctx, [user], how))(user);
+}
 
 /** B.12 */
 export const listUsers = endpoint({
@@ -74,7 +67,7 @@ export const listUsers = endpoint({
   reply: { members: z.array(z.object(userReply)) },
   async handle(ctx, { user_ids, ...how }) {
     const users = await list(ctx, user_ids === undefined ? {} : { userIds: user_ids });
-    return { members: users.map((user) => shown(ctx, user, how)) };
+    return { members: users.map(await showing(ctx, users, how)) };
   },
 });
 
@@ -90,8 +83,11 @@ export const getOwnUser = endpoint({
   params: {},
   reply: { ...userReply, max_message_id: z.int() },
   async handle({ app, viewer }) {
-    const user = toWireUser(viewer.user, viewer, { clientGravatar: false, includeProfileData: true });
-    return { ...user, max_message_id: await lastReceivedByTurn(app, viewer.id) };
+    const [maxMessageId, profileData] = await Promise.all([
+      lastReceivedByTurn(app, viewer.id),
+      profileDataByTurn(app, viewer.user),
+    ]);
+    return { ...toWireUser(viewer.user, viewer, { clientGravatar: false, profileData }), max_message_id: maxMessageId };
   },
 });
 
@@ -105,7 +101,7 @@ export const getUser = endpoint({
   params: { user_id: inPath(z.int()), ...howShown },
   reply: { user: z.object(userReply) },
   async handle(ctx, { user_id, ...how }) {
-    return { user: shown(ctx, await accessUser(ctx, user_id), how) };
+    return { user: await showOne(ctx, await accessUser(ctx, user_id), how) };
   },
 });
 
@@ -120,7 +116,7 @@ export const getUserByEmail = endpoint({
   params: { email: inPath(z.string()), ...howShown },
   reply: { user: z.object(userReply) },
   async handle(ctx, { email, ...how }) {
-    return { user: shown(ctx, await accessUserByEmail(ctx, email), how) };
+    return { user: await showOne(ctx, await accessUserByEmail(ctx, email), how) };
   },
 });
 
@@ -150,11 +146,30 @@ const edits = {
     description: '100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.',
     example: '300',
   }).optional(),
+  new_email: text(z.string(), {
+    description: 'Takes a right of its own, which the server operator gives to administrators.',
+    example: 'ada@example.com',
+  }).optional(),
+  profile_data: json(profileDataSent, {
+    description:
+      'Custom fields of the profile: a text, or a list of user ids for a field of users; null, "" or [] takes the ' +
+      'value away.',
+    example: '[{"id": 1, "value": "at sea"}]',
+  }).optional(),
 };
 
-const toEdit = ({ full_name, role }: { full_name?: string; role?: number }): UserEdit => ({
+interface Edits {
+  readonly full_name?: string;
+  readonly role?: number;
+  readonly new_email?: string;
+  readonly profile_data?: z.output<typeof profileDataSent>;
+}
+
+const toEdit = ({ full_name, role, new_email, profile_data }: Edits): UserEdit => ({
   ...(full_name !== undefined && { fullName: full_name }),
   ...(role !== undefined && { role }),
+  ...(new_email !== undefined && { newEmail: new_email }),
+  ...(profile_data !== undefined && { profileData: toEntries(profile_data) }),
 });
 
 /** B.12 */
@@ -191,23 +206,51 @@ const settingParams = Object.fromEntries(
   USER_SETTING_NAMES.map((name) => [name, settingParam(USER_SETTINGS[name])]),
 ) as Record<UserSettingName, Param<unknown, 'optional'>>;
 
+const Targets = z.strictObject({
+  user_ids: z.array(z.int()).optional(),
+  group_ids: z.array(z.int()).optional(),
+  skip_if_already_edited: z.boolean().optional(),
+});
+
 /** B.13 */
 export const patchSettings = endpoint({
   method: 'PATCH',
   path: '/settings',
   auth: 'basic',
   section: 'B.13',
-  summary: 'Update your settings',
-  permission: 'people, not bots',
+  summary: 'Update your settings, or those of others',
+  permission: 'people, not bots; administrators, with `target_users`',
   params: {
     full_name: text(z.string(), {
       description: 'Passed over where only administrators may change names.',
       example: 'Ada Lovelace',
     }).optional(),
+    email: text(z.string(), {
+      description: 'A link is sent there, and the address is used when you have followed it.',
+      example: 'ada@example.com',
+    }).optional(),
+    old_password: text(z.string(), { description: 'With `new_password`.' }).optional(),
+    new_password: text(z.string(), { description: '8 to 100 characters.' }).optional(),
     ...settingParams,
+    target_users: json(Targets, {
+      description:
+        'Whose settings to change, all or none: these users, and the members of these groups; with ' +
+        '`skip_if_already_edited` none that somebody has changed themselves.',
+    }).optional(),
   },
   reply: {},
-  async handle(ctx, { full_name, ...settings }) {
-    await updateSettings(ctx, { fullName: full_name, settings });
+  async handle(ctx, { target_users, full_name, email, old_password, new_password, ...settings }) {
+    const account = { fullName: full_name, email, oldPassword: old_password, newPassword: new_password };
+    if (target_users === undefined) {
+      await updateSettings(ctx, { ...account, settings });
+      return;
+    }
+    const { email_address_visibility, ...ofOthers } = settings;
+    const own = Object.entries({ full_name, email, email_address_visibility, old_password, new_password }).filter(
+      ([, value]) => value !== undefined,
+    );
+    if (own.length > 0) throw new UnsupportedParametersError([...own.map(([name]) => name), 'target_users']);
+    const { user_ids: userIds, group_ids: groupIds, skip_if_already_edited: skipsEdited } = target_users;
+    await updateSettingsOf(ctx, { userIds, groupIds, skipsEdited }, ofOthers);
   },
 });

@@ -1,30 +1,33 @@
 import type { Ctx, Scope } from '../app.ts';
-import { domainOf } from '../auth/host.ts';
-import { isOwner, OWNER, ROLES, requireAdministrator, requireMember } from '../auth/roles.ts';
+import { isOwner, OWNER, ROLES, requireAdministrator } from '../auth/roles.ts';
+import { asOfNow } from '../auth/service.ts';
+import { botsAfterRoleChange, introduceBot } from '../bots/owners.ts';
 import { roleChangeEffects } from '../channels/role-change.ts';
 import { subscribeToDefaultChannels } from '../channels/subscriptions.ts';
 import type { Db, Tx } from '../db/client.ts';
+import { giveAddress, refusingTakenNewEmail, requireNewEmail } from '../email-changes/address-change.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../errors.ts';
-import { everyone } from '../events/audience.ts';
+import { everyone, users } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
+import { aside } from '../events/once.ts';
 import type { Prisma, Realm, User } from '../generated/prisma/client.ts';
-import { realmGroupSetting } from '../realm/settings.ts';
+import { setProfileValues, type ValueEntry } from '../profile-fields/values.ts';
 import { requireAllowedAddress } from '../realm-domains/service.ts';
-import { isInGroup } from '../user-groups/permissions.ts';
-import { systemGroups } from '../user-groups/system-groups.ts';
+import { joinRoleGroups, roleGroupsChanged } from '../user-groups/role-groups.ts';
+import { userStatusSet } from '../user-status/events.ts';
 import { userOfStandIn } from './address.ts';
-import { stubLoggedIn, userAdded, userRenamed, userRoleChanged } from './events.ts';
+import { emailSightChanged, stubLoggedIn, userAdded, userRenamed, userRoleChanged } from './events.ts';
 import { requireFullName } from './full-name.ts';
 import {
   checkNewUser,
   insertUser,
-  isNameTaken,
   lockRealm,
   type MadeUser,
   type NewUser,
   refusingTakenAddress,
   requireUniqueName,
 } from './new-user.ts';
+import { userSetting, VISIBLE_TO_EVERYONE } from './settings.ts';
 import { visibleEmail } from './wire.ts';
 
 /** The largest id a row can have; a larger one is the id of nothing. */
@@ -95,13 +98,22 @@ export async function createUser(
   ctx: Ctx,
   { email, fullName, password }: { email: string; fullName: string; password: string },
 ): Promise<User> {
-  requireAdministrator(ctx);
-  if (!ctx.viewer.user.canCreateUsers) throw new BadRequestError('User not authorized to create users');
-  const row = await checkNewUser({ email, fullName, password, isImportedStub: true });
+  requireMayCreateUsers(ctx);
+  const row = await aside(ctx.app, 'user', () => checkNewUser({ email, fullName, password, isImportedStub: true }));
   await requireAllowedAddress(ctx.app.db, ctx.viewer.realm, row.email);
   return refusingTakenAddress(() =>
-    transact(ctx, async (tx, emit) => (await introduceUser(tx, emit, ctx, ctx.viewer.realm, row)).user),
+    transact(ctx, async (tx, emit) => {
+      await lockRealm(tx, ctx.realmId);
+      // The password took its time.
+      requireMayCreateUsers(await asOfNow(tx, ctx));
+      return (await introduceUser(tx, emit, ctx, ctx.viewer.realm, row)).user;
+    }),
   );
+}
+
+function requireMayCreateUsers(ctx: Ctx): void {
+  requireAdministrator(ctx);
+  if (!ctx.viewer.user.canCreateUsers) throw new BadRequestError('User not authorized to create users');
 }
 
 /**
@@ -115,54 +127,29 @@ export async function addUser(scope: Scope, realm: Realm, input: NewUser): Promi
   return refusingTakenAddress(() => transact(scope, (tx, emit) => introduceUser(tx, emit, scope, realm, row)));
 }
 
-async function introduceUser(
+/** Puts a new user into the organisation, as it is now, as part of a change, and tells everybody. */
+export async function introduceUser(
   tx: Tx,
   emit: Emit,
   { app }: Scope,
-  realm: Realm,
+  { id: realmId }: Pick<Realm, 'id'>,
   row: Awaited<ReturnType<typeof checkNewUser>>,
 ): Promise<MadeUser> {
+  await lockRealm(tx, realmId);
+  const realm = await tx.realm.findUniqueOrThrow({ where: { id: realmId } });
   const made = await insertUser(tx, app, realm, row);
   emit(userAdded(made.user), everyone());
+  await joinRoleGroups(tx, emit, made.user, { realm, now: app.now() });
+  // Settings that they begin with may have them away.
+  if (!userSetting(made.user, 'presence_enabled')) emit(userStatusSet(made.user.id, { away: true }), everyone());
+  if (made.user.botType !== null) await introduceBot(tx, emit, made.user);
   await subscribeToDefaultChannels(tx, emit, { realmId: realm.id, user: made.user });
   return made;
 }
 
-/** Of a bot that does what its owner programs it to. */
-export const GENERIC_BOT = 1;
-
-/**
- * Makes a generic bot, owned by the viewer.
- *
- * @param input `shortName` begins the bot's address: "<shortName>-bot@<domain>".
- * @returns The bot and its key, which no later call returns.
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when the viewer may not create bots, or when name or address are not taken.
- * @see endpoints companion B.24
- */
-export async function createBot(
-  ctx: Ctx,
-  { fullName, shortName }: { fullName: string; shortName: string },
-): Promise<MadeUser> {
-  requireMember(ctx);
-  const { app, realmId, viewer } = ctx;
-  const groups = await systemGroups(app.db, realmId);
-  const allowed = isInGroup(
-    groups,
-    viewer,
-    realmGroupSetting(groups, viewer.realm, 'can_create_bots_group'),
-    app.now(),
-  );
-  if (!allowed || viewer.user.botType !== null) throw new BadRequestError('Insufficient permission');
-  if (shortName.trim() === '') throw new BadRequestError('Bad name or username');
-  const email = `${shortName.trim()}-bot@${domainOf(app.config, viewer.realm.subdomain)}`;
-  const row = await checkNewUser({ email, fullName, botType: GENERIC_BOT, botOwnerId: viewer.id });
-  return refusingTakenAddress(() =>
-    transact(ctx, async (tx, emit) => {
-      if (await isNameTaken(tx, realmId, row.fullName)) throw new BadRequestError('Name is already in use.');
-      return introduceUser(tx, emit, ctx, viewer.realm, row);
-    }),
-  );
+/** @throws BadRequestError for a number that is no role. */
+export function requireRole(role: number): void {
+  if (!ROLES.some((known) => known === role)) throw new BadRequestError('Invalid role');
 }
 
 /** What may be changed of another user. */
@@ -171,36 +158,54 @@ export interface UserEdit {
   readonly fullName?: string;
   /** 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
   readonly role?: number;
+  /** Takes a right of the viewer's that the server's operator gives. */
+  readonly newEmail?: string;
+  /** Of a person alone. */
+  readonly profileData?: readonly ValueEntry[];
 }
 
 /**
- * Changes a user's name, role, or both. What is equal already is no change and makes no event.
+ * Changes a user's name, role and address, and what a person has in their profile. What is equal already is no change and
+ * makes no event.
  *
  * @param who Id or address.
  * @returns The user as they are after it.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator; unless the viewer is an owner, when the
- *   user is one or is to be one.
- * @throws BadRequestError when there is no such user, when name or role are not taken, or when the user is the only
- *   owner and would not be one any more.
+ *   user is to be one, or is one and is given another role or address.
+ * @throws BadRequestError when there is no such user, when name, role, address or profile are not taken, when the viewer may
+ *   not give addresses, when a bot is given a profile, or when the user is the only owner and would not be one any more.
  * @see endpoints companion B.12 (PATCH /users/{user_id})
  */
 export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit): Promise<User> {
   requireAdministrator(ctx);
   const fullName =
     edit.fullName === undefined || edit.fullName.trim() === '' ? undefined : requireFullName(edit.fullName);
+  const newEmail = edit.newEmail === undefined ? undefined : requireNewEmail(ctx, edit.newEmail);
   const { role } = edit;
-  if (role !== undefined && !ROLES.some((known) => known === role)) throw new BadRequestError('Invalid role');
+  if (role !== undefined) requireRole(role);
   const userId = typeof who === 'string' ? (await accessUserByEmail(ctx, who)).id : who;
-  return transact(ctx, async (tx, emit) => {
-    await lockRealm(tx, ctx.realmId);
-    const where = { realmId: ctx.realmId, id: userId, isSystem: false };
-    const user = isId(userId) ? await tx.user.findFirst({ where }) : null;
-    if (user === null) throw new BadRequestError('No such user');
-    if (role !== undefined && role !== user.role) await requireRoleChange(tx, ctx, user, role);
-    if (fullName !== undefined && fullName !== user.fullName) await rename(tx, emit, ctx, user, fullName);
-    if (role !== undefined && role !== user.role) await changeRole(tx, emit, ctx, user, role);
-    return { ...user, fullName: fullName ?? user.fullName, role: role ?? user.role };
-  });
+  const change = () =>
+    transact(ctx, async (tx, emit) => {
+      await lockRealm(tx, ctx.realmId);
+      const now = await asOfNow(tx, ctx);
+      requireAdministrator(now);
+      const where = { realmId: ctx.realmId, id: userId, isSystem: false };
+      const user = isId(userId) ? await tx.user.findFirst({ where }) : null;
+      if (user === null) throw new BadRequestError('No such user');
+      if (role !== undefined && role !== user.role) await requireRoleChange(tx, now, user, role);
+      if (edit.profileData !== undefined && user.botType !== null)
+        throw new BadRequestError('A bot has no profile data');
+      if (fullName !== undefined && fullName !== user.fullName) await rename(tx, emit, now, user, fullName);
+      if (newEmail !== undefined && isOwner(user.role) && !isOwner(now.viewer.role)) {
+        // Whose address it is may sign in by it.
+        throw new UnauthorizedPrincipalError('an organization owner');
+      }
+      if (newEmail !== undefined) await giveAddress(tx, emit, user, newEmail);
+      if (role !== undefined && role !== user.role) await changeRole(tx, emit, now, user, role);
+      await setProfileValues(tx, emit, user, edit.profileData ?? [], { changesAll: true });
+      return { ...user, fullName: fullName ?? user.fullName, role: role ?? user.role, email: newEmail ?? user.email };
+    });
+  return refusingTakenNewEmail(change);
 }
 
 /**
@@ -214,7 +219,11 @@ export async function rename(tx: Tx, emit: Emit, { viewer }: Ctx, { id }: User, 
   emit(userRenamed(id, fullName), everyone());
 }
 
-async function requireRoleChange(tx: Tx, { viewer }: Ctx, user: User, newRole: number): Promise<void> {
+/**
+ * @throws UnauthorizedPrincipalError when the owner role is given or taken and the viewer is no owner.
+ * @throws BadRequestError when the organisation would have no owner any more.
+ */
+export async function requireRoleChange(tx: Tx, { viewer }: Ctx, user: User, newRole: number): Promise<void> {
   if (!isOwner(user.role) && !isOwner(newRole)) return;
   if (!isOwner(viewer.role)) throw new UnauthorizedPrincipalError('an organization owner');
   if (!isOwner(user.role) || !user.isActive || user.botType !== null) return;
@@ -226,18 +235,34 @@ async function requireRoleChange(tx: Tx, { viewer }: Ctx, user: User, newRole: n
   }
 }
 
-async function changeRole(
-  tx: Tx,
-  emit: Emit,
-  { app }: Ctx,
-  { id, realmId, role: oldRole }: User,
-  newRole: number,
-): Promise<void> {
-  await tx.user.update({ where: { id }, data: { role: newRole } });
+/** Gives a user another role, inside a change that holds the organisation's row, and tells everybody what it means. */
+export async function changeRole(tx: Tx, emit: Emit, { app, viewer }: Ctx, user: User, newRole: number): Promise<void> {
+  const { id, realmId, role: oldRole } = user;
+  const now = app.now();
+  const after = await tx.user.update({ where: { id }, data: { role: newRole } });
   emit(userRoleChanged(id, { oldRole, newRole }), everyone(), (eventId) =>
     tx.roleChange.create({ data: { realmId, userId: id, eventId, oldRole, newRole } }),
   );
-  await roleChangeEffects(tx, emit, { realmId, userId: id, oldRole, newRole, now: app.now() });
+  await roleGroupsChanged(tx, emit, { before: user, after }, { realm: viewer.realm, now });
+  await botsAfterRoleChange(tx, emit, user, { oldRole, newRole });
+  await roleChangeEffects(tx, emit, { realmId, userId: id, oldRole, newRole, oldGroups: user, now });
+  await showAddresses(tx, emit, user, { oldRole, newRole });
+}
+
+/** Tells a user whose role changes whose addresses come into their sight, or leave it. */
+async function showAddresses(
+  tx: Tx,
+  emit: Emit,
+  { id, realmId }: User,
+  roles: { oldRole: number; newRole: number },
+): Promise<void> {
+  const settings = { path: ['email_address_visibility'], gt: VISIBLE_TO_EVERYONE };
+  const hiding = await tx.user.findMany({ where: { realmId, botType: null, settings }, orderBy: { id: 'asc' } });
+  for (const user of hiding) {
+    const [before, after] = [roles.oldRole, roles.newRole].map((role) => visibleEmail(user, { id, role }));
+    if (before === after) continue;
+    for (const event of emailSightChanged(user, roles)) emit(event, users([id]));
+  }
 }
 
 /**
@@ -248,11 +273,11 @@ async function changeRole(
 export async function recordFirstLogin(scope: Scope, userId: number): Promise<void> {
   const joinedAt = scope.app.now();
   await transact(scope, async (tx, emit) => {
-    const { count } = await tx.user.updateMany({
-      where: { id: userId, isImportedStub: true },
-      data: { isImportedStub: false, joinedAt },
-    });
-    if (count === 0) return;
+    await lockRealm(tx, scope.realmId);
+    const before = await tx.user.findFirst({ where: { id: userId, isImportedStub: true }, include: { realm: true } });
+    if (before === null) return;
+    const after = await tx.user.update({ where: { id: userId }, data: { isImportedStub: false, joinedAt } });
     for (const event of stubLoggedIn(userId, joinedAt)) emit(event, everyone());
+    await roleGroupsChanged(tx, emit, { before, after }, { realm: before.realm, now: joinedAt });
   });
 }

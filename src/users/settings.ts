@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { User } from '../generated/prisma/client.ts';
+import type { Prisma, User } from '../generated/prisma/client.ts';
 import { isLanguage } from '../languages.ts';
 import { flag, oneOf, type Setting, setting, text } from '../settings.ts';
 import { isTimeZone } from './time-zone.ts';
@@ -26,7 +26,8 @@ export const VISIBLE_TO_MODERATORS = 5;
 const WHEN = '1 where I participate, 2 where I send, 3 where I begin, 4 never';
 
 /**
- * Every setting of a user, by its wire name. `User.settings` holds those that differ from these.
+ * Every setting of a user, by its wire name. `User.settings` holds those that differ from these, and under `edited` the
+ * names of those the user has changed themselves.
  *
  * @see registration-and-events companion 1.11, endpoints companion B.13
  */
@@ -109,9 +110,29 @@ export type UserSettingName = keyof typeof USER_SETTINGS;
 export const USER_SETTING_NAMES = Object.keys(USER_SETTINGS) as readonly UserSettingName[];
 export type UserSettingValue<K extends UserSettingName> = (typeof USER_SETTINGS)[K]['initial'];
 
+/** Lists that come with the settings, for clients to choose from. @see registration-and-events companion 1.11 */
+export const SETTING_CHOICES = { available_notification_sounds: NOTIFICATION_SOUNDS, emojiset_choices: EMOJI_SETS };
+
 /** What `user` has set, or the default. */
 export function userSetting<K extends UserSettingName>(user: Pick<User, 'settings'>, name: K): UserSettingValue<K> {
   // The database holds an object in this column.
   const set = (user.settings as Readonly<Record<string, unknown>>)[name];
   return (set === undefined ? USER_SETTINGS[name].initial : set) as UserSettingValue<K>;
 }
+
+const EDITED = 'edited';
+
+const editedOf = (settings: User['settings']): readonly unknown[] => {
+  const edited = (settings as Readonly<Record<string, unknown>>)[EDITED];
+  return Array.isArray(edited) ? edited : [];
+};
+
+/** Whether the user has ever changed the setting themselves. */
+export const hasEdited = ({ settings }: Pick<User, 'settings'>, name: UserSettingName): boolean =>
+  editedOf(settings).includes(name);
+
+/** A column of settings, with these remembered as changed by the user themselves. */
+export const withEdited = (settings: Prisma.JsonObject, names: readonly UserSettingName[]): Prisma.JsonObject => ({
+  ...settings,
+  [EDITED]: [...new Set([...editedOf(settings), ...names])] as string[],
+});

@@ -1,8 +1,9 @@
 import { isAdministrator, isGuest, isModerator, isOwner } from '../auth/roles.ts';
 import type { Snapshot, StateGroup } from '../event-queue/state-group.ts';
+import { profileDataOf } from '../profile-fields/values.ts';
 import { type RealmGroupSettingName, realmGroupSetting } from '../realm/settings.ts';
 import { isInGroup } from '../user-groups/permissions.ts';
-import { EMOJI_SETS, NOTIFICATION_SOUNDS, USER_SETTING_NAMES, USER_SETTINGS, userSetting } from './settings.ts';
+import { SETTING_CHOICES, USER_SETTING_NAMES, userSetting } from './settings.ts';
 import { apiEmail, avatarUrl, toWireUser } from './wire.ts';
 
 /** Everyone in the organisation, and what the caller is. @see registration-and-events companion 1.6 */
@@ -12,10 +13,14 @@ export const usersState: StateGroup = {
     const { viewer, db, options } = snapshot;
     const everybody = await db.user.findMany({ where: { realmId: viewer.realm.id }, orderBy: { id: 'asc' } });
     const users = everybody.filter(({ isSystem }) => !isSystem);
-    const how = { clientGravatar: options.clientGravatar, includeProfileData: true, includeIsActive: false };
+    const how = { clientGravatar: options.clientGravatar, includeIsActive: false };
+    const people = users.filter(({ botType }) => botType === null).map(({ id }) => id);
+    const profiles = await profileDataOf(db, viewer.realm.id, people);
     const bots = everybody.filter(({ isSystem }) => isSystem);
     const [active, inactive] = [true, false].map((state) =>
-      users.filter(({ isActive }) => isActive === state).map((user) => toWireUser(user, viewer, how)),
+      users
+        .filter(({ isActive }) => isActive === state)
+        .map((user) => toWireUser(user, viewer, { ...how, profileData: profiles.get(user.id) ?? {} })),
     );
     return {
       realm_users: active,
@@ -61,18 +66,6 @@ export const userSettingsState: StateGroup = {
   name: 'user_settings',
   async read({ viewer: { user } }) {
     const values = USER_SETTING_NAMES.map((name) => [name, userSetting(user, name)]);
-    return { user_settings: { ...Object.fromEntries(values), ...CHOICES } };
+    return { user_settings: { ...Object.fromEntries(values), ...SETTING_CHOICES } };
   },
 };
-
-/** What new users of the organisation begin with. @see registration-and-events companion 1.4 */
-export const userSettingsDefaultsState: StateGroup = {
-  name: 'realm_user_settings_defaults',
-  async read() {
-    const names = USER_SETTING_NAMES.filter((name) => name !== 'timezone');
-    const values = names.map((name) => [name, USER_SETTINGS[name].initial]);
-    return { realm_user_settings_defaults: { ...Object.fromEntries(values), ...CHOICES } };
-  },
-};
-
-const CHOICES = { available_notification_sounds: NOTIFICATION_SOUNDS, emojiset_choices: EMOJI_SETS };

@@ -1,5 +1,6 @@
 import { ADMINISTRATOR, isAdministrator, isGuest, isOwner, MEMBER, MODERATOR } from '../auth/roles.ts';
 import type { User } from '../generated/prisma/client.ts';
+import type { WireProfileData } from '../profile-fields/wire.ts';
 import { standInAddress } from './address.ts';
 import {
   userSetting,
@@ -37,8 +38,8 @@ export interface Requester {
 interface Wanted {
   /** Whether `avatar_url` is null where the client can work it out. */
   readonly clientGravatar: boolean;
-  /** Whether people have `profile_data`. */
-  readonly includeProfileData?: boolean;
+  /** What a person has in their profile; absent where it is not wanted. Of a bot nothing is shown. */
+  readonly profileData?: WireProfileData | undefined;
   /** False for registration's lists, which say it by their names. */
   readonly includeIsActive?: boolean;
 }
@@ -62,7 +63,7 @@ export function toFacts(user: User): UserFacts {
  */
 export function toWireUser(user: User | UserFacts, requester: Requester, wanted: Wanted) {
   const facts = isFacts(user) ? user : toFacts(user);
-  const { includeProfileData = false, includeIsActive = true } = wanted;
+  const { profileData, includeIsActive = true } = wanted;
   const isBot = facts.botType !== null;
   return {
     user_id: facts.id,
@@ -83,7 +84,7 @@ export function toWireUser(user: User | UserFacts, requester: Requester, wanted:
     avatar_version: facts.avatarVersion,
     is_imported_stub: facts.isImportedStub,
     ...(facts.isDeleted && { is_deleted: true as const }),
-    ...(includeProfileData && !isBot && { profile_data: {} }),
+    ...(profileData !== undefined && !isBot && { profile_data: profileData }),
   };
 }
 
@@ -92,7 +93,10 @@ export type WireUser = ReturnType<typeof toWireUser>;
 /** The address a user signs in with over the API: the real one where everyone may see it. */
 export const apiEmail = (user: User): string => apiEmailOf(toFacts(user));
 
-export function apiEmailOf({ id, email, botType, emailAddressVisibility }: UserFacts): string {
+/** What an API address is made of. */
+export type Addressed = Pick<UserFacts, 'id' | 'email' | 'botType' | 'emailAddressVisibility'>;
+
+export function apiEmailOf({ id, email, botType, emailAddressVisibility }: Addressed): string {
   if (botType !== null || emailAddressVisibility === VISIBLE_TO_EVERYONE) return email;
   return standInAddress(id);
 }

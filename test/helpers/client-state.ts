@@ -23,11 +23,13 @@ const LISTS: Readonly<Record<string, string>> = {
   realm_users: 'user_id',
   realm_non_active_users: 'user_id',
   cross_realm_bots: 'user_id',
+  realm_bots: 'user_id',
   streams: 'stream_id',
   subscriptions: 'stream_id',
   unsubscribed: 'stream_id',
   never_subscribed: 'stream_id',
   channel_folders: 'id',
+  realm_user_groups: 'id',
   drafts: 'id',
   saved_snippets: 'id',
   scheduled_messages: 'scheduled_message_id',
@@ -38,13 +40,15 @@ const topicKey = ({ stream_id, topic_name }: Json) => `${stream_id} ${topic_name
 
 /** What belongs to the queue, not to the state. */
 const ENVELOPE = ['result', 'msg', 'queue_id', 'last_event_id'];
+/** For asking for presence the next time: events do not tell it. */
+const OF_POLLING = ['server_timestamp', 'presence_last_update_id'];
 
 const ascending = (ids: readonly number[]) => [...ids].sort((a, b) => a - b);
 
 /** The state a registration's reply holds. */
 export function stateOf(reply: Json): ClientState {
   const state: ClientState = structuredClone(reply);
-  for (const name of ENVELOPE) delete state[name];
+  for (const name of [...ENVELOPE, ...OF_POLLING]) delete state[name];
   for (const [list, key] of Object.entries(LISTS)) {
     if (state[list] === undefined) continue;
     state[list] = Object.fromEntries(state[list].map((element: Json) => [element[key], withSortedIds(element)]));
@@ -97,7 +101,9 @@ export function applyEvent(state: ClientState, event: Json, client: ClientOption
 
 const RULES: Readonly<Record<string, Rule>> = {
   heartbeat: () => {},
-  restart: () => {},
+  restart: (state, { type: _, id: _id, ...service }) => {
+    Object.assign(state, service);
+  },
   'realm_user/add': (state, { person }) => {
     const { is_active, ...user } = person;
     if (is_active !== true) throw new Error('A user was added who is not active');
@@ -106,6 +112,13 @@ const RULES: Readonly<Record<string, Rule>> = {
   'realm_user/remove': (state, { person }) => {
     delete state['realm_users'][person.user_id];
     delete state['realm_non_active_users'][person.user_id];
+  },
+  'realm_bot/add': (state, { bot }) => {
+    state['realm_bots'][bot.user_id] = bot;
+  },
+  'realm_bot/update': (state, { bot }) => Object.assign(state['realm_bots'][bot.user_id], bot),
+  'realm_bot/delete': (state, { bot }) => {
+    delete state['realm_bots'][bot.user_id];
   },
   'realm_user/update': (state, { person }) => changePerson(state, person),
   'realm/update': (state, { property, value }) => {
@@ -130,6 +143,17 @@ const RULES: Readonly<Record<string, Rule>> = {
     if (Object.keys(status).length > 0) state['user_status'][user_id] = status;
     else delete state['user_status'][user_id];
   },
+  presence: (state, { presences, email, presence }) => {
+    if (presences !== undefined) {
+      Object.assign(state['presences'], presences);
+      return;
+    }
+    const { pushable: _, ...aggregated } = presence.website;
+    state['presences'][email] = { website: presence.website, aggregated };
+  },
+  'realm_user_settings_defaults/update': (state, { property, value }) => {
+    state['realm_user_settings_defaults'][property] = value;
+  },
   'realm_domains/add': (state, { realm_domain }) => {
     state['realm_domains'].push(realm_domain);
   },
@@ -139,6 +163,23 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   'realm_domains/remove': (state, { domain }) => {
     state['realm_domains'] = state['realm_domains'].filter((known: Json) => known.domain !== domain);
+  },
+  'realm_emoji/add': (state, { emoji }) => {
+    state['realm_emoji'][emoji.id] = emoji;
+  },
+  'realm_emoji/update_one': (state, { emoji_id, data }) => {
+    Object.assign(state['realm_emoji'][emoji_id], data);
+  },
+  'realm_emoji/update': (state, { realm_emoji }) => {
+    state['realm_emoji'] = realm_emoji;
+  },
+  custom_profile_fields: (state, { fields }) => {
+    state['custom_profile_fields'] = fields;
+    const isLeft = ([id]: [string, unknown]) => fields.some((field: Json) => field.id === Number(id));
+    for (const user of ['realm_users', 'realm_non_active_users'].flatMap((list) => Object.values<Json>(state[list]))) {
+      if (user.profile_data === undefined) continue;
+      user.profile_data = Object.fromEntries(Object.entries(user.profile_data).filter(isLeft));
+    }
   },
   'navigation_view/add': (state, { navigation_view }) => {
     state['navigation_views'].push(navigation_view);
@@ -156,6 +197,34 @@ const RULES: Readonly<Record<string, Rule>> = {
     state['user_settings'][property] = value;
     // They are not kept any more where they were synchronized.
     if (property === 'enable_drafts_synchronization') state['drafts'] = {};
+  },
+  'user_group/add': (state, { group }) => {
+    state['realm_user_groups'][group.id] = group;
+  },
+  'user_group/update': (state, { group_id, data }) => {
+    Object.assign(state['realm_user_groups'][group_id], data);
+  },
+  'user_group/remove': (state, { group_id }) => {
+    delete state['realm_user_groups'][group_id];
+  },
+  'user_group/add_members': (state, { group_id, user_ids }) => {
+    const group = state['realm_user_groups'][group_id];
+    group.members = ascending([...group.members, ...user_ids]);
+  },
+  'user_group/remove_members': (state, { group_id, user_ids }) => {
+    const group = state['realm_user_groups'][group_id];
+    group.members = group.members.filter((id: number) => !user_ids.includes(id));
+  },
+  'user_group/add_subgroups': (state, { group_id, direct_subgroup_ids }) => {
+    const group = state['realm_user_groups'][group_id];
+    group.direct_subgroup_ids = ascending([...group.direct_subgroup_ids, ...direct_subgroup_ids]);
+  },
+  'user_group/remove_subgroups': (state, { group_id, direct_subgroup_ids }) => {
+    const group = state['realm_user_groups'][group_id];
+    group.direct_subgroup_ids = group.direct_subgroup_ids.filter((id: number) => !direct_subgroup_ids.includes(id));
+  },
+  has_videoprovider_token: (state, { value }) => {
+    state['has_videoprovider_token'] = value;
   },
   alert_words: (state, { alert_words }) => {
     state['alert_words'] = alert_words;
@@ -335,7 +404,7 @@ function changePerson(state: ClientState, { user_id, ...change }: Json): void {
   if (user === undefined) throw new Error(`User ${user_id} changed, whom the client does not know`);
   // The last two are told of the caller's own image alone.
   const { is_active, new_email, custom_profile_field, avatar_url_medium: _, avatar_source: _source, ...plain } = change;
-  if (custom_profile_field !== undefined) throw new Error('No profile fields yet');
+  if (custom_profile_field !== undefined) changeProfile(user, custom_profile_field);
   Object.assign(user, plain, plain.role !== undefined && ownerToGuest(plain.role));
   if (new_email !== undefined) user.email = new_email;
   if (isOwn) changeCaller(state, change);
@@ -343,11 +412,30 @@ function changePerson(state: ClientState, { user_id, ...change }: Json): void {
   const [from, to] = is_active ? ['realm_non_active_users', 'realm_users'] : ['realm_users', 'realm_non_active_users'];
   delete state[from as string][user_id];
   state[to as string][user_id] = user;
+  if (is_active) return;
+  // Who is not there is in no group, and says nothing of themselves.
+  for (const group of Object.values<Json>(state['realm_user_groups'] ?? {})) {
+    group.members = group.members.filter((id: number) => id !== user_id);
+  }
+  delete state['user_status']?.[user_id];
+  // By id, or by address.
+  for (const key of [user_id, user.email]) delete state['presences']?.[key];
+}
+
+function changeProfile(user: Json, { id, ...now }: Json): void {
+  const { [id]: _, ...others } = user.profile_data;
+  user.profile_data = now.value === null ? others : { ...others, [id]: now };
 }
 
 function changeCaller(state: ClientState, change: Json): void {
   for (const field of ['full_name', 'delivery_email', 'avatar_url', 'avatar_url_medium', 'avatar_source']) {
     if (change[field] !== undefined) state[field] = change[field];
+  }
+  if (change.avatar_url === null) {
+    // What the client can work out is where this leads.
+    const [id, version] = [state['user_id'], change.avatar_version];
+    state['avatar_url'] = `/avatar/${id}?v=${version}`;
+    state['avatar_url_medium'] = `/avatar/${id}/medium?v=${version}`;
   }
   if (change.new_email !== undefined) state['email'] = change.new_email;
   if (change.role !== undefined) Object.assign(state, ownerToGuest(change.role), { is_moderator: change.role <= 300 });

@@ -12,8 +12,13 @@ import {
 } from 'graphql';
 import { settingFieldName, toFieldName } from '../../src/graphql/setting-fields.ts';
 import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../src/realm/settings.ts';
+import { EDITABLE_USER_DEFAULTS } from '../../src/user-defaults/settings.ts';
+import { GROUP_PERMISSION_NAMES } from '../../src/user-groups/group-permissions.ts';
 import { USER_SETTINGS } from '../../src/users/settings.ts';
+import { SETTINGS_OF_OTHERS } from '../../src/users/settings-of-others.ts';
 import type { Parameters } from './person.ts';
+import { PNG } from './pictures.ts';
+import { NO_VIDEO_PROVIDER, NO_WEB_TOKENS } from './rest-calls.ts';
 import { type Names, OWNER_PASSWORD } from './scene.ts';
 
 let made = 0;
@@ -37,11 +42,18 @@ const permissions = ({ groupId, userId }: Names) =>
       [name, i % 2 === 0 ? { groupId } : { directMemberIds: [userId], directSubgroupIds: [groupId] }] as const,
   );
 
+/** Every permission of a group. */
+const groupPermissions = ({ groupId, userId }: Names) =>
+  GROUP_PERMISSION_NAMES.map((name, i) => {
+    const value = i % 2 === 0 ? { groupId } : { directMemberIds: [userId], directSubgroupIds: [groupId] };
+    return [toFieldName(name.replace(/_group$/, '')), value] as const;
+  });
+
 /** Every permission of the organisation. */
 const organizationPermissions = (names: Names) => {
   const [[, group] = [], [, set] = []] = permissions(names);
   const fields = REALM_GROUP_SETTING_NAMES.map((name) => toFieldName(name.replace(/_group$/, '')));
-  const ofRoles = { canAccessAllUsers: { groupId: names.membersGroupId }, canCreateWebPublicChannel: group };
+  const ofRoles = { canAccessAllUsers: { groupId: names.everyoneGroupId }, canCreateWebPublicChannel: group };
   return Object.entries({
     ...Object.fromEntries(fields.map((field, i) => [field, i % 2 === 0 ? group : set])),
     ...ofRoles,
@@ -88,8 +100,15 @@ const CAPABILITIES = [
 const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>> = {
   alertWords: () => [{}],
   organization: () => [{}],
+  rateLimit: () => [{}],
+  hasVideoCallToken: () => [{}],
+  videoCallRegistrationUrl: () => [{}],
   ownSettings: () => [{}],
   channel: ({ channelId, channelName }) => [{ channelId }, { name: channelName }],
+  ownBots: () => [PAGE],
+  botApiKey: ({ botId }) => [{ botId }],
+  customEmoji: () => [{ ...PAGE, isActive: true }],
+  customProfileFields: () => [{}],
   channelFolders: () => [{ ...PAGE, includeArchived: true }],
   channels: ({ folderId }) => [
     { ...PAGE, includeArchived: true, onlyReadable: true, isDefault: false, isPrivate: false, isWebPublic: false },
@@ -101,6 +120,7 @@ const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>>
   messages: (names) => [PAGE, ...narrowsOf(names).map((narrow) => ({ narrow }))],
   renderMessage: () => [{ content: '**bold**' }],
   navigationViews: () => [PAGE],
+  presences: () => [{ ...PAGE, newerThan: -1, historyDays: 1 }],
   realmDomains: () => [{}],
   node: (names) => nodeIds(names).map((id) => ({ id })),
   reminders: () => [PAGE],
@@ -109,6 +129,9 @@ const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>>
   serverSettings: () => [{}],
   subscriptions: () => [{ ...PAGE, includeArchived: true }],
   user: ({ userId, email }) => [{ userId }, { email }],
+  userSettingsDefaults: () => [{}],
+  userGroup: ({ customGroupId }) => [{ userGroupId: customGroupId }],
+  userGroups: () => [{ ...PAGE, includeDeactivated: true }],
   userTopics: () => [PAGE],
   users: () => [{ ...PAGE, role: 'MEMBER', isBot: false, isActive: true }],
   viewer: () => [{}],
@@ -121,6 +144,8 @@ export const nodeIds = (names: Names): string[] =>
   Object.entries({
     Channel: names.channelId,
     ChannelFolder: names.folderId,
+    CustomEmoji: names.emojiId,
+    CustomProfileField: names.profileFieldId,
     Draft: names.draftId,
     Message: names.messageId,
     NavigationView: names.navigationViewId,
@@ -128,6 +153,7 @@ export const nodeIds = (names: Names): string[] =>
     SavedSnippet: names.snippetId,
     ScheduledMessage: names.scheduledMessageId,
     User: names.userId,
+    UserGroup: names.customGroupId,
   }).map(([type, id]) => globalId(type, id));
 
 /** The inputs of mutations. */
@@ -136,6 +162,35 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
     { text: fresh(), isAway: true },
     { userId, emojiName: 'tada', emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
   ],
+  createUserGroup: (names) => [
+    {
+      ...{ name: fresh(), description: 'new', memberIds: [names.userId], subgroupIds: [names.groupId] },
+      permissions: Object.fromEntries(groupPermissions(names)),
+    },
+  ],
+  updateUserGroup: (names) => [
+    {
+      ...{ userGroupId: names.customGroupId, name: fresh(), description: fresh(), isDeactivated: false },
+      permissions: Object.fromEntries(groupPermissions(names).map(([name, value]) => [name, { new: value }])),
+    },
+    {
+      userGroupId: names.customGroupId,
+      permissions: Object.fromEntries(
+        groupPermissions(names).map(([name, value]) => [name, { new: value, old: value }]),
+      ),
+    },
+  ],
+  updateUserGroupMembers: ({ customGroupId: userGroupId, userId, groupId }) => [
+    { userGroupId, add: [userId], addSubgroups: [groupId] },
+    { userGroupId, delete: [userId], deleteSubgroups: [groupId] },
+  ],
+  updateUserGroupSubgroups: ({ customGroupId: userGroupId, membersGroupId }) => [
+    { userGroupId, add: [membersGroupId] },
+    { userGroupId, delete: [membersGroupId] },
+  ],
+  deactivateUserGroup: ({ idleGroupId }) => [{ userGroupId: idleGroupId }],
+  setAvatar: () => [{ image: PNG }, { image: null }],
+  addCustomEmoji: () => [{ name: fresh().toLowerCase(), image: PNG }],
   addRealmDomain: () => [{ domain: `${fresh().toLowerCase().replaceAll(' ', '-')}.example`, allowSubdomains: true }],
   updateRealmDomain: ({ domain }) => [{ domain, allowSubdomains: true }],
   removeRealmDomain: ({ domain }) => [{ domain }],
@@ -167,11 +222,13 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
   markTopicAsRead: ({ channelId }) => [{ channelId, topic: 'greetings' }],
   markChannelAsRead: ({ channelId }) => [{ channelId }],
   markAllAsRead: () => [{ maxSeconds: 50 }],
-  addReaction: ({ messageId }) => [
+  addReaction: ({ messageId, emojiName, emojiId }) => [
+    { messageId, emojiName, emojiCode: String(emojiId), reactionType: 'REALM_EMOJI' },
     { messageId, emojiName: 'octopus' },
     { messageId, emojiName: 'tada', emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
   ],
-  removeReaction: ({ messageId }) => [
+  removeReaction: ({ messageId, emojiName }) => [
+    { messageId, emojiName },
     { messageId, emojiName: 'octopus' },
     { messageId, emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
   ],
@@ -183,7 +240,28 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
   reportMessage: ({ messageId }) => [{ messageId, reportType: 'other', description: 'for the test' }],
   addAlertWords: () => [{ words: [fresh()] }],
   removeAlertWords: () => [{ words: ['new'] }],
-  updateSettings: () => [{ ...initial(USER_SETTINGS), fullName: fresh(), timezone: 'Europe/Kiev' }],
+  updateSettings: () => [
+    { ...initial(USER_SETTINGS), fullName: fresh(), timezone: 'Europe/Kiev' },
+    { email: `${fresh().replaceAll(' ', '.')}@new.example` },
+    { oldPassword: OWNER_PASSWORD, newPassword: OWNER_PASSWORD },
+  ],
+  confirmEmailChange: () => [{ token: 'x' }],
+  createVideoCall: () => [{}],
+  completeVideoCallRegistration: () => [
+    { code: 'x', state: 'x' },
+    { error: 'x', state: 'x' },
+  ],
+  updateSettingsOf: ({ userId, membersGroupId }) => [
+    {
+      userIds: [userId],
+      groupIds: [membersGroupId],
+      skipsEdited: true,
+      ...initial(SETTINGS_OF_OTHERS),
+      timezone: 'Europe/Kiev',
+    },
+  ],
+  updateUserSettingsDefaults: () => [initial(EDITABLE_USER_DEFAULTS)],
+  recordPresence: () => [{ status: 'ACTIVE' }],
   updateOrganization: (names) => [
     { ...initial(EDITABLE_REALM_SETTINGS), name: fresh(), description: fresh(), messageRetentionDays: 30 },
     { moderationRequestChannelId: names.moderationChannelId },
@@ -274,7 +352,36 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
     const fullName = fresh();
     return [{ email: `${fullName.replaceAll(' ', '.')}@new.example`, password: OWNER_PASSWORD, fullName }];
   },
-  updateUser: ({ userId }) => [{ userId, fullName: fresh(), role: 'MODERATOR' }],
+  updateUser: ({ userId, botId, profileFieldId }) => [
+    { userId, fullName: fresh(), role: 'MODERATOR' },
+    { userId: botId, newEmail: `${fresh().replaceAll(' ', '.')}@new.example` },
+    { userId, profileData: [{ fieldId: profileFieldId, text: 'argo' }] },
+    { userId, profileData: [{ fieldId: profileFieldId, userIds: [] }] },
+  ],
+  updateProfileData: ({ profileFieldId, choiceFieldId }) => [
+    { values: [{ fieldId: profileFieldId, text: 'argo' }] },
+    { values: [{ fieldId: choiceFieldId, userIds: [] }] },
+  ],
+  removeProfileData: ({ profileFieldId }) => [{ fieldIds: [profileFieldId] }],
+  reorderCustomProfileFields: ({ profileFieldId, choiceFieldId }) => [{ order: [choiceFieldId, profileFieldId] }],
+  updateCustomProfileField: ({ profileFieldId, choiceFieldId }) => [
+    {
+      ...{ fieldId: profileFieldId, name: fresh(), hint: fresh(), required: true, editableByUser: true },
+      ...{ displayInProfileSummary: true, useForUserMatching: true },
+      urlPattern: 'https://other.example/%(username)s',
+    },
+    { fieldId: choiceFieldId, choices: [{ key: 's', text: 'Steam' }] },
+  ],
+  createCustomProfileField: () => [
+    {
+      ...{ type: 'EXTERNAL_ACCOUNT', name: fresh(), hint: 'Where you are', required: true, editableByUser: false },
+      ...{ displayInProfileSummary: false, useForUserMatching: true },
+      urlPattern: 'https://example.com/%(username)s',
+    },
+    { type: 'DROPDOWN', name: fresh(), choices: [{ key: 's', text: 'Sail' }] },
+  ],
+  deleteCustomProfileField: ({ profileFieldId }) => [{ fieldId: profileFieldId }],
+  fetchApiKeyByJwt: () => [{ token: 'a.b.c' }],
   fetchApiKey: ({ username }) => [{ username, password: OWNER_PASSWORD }],
   registerEventQueue: ({ channelName }) => [
     {
@@ -299,16 +406,55 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
       ...{ sendNotificationToOldTopic: true, sendNotificationToNewTopic: false },
     },
   ],
+  deactivateCustomEmoji: ({ emojiName }) => [{ name: emojiName }],
   deleteMessage: ({ messageId }) => [{ messageId }],
+  createBot: ({ channelId }) => {
+    const fullName = fresh();
+    const defaults = { defaultSendingChannelId: channelId, defaultEventsChannelId: channelId };
+    const image = PNG;
+    return [{ fullName, shortName: fullName.replaceAll(' ', ''), ...defaults, hearsAllPublicChannels: true, image }];
+  },
+  updateBot: ({ botId, userId, channelId }) => [
+    {
+      ...{ botId, fullName: fresh(), role: 'MODERATOR', hearsAllPublicChannels: true, image: PNG },
+      ...{ defaultSendingChannelId: channelId, defaultEventsChannelId: channelId },
+    },
+    { botId, ownerId: userId },
+  ],
+  regenerateApiKey: ({ botId }) => [{ botId }],
+  deactivateBot: ({ botId }) => [{ botId }],
+  deactivateUser: ({ leaverId }) => [
+    {
+      userId: leaverId,
+      erase: { profile: true, publicChannelMessages: true, privateChannelMessages: true, directMessages: true },
+      notificationComment: 'Farewell',
+    },
+  ],
+  reactivateUser: ({ leaverId }) => [{ userId: leaverId }],
+  deactivateOwnAccount: () => [{}],
   archiveChannel: ({ channelId }) => [{ channelId }],
 };
+
+/** Of mutations that the owner cannot make. */
+const CALLERS: Readonly<Record<string, Pick<GraphQLCall, 'as'>>> = { deactivateOwnAccount: { as: 'guest' } };
 
 /** A field of the root, and what to give it. */
 export interface GraphQLCall {
   readonly operation: 'query' | 'mutation';
   readonly field: string;
   readonly args: Parameters;
+  /** Who makes it, where that cannot be the owner. */
+  readonly as?: 'guest';
 }
+
+/** What calls are told where nothing outside the service is set up that they need: they are made in earnest elsewhere. */
+export const REFUSALS: Readonly<Record<string, string>> = {
+  fetchApiKeyByJwt: NO_WEB_TOKENS,
+  confirmEmailChange: 'The link was used already, is too old, or was not copied as a whole.',
+  createVideoCall: NO_VIDEO_PROVIDER,
+  completeVideoCallRegistration: NO_VIDEO_PROVIDER,
+  videoCallRegistrationUrl: NO_VIDEO_PROVIDER,
+};
 
 /**
  * Calls of every field of `Query` and `Mutation` that the organisation's owner may make one after the other: together they
@@ -325,7 +471,8 @@ export const GRAPHQL_CALLS: Readonly<Record<string, (names: Names) => readonly G
   ...Object.fromEntries(
     Object.entries(MUTATIONS).map(([field, make]) => [
       `Mutation.${field}`,
-      (names: Names) => make(names).map((input) => ({ operation: 'mutation', field, args: { input } }) as const),
+      (names: Names) =>
+        make(names).map((input) => ({ operation: 'mutation', field, args: { input }, ...CALLERS[field] }) as const),
     ]),
   ),
 };

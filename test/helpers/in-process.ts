@@ -24,7 +24,15 @@ export interface InProcess extends AsyncDisposable {
 /** Starts the service with all its doors: `await using` it. */
 export async function startInProcess({ env = {}, now }: InProcessOptions = {}): Promise<InProcess> {
   const dataDir = newDataDir();
-  const config = readConfig({ PORT: '0', DEMO: 'off', GUARD_TRANSACTIONS: 'on', ...env, DATA_DIR: dataDir });
+  const unlimited = { RATE_LIMIT_PER_USER: 'off', RATE_LIMIT_PER_IP: 'off' };
+  const config = readConfig({
+    PORT: '0',
+    DEMO: 'off',
+    GUARD_TRANSACTIONS: 'on',
+    ...unlimited,
+    ...env,
+    DATA_DIR: dataDir,
+  });
   const { app, close } = await startApp(config, { log: pino({ level: 'silent' }), ...(now !== undefined && { now }) });
   const control = await openControl(app);
   const server = await serve(app, null);
@@ -34,7 +42,7 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
     ...{ app, dataDir, url: `http://127.0.0.1:${server.port}` },
     async queriesOf(work) {
       // What looks for work by itself, now and then, is nobody's doing.
-      await app.deliveries.stop();
+      await Promise.all([app.deliveries.stop(), app.mail.stop()]);
       heard = [];
       await work();
       const queries = heard;

@@ -1,5 +1,6 @@
 import { EventStream, type StreamOptions, webSocketClient } from './events.ts';
 import { type Json, type Reply, send } from './http.ts';
+import { holdsFile, multipart, multipartOperation, PREFLIGHT } from './multipart.ts';
 
 /** What a REST endpoint answered. */
 export interface RestReply extends Omit<Reply, 'text'> {
@@ -15,7 +16,7 @@ export interface GraphQLReply {
 }
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT' | 'HEAD' | 'OPTIONS';
-/** Texts go as they are, everything else as JSON text; undefined is left out. */
+/** Texts go as they are, bytes as files, everything else as JSON text; undefined is left out. */
 export type Parameters = Readonly<Record<string, unknown>>;
 
 export interface RestOptions {
@@ -55,10 +56,7 @@ export class Visitor {
   async rest(method: Method, path: string, parameters: Parameters = {}, options: RestOptions = {}): Promise<RestReply> {
     const inQuery = method === 'GET' || method === 'HEAD';
     const query = encode({ ...(inQuery && parameters), ...options.query });
-    const body = options.body ?? {
-      type: 'application/x-www-form-urlencoded',
-      content: encode(inQuery ? {} : parameters),
-    };
+    const body = options.body ?? formOf(inQuery ? {} : parameters);
     const { text, status, headers } = await send(this.url, {
       method,
       path: `/api/v1${path}${query === '' ? '' : `?${query}`}`,
@@ -78,15 +76,12 @@ export class Visitor {
 
   /** Over HTTP. */
   async graphql(query: string, variables: Parameters = {}): Promise<GraphQLReply> {
+    const { headers, body } = operationBody({ query, variables });
     const { text, status } = await send(this.url, {
       method: 'POST',
       path: '/graphql',
-      headers: {
-        ...this.headers,
-        'content-type': 'application/json',
-        accept: 'application/graphql-response+json',
-      },
-      body: JSON.stringify({ query, variables }),
+      headers: { ...this.headers, ...headers, accept: 'application/graphql-response+json' },
+      body,
     });
     return { status, ...JSON.parse(text) };
   }
@@ -189,9 +184,26 @@ export function basic(username: string, password: string): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
+const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
 function encode(parameters: Parameters): string {
   const fields = Object.entries(parameters)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]);
+    .map(([name, value]) => [name, textOf(value)]);
   return new URLSearchParams(fields as [string, string][]).toString();
+}
+
+function formOf(parameters: Parameters): { readonly type: string; readonly content: string | Buffer } {
+  if (!holdsFile(parameters)) return { type: 'application/x-www-form-urlencoded', content: encode(parameters) };
+  const fields = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  return multipart(fields.map(([name, value]) => [name, value instanceof Uint8Array ? value : textOf(value)]));
+}
+
+/** The body of a GraphQL operation and the headers that go with it: JSON, unless there are bytes in its variables. */
+export function operationBody(operation: { readonly query: string; readonly variables: Parameters }) {
+  if (!holdsFile(operation.variables)) {
+    return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(operation) };
+  }
+  const { type, content } = multipartOperation(operation);
+  return { headers: { 'content-type': type, ...PREFLIGHT }, body: content };
 }

@@ -1,18 +1,29 @@
 import { CHANNEL_PERMISSION_NAMES } from '../../src/channels/permissions.ts';
 import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../src/realm/settings.ts';
+import { EDITABLE_USER_DEFAULTS } from '../../src/user-defaults/settings.ts';
+import { GROUP_PERMISSION_NAMES } from '../../src/user-groups/group-permissions.ts';
 import { USER_SETTINGS } from '../../src/users/settings.ts';
 import type { Parameters } from './person.ts';
+import { PNG } from './pictures.ts';
 import { type Names, OWNER_PASSWORD } from './scene.ts';
 
 /** One call of an endpoint: what stands in the slots of its path, and its parameters. */
 export interface RestCall {
   readonly slots?: Readonly<Record<string, string | number>>;
   readonly parameters?: Parameters;
+  /** Who makes it, where that cannot be the owner. */
+  readonly as?: 'guest' | 'moderator';
+  /** What it is told where nothing outside the service is set up that it needs: it is made in earnest elsewhere. */
+  readonly refusal?: string;
 }
+
+export const NO_WEB_TOKENS = 'JWT authentication is not enabled for this organization';
+export const NO_VIDEO_PROVIDER = 'Video provider credentials have not been configured';
 
 let made = 0;
 /** A name nothing has yet. */
 const fresh = () => `new ${++made}`;
+const freshAddress = () => `${fresh().replace(' ', '.')}@new.example`;
 
 const REGISTRATION = {
   apply_markdown: true,
@@ -48,10 +59,16 @@ const permissions = ({ groupId, userId }: Names) =>
     (name, i) => [name, i % 2 === 0 ? groupId : { direct_members: [userId], direct_subgroups: [groupId] }] as const,
   );
 
+/** Every permission of a group. */
+const groupPermissions = ({ groupId, userId }: Names) =>
+  GROUP_PERMISSION_NAMES.map(
+    (name, i) => [name, i % 2 === 0 ? groupId : { direct_members: [userId], direct_subgroups: [groupId] }] as const,
+  );
+
 /** Every permission of the organisation. */
 const realmPermissions = (names: Names) => {
   const [[, group] = [], [, set] = []] = permissions(names);
-  const ofRoles = { can_access_all_users_group: names.membersGroupId, can_create_web_public_channel_group: group };
+  const ofRoles = { can_access_all_users_group: names.everyoneGroupId, can_create_web_public_channel_group: group };
   return Object.entries({
     ...Object.fromEntries(REALM_GROUP_SETTING_NAMES.map((name, i) => [name, i % 2 === 0 ? group : set])),
     ...ofRoles,
@@ -187,10 +204,46 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
     const email = `${name.replace(' ', '.')}@new.example`;
     return [{ parameters: { email, password: OWNER_PASSWORD, full_name: name } }];
   },
-  'PATCH /users/{user_id}': ({ userId }) => [
+  'PATCH /users/{user_id}': ({ userId, botId, profileFieldId: id }) => [
+    { slots: { user_id: botId }, parameters: { new_email: freshAddress() } },
     { slots: { user_id: userId }, parameters: { full_name: fresh(), role: 300 } },
+    { slots: { user_id: userId }, parameters: { profile_data: [{ id, value: 'argo' }] } },
   ],
-  'PATCH /users/{email}': ({ email }) => [{ slots: { email }, parameters: { full_name: fresh(), role: 300 } }],
+  'PATCH /users/{email}': ({ email, profileFieldId: id }) => [
+    { slots: { email }, parameters: { full_name: fresh(), role: 300 } },
+    { slots: { email }, parameters: { profile_data: [{ id, value: 'argo' }], new_email: email } },
+  ],
+  'PATCH /users/me/profile_data': ({ profileFieldId, choiceFieldId }) => [
+    { parameters: { data: [{ id: profileFieldId, value: 'argo' }] } },
+    { parameters: { data: [{ id: choiceFieldId, value: 's' }] } },
+  ],
+  'DELETE /users/me/profile_data': ({ profileFieldId }) => [{ parameters: { data: [profileFieldId] } }],
+  'GET /realm/profile_fields': () => [{}],
+  'PATCH /realm/profile_fields': ({ profileFieldId, choiceFieldId }) => [
+    { parameters: { order: [choiceFieldId, profileFieldId] } },
+  ],
+  'PATCH /realm/profile_fields/{id}': ({ profileFieldId, choiceFieldId }) => [
+    {
+      slots: { id: profileFieldId },
+      parameters: {
+        ...{ name: fresh(), hint: fresh(), required: true, editable_by_user: true },
+        ...{ display_in_profile_summary: true, use_for_user_matching: true },
+        field_data: { subtype: 'custom', url_pattern: 'https://other.example/%(username)s' },
+      },
+    },
+    { slots: { id: choiceFieldId }, parameters: { field_data: { s: { text: 'Steam', order: '1' } } } },
+  ],
+  'POST /realm/profile_fields': () => [
+    {
+      parameters: {
+        ...{ field_type: 7, name: fresh(), hint: 'Where you are', required: true, editable_by_user: false },
+        ...{ display_in_profile_summary: false, use_for_user_matching: true },
+        field_data: { subtype: 'custom', url_pattern: 'https://example.com/%(username)s' },
+      },
+    },
+    { parameters: { field_type: 3, name: fresh(), field_data: { s: { text: 'Sail', order: '1' } } } },
+  ],
+  'DELETE /realm/profile_fields/{id}': ({ profileFieldId }) => [{ slots: { id: profileFieldId } }],
   'GET /users/me/{stream_id}/topics': ({ channelId }) => [
     { slots: { stream_id: channelId }, parameters: { allow_empty_topic_name: true } },
   ],
@@ -223,6 +276,7 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
   'PATCH /drafts/{draft_id}': (names) =>
     draftsOf(names).map((draft) => ({ slots: { draft_id: names.draftId }, parameters: { draft } })),
   'DELETE /drafts/{draft_id}': ({ draftId }) => [{ slots: { draft_id: draftId } }],
+  'POST /jwt/fetch_api_key': () => [{ parameters: { token: 'a.b.c', include_profile: true }, refusal: NO_WEB_TOKENS }],
   'POST /fetch_api_key': ({ username }) => [{ parameters: { username, password: OWNER_PASSWORD } }],
   'GET /saved_snippets': () => [{}],
   'POST /saved_snippets': () => [{ parameters: { title: fresh(), content: 'new' } }],
@@ -280,14 +334,19 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
   'POST /mark_stream_as_read': ({ channelId }) => [{ parameters: { stream_id: channelId } }],
   'POST /mark_all_as_read': () => [{}],
   'GET /messages/{message_id}/read_receipts': ({ messageId }) => [{ slots: { message_id: messageId } }],
-  'POST /messages/{message_id}/reactions': ({ messageId }) => [
+  'POST /messages/{message_id}/reactions': ({ messageId, emojiName, emojiId }) => [
+    {
+      slots: { message_id: messageId },
+      parameters: { emoji_name: emojiName, emoji_code: String(emojiId), reaction_type: 'realm_emoji' },
+    },
     { slots: { message_id: messageId }, parameters: { emoji_name: 'octopus' } },
     {
       slots: { message_id: messageId },
       parameters: { emoji_name: 'tada', emoji_code: '1f389', reaction_type: 'unicode_emoji' },
     },
   ],
-  'DELETE /messages/{message_id}/reactions': ({ messageId }) => [
+  'DELETE /messages/{message_id}/reactions': ({ messageId, emojiName }) => [
+    { slots: { message_id: messageId }, parameters: { emoji_name: emojiName } },
     { slots: { message_id: messageId }, parameters: { emoji_name: 'octopus' } },
     { slots: { message_id: messageId }, parameters: { emoji_code: '1f389', reaction_type: 'unicode_emoji' } },
   ],
@@ -301,7 +360,46 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
   'POST /messages/{message_id}/report': ({ messageId }) => [
     { slots: { message_id: messageId }, parameters: { report_type: 'other', description: 'for the test' } },
   ],
-  'POST /users/me/status': () => [
+  'POST /users/me/avatar': () => [{ parameters: { file: PNG } }],
+  'DELETE /users/me/avatar': () => [{}],
+  'GET /user_groups': () => [{ parameters: { include_deactivated_groups: true } }],
+  'POST /user_groups/create': (names) => [
+    {
+      parameters: {
+        ...{ name: fresh(), description: 'new', members: [names.userId], subgroups: [names.groupId] },
+        ...Object.fromEntries(groupPermissions(names)),
+      },
+    },
+  ],
+  'PATCH /user_groups/{user_group_id}': (names) => [
+    {
+      slots: { user_group_id: names.customGroupId },
+      parameters: {
+        ...{ name: fresh(), description: fresh(), deactivated: false },
+        ...Object.fromEntries(groupPermissions(names).map(([name, value]) => [name, { new: value }])),
+      },
+    },
+  ],
+  'POST /user_groups/{user_group_id}/members': ({ customGroupId, userId, groupId }) => [
+    { slots: { user_group_id: customGroupId }, parameters: { add: [userId], add_subgroups: [groupId] } },
+    { slots: { user_group_id: customGroupId }, parameters: { delete: [userId], delete_subgroups: [groupId] } },
+  ],
+  'GET /user_groups/{user_group_id}/members': ({ customGroupId }) => [
+    { slots: { user_group_id: customGroupId }, parameters: { direct_member_only: true } },
+  ],
+  'GET /user_groups/{user_group_id}/members/{user_id}': ({ customGroupId, userId }) => [
+    { slots: { user_group_id: customGroupId, user_id: userId }, parameters: { direct_member_only: true } },
+  ],
+  'POST /user_groups/{user_group_id}/subgroups': ({ customGroupId, membersGroupId }) => [
+    { slots: { user_group_id: customGroupId }, parameters: { add: [membersGroupId] } },
+    { slots: { user_group_id: customGroupId }, parameters: { delete: [membersGroupId] } },
+  ],
+  'GET /user_groups/{user_group_id}/subgroups': ({ customGroupId }) => [
+    { slots: { user_group_id: customGroupId }, parameters: { direct_subgroup_only: true } },
+  ],
+  'POST /user_groups/{user_group_id}/deactivate': ({ idleGroupId }) => [{ slots: { user_group_id: idleGroupId } }],
+  'POST /users/me/status': ({ emojiName }) => [
+    { parameters: { emoji_name: emojiName } },
     { parameters: { status_text: fresh(), away: true } },
     { parameters: { emoji_name: 'tada', emoji_code: '1f389', reaction_type: 'unicode_emoji' } },
   ],
@@ -313,6 +411,16 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
     { slots: { user_id: userId }, parameters: { away: true } },
   ],
   'GET /users/{user_id}/status': ({ userId }) => [{ slots: { user_id: userId } }],
+  'POST /users/me/presence': () => [
+    { parameters: { status: 'active', new_user_input: true, last_update_id: -1, history_limit_days: 1 } },
+    { parameters: { status: 'idle', ping_only: true, slim_presence: true } },
+  ],
+  'GET /users/{user_id}/presence': ({ userId }) => [{ slots: { user_id: userId } }],
+  'GET /users/{email}/presence': ({ email }) => [{ slots: { email } }],
+  'GET /realm/presence': () => [{}],
+  'GET /realm/emoji': () => [{}],
+  'POST /realm/emoji/{emoji_name}': () => [{ slots: { emoji_name: fresh() }, parameters: { file: PNG } }],
+  'DELETE /realm/emoji/{emoji_name}': ({ emojiName }) => [{ slots: { emoji_name: emojiName } }],
   'GET /realm/domains': () => [{}],
   'POST /realm/domains': () => [
     { parameters: { domain: `${fresh().replaceAll(' ', '-')}.example`, allow_subdomains: true } },
@@ -352,7 +460,18 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
   'GET /users/me/alert_words': () => [{}],
   'POST /users/me/alert_words': () => [{ parameters: { alert_words: [fresh()] } }],
   'DELETE /users/me/alert_words': () => [{ parameters: { alert_words: ['new'] } }],
-  'PATCH /settings': () => [{ parameters: { ...initial(USER_SETTINGS), full_name: fresh(), timezone: 'Europe/Kiev' } }],
+  'PATCH /settings': ({ userId, membersGroupId }) => [
+    { parameters: { ...initial(USER_SETTINGS), full_name: fresh(), timezone: 'Europe/Kiev' } },
+    { parameters: { email: freshAddress() } },
+    { parameters: { old_password: OWNER_PASSWORD, new_password: OWNER_PASSWORD } },
+    {
+      parameters: {
+        enter_sends: true,
+        target_users: { user_ids: [userId], group_ids: [membersGroupId], skip_if_already_edited: true },
+      },
+    },
+  ],
+  'PATCH /realm/user_settings_defaults': () => [{ parameters: initial(EDITABLE_USER_DEFAULTS) }],
   'PATCH /realm': (names) => [
     {
       parameters: {
@@ -368,6 +487,50 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
       { parameters: { [name]: { new: value } } },
       { parameters: { [name]: { new: value, old: value } } },
     ]),
+  ],
+  'GET /bots': () => [{}],
+  'POST /bots': ({ channelName }) => {
+    const name = fresh();
+    const defaults = { default_sending_stream: channelName, default_events_register_stream: channelName };
+    return [
+      {
+        parameters: {
+          ...{ full_name: name, short_name: name.replace(' ', ''), bot_type: 1, ...defaults },
+          ...{ default_all_public_streams: true, file: PNG },
+        },
+      },
+    ];
+  },
+  'PATCH /bots/{bot_id}': ({ botId, userId, channelName }) => {
+    const defaults = { default_sending_stream: channelName, default_events_register_stream: channelName };
+    return [
+      {
+        slots: { bot_id: botId },
+        parameters: { full_name: fresh(), role: 300, default_all_public_streams: true, ...defaults, file: PNG },
+      },
+      { slots: { bot_id: botId }, parameters: { bot_owner_id: userId } },
+    ];
+  },
+  'GET /bots/{bot_id}/api_key': ({ botId }) => [{ slots: { bot_id: botId } }],
+  'POST /bots/{bot_id}/api_key/regenerate': ({ botId }) => [{ slots: { bot_id: botId } }],
+  'DELETE /bots/{bot_id}': ({ botId }) => [{ slots: { bot_id: botId } }],
+  'DELETE /users/{user_id}': ({ leaverId }) => [
+    {
+      slots: { user_id: leaverId },
+      parameters: {
+        actions: { delete_profile: true, delete_direct_messages: true },
+        deactivation_notification_comment: 'Farewell',
+      },
+    },
+  ],
+  'POST /users/{user_id}/reactivate': ({ leaverId }) => [{ slots: { user_id: leaverId } }],
+  'POST /users/me/api_key/regenerate': () => [{ as: 'moderator' }],
+  'DELETE /users/me': () => [{ as: 'guest' }],
+  'POST /calls/videoprovider/create': () => [{ refusal: NO_VIDEO_PROVIDER }],
+  'GET /calls/videoprovider/register': () => [{ refusal: NO_VIDEO_PROVIDER }],
+  'GET /calls/videoprovider/complete': () => [
+    { parameters: { code: 'x', state: 'x' }, refusal: NO_VIDEO_PROVIDER },
+    { parameters: { error: 'x', state: 'x' }, refusal: NO_VIDEO_PROVIDER },
   ],
   'GET /server_settings': () => [{}],
   'DELETE /streams/{stream_id}': ({ channelId }) => [{ slots: { stream_id: channelId } }],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { runCommand } from './control.ts';
 import type { Json } from './http.ts';
+import { PNG } from './pictures.ts';
 import { type Organisation, organisation, serverOf } from './server.ts';
 
 /** What a call can name: one of each kind. Names of things that are not there are like those of things that are. */
@@ -14,9 +15,18 @@ export interface Names {
   readonly email: string;
   /** Of somebody with a password: OWNER_PASSWORD. */
   readonly username: string;
+  /** Of somebody nobody else names. */
+  readonly leaverId: number;
+  readonly botId: number;
   readonly groupId: number;
   /** The group of all members. */
   readonly membersGroupId: number;
+  /** The group of all, guests included. */
+  readonly everyoneGroupId: number;
+  /** A group that somebody made. */
+  readonly customGroupId: number;
+  /** Another one, which nobody else names. */
+  readonly idleGroupId: number;
   /** A private channel, where reports go. */
   readonly moderationChannelId: number;
   readonly draftId: number;
@@ -29,6 +39,13 @@ export interface Names {
   readonly navigationViewId: number;
   /** An allowed one. */
   readonly domain: string;
+  /** Of the organisation's own emoji. */
+  readonly emojiName: string;
+  readonly emojiId: number;
+  /** Of external accounts. */
+  readonly profileFieldId: number;
+  /** Of a choice. */
+  readonly choiceFieldId: number;
   readonly scheduledMessageId: number;
   readonly reminderId: number;
   readonly queueId: string;
@@ -51,7 +68,9 @@ interface SceneOptions {
 export async function makeScene({ on = serverOf(), withPassword = false }: SceneOptions = {}): Promise<Scene> {
   const made = await organisation({}, { on, ...(withPassword && { password: OWNER_PASSWORD }) });
   const { owner, member, realm } = made;
-  await runCommand(on.dataDir, 'user grant', { org: realm.subdomain, user: owner.email, right: 'can_create_users' });
+  for (const right of ['can_create_users', 'can_change_user_emails']) {
+    await runCommand(on.dataDir, 'user grant', { org: realm.subdomain, user: owner.email, right });
+  }
   const channelName = `channel of ${realm.subdomain}`;
   const { id: channelId } = await owner.ok('POST', '/channels/create', {
     name: channelName,
@@ -76,14 +95,30 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
     moderation_request_channel_id: moderationChannelId,
     enable_read_receipts: true,
   });
-  const { realm_can_create_groups: membersGroupId } = await owner.register({ fetch_event_types: ['realm'] });
+  const { realm_can_create_groups: membersGroupId, realm_can_access_all_users_group: everyoneGroupId } =
+    await owner.register({ fetch_event_types: ['realm'] });
+  const newGroup = (name: string) =>
+    owner.ok('POST', '/user_groups/create', { name: `${name} of ${realm.subdomain}`, description: '', members: [] });
+  const [group, idleGroup] = [await newGroup('group'), await newGroup('idle group')];
   const domain = `${realm.subdomain}.example`;
   await owner.ok('POST', '/realm/domains', { domain, allow_subdomains: false });
+  const { id: profileFieldId } = await owner.ok('POST', '/realm/profile_fields', {
+    ...{ field_type: 7, name: `account of ${realm.subdomain}` },
+    field_data: { subtype: 'custom', url_pattern: 'https://example.com/%(username)s' },
+  });
+  const { id: choiceFieldId } = await owner.ok('POST', '/realm/profile_fields', {
+    ...{ field_type: 3, name: `choice of ${realm.subdomain}`, field_data: { s: { text: 'Sail', order: '1' } } },
+  });
+  const emojiName = `emoji_of_${realm.subdomain}`;
+  await owner.ok('POST', `/realm/emoji/${emojiName}`, { file: PNG });
+  const emojiId = Number(Object.keys((await owner.ok('GET', '/realm/emoji')).emoji)[0]);
   const fragment = `narrow/topic/${realm.subdomain}`;
   const view = { fragment, isPinned: true, name: 'Greetings' };
   const { navigationView } = await owner.mutate('addNavigationView', view, 'navigationView { id }');
   const navigationViewId = Number(atob(navigationView.id).split(':')[1]);
   const direct = await owner.ok('POST', '/messages', { type: 'direct', to: [member.id], content: 'hello' });
+  await member.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
+  const leaver = await made.signUp('leaver');
   const { queue_id } = await owner.register({ fetch_event_types: [] });
   return {
     ...made,
@@ -93,11 +128,16 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
       archivedId: archived.id,
       folderId: folder.channel_folder_id,
       userId: member.id,
+      leaverId: leaver.id,
+      botId: made.bot.id,
       email: member.email,
       username: owner.email,
       // Of administrators: a group every permission takes.
       groupId: stream.can_remove_subscribers_group,
       membersGroupId,
+      everyoneGroupId,
+      customGroupId: group.group_id,
+      idleGroupId: idleGroup.group_id,
       moderationChannelId,
       draftId: ids[0],
       snippetId: snippet.saved_snippet_id,
@@ -106,6 +146,10 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
       fragment,
       navigationViewId,
       domain,
+      emojiName,
+      emojiId,
+      profileFieldId,
+      choiceFieldId,
       scheduledMessageId: scheduled.scheduled_message_id,
       reminderId: reminder.reminder_id,
       queueId: queue_id,
@@ -120,10 +164,15 @@ export const nothing = (id = 2_000_000_000): Names => ({
   archivedId: id,
   folderId: id,
   userId: id,
+  leaverId: id,
+  botId: id,
   email: `nobody@${randomUUID()}.example`,
   username: `nobody@${randomUUID()}.example`,
   groupId: id,
   membersGroupId: id,
+  everyoneGroupId: id,
+  customGroupId: id,
+  idleGroupId: id,
   moderationChannelId: id,
   draftId: id,
   snippetId: id,
@@ -132,6 +181,10 @@ export const nothing = (id = 2_000_000_000): Names => ({
   fragment: `no fragment of ${randomUUID()}`,
   navigationViewId: id,
   domain: `${randomUUID()}.example`,
+  emojiName: `no_emoji_${randomUUID()}`,
+  emojiId: id,
+  profileFieldId: id,
+  choiceFieldId: id,
   scheduledMessageId: id,
   reminderId: id,
   queueId: randomUUID(),
@@ -140,6 +193,6 @@ export const nothing = (id = 2_000_000_000): Names => ({
 /** All there is in the organisation, as its owner and a member see it. */
 export async function contentsOf({ owner, member }: Organisation): Promise<Json> {
   const [ofOwner, ofMember] = await Promise.all([owner, member].map((person) => person.register()));
-  // The two registrations are all that may differ from one time to the next.
-  return [ofOwner, ofMember].map(({ queue_id: _, last_event_id: _id, ...state }) => state);
+  // The two registrations are all that may differ from one time to the next, and the time.
+  return [ofOwner, ofMember].map(({ queue_id: _, last_event_id: _id, server_timestamp: _time, ...state }) => state);
 }

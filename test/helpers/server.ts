@@ -44,6 +44,8 @@ export interface OrganisationOptions {
   readonly on?: Place;
   /** Of the owner. Without one nobody can sign in with a password, which takes time to make. */
   readonly password?: string;
+  /** Default: one that no other has. */
+  readonly subdomain?: string;
 }
 
 /**
@@ -53,9 +55,8 @@ export interface OrganisationOptions {
  */
 export async function organisation<const P extends Readonly<Record<string, RoleName>>>(
   people: P = {} as P,
-  { on = serverOf(), password }: OrganisationOptions = {},
+  { on = serverOf(), password, subdomain = `t${randomBytes(8).toString('hex')}` }: OrganisationOptions = {},
 ): Promise<Organisation & { readonly [N in keyof P]: Person }> {
-  const subdomain = `t${randomBytes(8).toString('hex')}`;
   const roles = Object.keys(ROLES) as RoleName[];
   const named = Object.entries({ ...Object.fromEntries(roles.map((role) => [role, role])), ...people });
   const made = (await runCommand(on.dataDir, 'org create', {

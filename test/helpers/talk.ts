@@ -18,3 +18,20 @@ export async function say(person: Person, channel: number | string, topic: strin
 }
 
 export const messagesIn = (events: readonly Json[]): Json[] => events.filter(({ type }) => type === 'message');
+
+/** Waits for a message of this topic or content, as a client that listens. @returns Its event. */
+export async function heardMessage(
+  person: Person,
+  { queue_id, last_event_id }: Json,
+  isIt: (message: Json) => boolean,
+): Promise<Json> {
+  for (let last = last_event_id; ; ) {
+    const events = await person.poll(queue_id, last);
+    last = events.at(-1).id;
+    const heard = messagesIn(events).find(({ message }) => isIt(message));
+    if (heard !== undefined) return heard;
+  }
+}
+
+/** UNIX seconds of the next second that is surely still to come when a request arrives. */
+export const soon = (): number => Math.floor(Date.now() / 1000) + 2;

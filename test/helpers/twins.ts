@@ -8,24 +8,34 @@ export type Outcome = { readonly code: string; readonly message: string } | 'suc
 
 /** Which keys of events and state hold ids, and of what. */
 const KINDS: Readonly<Record<string, string>> = {
-  ...{ user_id: 'user', user_ids: 'user', creator_id: 'user', bot_owner_id: 'user', direct_members: 'user' },
+  ...{
+    user_id: 'user',
+    user_ids: 'user',
+    creator_id: 'user',
+    author_id: 'user',
+    bot_owner_id: 'user',
+    direct_members: 'user',
+  },
   ...{ subscribers: 'user', stream_id: 'channel', stream_ids: 'channel', default_streams: 'channel', to: 'channel' },
   ...{ realm_default_streams: 'channel', folder_id: 'folder', channel_folder_id: 'folder', order: 'folder' },
-  ...{ direct_subgroups: 'group', draft_id: 'draft', saved_snippet_id: 'snippet' },
+  ...{ members: 'user', group_id: 'group', direct_subgroup_ids: 'group', direct_subgroups: 'group' },
+  ...{ draft_id: 'draft', saved_snippet_id: 'snippet' },
   ...{ scheduled_message_id: 'scheduled message' },
 };
 /** What the `id` in an object of this name is of. */
 const OWN_ID: Readonly<Record<string, string>> = {
   ...{ channel_folder: 'folder', channel_folders: 'folder', draft: 'draft', drafts: 'draft' },
-  ...{ saved_snippet: 'snippet', saved_snippets: 'snippet' },
+  ...{ saved_snippet: 'snippet', saved_snippets: 'snippet', group: 'group', realm_user_groups: 'group' },
+  ...{ fields: 'field', custom_profile_fields: 'field', custom_profile_field: 'field' },
 };
 /** Two things are never done at the same time. */
-const TIMES = ['date_created', 'date_joined', 'timestamp', 'last_updated'];
+const TIMES = ['date_created', 'date_joined', 'timestamp', 'last_updated', 'server_timestamp'];
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** The groups of the state that acts change. */
 const GROUPS = [
   ...['realm_user', 'stream', 'subscription', 'default_streams', 'channel_folders', 'drafts', 'saved_snippets'],
-  ...['scheduled_messages', 'user_topic'],
+  ...['scheduled_messages', 'user_topic', 'realm_emoji', 'custom_profile_fields', 'realm_user_groups'],
+  'realm_bot',
 ];
 
 /** One of two organisations that were made alike: what differs between them by nature is told apart by name. */
@@ -88,6 +98,9 @@ export class Twin {
   message(text: string): string {
     return text
       .replaceAll(UUID, 'some queue')
+      .replaceAll(/(?<=\bUser )\d+/g, (id) => this.#names.get(`user ${id}`) ?? id)
+      .replaceAll(/(?<=\bUser group )\d+/g, (id) => this.#names.get(`group ${id}`) ?? id)
+      .replaceAll(/(?<=\bField id )\d+/g, (id) => this.#names.get(`field ${id}`) ?? id)
       .replaceAll(/(?<=\bID:? )\d+/g, (id) => this.#nameOfAny(Number(id)) ?? id);
   }
 
@@ -96,7 +109,12 @@ export class Twin {
     if (typeof value === 'string') return this.#canonicalText(value, key);
     if (typeof value === 'number') return this.#canonicalNumber(value, key, parent);
     if (typeof value !== 'object' || value === null) return value;
+    // By ids, which are texts.
+    if (key === 'realm_emoji') return Object.values<Json>(value).map(({ id: _, ...emoji }) => this.canonical(emoji));
     const fields = Object.entries(value).map(([name, field]) => {
+      if (key === 'profile_data') return [this.canonical(Number(name), 'id', 'fields'), this.canonical(field)];
+      // Fields are listed in their order; a new one's number is its id, which may be any.
+      if (name === 'order' && 'field_data' in value) return [name, 'as listed'];
       // A new folder's place is its own id; what the value of an update is depends on the property.
       if (name === 'order' && field === value.id) return [name, 'last'];
       return [
@@ -109,6 +127,9 @@ export class Twin {
 
   #canonicalText(value: string, key: string): string {
     if (TIMES.includes(key)) return 'some time';
+    // Of a field of users.
+    if (/^\[\d+(,\d+)*\]$/.test(value)) return this.canonical(JSON.parse(value), 'user_ids');
+    if (value.startsWith('/emoji/')) return value.replace(UUID, 'some image');
     const avatar = /^\/avatar\/(\d+)/.exec(value)?.[1];
     if (avatar !== undefined) return value.replace(avatar, this.canonical(Number(avatar), 'user_id'));
     return value.replaceAll(this.people.realm.subdomain, 'twin');

@@ -1,0 +1,34 @@
+import type { App } from '../app.ts';
+import { urlOf } from '../auth/host.ts';
+import type { Tx } from '../db/client.ts';
+import type { Realm, User } from '../generated/prisma/client.ts';
+import { queueMail } from '../mail/outbox.ts';
+
+/**
+ * Queues the mail that tells somebody that their account is deactivated.
+ *
+ * @param comment What the administrator adds; "" for nothing.
+ * @see interface document 4.14 (deactivation_notification_comment)
+ */
+export function mailDeactivation(
+  tx: Tx,
+  { config }: App,
+  realm: Realm,
+  { email, fullName }: Pick<User, 'email' | 'fullName'>,
+  comment: string,
+): Promise<void> {
+  const lines = [
+    `Hello ${fullName},`,
+    '',
+    `your account ${email} at ${realm.name} (${urlOf(config, realm.subdomain)}) has been deactivated.`,
+    'You can no longer sign in to it.',
+    ...(comment === '' ? [] : ['', 'The administrators have added this comment:', '', comment]),
+    '',
+  ];
+  return queueMail(tx, {
+    realmId: realm.id,
+    to: email,
+    subject: `Your account at ${realm.name} has been deactivated`,
+    body: lines.join('\n'),
+  });
+}

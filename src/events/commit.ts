@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { App } from '../app.ts';
+import { type Tx, withinTransaction } from '../db/client.ts';
+import { isBusy, isLostRace } from '../db/errors.ts';
+import { RequestTimeoutError } from '../errors.ts';
+
+/** Our choice: longer than any change takes, shorter than a client waits. Stated, because Prisma's own are 2 s and 5 s. */
+const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
+/** Our choice: three more tries, then the client is told to try again itself. */
+const RETRIES = 3;
+/** Our choice: how long a database that went away in the middle of a commit is waited for. */
+const COMMIT_PATIENCE_MS = 10_000;
+
+/**
+ * Runs `change` in one transaction. When the connection breaks during the commit, the database is asked whether it came
+ * through.
+ *
+ * @param change Says in `xid` the transaction's id, without which nobody can ask; undefined when it wrote nothing.
+ * @throws Error when the outcome cannot be found out; else what `change` or the database throws, and nothing was done.
+ */
+export async function committing<T extends { readonly xid?: string }>(
+  { db }: Pick<App, 'db'>,
+  change: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  let made: T | undefined;
+  try {
+    return await withinTransaction(() =>
+      db.$transaction(async (tx) => {
+        made = await change(tx);
+        return made;
+      }, TRANSACTION_LIMITS),
+    );
+  } catch (error) {
+    const xid = made?.xid;
+    if (made !== undefined && xid !== undefined && isBusy(error) && (await hasCommitted(db, xid))) return made;
+    throw error;
+  }
+}
+
+/**
+ * Whether a transaction whose commit was not answered has come through.
+ *
+ * @throws Error when the database cannot be asked for so long that nobody would wait for the answer.
+ */
+async function hasCommitted(db: App['db'], xid: string): Promise<boolean> {
+  const deadline = performance.now() + COMMIT_PATIENCE_MS;
+  while (performance.now() < deadline) {
+    try {
+      const [row] = await db.$queryRaw<{ status: string | null }[]>`SELECT pg_xact_status(${xid}::xid8) AS status`;
+      if (row?.status !== 'in progress') return row?.status === 'committed';
+    } catch (error) {
+      if (!isBusy(error)) throw error;
+    }
+    await sleep(50);
+  }
+  throw new Error(`The database went away while transaction ${xid} was being committed: its outcome is not known`);
+}
+
+/**
+ * Runs what may lose a race, from the start when it does.
+ *
+ * @throws RequestTimeoutError when it loses again and again, or the database is too busy.
+ */
+export async function retrying<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      if (isBusy(error)) throw new RequestTimeoutError();
+      if (!isLostRace(error)) throw error;
+      if (attempt === RETRIES) throw new RequestTimeoutError();
+      await sleep(Math.random() * 20 * 2 ** attempt);
+    }
+  }
+}

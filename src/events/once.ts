@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto';
+import type { App } from '../app.ts';
+import type { Db, Tx } from '../db/client.ts';
+import { isBusy, isLostRace } from '../db/errors.ts';
+import { BadRequestError } from '../errors.ts';
+import { committing, retrying } from './commit.ts';
+import type { StoredEvent } from './log.ts';
+
+/** The transaction of a request that is to have its effect once: all its changes are parts of it. */
+export interface Unit {
+  readonly tx: Tx;
+  /** Takes note of events that readers are to hear of after the commit. */
+  published(realmId: number, events: readonly StoredEvent[]): void;
+  /** What `aside` does in such a request. */
+  aside<T>(name: string, work: (app: App) => Promise<T>): Promise<T>;
+}
+
+/** Who may repeat what. */
+export interface IdempotencyKey {
+  readonly realmId: number;
+  readonly userId: number;
+  readonly key: string;
+  /** Of the input: a key may not be used again for something else. */
+  readonly inputHash: Uint8Array<ArrayBuffer>;
+}
+
+/** Our choice: longer than any id a client makes up. */
+const MAX_KEY_LENGTH = 255;
+
+/**
+ * The key of a request.
+ *
+ * @param input All that decides what the request does: JSON, and the bytes of files.
+ * @throws BadRequestError when the key is empty, too long, or holds anything but printable ASCII.
+ */
+export function idempotencyKey(
+  { app, viewer }: { app: Pick<App, 'keys'>; viewer: { readonly id: number; readonly realm: { readonly id: number } } },
+  key: string,
+  input: readonly unknown[],
+): IdempotencyKey {
+  if (key.length > MAX_KEY_LENGTH || !/^[ -~]+$/.test(key)) {
+    throw new BadRequestError(`The idempotency key must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters`);
+  }
+  // The input may hold a password, which a plain hash would give away to whoever reads the table and guesses.
+  const inputHash = app.keys.fingerprint(JSON.stringify(input, hashed));
+  return { realmId: viewer.realm.id, userId: viewer.id, key, inputHash };
+}
+
+/** Files stand in the input by their own hash. */
+const hashed = (_name: string, value: unknown): unknown =>
+  value instanceof Uint8Array ? createHash('sha256').update(value).digest('hex') : value;
+
+/**
+ * Answers a request once: a repetition gets the first one's reply, and has no effect.
+ *
+ * Key, changes and reply are one transaction. So of requests that come together one acts and the others wait for it;
+ * whatever the services read before or after their changes is read inside; and a node that dies leaves either the effect
+ * with its reply, or neither. A failure leaves nothing: the next request under the key is the first.
+ *
+ * @param answer Makes the reply, which must be JSON, with the services of the app it is given. Run again from the start
+ *   when it loses a race, or does something aside. What it throws for that, as `beginsAnew` says, must come out of it.
+ * @throws BadRequestError when the key was used for another input; else what `answer` throws.
+ * @see architecture 4.8
+ */
+export async function once<T>(app: App, key: IdempotencyKey, answer: (app: App) => Promise<T>): Promise<T> {
+  const done: Outcomes = new Map();
+  for (;;) {
+    try {
+      const { reply, after } = await retrying(() =>
+        committing(app, (tx) => answerWithin(new UnitOfWork(app, tx, done), key, answer)),
+      );
+      for (const act of after) act();
+      return reply;
+    } catch (error) {
+      if (!(error instanceof PutAside)) throw error;
+      const outcome = error.work(app);
+      done.set(error.name, outcome);
+      // It is told to whoever asked for it.
+      await outcome.catch(() => {});
+    }
+  }
+}
+
+/**
+ * Does what takes long, or waits its turn, before a change: reading an image, trying a password. No transaction may wait
+ * for that: the embedded database has one connection for everybody, and who is waited for may need it. A request that is
+ * made in one leaves it, and begins anew when the work is done.
+ *
+ * @param name Of the work, which is done once in a request.
+ * @param work Must change nothing in the database. Given the app to read it with.
+ */
+export function aside<T>(app: App, name: string, work: (app: App) => Promise<T>): Promise<T> {
+  return app.unit === undefined ? work(app) : app.unit.aside(name, work);
+}
+
+/** Whether what an answer failed with is a reason to make it again, from the start. */
+export const beginsAnew = (thrown: unknown): boolean =>
+  thrown instanceof PutAside || isLostRace(thrown) || isBusy(thrown);
+
+/** What came of what was put aside, by name. */
+type Outcomes = Map<string, Promise<unknown>>;
+
+/** Leaves the transaction, for some work to be done without it. */
+class PutAside extends Error {
+  override readonly name: string;
+  readonly work: (app: App) => Promise<unknown>;
+
+  constructor(name: string, work: (app: App) => Promise<unknown>) {
+    super('To be done outside the transaction');
+    this.name = name;
+    this.work = work;
+  }
+}
+
+/** A reply, the transaction it was made in, and what has waited for the commit. */
+interface Answered<T> {
+  readonly reply: T;
+  readonly after: readonly (() => void)[];
+  readonly xid?: string;
+}
+
+async function answerWithin<T>(
+  work: UnitOfWork,
+  key: IdempotencyKey,
+  answer: (app: App) => Promise<T>,
+): Promise<Answered<T>> {
+  const { tx } = work;
+  const xid = await claim(tx, key);
+  if (xid === undefined) return { reply: JSON.parse(await replyUnder(tx, key)) as T, after: [] };
+  const reply = await answer(work.app);
+  await store(tx, key, JSON.stringify(reply ?? null));
+  return { reply, after: work.after(), xid };
+}
+
+/** Collects what has to wait for the commit. */
+class UnitOfWork implements Unit {
+  readonly tx: Tx;
+  readonly app: App;
+  readonly #hub: App['hub'];
+  readonly #events = new Map<number, StoredEvent[]>();
+  readonly #wakes: Date[] = [];
+  readonly #deliveries: App['deliveries'];
+  readonly #done: Outcomes;
+
+  constructor(app: App, tx: Tx, done: Outcomes) {
+    this.tx = tx;
+    this.#done = done;
+    this.#hub = app.hub;
+    this.#deliveries = app.deliveries;
+    // All that requests ask of it; woken before the commit, it would find nothing.
+    const deliveries = { wake: (at: Date) => void this.#wakes.push(at) } as App['deliveries'];
+    // A transaction can do all a client can, but begin another.
+    this.app = { ...app, db: tx as Db, deliveries, unit: this };
+  }
+
+  published(realmId: number, events: readonly StoredEvent[]): void {
+    this.#events.set(realmId, [...(this.#events.get(realmId) ?? []), ...events]);
+  }
+
+  async aside<T>(name: string, work: (app: App) => Promise<T>): Promise<T> {
+    const outcome = this.#done.get(name);
+    if (outcome === undefined) throw new PutAside(name, work);
+    return outcome as Promise<T>;
+  }
+
+  after(): readonly (() => void)[] {
+    const publish = [...this.#events].map(
+      ([realmId, events]) =>
+        () =>
+          this.#hub.publish(realmId, events),
+    );
+    return [...publish, ...this.#wakes.map((at) => () => this.#deliveries.wake(at))];
+  }
+}
+
+/**
+ * Takes the key. A second taker waits for the first.
+ *
+ * @returns The transaction's id; undefined when the key was used.
+ */
+async function claim(tx: Tx, { realmId, userId, key, inputHash }: IdempotencyKey): Promise<string | undefined> {
+  const [claimed] = await tx.$queryRaw<{ xid: string }[]>`
+    INSERT INTO idempotency_record (realm_id, user_id, key, input_hash)
+    VALUES (${realmId}, ${userId}, ${key}, ${inputHash}) ON CONFLICT DO NOTHING
+    RETURNING pg_current_xact_id()::text AS xid`;
+  return claimed?.xid;
+}
+
+async function replyUnder(tx: Tx, { userId, key, inputHash }: IdempotencyKey): Promise<string> {
+  const record = await tx.idempotencyRecord.findUniqueOrThrow({ where: { userId_key: { userId, key } } });
+  if (!Buffer.from(record.inputHash).equals(inputHash)) {
+    throw new BadRequestError('This idempotency key was used for another request');
+  }
+  return record.result as string;
+}
+
+/** As a text: a JSON column would put the reply's fields in another order. */
+async function store(tx: Tx, { userId, key }: IdempotencyKey, reply: string): Promise<void> {
+  await tx.idempotencyRecord.update({ where: { userId_key: { userId, key } }, data: { result: reply } });
+}

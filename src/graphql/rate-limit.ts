@@ -1,0 +1,29 @@
+import type { Budget } from '../rate-limits.ts';
+import { builder } from './builder.ts';
+import type { Cost } from './context.ts';
+
+const RateLimit = builder.objectRef<{ readonly budget: Budget; readonly cost: Cost }>('RateLimit').implement({
+  description: 'What is left of the budget of requests that all clients of an account share, over every door.',
+  fields: (t) => ({
+    limit: t.int({ description: 'Requests a minute.', resolve: ({ budget }) => budget.limit }),
+    remaining: t.int({ description: 'After this one.', resolve: ({ budget }) => budget.remaining }),
+    resetAt: t.field({
+      type: 'DateTime',
+      description: 'When it is full again.',
+      resolve: ({ budget }) => budget.resetAt,
+    }),
+    cost: t.int({
+      description: 'What answering this operation comes to. It counts as one request whatever it costs.',
+      resolve: ({ cost }) => cost.requested,
+    }),
+  }),
+});
+
+builder.queryField('rateLimit', (t) =>
+  t.field({
+    type: RateLimit,
+    nullable: true,
+    description: 'What is left of the budget; null where requests are not limited.',
+    resolve: (_root, _args, { budget, cost }) => (budget === undefined ? null : { budget, cost }),
+  }),
+);

@@ -1,0 +1,18 @@
+import { randomUUID } from 'node:crypto';
+import type { Tx } from '../db/client.ts';
+import type { PreparedImage } from './prepare.ts';
+
+/**
+ * Stores an image in the database, where every node finds it.
+ *
+ * @returns Its id, which nobody can guess.
+ */
+export async function storeImage(tx: Tx, realmId: number, image: PreparedImage): Promise<string> {
+  const { id } = await tx.image.create({ data: { id: randomUUID(), realmId, ...image }, select: { id: true } });
+  return id;
+}
+
+/** Deletes an image that nothing refers to any more. */
+export async function deleteImage(tx: Tx, realmId: number, id: string): Promise<void> {
+  await tx.image.deleteMany({ where: { realmId, id } });
+}

@@ -1,0 +1,200 @@
+import type { IncomingMessage } from 'node:http';
+import { isIPv4, isIPv6 } from 'node:net';
+import { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import type { App } from './app.ts';
+import type { Config } from './config.ts';
+import { ChatError, RateLimitHitError } from './errors.ts';
+
+/** @see endpoints companion E (api_by_user, api_by_ip) */
+const WINDOW_SECONDS = 60;
+/** Our choice: a Redis that answers later than this is taken for one that is away. */
+const REDIS_PATIENCE_MS = 500;
+
+/** What is left of a budget after a request was counted. */
+export interface Budget {
+  /** Requests in each window. */
+  readonly limit: number;
+  readonly remaining: number;
+  /** When the budget is full again. */
+  readonly resetAt: Date;
+}
+
+/** Where a request comes from. */
+export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
+
+/** The count of one kind of caller; undefined where nothing is counted. */
+type Count = ((caller: string) => Promise<Budget>) | undefined;
+
+/**
+ * How many requests each account, and each address without one, has left: counted in memory, or in Redis for all nodes
+ * together, and in memory again while Redis is away.
+ *
+ * A window begins with the caller's first request, and a minute later the budget is full again. What is refused takes
+ * nothing from the next window.
+ *
+ * @see registration-and-events companion 4.5
+ */
+export class RateLimits {
+  readonly #byUser: Count;
+  readonly #byAddress: Count;
+  readonly #trustedProxies: number;
+  readonly #redis: Redis | undefined;
+
+  constructor(config: Config, log: Logger) {
+    const { rateLimitPerUser, rateLimitPerIp, redisUrl } = config;
+    const isOn = rateLimitPerUser !== undefined || rateLimitPerIp !== undefined;
+    this.#redis = isOn && redisUrl !== undefined ? connect(redisUrl, log) : undefined;
+    this.#byUser = counting('api_by_user', rateLimitPerUser, this.#redis);
+    this.#byAddress = counting('api_by_ip', rateLimitPerIp, this.#redis);
+    this.#trustedProxies = config.trustedProxies;
+  }
+
+  /**
+   * Counts a request of an account: one budget for all its clients, over all doors.
+   *
+   * @returns Undefined when accounts are not limited.
+   * @throws RateLimitHitError when nothing was left.
+   */
+  async countUser(userId: number): Promise<Budget | undefined> {
+    return this.#byUser?.(String(userId));
+  }
+
+  /**
+   * Counts a request without an account: one that carries no credentials, or none that are good.
+   *
+   * @returns Undefined when addresses are not limited.
+   * @throws RateLimitHitError when nothing was left.
+   */
+  async countAddress(origin: Origin): Promise<Budget | undefined> {
+    return this.#byAddress?.(networkOf(addressOf(origin, this.#trustedProxies)));
+  }
+
+  close(): void {
+    this.#redis?.disconnect();
+  }
+}
+
+function connect(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: REDIS_PATIENCE_MS,
+  });
+  redis.on('error', (err: Error) => log.warn({ err }, 'Redis is out of reach; requests are counted on each node'));
+  return redis;
+}
+
+function counting(keyPrefix: string, points: number | undefined, storeClient: Redis | undefined): Count {
+  if (points === undefined) return undefined;
+  const options = { keyPrefix, points, duration: WINDOW_SECONDS };
+  const memory = new RateLimiterMemory(options);
+  const limiter =
+    storeClient === undefined
+      ? memory
+      : new RateLimiterRedis({ ...options, storeClient, rejectIfRedisNotReady: true, insuranceLimiter: memory });
+  return async (caller) => {
+    try {
+      return budgetOf(points, await limiter.consume(caller));
+    } catch (refusal) {
+      if (!(refusal instanceof RateLimiterRes)) throw refusal;
+      throw new RateLimitHitError(refusal.msBeforeNext / 1000, budgetOf(points, refusal));
+    }
+  };
+}
+
+function budgetOf(limit: number, { remainingPoints, msBeforeNext }: RateLimiterRes): Budget {
+  return { limit, remaining: remainingPoints, resetAt: new Date(Date.now() + msBeforeNext) };
+}
+
+/**
+ * Counts a request on whoever sends it, right after `signIn` was asked who that is: on the account, or on the address
+ * when there is none.
+ *
+ * @param told Called with the budget, also when the request is refused.
+ * @throws RateLimitHitError when nothing was left; else what `signIn` throws.
+ */
+export async function countRequest<T extends { readonly viewer: { readonly id: number } | null }>(
+  app: App,
+  origin: Origin,
+  signIn: () => Promise<T>,
+  told: (budget: Budget) => void,
+): Promise<T> {
+  const request = await countRefusals(app, origin, signIn, told);
+  const { rateLimits } = app;
+  await tell(request.viewer === null ? rateLimits.countAddress(origin) : rateLimits.countUser(request.viewer.id), told);
+  return request;
+}
+
+/**
+ * Signs in, and counts on the address what is refused, so that guessing keys has an end. A good key is always let in: one
+ * guest of a network cannot lock out the others.
+ *
+ * @throws RateLimitHitError when `signIn` refuses and nothing was left; else what `signIn` throws.
+ */
+export async function countRefusals<T>(
+  { rateLimits }: App,
+  origin: Origin,
+  signIn: () => Promise<T>,
+  told: (budget: Budget) => void = () => {},
+): Promise<T> {
+  try {
+    return await signIn();
+  } catch (error) {
+    if (error instanceof ChatError) await tell(rateLimits.countAddress(origin), told);
+    throw error;
+  }
+}
+
+async function tell(counted: Promise<Budget | undefined>, told: (budget: Budget) => void): Promise<void> {
+  try {
+    const budget = await counted;
+    if (budget !== undefined) told(budget);
+  } catch (error) {
+    if (error instanceof RateLimitHitError && error.budget !== undefined) told(error.budget);
+    throw error;
+  }
+}
+
+/**
+ * The budget as headers of the reply.
+ *
+ * @see registration-and-events companion 4.5
+ */
+export function budgetHeaders({ limit, remaining, resetAt }: Budget): Record<string, string> {
+  return {
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(Math.ceil(resetAt.getTime() / 1000)),
+  };
+}
+
+/**
+ * The address a request comes from. A forwarded one is believed as far as our own proxies wrote it: each adds the
+ * address it was asked from at the end, and what stands before that anybody may have made up.
+ *
+ * @param trustedProxies How many proxies of ours every request passes.
+ */
+export function addressOf({ headers, socket }: Origin, trustedProxies: number): string {
+  const direct = socket.remoteAddress ?? '';
+  if (trustedProxies === 0) return direct;
+  const header = headers['x-forwarded-for'];
+  const forwarded = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',').map((part) => part.trim());
+  const address = forwarded.at(-trustedProxies) ?? '';
+  return isIPv4(address) || isIPv6(address) ? address : direct;
+}
+
+/** What counts as one address: with IPv6 the /64 that a single customer has for their own. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = (address.split('%')[0] ?? '').toLowerCase().split('::');
+  const groups = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros =
+    tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - groups.length - after.length) }, () => '0');
+  const first = [...groups, ...zeros, ...after].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${first.join(':')}::/64`;
+}

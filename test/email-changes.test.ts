@@ -1,0 +1,341 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runCommand } from './helpers/control.ts';
+import { send } from './helpers/http.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { basic, type Person, type Visitor } from './helpers/person.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+const DAY = 86_400_000;
+const PASSWORD = 'correct horse battery';
+let clock = Date.UTC(2026, 0, 1);
+let service: InProcess;
+
+beforeAll(async () => {
+  service = await startInProcess({ now: () => new Date(clock) });
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const place = (options: { password?: string } = {}) => organisation({}, { on: service, ...options });
+
+const ask = (person: Person, email: string) => person.rest('PATCH', '/settings', { email });
+
+/** What was answered, when it was not done. */
+async function refusal(reply: ReturnType<Visitor['rest']>): Promise<readonly unknown[]> {
+  const { status, body } = await reply;
+  return [status, body.code, body.msg];
+}
+
+/** The mails to an address, the newest first. */
+const mailsTo = (recipient: string) =>
+  service.app.db.outgoingMail.findMany({ where: { recipient }, orderBy: { id: 'desc' } });
+
+/** The path of the newest link sent to an address. */
+async function linkTo(address: string, { host }: Visitor): Promise<string> {
+  const [mail] = await mailsTo(address);
+  const link = /^(\S+)(\/confirm-email\?token=[\w-]{43})$/m.exec(mail?.body ?? '');
+  expect(link?.[1]).toBe(`http://${host}`);
+  return link?.[2] ?? '';
+}
+
+const tokenOf = (link: string) => link.split('=')[1] ?? '';
+
+/** Presses the button of the page that a link leads to. */
+const press = ({ url, host }: Visitor, link: string) =>
+  send(url, {
+    method: 'POST',
+    path: '/confirm-email',
+    headers: { host, 'content-type': 'application/x-www-form-urlencoded' },
+    body: `token=${tokenOf(link)}`,
+  });
+
+/** The same over GraphQL. */
+async function confirm(visitor: Visitor, token: string) {
+  const query = `mutation ($input: ConfirmEmailChangeInput!) { confirmEmailChange(input: $input) {
+    ... on ConfirmEmailChangePayload { email } ... on ServiceError { code message } } }`;
+  return (await visitor.graphql(query, { input: { token } })).data.confirmEmailChange;
+}
+
+const BAD_LINK = {
+  code: 'BAD_REQUEST',
+  message: 'The link was used already, is too old, or was not copied as a whole.',
+};
+const emailOf = async (person: Person) =>
+  (await service.app.db.user.findUniqueOrThrow({ where: { id: person.id } })).email;
+
+/** Asks for an address, and gives the link that was sent there. */
+async function asked(person: Person, email: string): Promise<string> {
+  expect((await ask(person, email)).body).toEqual({ result: 'success', msg: '' });
+  return linkTo(email.trim(), person);
+}
+
+describe('an own address', () => {
+  test('is another one once the link sent there was followed and its button pressed', async () => {
+    const { member, owner, realm } = await place();
+    const heard = await owner.hearing({ event_types: ['realm_user'] });
+    const link = await asked(member, ' Zoe@New.example ');
+    const [mail] = await mailsTo('Zoe@New.example');
+    expect(mail?.subject).toBe(`Confirm your new e-mail address for ${realm.name}`);
+    expect(mail?.body).toContain(`instead of ${member.email}.`);
+    const page = await send(member.url, { method: 'GET', path: link, headers: { host: member.host } });
+    expect([page.status, page.headers['cache-control'], page.headers['referrer-policy']]).toEqual([
+      ...[200, 'private, no-store', 'no-referrer'],
+    ]);
+    expect(page.headers['content-security-policy']).toContain("form-action 'self'");
+    expect(page.text).toContain(`<input type="hidden" name="token" value="${tokenOf(link)}">`);
+    // To look is not to confirm.
+    expect([await emailOf(member), await heard()]).toEqual([member.email, []]);
+    const done = await press(member, link);
+    expect([done.status, done.text.includes('Zoe@New.example')]).toEqual([200, true]);
+    expect(await emailOf(member)).toBe('Zoe@New.example');
+    const anew = member.as(basic('zoe@new.example', member.apiKey));
+    expect((await anew.ok('GET', '/users/me')).delivery_email).toBe('Zoe@New.example');
+    expect((await member.rest('GET', '/users/me')).body.code).toBe('INVALID_API_KEY');
+    expect(await heard()).toEqual([
+      { type: 'realm_user', op: 'update', person: { user_id: member.id, delivery_email: 'Zoe@New.example' } },
+      { type: 'realm_user', op: 'update', person: { user_id: member.id, new_email: 'Zoe@New.example' } },
+    ]);
+    // Whoever lost the address is told.
+    expect((await mailsTo(member.email))[0]?.body).toContain('is Zoe@New.example from now on');
+  });
+
+  test('is told to those alone who may see it', async () => {
+    const { member, administrator, moderator, guest } = await place();
+    await member.ok('PATCH', '/settings', { email_address_visibility: 3 });
+    const others = [administrator, moderator, guest];
+    const heard = await Promise.all(others.map((person) => person.hearing({ event_types: ['realm_user'] })));
+    await confirm(member, tokenOf(await asked(member, 'hidden@new.example')));
+    const told = {
+      type: 'realm_user',
+      op: 'update',
+      person: { user_id: member.id, delivery_email: 'hidden@new.example' },
+    };
+    const anew = member.as(basic('hidden@new.example', member.apiKey));
+    expect((await anew.rest('GET', '/users/me')).status).toBe(200);
+    expect(await Promise.all(heard.map((events) => events()))).toEqual([[told], [], []]);
+  });
+
+  test('is confirmed once: of two at once one is done, and afterwards none', async () => {
+    const { member, anonymous } = await place();
+    const token = tokenOf(await asked(member, 'once@new.example'));
+    const results = await Promise.all([confirm(anonymous, token), confirm(anonymous, token)]);
+    expect(results).toEqual(expect.arrayContaining([{ email: 'once@new.example' }, BAD_LINK]));
+    expect(await confirm(anonymous, token)).toEqual(BAD_LINK);
+    expect(await service.app.db.emailChange.count({ where: { userId: member.id } })).toBe(0);
+    const { status, text } = await press(member, `?token=${token}`);
+    expect([status, text.includes(BAD_LINK.message)]).toEqual([400, true]);
+  });
+
+  test('goes by the newest link, within a day, and in its own organization', async () => {
+    const [{ member, anonymous }, other] = [await place(), await place()];
+    const first = tokenOf(await asked(member, 'first@new.example'));
+    const second = tokenOf(await asked(member, 'second@new.example'));
+    expect(await confirm(anonymous, first)).toEqual(BAD_LINK);
+    expect(await confirm(other.anonymous, second)).toEqual(BAD_LINK);
+    for (const wrong of ['', 'x', second.slice(1), `${second}\0`])
+      expect(await confirm(anonymous, wrong)).toEqual(BAD_LINK);
+    clock += DAY;
+    expect(await confirm(anonymous, second)).toEqual(BAD_LINK);
+    clock -= 1;
+    expect(await confirm(anonymous, second)).toEqual({ email: 'second@new.example' });
+  });
+
+  test('is not used when it was taken, or is not allowed any more', async () => {
+    const { member, guest, owner, anonymous } = await place();
+    const [one, two] = [await asked(member, 'both@new.example'), await asked(guest, 'BOTH@new.example')].map(tokenOf);
+    // Both at once: the database knows one address once.
+    const results = await Promise.all([confirm(anonymous, one ?? ''), confirm(anonymous, two ?? '')]);
+    expect(results.map(({ message }) => message)).toEqual(
+      expect.arrayContaining([undefined, 'Email is already in use.']),
+    );
+    const late = tokenOf(await asked(owner, 'late@new.example'));
+    await owner.ok('POST', '/realm/domains', { domain: 'acme.example', allow_subdomains: false });
+    await owner.ok('PATCH', '/realm', { emails_restricted_to_domains: true });
+    expect((await confirm(anonymous, late)).message).toBe("Email 'late@new.example' not allowed in this organization");
+    await owner.ok('PATCH', '/realm', { emails_restricted_to_domains: false });
+    expect(await confirm(anonymous, late)).toEqual({ email: 'late@new.example' });
+  });
+
+  test('is not used for somebody who may not sign in any more', async () => {
+    const { member, anonymous } = await place();
+    const token = tokenOf(await asked(member, 'gone@new.example'));
+    const where = { id: member.id };
+    await service.app.db.user.update({ where, data: { isActive: false } });
+    expect((await confirm(anonymous, token)).code).toBe('USER_DEACTIVATED');
+    expect(await emailOf(member)).toBe(member.email);
+  });
+
+  test('has the form of one, is free, and is allowed', async () => {
+    const { member, guest, owner, administrator, bot } = await place();
+    expect(await refusal(ask(bot, 'a@new.example'))).toEqual([
+      ...[400, 'BAD_REQUEST', 'This endpoint does not accept bot requests.'],
+    ]);
+    for (const wrong of ['', 'nobody', 'a@b@', 'a b@c.example', 'x@users.invalid', 'a\r\nBcc: b@c.example']) {
+      expect(await refusal(ask(member, wrong)), wrong).toEqual([400, 'BAD_REQUEST', 'Bad name or username']);
+    }
+    const taken = [400, 'BAD_REQUEST', 'Email is already in use.'];
+    expect(await refusal(ask(member, guest.email.toUpperCase()))).toEqual(taken);
+    await owner.ok('POST', '/realm/domains', { domain: 'acme.example', allow_subdomains: false });
+    await owner.ok('PATCH', '/realm', { emails_restricted_to_domains: true });
+    expect((await refusal(ask(member, 'a@other.example')))[2]).toMatch(/not allowed in this organization$/);
+    await owner.ok('PATCH', '/realm', { emails_restricted_to_domains: false, email_changes_disabled: true });
+    const disabled = [400, 'BAD_REQUEST', 'Email address changes are disabled in this organization.'];
+    expect(await refusal(ask(member, 'a@new.example'))).toEqual(disabled);
+    // Equal is no change.
+    expect((await ask(member, member.email)).status).toBe(200);
+    await asked(administrator, 'admin@new.example');
+    expect(await service.app.db.emailChange.count({ where: { userId: member.id } })).toBe(0);
+  });
+
+  test('may be asked for twice within an hour, taken ones included', async () => {
+    const { member, guest, owner } = await place();
+    await asked(member, 'one@new.example');
+    await ask(member, owner.email);
+    const { status, body, headers } = await ask(member, 'three@new.example');
+    expect([status, body.code]).toEqual([429, 'RATE_LIMIT_HIT']);
+    expect(Number(headers['retry-after'])).toBeGreaterThan(3000);
+    const typed = await member.tryMutation('updateSettings', { email: 'four@new.example' });
+    expect(typed).toMatchObject({ __typename: 'RateLimitHitError', code: 'RATE_LIMIT_HIT' });
+    // Each has their own.
+    await asked(guest, 'three@new.example');
+  });
+
+  test('lies in the database as a hash of its link alone', async () => {
+    const { member } = await place();
+    const token = tokenOf(await asked(member, 'hash@new.example'));
+    const { tokenHash } = await service.app.db.emailChange.findFirstOrThrow({ where: { userId: member.id } });
+    expect(tokenHash).toHaveLength(32);
+    expect(Buffer.from(tokenHash).toString('base64url')).not.toBe(token);
+  });
+});
+
+describe('an own password', () => {
+  const signIn = async ({ anonymous, owner }: Organisation, password: string) =>
+    (await anonymous.rest('POST', '/fetch_api_key', { username: owner.email, password })).status;
+  const change = (person: Person, old_password: string | undefined, new_password: string) =>
+    person.rest('PATCH', '/settings', { old_password, new_password });
+
+  test('is another one for whoever knows the old one; the API key stays', async () => {
+    const made = await place({ password: PASSWORD });
+    const { owner } = made;
+    await using stream = await owner.events('id');
+    expect((await change(owner, PASSWORD, 'a new password')).body).toEqual({ result: 'success', msg: '' });
+    expect([await signIn(made, PASSWORD), await signIn(made, 'a new password')]).toEqual([401, 200]);
+    const input = { oldPassword: 'a new password', newPassword: PASSWORD };
+    await owner.mutate('updateSettings', input, 'user { databaseId }');
+    expect(await signIn(made, PASSWORD)).toBe(200);
+    // With the same key, over the same connection.
+    await owner.ok('PATCH', '/settings', { timezone: 'Europe/Kiev' });
+    expect((await stream.next()).id).toBeGreaterThan(0);
+  });
+
+  test('is as it was when the old one is wrong or missing, or the new one is weak', async () => {
+    const made = await place({ password: PASSWORD });
+    const { owner, member } = made;
+    const wrong = [400, 'BAD_REQUEST', 'Wrong password!'];
+    expect(await refusal(change(owner, undefined, 'a new password'))).toEqual(wrong);
+    expect(await refusal(change(owner, `${PASSWORD}\0`, 'a new password'))).toEqual(wrong);
+    // Who has none cannot know it.
+    expect(await refusal(change(member, '', 'a new password'))).toEqual(wrong);
+    expect(await refusal(change(owner, PASSWORD, 'short'))).toEqual([400, 'BAD_REQUEST', 'New password is too weak!']);
+    expect((await refusal(change(owner, PASSWORD, 'x'.repeat(101))))[1]).toBe('BAD_REQUEST');
+    // Nothing else of a refused change is done.
+    const both = { old_password: 'wrong', new_password: 'a new password', timezone: 'Europe/Kiev' };
+    expect((await owner.rest('PATCH', '/settings', both)).status).toBe(400);
+    expect((await owner.ok('GET', '/users/me')).timezone).toBe('');
+    // Alone it says nothing.
+    await owner.ok('PATCH', '/settings', { old_password: 'wrong' });
+    expect(await signIn(made, PASSWORD)).toBe(200);
+  });
+
+  test('can be guessed at five times, signing in included', async () => {
+    const made = await place({ password: PASSWORD });
+    const { owner } = made;
+    for (let i = 1; i <= 3; i++) expect((await change(owner, 'wrong', 'a new password')).status).toBe(400);
+    for (let i = 1; i <= 2; i++) expect(await signIn(made, 'wrong')).toBe(401);
+    expect((await refusal(change(owner, PASSWORD, 'a new password'))).slice(0, 2)).toEqual([429, 'RATE_LIMIT_HIT']);
+    expect(await signIn(made, PASSWORD)).toBe(429);
+  });
+
+  test('may be changed under an idempotency key while others try it: nobody waits inside a transaction', async () => {
+    const made = await place({ password: PASSWORD });
+    const { owner } = made;
+    const keyed = (key: string, old_password: string) =>
+      owner.rest(
+        'PATCH',
+        '/settings',
+        { old_password, new_password: 'a new password' },
+        { headers: { 'idempotency-key': key } },
+      );
+    const tries = await Promise.all([
+      signIn(made, 'wrong'),
+      keyed('a', 'wrong'),
+      signIn(made, PASSWORD),
+      keyed('b', 'wrong'),
+    ]);
+    expect(tries.map((reply) => (typeof reply === 'number' ? reply : reply.body.msg))).toEqual([
+      ...[401, 'Wrong password!', 200, 'Wrong password!'],
+    ]);
+    const replies = [await keyed('c', PASSWORD), await keyed('c', PASSWORD)];
+    for (const { body } of replies) expect(body).toEqual({ result: 'success', msg: '' });
+    expect(await signIn(made, 'a new password')).toBe(200);
+  });
+
+  test('is one of two when two are set at once', async () => {
+    const made = await place({ password: PASSWORD });
+    const replies = await Promise.all(
+      ['the first one', 'the second one'].map((next) => change(made.owner, PASSWORD, next)),
+    );
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+  });
+});
+
+describe('the address of somebody else', () => {
+  async function granted() {
+    const made = await place();
+    const { administrator, realm } = made;
+    const right = { org: realm.subdomain, user: administrator.email, right: 'can_change_user_emails' };
+    await runCommand(service.dataDir, 'user grant', right);
+    return made;
+  }
+
+  test('is changed at once by an administrator with the right to, over both doors', async () => {
+    const { administrator, member, owner, anonymous } = await granted();
+    const heard = await owner.hearing({ event_types: ['realm_user'] });
+    await asked(member, 'own@new.example');
+    await administrator.ok('PATCH', `/users/${member.id}`, { new_email: 'new@new.example' });
+    await administrator.ok('PATCH', '/users/new@new.example', { new_email: 'newer@new.example' });
+    const input = { userId: member.id, newEmail: 'newest@new.example' };
+    const { user } = await administrator.mutate('updateUser', input, 'user { email }');
+    expect(user.email).toBe('newest@new.example');
+    const told = (address: string) => [
+      { type: 'realm_user', op: 'update', person: { user_id: member.id, delivery_email: address } },
+      { type: 'realm_user', op: 'update', person: { user_id: member.id, new_email: address } },
+    ];
+    const addresses = ['new@new.example', 'newer@new.example', 'newest@new.example'];
+    expect(await heard()).toEqual(addresses.flatMap(told));
+    // What the user had begun is void.
+    expect(await confirm(anonymous, tokenOf(await linkTo('own@new.example', member)))).toEqual(BAD_LINK);
+  });
+
+  test('is refused without the right, and when it is none or taken', async () => {
+    const { administrator, moderator, member, owner, guest } = await granted();
+    const give = (person: Person, new_email: string) =>
+      refusal(person.rest('PATCH', `/users/${member.id}`, { new_email, full_name: 'Changed' }));
+    expect(await give(owner, 'a@new.example')).toEqual([
+      400,
+      'BAD_REQUEST',
+      'User not authorized to change user emails',
+    ]);
+    expect((await give(moderator, 'a@new.example'))[1]).toBe('UNAUTHORIZED_PRINCIPAL');
+    expect(await give(administrator, 'nobody')).toEqual([400, 'BAD_REQUEST', 'Invalid new email address.']);
+    expect(await give(administrator, guest.email.toUpperCase())).toEqual([
+      ...[400, 'BAD_REQUEST', 'New email value error: Email is already in use.'],
+    ]);
+    expect(await refusal(administrator.rest('PATCH', '/users/2000000000', { new_email: 'a@new.example' }))).toEqual([
+      ...[400, 'BAD_REQUEST', 'No such user'],
+    ]);
+    expect((await owner.ok('GET', `/users/${member.id}`)).user).toMatchObject({
+      ...{ full_name: 'member', delivery_email: member.email },
+    });
+  });
+});

@@ -1,0 +1,47 @@
+import { SignJWT } from 'jose';
+import { type Person, Visitor } from './person.ts';
+import { type Organisation, organisation } from './server.ts';
+import { startVideoProvider } from './video-provider.ts';
+
+const SUBDOMAIN = 'integrated';
+const JWT_SECRET = 'a secret shared with who makes the tokens';
+
+/** A service that runs: in a process of its own, or in the test's. */
+interface Served extends AsyncDisposable {
+  readonly url: string;
+  readonly dataDir: string;
+}
+
+/** A service that others work with: one that signs people in by web tokens, and one that makes video calls. */
+export interface Integrated<S extends Served = Served> extends AsyncDisposable {
+  readonly service: S;
+  readonly house: Organisation;
+  /** A web token of these claims. */
+  tokenOf(claims: Readonly<Record<string, unknown>>, secret?: string): Promise<string>;
+  /** Lets calls be made in a person's name, as a browser does. */
+  allowCalls(person: Person): Promise<void>;
+}
+
+/** @param start `startServer` or `startInProcess`. */
+export async function startIntegrated<S extends Served>(
+  start: (options: { readonly env: Readonly<Record<string, string>> }) => Promise<S>,
+): Promise<Integrated<S>> {
+  const provider = await startVideoProvider();
+  const keys = { [SUBDOMAIN]: { key: JWT_SECRET, algorithms: ['HS256'] } };
+  const service = await start({ env: { ...provider.env, JWT_AUTH_KEYS: JSON.stringify(keys) } });
+  return {
+    service,
+    house: await organisation({}, { on: service, subdomain: SUBDOMAIN }),
+    tokenOf: (claims, secret = JWT_SECRET) =>
+      new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret)),
+    async allowCalls(person) {
+      const { headers } = await person.rest('GET', '/calls/videoprovider/register');
+      const { host, pathname, search } = new URL(provider.agree(headers.location ?? ''));
+      await new Visitor({ url: person.url, host }).ok('GET', `${pathname.slice('/api/v1'.length)}${search}`);
+    },
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      await provider[Symbol.asyncDispose]();
+    },
+  };
+}

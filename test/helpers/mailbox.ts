@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+
+/** A mail as the mail server got it. */
+export interface ReceivedMail {
+  readonly to: readonly string[];
+  /** Headers and body, as sent. */
+  readonly raw: string;
+}
+
+/** What a mail server answers to a mail: nothing, and takes it; or a code, and refuses it. */
+export type Answer = { readonly at: 'RCPT' | 'DATA'; readonly code: number } | undefined;
+
+/** A mail server of the test's own: `await using` it. */
+export interface Mailbox extends AsyncDisposable {
+  readonly url: string;
+  /** What it took, in order. */
+  readonly mails: readonly ReceivedMail[];
+  /** How many mails were begun. */
+  readonly attempts: number;
+  /** What is answered from here on. */
+  answer: Answer;
+}
+
+/** Starts a mail server on a free port. */
+export async function openMailbox(): Promise<Mailbox> {
+  const mails: ReceivedMail[] = [];
+  const state = { answer: undefined as Answer, attempts: 0 };
+  const refusalAt = (at: 'RCPT' | 'DATA') =>
+    state.answer?.at === at ? Object.assign(new Error('Not at this time'), { responseCode: state.answer.code }) : null;
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    logger: false,
+    onRcptTo(_address, _session, done) {
+      state.attempts += 1;
+      done(refusalAt('RCPT'));
+    },
+    onData(stream, { envelope }, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const refusal = refusalAt('DATA');
+        const to = envelope.rcptTo.map(({ address }) => address);
+        if (refusal === null) mails.push({ to, raw: Buffer.concat(chunks).toString('utf8') });
+        done(refusal);
+      });
+    },
+  });
+  server.on('error', () => {});
+  const listening = server.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  return {
+    url: `smtp://127.0.0.1:${(listening.address() as AddressInfo).port}`,
+    mails,
+    get attempts() {
+      return state.attempts;
+    },
+    get answer() {
+      return state.answer;
+    },
+    set answer(answer: Answer) {
+      state.answer = answer;
+    },
+    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  };
+}

@@ -1,0 +1,119 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { Json } from './http.ts';
+
+const CLIENT = { id: 'chat & co', secret: 'not: very secret' };
+
+/** What an address answers instead of what it should. */
+type Answer = (response: ServerResponse) => void;
+
+/** A provider of video calls, as OAuth 2 with PKCE has it: `await using` it. */
+export interface VideoProvider extends AsyncDisposable {
+  /** What the service is started with. */
+  readonly env: Readonly<Record<string, string>>;
+  /** A user who agrees. @returns Where their browser is sent: with a code. */
+  agree(authorizeUrl: string): string;
+  /** How often each address was asked. */
+  readonly asked: { token: number; calls: number };
+  /** What the next token answers hold besides, or instead. */
+  grants: Json;
+  /** What is answered instead, from here on. */
+  instead: { token?: Answer; calls?: Answer };
+  /** The refresh token that is good. */
+  refreshToken: string;
+  /** Lets no token pass that was given out so far. */
+  revoke(): void;
+}
+
+export async function startVideoProvider(): Promise<VideoProvider> {
+  const codes = new Map<string, { challenge: string; redirectUri: string }>();
+  let tokens = new Set<string>();
+  const state = {
+    asked: { token: 0, calls: 0 },
+    grants: { expires_in: 3600 } as Json,
+    instead: {} as VideoProvider['instead'],
+    refreshToken: '',
+  };
+  const server = createServer((request, response) => {
+    void (request.url === '/token' ? token(request, response) : calls(request, response));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    state.asked.token += 1;
+    const form = new URLSearchParams(await text(request));
+    if (state.instead.token !== undefined) return state.instead.token(response);
+    const login = Buffer.from(request.headers.authorization?.slice('Basic '.length) ?? '', 'base64').toString();
+    if (login !== `${encodeURIComponent(CLIENT.id)}:${encodeURIComponent(CLIENT.secret)}`) {
+      return json(response, 401, { error: 'invalid_client' });
+    }
+    if (!isGood(form)) return json(response, 400, { error: 'invalid_grant' });
+    const access_token = randomBytes(12).toString('hex');
+    tokens.add(access_token);
+    state.refreshToken = `refresh ${access_token}`;
+    json(response, 200, { access_token, token_type: 'Bearer', refresh_token: state.refreshToken, ...state.grants });
+    if (state.grants.refresh_token !== undefined) state.refreshToken = state.grants.refresh_token;
+  }
+
+  function isGood(form: URLSearchParams): boolean {
+    if (form.get('grant_type') === 'refresh_token') return form.get('refresh_token') === state.refreshToken;
+    const code = codes.get(form.get('code') ?? '');
+    // Each is good once.
+    codes.delete(form.get('code') ?? '');
+    const verifier = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url');
+    return code !== undefined && verifier === code.challenge && form.get('redirect_uri') === code.redirectUri;
+  }
+
+  async function calls(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    state.asked.calls += 1;
+    await text(request);
+    if (state.instead.calls !== undefined) return state.instead.calls(response);
+    const token = request.headers.authorization?.slice('Bearer '.length) ?? '';
+    if (!tokens.has(token)) return json(response, 401, { message: 'no' });
+    json(response, 201, { join_url: `https://video.example/join/${token}` });
+  }
+
+  return Object.assign(state, {
+    env: {
+      VIDEO_PROVIDER_CLIENT_ID: CLIENT.id,
+      VIDEO_PROVIDER_CLIENT_SECRET: CLIENT.secret,
+      VIDEO_PROVIDER_AUTHORIZE_URL: `${url}/authorize?prompt=consent`,
+      VIDEO_PROVIDER_TOKEN_URL: `${url}/token`,
+      VIDEO_PROVIDER_CREATE_URL: `${url}/calls`,
+    },
+    agree(authorizeUrl: string) {
+      const { origin, searchParams: asked } = new URL(authorizeUrl);
+      const given = Object.fromEntries(asked);
+      const expected = {
+        response_type: 'code',
+        client_id: CLIENT.id,
+        code_challenge_method: 'S256',
+        prompt: 'consent',
+      };
+      for (const [name, value] of Object.entries(expected)) {
+        if (given[name] !== value) throw new Error(`${name} is ${given[name]}`);
+      }
+      if (origin !== url) throw new Error(`The user was sent to ${origin}`);
+      const code = randomBytes(8).toString('hex');
+      const { code_challenge: challenge = '', redirect_uri: redirectUri = '', state = '' } = given;
+      codes.set(code, { challenge, redirectUri });
+      return `${redirectUri}?${new URLSearchParams({ code, state })}`;
+    },
+    revoke() {
+      tokens = new Set();
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
+
+export function json(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}

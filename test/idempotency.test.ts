@@ -1,0 +1,373 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ignoresIdempotencyKey } from '../src/graphql/mutation.ts';
+import { buildSchema } from '../src/graphql/schema.ts';
+import { type Endpoint, takesIdempotencyKey } from '../src/rest/endpoint.ts';
+import { routes } from '../src/rest/routes.ts';
+import { webSocketClient } from './helpers/events.ts';
+import { documentOf, GRAPHQL_CALLS, type GraphQLCall } from './helpers/graphql-calls.ts';
+import { type Json, send } from './helpers/http.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { operationBody, type Parameters, type Person, type Visitor } from './helpers/person.ts';
+import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
+import { TRIES_ALL } from './helpers/sample.ts';
+import { makeScene, type Scene } from './helpers/scene.ts';
+import { organisation, startServer } from './helpers/server.ts';
+
+const schema = buildSchema();
+const draft = (content: string) => ({ drafts: [{ type: '', to: [], topic: '', content }] });
+const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
+
+/** An operation over HTTP, with its key in the header or in `extensions`. */
+async function ask(
+  who: Visitor,
+  operation: { query: string; variables?: Parameters; extensions?: Json },
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const { headers: form, body } = operationBody({ variables: {}, ...operation });
+  const all = { ...who.headers, ...form, ...headers, accept: 'application/graphql-response+json' };
+  const reply = await send(who.url, { method: 'POST', path: '/graphql', headers: all, body });
+  return { status: reply.status, ...(JSON.parse(reply.text) as Json) };
+}
+
+const SAVE = `mutation ($input: CreateSavedSnippetInput!) { createSavedSnippet(input: $input) {
+  __typename ... on CreateSavedSnippetPayload { savedSnippet { id title } } ... on ServiceError { code }
+} }`;
+const save = (title: string) => ({ query: SAVE, variables: { input: { title, content: 'content' } } });
+const snippetsOf = async (person: Person) => (await person.ok('GET', '/saved_snippets')).saved_snippets;
+
+describe('a write under a key', () => {
+  test('has one effect, and the same reply each time', async () => {
+    const { member } = await organisation();
+    const heard = await member.hearing();
+    const key = randomUUID();
+    const replies = await Promise.all(
+      Array.from({ length: 5 }, () => member.rest('POST', '/drafts', draft('once'), keyed(key))),
+    );
+    replies.push(await member.rest('POST', '/drafts', draft('once'), keyed(key)));
+    for (const { status, body } of replies) expect([status, body]).toEqual([200, replies[0]?.body]);
+    expect((await member.ok('GET', '/drafts')).drafts).toHaveLength(1);
+    expect(await heard()).toHaveLength(1);
+  });
+
+  test('is answered as it was, whatever has become of its object', async () => {
+    const { member } = await organisation();
+    const { ids } = await member.ok('POST', '/drafts', draft('to go'));
+    const first = await member.rest('DELETE', `/drafts/${ids[0]}`, {}, keyed('delete'));
+    expect(first.status).toBe(200);
+    expect(await member.rest('DELETE', `/drafts/${ids[0]}`, {}, keyed('delete'))).toMatchObject({ body: first.body });
+    expect((await member.rest('DELETE', `/drafts/${ids[0]}`)).status).not.toBe(200);
+  });
+
+  test('is refused when the key was used for something else, and does nothing', async () => {
+    const { member } = await organisation();
+    await member.rest('POST', '/drafts', draft('this'), keyed('k'));
+    const others = [
+      () => member.rest('POST', '/drafts', draft('that'), keyed('k')),
+      () => member.rest('POST', '/saved_snippets', { title: 'a', content: 'b' }, keyed('k')),
+      () => member.rest('POST', '/drafts', { ...draft('this'), unheard_of: 1 }, keyed('k')),
+    ];
+    for (const other of others) {
+      expect(await other()).toMatchObject({
+        status: 400,
+        body: { code: 'BAD_REQUEST', msg: 'This idempotency key was used for another request' },
+      });
+    }
+    expect(await ask(member, save('this'), keyed('k').headers)).toMatchObject({
+      status: 400,
+      errors: [{ message: 'This idempotency key was used for another request', extensions: { code: 'BAD_REQUEST' } }],
+    });
+    expect((await member.ok('GET', '/drafts')).drafts).toHaveLength(1);
+    expect((await member.ok('GET', '/saved_snippets')).saved_snippets).toEqual([]);
+  });
+
+  test('is not the write of anybody else under the same key', async () => {
+    const { member, guest } = await organisation();
+    for (const person of [member, guest]) await person.ok('POST', '/drafts', draft('mine'), keyed('shared'));
+    for (const person of [member, guest]) expect((await person.ok('GET', '/drafts')).drafts).toHaveLength(1);
+  });
+
+  test('that fails leaves the key free', async () => {
+    const { administrator } = await organisation();
+    const create = (name: string) =>
+      administrator.rest('POST', '/channels/create', { name, subscribers: [] }, keyed('create'));
+    await administrator.ok('POST', '/channels/create', { name: 'taken', subscribers: [] });
+    expect(await create('taken')).toMatchObject({ status: 409, body: { code: 'CHANNEL_ALREADY_EXISTS' } });
+    expect(await create('free')).toMatchObject({ status: 200 });
+    expect(await create('taken')).toMatchObject({ status: 400, body: { code: 'BAD_REQUEST' } });
+  });
+
+  test('needs a key that is one', async () => {
+    const { member } = await organisation();
+    for (const key of ['', 'x'.repeat(256)]) {
+      expect(await member.rest('POST', '/drafts', draft('never'), keyed(key))).toMatchObject({ status: 400 });
+    }
+    const wrong = await ask(member, { ...save('never'), extensions: { idempotencyKey: 7 } });
+    expect(wrong).toMatchObject({ status: 400, errors: [{ message: '"idempotencyKey" must be text' }] });
+    expect((await member.ok('GET', '/drafts')).drafts).toEqual([]);
+  });
+
+  test('a read has nothing to do with keys', async () => {
+    const { member } = await organisation();
+    const read = () => member.ok('GET', '/drafts', {}, keyed('read'));
+    expect((await read()).drafts).toEqual([]);
+    await member.ok('POST', '/drafts', draft('new'), keyed('read'));
+    expect((await read()).drafts).toHaveLength(1);
+    const query = {
+      query: '{ drafts { edges { node { content } } } }',
+      extensions: { idempotencyKey: 'q' },
+    };
+    expect((await ask(member, query)).data.drafts.edges).toHaveLength(1);
+    await member.ok('POST', '/drafts', draft('another'));
+    expect((await ask(member, query)).data.drafts.edges).toHaveLength(2);
+  });
+});
+
+describe('a mutation under a key', () => {
+  test('has one effect over every transport, by header or extension', async () => {
+    const { member } = await organisation();
+    const extensions = { idempotencyKey: 'everywhere' };
+    const client = webSocketClient(member);
+    const overSocket = async () => {
+      for await (const result of client.iterate({ ...save('once'), extensions })) return result as Json;
+    };
+    try {
+      const replies = await Promise.all([
+        ask(member, save('once'), keyed('everywhere').headers),
+        ask(member, { ...save('once'), extensions }),
+        overSocket(),
+        overSocket(),
+      ]);
+      const [first] = replies;
+      expect(first.data.createSavedSnippet).toMatchObject({ savedSnippet: { title: 'once' } });
+      for (const { data } of replies) expect(data).toEqual(first.data);
+    } finally {
+      await client.dispose();
+    }
+    expect(await snippetsOf(member)).toHaveLength(1);
+  });
+
+  test('keeps no typed error: what was refused may be asked again', async () => {
+    const { member } = await organisation();
+    const create = async (title: string) =>
+      (await ask(member, { ...save(title), extensions: { idempotencyKey: 'title' } })).data.createSavedSnippet;
+    expect(await create(' ')).toMatchObject({ code: 'BAD_REQUEST' });
+    expect(await create('fine')).toMatchObject({ savedSnippet: { title: 'fine' } });
+    expect(await snippetsOf(member)).toHaveLength(1);
+  });
+
+  test('keeps no typed error of what is done outside its transaction either', async () => {
+    const { owner } = await organisation({}, { password: 'correct horse' });
+    const query = `mutation ($input: UpdateSettingsInput!) { updateSettings(input: $input) {
+      ... on UpdateSettingsPayload { user { databaseId } } ... on ServiceError { message }
+    } }`;
+    const change = async (oldPassword: string) => {
+      const variables = { input: { oldPassword, newPassword: 'battery staple' } };
+      return (await ask(owner, { query, variables, extensions: { idempotencyKey: 'password' } })).data.updateSettings;
+    };
+    expect(await change('wrong')).toEqual({ message: 'Wrong password!' });
+    const changed = { user: { databaseId: owner.id } };
+    expect([await change('correct horse'), await change('correct horse')]).toEqual([changed, changed]);
+  });
+
+  test('is undone, and says so, when its answer cannot be given', async () => {
+    const { owner } = await organisation();
+    const query = `mutation ($input: CreateUserGroupInput!) { createUserGroup(input: $input) {
+      ... on CreateUserGroupPayload { userGroup { name members(first: 5, after: "nonsense") { edges { cursor } } } }
+    } }`;
+    const variables = { input: { name: 'group', description: '', memberIds: [owner.id] } };
+    const reply = await ask(owner, { query, variables, extensions: { idempotencyKey: 'broken' } });
+    expect(reply).toMatchObject({ data: null, errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+    const { user_groups } = await owner.ok('GET', '/user_groups');
+    expect(user_groups.map(({ name }: Json) => name)).not.toContain('group');
+  });
+
+  test('is refused when it would answer with a key, wherever in its answer', async () => {
+    const { owner } = await organisation();
+    const { user_id } = await owner.ok('POST', '/bots', { full_name: 'Robot', short_name: 'robot' });
+    const query = `mutation ($input: UpdateUserInput!) { updateUser(input: $input) {
+      ... on UpdateUserPayload { user { fullName bot { apiKey } } }
+    } }`;
+    const rename = (extensions: Json) =>
+      ask(owner, { query, variables: { input: { userId: user_id, fullName: 'Renamed' } }, extensions });
+    expect(await rename({ idempotencyKey: 'secret' })).toMatchObject({
+      data: null,
+      errors: [{ message: 'Under an idempotency key no API key is answered with' }],
+    });
+    expect((await owner.ok('GET', `/users/${user_id}`)).user.full_name).toBe('Robot');
+    expect((await rename({})).data.updateUser.user.bot.apiKey).toMatch(/^\w{32}$/);
+  });
+
+  test('is the only one of its operation', async () => {
+    const { member } = await organisation();
+    const query = SAVE.replace(/\}$/, ' __typename }');
+    const operation = { ...save('never'), query, extensions: { idempotencyKey: 'two' } };
+    expect(await ask(member, operation)).toMatchObject({
+      status: 400,
+      errors: [{ message: 'Under an idempotency key an operation must be one mutation' }],
+    });
+    expect(await snippetsOf(member)).toEqual([]);
+  });
+});
+
+test('a repetition after the process was killed is answered as the first was', { timeout: 60_000 }, async () => {
+  await using server = await startServer();
+  const { member } = await organisation({}, { on: server });
+  const write = () => member.rest('POST', '/drafts', draft('over a kill'), keyed('kill'));
+  const first = await write();
+  await server.kill9();
+  await server.restart();
+  expect((await write()).body).toEqual(first.body);
+  expect((await member.ok('GET', '/drafts')).drafts).toHaveLength(1);
+});
+
+/** What is of the moment, takes long and says how far it came, asks another service, or answers with a key. */
+const LEFT_OUT = {
+  rest: [
+    ...['DELETE /events', 'POST /register'],
+    ...['POST /typing', 'POST /messages/{message_id}/typing', 'POST /users/me/presence'],
+    ...['POST /mark_all_as_read', 'POST /streams/{stream_id}/delete_topic'],
+    'POST /calls/videoprovider/create',
+    ...['POST /bots', 'POST /bots/{bot_id}/api_key/regenerate', 'POST /users/me/api_key/regenerate'],
+  ],
+  graphql: [
+    ...['acknowledgeEvents', 'deleteEventQueue', 'registerEventQueue'],
+    ...['setTyping', 'setEditTyping', 'recordPresence'],
+    ...['markAllAsRead', 'deleteTopic'],
+    ...['createVideoCall', 'completeVideoCallRegistration'],
+    ...['createBot', 'updateBot', 'regenerateApiKey', 'fetchApiKey', 'fetchApiKeyByJwt'],
+  ],
+};
+
+test('what ignores keys is a short list', () => {
+  const endpoints = routes.filter((route) => route.ignoresIdempotencyKey === true && route.auth === 'basic');
+  expect(endpoints.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(LEFT_OUT.rest.toSorted());
+  const mutations = Object.values(schema.getMutationType()?.getFields() ?? {}).filter(ignoresIdempotencyKey);
+  expect(mutations.map(({ name }) => name).sort()).toEqual(LEFT_OUT.graphql.toSorted());
+});
+
+/** Where not all are tried: some that change one thing, many, none again, take a file, wake a worker, or hash a password. */
+const FEW = new Set([
+  ...['POST /messages', 'POST /scheduled_messages', 'POST /drafts', 'POST /users', 'PATCH /realm', 'PATCH /settings'],
+  ...['POST /user_groups/create', 'DELETE /users/{user_id}', 'POST /users/me/avatar'],
+  ...['Mutation.sendMessage', 'Mutation.scheduleMessage', 'Mutation.createDrafts', 'Mutation.subscribe'],
+  ...['Mutation.updateOrganization', 'Mutation.createUserGroup', 'Mutation.deactivateUser', 'Mutation.setAvatar'],
+]);
+
+interface Pair {
+  readonly plain: Scene;
+  readonly repeated: Scene;
+}
+
+/** Two organisations alike: in one each write is made once, in the other three times at once under one key. */
+describe('every write, three times at once under one key', () => {
+  let service: InProcess;
+  let rest: Pair;
+  let graphql: Pair;
+  let tables: string[];
+
+  beforeAll(async () => {
+    // It fails whatever reads or writes beside the one transaction.
+    service = await startInProcess();
+    const scene = () => makeScene({ on: service, withPassword: true });
+    rest = { plain: await scene(), repeated: await scene() };
+    graphql = { plain: await scene(), repeated: await scene() };
+    const columns = await service.app.db.$queryRaw<{ table_name: string }[]>`
+      SELECT table_name FROM information_schema.columns
+      WHERE table_schema = 'public' AND column_name = 'realm_id' AND table_name NOT IN ('idempotency_record', 'event')`;
+    tables = columns.map(({ table_name }) => table_name);
+  }, 60_000);
+  afterAll(() => service[Symbol.asyncDispose]());
+
+  /** How many rows the organisation has in each table, and how many events of each kind. */
+  async function contents({ realm }: Scene): Promise<Json> {
+    const counts = tables.map(
+      (table) => `SELECT '${table}' AS name, count(*)::int AS n FROM "${table}" WHERE realm_id = $1`,
+    );
+    const events = `SELECT concat('event ', type, '/', op), count(*)::int FROM event WHERE realm_id = $1 GROUP BY type, op`;
+    const rows = await service.app.db.$queryRawUnsafe<{ name: string; n: number }[]>(
+      [...counts, events].join(' UNION ALL '),
+      realm.id,
+    );
+    return Object.fromEntries(rows.map(({ name, n }) => [name, n]));
+  }
+
+  async function gained(scene: Scene, act: () => Promise<unknown>): Promise<Json> {
+    const before = await contents(scene);
+    await act();
+    const after = await contents(scene);
+    const names = Object.keys(after).filter((name) => after[name] !== (before[name] ?? 0));
+    return Object.fromEntries(names.sort().map((name) => [name, after[name] - (before[name] ?? 0)]));
+  }
+
+  const endpoints = new Map(routes.map((route) => [`${route.method} ${route.path}`, route]));
+  // In the order in which they can be made one after the other.
+  const writes = Object.keys(REST_CALLS).filter((name) => {
+    const endpoint = endpoints.get(name);
+    return endpoint !== undefined && takesIdempotencyKey(endpoint);
+  });
+  test.for(writes.filter((name) => TRIES_ALL || FEW.has(name)))('%s', async (name) => {
+    const { plain, repeated } = rest;
+    const { method, path } = endpoints.get(name) as Endpoint;
+    const calls = (scene: Scene) => REST_CALLS[name]?.(scene.names) ?? [];
+    const [once, thrice] = [calls(plain), calls(repeated)];
+    for (const [i, call] of once.entries()) {
+      const again = thrice[i] ?? call;
+      const effect = await gained(plain, () =>
+        plain[call.as ?? 'owner'].ok(method as 'POST', pathOf(path, call), call.parameters),
+      );
+      const options = keyed(randomUUID());
+      const replies: Json[] = [];
+      const repeatedEffect = await gained(repeated, async () => {
+        const make = () =>
+          repeated[call.as ?? 'owner'].rest(method as 'POST', pathOf(path, again), again.parameters, options);
+        replies.push(...(await Promise.all([make(), make(), make()])));
+      });
+      const said = JSON.stringify(again);
+      for (const { status, body } of replies) expect([status, body], said).toEqual([200, replies[0].body]);
+      expect(repeatedEffect, said).toEqual(effect);
+    }
+  });
+
+  const mutations = Object.entries(GRAPHQL_CALLS).filter(
+    // A link in a mail is good once, with a key or without.
+    ([name]) =>
+      name.startsWith('Mutation.') &&
+      name !== 'Mutation.confirmEmailChange' &&
+      !LEFT_OUT.graphql.includes(name.split('.')[1] ?? ''),
+  );
+  test.for(mutations.filter(([name]) => TRIES_ALL || FEW.has(name)))('%s', async ([, make]) => {
+    const perform = async (scene: Scene, call: GraphQLCall, times: number) => {
+      const operation = { query: documentOf(schema, call), variables: call.args };
+      const extensions = { idempotencyKey: randomUUID() };
+      const replies: Json[] = [];
+      const effect = await gained(scene, async () => {
+        const asking = Array.from({ length: times }, () =>
+          ask(scene[call.as ?? 'owner'], { ...operation, extensions }),
+        );
+        replies.push(...(await Promise.all(asking)));
+      });
+      for (const { data, errors } of replies) {
+        expect(errors, JSON.stringify(call)).toBeUndefined();
+        expect(data[call.field]?.code, JSON.stringify([call, data])).toBeUndefined();
+        expect(data, JSON.stringify(call)).toEqual(replies[0].data);
+      }
+      return effect;
+    };
+    const { plain, repeated } = graphql;
+    const [once, thrice] = [make(plain.names), make(repeated.names)];
+    for (const [i, call] of once.entries()) {
+      const again = thrice[i] ?? call;
+      const effect = await perform(plain, call, 1);
+      expect(await perform(repeated, again, 3), JSON.stringify(again)).toEqual(effect);
+    }
+  });
+
+  test('no reply is kept that holds a key', async () => {
+    const [{ kept, secret } = { kept: 0, secret: -1 }] = await service.app.db.$queryRaw<Json[]>`
+      SELECT count(*)::int AS kept, (count(*) FILTER (WHERE result::text ~* 'api_?key'))::int AS secret
+      FROM idempotency_record`;
+    expect(kept).toBeGreaterThan(TRIES_ALL ? 50 : 10);
+    expect(secret).toBe(0);
+  });
+});

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { transact } from '../src/events/log.ts';
+import { type Mail, queueMail } from '../src/mail/outbox.ts';
+import { MailWorker } from '../src/mail/worker.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type Mailbox, openMailbox } from './helpers/mailbox.ts';
+import { organisation } from './helpers/server.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** One clock for all of these, so that they come one after the other. */
+describe('queued mail', () => {
+  let clock = Date.now();
+  let mailbox: Mailbox;
+  let service: InProcess;
+  let realmId: number;
+
+  beforeAll(async () => {
+    mailbox = await openMailbox();
+    const env = { SMTP_URL: mailbox.url, MAIL_FROM: 'Acme chat <chat@acme.example>' };
+    service = await startInProcess({ env, now: () => new Date(clock) });
+    realmId = (await organisation({}, { on: service })).realm.id;
+  });
+  beforeEach(async () => {
+    mailbox.answer = undefined;
+    await service.app.db.outgoingMail.deleteMany();
+    // What is queued is stamped by the database's clock.
+    clock = Date.now() + 1;
+  });
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]();
+    await mailbox[Symbol.asyncDispose]();
+  });
+
+  const queue = (mail: Partial<Mail> = {}) =>
+    transact({ app: service.app, realmId }, (tx) =>
+      queueMail(tx, { realmId, to: 'ada@acme.example', subject: 'Hello', body: 'Good day.\n', ...mail }),
+    );
+  /** Lets time pass, and all be sent that is due by then. @returns What arrived meanwhile. */
+  async function pass(ms: number) {
+    const before = mailbox.mails.length;
+    clock = Math.max(clock + ms, Date.now());
+    await service.app.mail.sendDue();
+    return mailbox.mails.slice(before);
+  }
+  const row = () => service.app.db.outgoingMail.findFirstOrThrow();
+
+  test('is sent once, after the commit', async () => {
+    await queue();
+    const [mail, ...more] = await pass(0);
+    expect(more).toEqual([]);
+    expect(mail?.to).toEqual(['ada@acme.example']);
+    expect(mail?.raw).toMatch(/^From: Acme chat <chat@acme\.example>\r$/m);
+    expect(mail?.raw).toMatch(/^To: ada@acme\.example\r$/m);
+    expect(mail?.raw).toMatch(/^Subject: Hello\r$/m);
+    expect(mail?.raw).toMatch(/^Auto-Submitted: auto-generated\r$/m);
+    expect(mail?.raw).toMatch(/\r\n\r\nGood day\.\r\n$/);
+    expect(await row()).toMatchObject({ attempts: 1, nextAttemptAt: null, lastError: null, sentAt: new Date(clock) });
+    expect(await pass(DAY)).toEqual([]);
+  });
+
+  test('is not sent when the change fails', async () => {
+    const change = transact({ app: service.app, realmId }, async (tx) => {
+      await queueMail(tx, { realmId, to: 'ada@acme.example', subject: 'Hello', body: 'Good day.' });
+      throw new Error('No');
+    });
+    await expect(change).rejects.toThrow('No');
+    expect(await pass(DAY)).toEqual([]);
+  });
+
+  test.each(['RCPT', 'DATA'] as const)('is tried again, after longer each time, when %s is put off', async (at) => {
+    await queue();
+    mailbox.answer = { at, code: 451 };
+    expect(await pass(0)).toEqual([]);
+    expect(await row()).toMatchObject({ attempts: 1, sentAt: null, lastError: expect.stringContaining('451') });
+    expect((await row()).nextAttemptAt).toEqual(new Date(clock + MINUTE));
+    await pass(MINUTE - 1);
+    expect((await row()).attempts).toBe(1);
+    await pass(1);
+    expect((await row()).nextAttemptAt).toEqual(new Date(clock + 2 * MINUTE));
+    mailbox.answer = undefined;
+    expect(await pass(2 * MINUTE)).toHaveLength(1);
+    expect(await row()).toMatchObject({ attempts: 3, lastError: null, sentAt: new Date(clock) });
+  });
+
+  test('is given up after days, with the reason kept', async () => {
+    await queue();
+    mailbox.answer = { at: 'RCPT', code: 451 };
+    for (let hours = 0; hours < 5 * 24; hours += 6) await pass(DAY / 4);
+    const given = await row();
+    expect(given).toMatchObject({ sentAt: null, nextAttemptAt: null, lastError: expect.stringContaining('451') });
+    expect(given.attempts).toBeGreaterThan(14);
+    mailbox.answer = undefined;
+    expect(await pass(DAY)).toEqual([]);
+  });
+
+  test('is given up at once when the server refuses it for good', async () => {
+    await queue();
+    mailbox.answer = { at: 'RCPT', code: 550 };
+    await pass(0);
+    expect(await row()).toMatchObject({ attempts: 1, nextAttemptAt: null, lastError: expect.stringContaining('550') });
+  });
+
+  test('does not hold up others while one is put off', async () => {
+    await queue();
+    mailbox.answer = { at: 'RCPT', code: 451 };
+    await pass(0);
+    mailbox.answer = undefined;
+    await queue({ to: 'bob@acme.example' });
+    expect((await pass(1)).map(({ to }) => to)).toEqual([['bob@acme.example']]);
+  });
+
+  test('cannot be made to carry other headers, or to go to somebody else', async () => {
+    await queue({ subject: 'Hello\r\nBcc: eve@evil.example\n\nboo', body: '.\r\nRCPT TO:<eve@evil.example>\r\n' });
+    const [mail] = await pass(0);
+    expect(mail?.to).toEqual(['ada@acme.example']);
+    expect(mail?.raw).toMatch(/^Subject: Hello Bcc: eve@evil\.example boo\r$/m);
+    expect(mail?.raw).not.toMatch(/^Bcc/im);
+    for (const to of ['a@b.example\r\nBcc: c@d.example', 'a@b.example, c@d.example', 'A <a@b.example>', 'nobody']) {
+      await expect(queue({ to })).rejects.toThrow('one address');
+    }
+  });
+
+  test('is taken over, with the same Message-ID, from a node that died in the midst of it', async () => {
+    await queue();
+    // As the other node left it.
+    await service.app.db.$executeRaw`
+      UPDATE outgoing_mail SET attempts = 1, next_attempt_at = ${new Date(clock + 5 * MINUTE)}`;
+    expect(await pass(5 * MINUTE - 1000)).toEqual([]);
+    const [mail] = await pass(1000);
+    expect(mail?.raw).toMatch(new RegExp(`^Message-ID: <mail\\.${realmId}\\.\\d+@localhost>\\r$`, 'm'));
+  });
+
+  test('is sent once by two nodes that look at the same time', async () => {
+    const other = new MailWorker(service.app);
+    for (let i = 0; i < 10; i++) await queue({ subject: `Mail ${i}` });
+    const before = mailbox.mails.length;
+    clock += 1000;
+    await Promise.all([other.sendDue(), service.app.mail.sendDue()]);
+    const subjects = mailbox.mails.slice(before).map(({ raw }) => /^Subject: (.*)\r$/m.exec(raw)?.[1]);
+    expect(subjects.toSorted()).toEqual(Array.from({ length: 10 }, (_, i) => `Mail ${i}`));
+    await other.stop();
+  });
+
+  test('is forgotten 30 days after it was sent', async () => {
+    await queue();
+    await pass(0);
+    await pass(30 * DAY - 1);
+    expect(await service.app.db.outgoingMail.count()).toBe(1);
+    await pass(DAY);
+    expect(await service.app.db.outgoingMail.count()).toBe(0);
+  });
+
+  test('is begun no more once the service stops', async () => {
+    const worker = new MailWorker(service.app);
+    await worker.stop();
+    await queue();
+    await worker.sendDue();
+    expect((await row()).attempts).toBe(0);
+  });
+});
+
+test('refuses what is no mail server, and a sender of two lines', () => {
+  expect(() => readConfig({ SMTP_URL: 'http://mail.example' })).toThrow('SMTP_URL');
+  expect(() => readConfig({ MAIL_FROM: 'a@b.example\nBcc: c@d.example' })).toThrow('MAIL_FROM');
+});

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from '../src/config.ts';
+import { createDocuments } from '../src/graphql/documents.ts';
+import { readPersistedDocuments } from '../src/graphql/persisted-documents.ts';
+import { buildSchema } from '../src/graphql/schema.ts';
+import { newDataDir } from './helpers/data-dir.ts';
+import { webSocketClient } from './helpers/events.ts';
+import { type Json, send } from './helpers/http.ts';
+import type { Person } from './helpers/person.ts';
+import type { ServerProcess } from './helpers/process.ts';
+import { organisation, startServer } from './helpers/server.ts';
+
+const ME = '{ viewer { fullName } }';
+const NAMED = 'query Named($id: Int!) { user(userId: $id) { fullName } }';
+const EVENTS = 'subscription ($queueId: String!) { events(queueId: $queueId) { type } }';
+const idOf = (document: string) => createHash('sha256').update(document).digest('hex');
+const UNKNOWN = idOf('nothing');
+
+/** A file of documents by their ids. */
+function fileOf(content: unknown): string {
+  const path = join(newDataDir(), 'documents.json');
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+  return path;
+}
+const FILE = () => fileOf(Object.fromEntries([ME, NAMED, EVENTS].map((document) => [idOf(document), document])));
+
+type Operation = Readonly<Record<string, unknown>>;
+type Ask = (who: Person, operation: Operation) => Promise<Json>;
+
+const post =
+  (accept: string): Ask =>
+  async (who, operation) => {
+    const headers = { ...who.headers, 'content-type': 'application/json', accept };
+    const { text } = await send(who.url, {
+      method: 'POST',
+      path: '/graphql',
+      headers,
+      body: JSON.stringify(operation),
+    });
+    return JSON.parse(/^data: (.+)$/m.exec(text)?.[1] ?? text);
+  };
+
+const get: Ask = async (who, operation) => {
+  const fields = Object.entries(operation).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  const query = new URLSearchParams(fields as [string, string][]);
+  const headers = { ...who.headers, accept: 'application/graphql-response+json' };
+  const { text } = await send(who.url, { method: 'GET', path: `/graphql?${query}`, headers });
+  return JSON.parse(text);
+};
+
+/** The protocol asks for a `query`: an empty one says nothing. */
+const overSocket: Ask = async (who, operation) => {
+  const client = webSocketClient(who);
+  try {
+    for await (const result of client.iterate({ query: '', ...operation } as never)) return result;
+    return undefined;
+  } catch (errors) {
+    return { errors };
+  } finally {
+    await client.dispose();
+  }
+};
+
+const WAYS: readonly (readonly [string, Ask])[] = [
+  ['by POST', post('application/graphql-response+json')],
+  ['by GET', get],
+  ['as server-sent events', post('text/event-stream')],
+  ['over a WebSocket', overSocket],
+];
+const codeOf = ({ errors }: Json) => errors?.[0]?.extensions?.code;
+
+describe('beside other documents', () => {
+  let server: ServerProcess;
+  let member: Person;
+  beforeAll(async () => {
+    server = await startServer({ env: { PERSISTED_DOCUMENTS: FILE() } });
+    ({ member } = await organisation({}, { on: server }));
+  }, 60_000);
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test.for(WAYS)('a document is named by its hash %s', async ([, ask]) => {
+    const forms = [
+      { documentId: idOf(ME) },
+      { documentId: `sha256:${idOf(ME)}` },
+      { extensions: { persistedQuery: { version: 1, sha256Hash: idOf(ME) } } },
+    ];
+    for (const form of forms) {
+      expect((await ask(member, form)).data, JSON.stringify(form)).toEqual({ viewer: { fullName: 'member' } });
+    }
+    const variables = { id: member.id };
+    const named = await ask(member, { documentId: idOf(NAMED), operationName: 'Named', variables });
+    expect(named.data).toEqual({ user: { fullName: 'member' } });
+    expect(codeOf(await ask(member, { documentId: UNKNOWN }))).toBe('PERSISTED_QUERY_NOT_FOUND');
+    expect(codeOf(await ask(member, {}))).toBe('BAD_REQUEST');
+    expect((await ask(member, { query: '{ viewer { email } }' })).data.viewer.email).toBeDefined();
+  });
+
+  test.for(WAYS)('nothing a client sends %s is kept', async ([, ask]) => {
+    const query = '{ viewer { id } }';
+    const persistedQuery = { version: 1, sha256Hash: idOf(query) };
+    expect((await ask(member, { query, extensions: { persistedQuery } })).data).toBeDefined();
+    expect(codeOf(await ask(member, { extensions: { persistedQuery } }))).toBe('PERSISTED_QUERY_NOT_FOUND');
+  });
+
+  test('a subscription is named in the same way', async () => {
+    const { queue_id } = await member.register({ fetch_event_types: [] });
+    await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'heard' }] });
+    const variables = { queueId: queue_id };
+    expect(await overSocket(member, { documentId: idOf(EVENTS), variables })).toEqual({
+      data: { events: { type: 'drafts' } },
+    });
+  });
+
+  test('many operations in one request stay refused', async () => {
+    const [, ask] = WAYS[0] as (typeof WAYS)[number];
+    expect((await ask(member, [{ documentId: idOf(ME) }] as never)).errors).toHaveLength(1);
+  });
+});
+
+describe('alone', () => {
+  let server: ServerProcess;
+  let member: Person;
+  beforeAll(async () => {
+    server = await startServer({ env: { PERSISTED_DOCUMENTS: FILE(), PERSISTED_DOCUMENTS_ONLY: 'on' } });
+    ({ member } = await organisation({}, { on: server }));
+  }, 60_000);
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test.for(WAYS)('no other is executed %s', async ([, ask]) => {
+    expect((await ask(member, { documentId: idOf(ME) })).data).toEqual({ viewer: { fullName: 'member' } });
+    const others = [
+      { query: '{ viewer { email } }' },
+      { query: ME },
+      { query: '{ viewer { email } }', documentId: idOf(ME) },
+      {},
+    ];
+    for (const other of others) {
+      const reply = await ask(member, other);
+      expect(codeOf(reply), JSON.stringify(other)).toBe('PERSISTED_QUERY_REQUIRED');
+      expect(reply.data).toBeUndefined();
+    }
+    expect(codeOf(await ask(member, { documentId: UNKNOWN }))).toBe('PERSISTED_QUERY_NOT_FOUND');
+  });
+});
+
+describe('the file', () => {
+  const documents = createDocuments(buildSchema());
+  const read = (content: unknown) =>
+    readPersistedDocuments(readConfig({ PERSISTED_DOCUMENTS: fileOf(content) }), documents);
+
+  test('is refused at the start when something in it would not be executed', () => {
+    expect(read({ [idOf(ME)]: ME }).find(idOf(ME))).toBe(ME);
+    const wrong: [unknown, RegExp][] = [
+      ['{', /JSON/],
+      [[ME], /must hold a JSON object/],
+      [{ [UNKNOWN]: ME }, /the SHA-256 of its document is/],
+      [{ [idOf('7')]: 7 }, /must be the text of a document/],
+      [{ [idOf('{ nothing }')]: '{ nothing }' }, /Cannot query field "nothing"/],
+    ];
+    for (const [content, message] of wrong) {
+      expect(() => read(content)).toThrow(ConfigError);
+      expect(() => read(content)).toThrow(message);
+    }
+    const missing = readConfig({ PERSISTED_DOCUMENTS: '/nowhere/documents.json' });
+    expect(() => readPersistedDocuments(missing, documents)).toThrow(/ENOENT/);
+    expect(() => readConfig({ PERSISTED_DOCUMENTS_ONLY: 'on' })).toThrow('PERSISTED_DOCUMENTS_ONLY');
+  });
+});

@@ -1,0 +1,363 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import type { Parameters, Person } from './helpers/person.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+const START = Date.UTC(2026, 10, 20, 12);
+let clock = START;
+let service: InProcess;
+
+beforeAll(async () => {
+  service = await startInProcess({ now: () => new Date(clock) });
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+const place = () => organisation({}, { on: service });
+const seconds = () => Math.floor(clock / 1000);
+const pass = (count: number) => {
+  clock += count * 1000;
+};
+const ping = (person: Person, more: Parameters = {}) =>
+  person.ok('POST', '/users/me/presence', { status: 'active', last_update_id: -1, ...more });
+const quietly = (person: Person, status = 'active') => ping(person, { status, ping_only: true });
+const MODERN = { client_capabilities: { notification_settings_null: true, simplified_presence_events: true } };
+
+describe('POST /users/me/presence', () => {
+  test('says who is there, by id, and the next time only what has changed since', async () => {
+    const { owner, member, guest } = await place();
+    const first = await ping(member);
+    const seen = { active_timestamp: seconds(), idle_timestamp: seconds() };
+    expect(first).toEqual({
+      ...{ result: 'success', msg: '', server_timestamp: clock / 1000, presence_last_update_id: 1 },
+      presences: { [member.id]: seen },
+    });
+    const { presence_last_update_id: known } = await ping(owner);
+    expect((await ping(guest, { last_update_id: known })).presences).toEqual({ [guest.id]: seen });
+    expect(await ping(guest, { last_update_id: known + 1 })).toMatchObject({
+      ...{ presences: {}, presence_last_update_id: known + 1 },
+    });
+    expect(Object.keys((await ping(owner, { last_update_id: 0 })).presences).length).toBe(3);
+    expect(await quietly(owner)).toEqual({ result: 'success', msg: '' });
+  });
+
+  test('keeps what is active and what is idle apart, and tells old clients one status', async () => {
+    const { owner, member } = await place();
+    await quietly(member);
+    const active = seconds();
+    pass(60);
+    await quietly(member, 'idle');
+    const read = (id: number | string) => owner.ok('GET', `/users/${id}/presence`);
+    const times = { active_timestamp: active, idle_timestamp: active + 60 };
+    const status = (status: string, timestamp: number) => ({ status, timestamp });
+    expect(await read(member.id)).toMatchObject({
+      server_timestamp: clock / 1000,
+      presence: { ...times, website: status('active', active), aggregated: status('active', active) },
+    });
+    pass(60);
+    await quietly(member, 'idle');
+    const idle = status('idle', active + 120);
+    expect((await read(member.email)).presence).toMatchObject({ website: idle, aggregated: idle });
+    pass(200);
+    expect((await read(member.id)).presence.aggregated).toEqual(idle);
+    pass(1);
+    expect((await read(member.id)).presence).toMatchObject({
+      website: idle,
+      aggregated: { ...idle, status: 'offline' },
+    });
+    const { presences, server_timestamp } = await owner.ok('GET', '/realm/presence');
+    const website = { client: 'website', ...idle };
+    expect([presences, server_timestamp]).toEqual([
+      { [member.email]: { website: { ...website, pushable: false }, aggregated: website } },
+      clock / 1000,
+    ]);
+  });
+
+  test('writes a ping down in one statement, and none down that says nothing new', async () => {
+    const { member } = await place();
+    const { id } = member;
+    const row = () => service.app.db.presence.findUnique({ where: { userId: id } });
+    await quietly(member);
+    const first = await row();
+    pass(54);
+    await quietly(member);
+    expect(await row()).toEqual(first);
+    // Somebody who was idle and is not any more is something new at once.
+    pass(6);
+    await quietly(member, 'idle');
+    pass(1);
+    await quietly(member);
+    expect((await row())?.activeAt).toEqual(new Date(clock));
+    pass(60);
+    const queries = await service.queriesOf(() => quietly(member));
+    // To sign in is the other one.
+    expect(queries.length, queries.join('\n')).toBe(2);
+    expect(await row()).toMatchObject({ activeAt: new Date(clock), idleAt: new Date(clock), updateId: 4n });
+  });
+
+  test('leaves out who was not seen for as long as the client says', async () => {
+    const { owner, member, guest } = await place();
+    await quietly(member);
+    pass(86_400 * 3);
+    await quietly(guest);
+    pass(86_400 * 12);
+    const idsFor = async (more: Parameters) => Object.keys((await ping(owner, more)).presences).map(Number);
+    expect(await idsFor({})).toEqual([guest.id, owner.id].sort((a, b) => a - b));
+    expect(await idsFor({ history_limit_days: 1 })).toEqual([owner.id]);
+    expect((await idsFor({ history_limit_days: 15 })).length).toBe(3);
+    expect((await idsFor({ history_limit_days: 1e9 })).length).toBe(3);
+    expect(await ping(owner, { history_limit_days: 0 })).toMatchObject({ presences: {}, presence_last_update_id: -1 });
+    // Whoever asks for what has changed gets all of it.
+    expect((await idsFor({ last_update_id: 1, history_limit_days: 1 })).length).toBe(2);
+    const registered = (days: number | null) =>
+      owner.register({ fetch_event_types: ['presence'], slim_presence: true, presence_history_limit_days: days });
+    expect(Object.keys((await registered(null)).presences).length).toBe(2);
+    expect(Object.keys((await registered(15)).presences).length).toBe(3);
+    expect(await registered(0)).toMatchObject({ presences: {}, presence_last_update_id: -1 });
+  });
+
+  test('refuses bots, other words, and what nobody is', async () => {
+    const { owner, member, bot } = await place();
+    for (const [person, method, path, parameters, msg] of [
+      [bot, 'POST', '/users/me/presence', { status: 'active' }, 'This endpoint does not accept bot requests.'],
+      [member, 'POST', '/users/me/presence', { status: 'away' }, 'Invalid status: away'],
+      [member, 'POST', '/users/me/presence', { status: '' }, 'Invalid status: '],
+      [member, 'GET', `/users/${bot.id}/presence`, {}, 'Presence is not supported for bot users.'],
+      [member, 'GET', `/users/${owner.id}/presence`, {}, `No presence data for ${owner.id}`],
+      [member, 'GET', `/users/${owner.email}/presence`, {}, `No presence data for ${owner.email}`],
+      [member, 'GET', '/users/2000000000/presence', {}, 'No such user'],
+    ] as const) {
+      const { status, body } = await person.rest(method, path, parameters);
+      expect([status, body.code, body.msg]).toEqual([400, 'BAD_REQUEST', msg]);
+    }
+    const { body } = await member.rest('POST', '/users/me/presence', {});
+    expect([body.code, body.var_name]).toEqual(['REQUEST_VARIABLE_MISSING', 'status']);
+  });
+});
+
+describe('who asks for what is newer than the last answer', () => {
+  // On the server all tests share: that on PostgreSQL writes several pings at a time.
+  test('misses nothing, however many ping at the same time', async () => {
+    const names = Array.from({ length: 24 }, (_, i) => `person ${i}`);
+    const made = await organisation(Object.fromEntries(names.map((name) => [name, 'member'])));
+    const people = names.map((name) => (made as unknown as Record<string, Person>)[name] as Person);
+    const read = async (newerThan: number): Promise<[number, number][]> => {
+      const { presences } = await made.owner.query(
+        'query ($n: LongId) { presences(first: 100, newerThan: $n) { edges { node { userId updateId } } } }',
+        { n: newerThan },
+      );
+      return presences.edges.map(({ node }: { node: { userId: number; updateId: number } }) => [
+        node.userId,
+        node.updateId,
+      ]);
+    };
+    const seen = new Map<number, number>();
+    let known = -1;
+    const ask = async () => {
+      for (const [userId, updateId] of await read(known)) {
+        seen.set(userId, updateId);
+        known = Math.max(known, updateId);
+      }
+    };
+    // First they come, then they stay: these are two ways of writing it down.
+    for (const status of ['idle', 'active']) {
+      let pinging = true;
+      const pings = Promise.all(people.map((person) => quietly(person, status))).finally(() => {
+        pinging = false;
+      });
+      while (pinging) await ask();
+      await pings;
+      await ask();
+      expect([...seen].sort()).toEqual((await read(-1)).sort());
+      expect(seen.size).toBe(people.length);
+    }
+    expect(known).toBe(2 * people.length);
+  });
+});
+
+describe('the event', () => {
+  test('comes when somebody comes online, and not while they are, in the form the client knows', async () => {
+    const { owner, member, guest } = await place();
+    const modern = await owner.hearing(MODERN);
+    const legacy = await guest.hearing();
+    const slim = await guest.hearing({ slim_presence: true });
+    const hear = async () => ({ modern: await modern(), legacy: await legacy(), slim: await slim() });
+    await quietly(member, 'idle');
+    const first = seconds();
+    const coming = await hear();
+    for (const status of ['active', 'idle']) {
+      pass(60);
+      await quietly(member, status);
+    }
+    expect(await hear()).toEqual({ modern: [], legacy: [], slim: [] });
+    pass(200);
+    await quietly(member);
+    const last = seconds();
+    const again = await hear();
+    const { joinedAt } = await service.app.db.user.findUniqueOrThrow({ where: { id: member.id } });
+    const joined = Math.floor(joinedAt.getTime() / 1000);
+    const times = (active_timestamp: number, idle_timestamp: number) => ({ active_timestamp, idle_timestamp });
+    expect([coming.modern, again.modern]).toEqual([
+      [{ type: 'presence', presences: { [member.id]: times(joined, first) } }],
+      [{ type: 'presence', presences: { [member.id]: times(last, last) } }],
+    ]);
+    const told = (status: string, timestamp: number, server_timestamp: number) => ({
+      ...{ type: 'presence', user_id: member.id, server_timestamp },
+      presence: { website: { client: 'website', status, timestamp, pushable: false } },
+    });
+    // Who joined just now and has not done anything yet counts as active from then.
+    const asLegacy = [[told('active', joined, first)], [told('active', last, last)]];
+    expect([coming.slim, again.slim]).toEqual(asLegacy);
+    const withEmail = asLegacy.map((events) => events.map((event) => ({ ...event, email: member.email })));
+    expect([coming.legacy, again.legacy]).toEqual(withEmail);
+  });
+
+  test('comes once, when several clients come online together', async () => {
+    const { owner, member } = await organisation();
+    const heard = await owner.hearing(MODERN);
+    await Promise.all(Array.from({ length: 6 }, () => quietly(member)));
+    expect((await heard()).length).toBe(1);
+  });
+
+  test('is not for who registers a minute later, nor for organizations of more than 100 people', async () => {
+    const people = await place();
+    const { owner, member, guest } = people;
+    const { queue_id } = await owner.register({ fetch_event_types: [] });
+    await quietly(member);
+    pass(61);
+    expect(await owner.poll(queue_id, -1, { dontBlock: true })).toEqual([]);
+    await fillTo(people, 100);
+    const heard = await owner.hearing(MODERN);
+    await quietly(guest);
+    expect((await heard()).length).toBe(1);
+    await fillTo(people, 101);
+    await quietly(owner);
+    expect(await heard()).toHaveLength(1);
+    expect(Object.keys((await ping(owner)).presences).length).toBe(3);
+  });
+});
+
+async function fillTo({ realm }: Organisation, count: number): Promise<void> {
+  const { db } = service.app;
+  const there = await db.user.count({ where: { realmId: realm.id, isActive: true } });
+  await db.user.createMany({
+    data: Array.from({ length: count - there }, (_, i) => ({
+      ...{ realmId: realm.id, email: `${count}.${i}@${realm.subdomain}.example`, fullName: `Other ${i}` },
+      ...{ avatarSource: 'J', joinedAt: new Date(clock) },
+    })),
+  });
+}
+
+describe('who does not show their presence', () => {
+  test('is seen as offline at once, and keeps to themselves when they are there', async () => {
+    const { owner, member, guest } = await place();
+    await quietly(member);
+    const heard = await guest.hearing(MODERN);
+    const { presence_last_update_id: known } = await ping(owner);
+    await member.ok('PATCH', '/settings', { presence_enabled: false });
+    const offline = seconds() - 201;
+    const times = { active_timestamp: offline, idle_timestamp: offline };
+    expect((await ping(owner, { last_update_id: known })).presences).toMatchObject({ [member.id]: times });
+    pass(60);
+    await quietly(member);
+    expect((await ping(owner)).presences[member.id]).toEqual(times);
+    const { presence } = await owner.ok('GET', `/users/${member.id}/presence`);
+    expect(presence.aggregated).toEqual({ status: 'offline', timestamp: offline });
+    await member.ok('POST', '/users/me/status', { away: false });
+    await quietly(member);
+    expect((await ping(owner)).presences[member.id].idle_timestamp).toBe(seconds());
+    const ownPresence = (await heard()).filter(
+      ({ presences, user_id }) => user_id === member.id || presences?.[member.id],
+    );
+    expect(ownPresence).toEqual([
+      { type: 'presence', presences: { [member.id]: times } },
+      { type: 'user_status', user_id: member.id, away: true },
+      { type: 'presence', presences: { [member.id]: times } },
+      { type: 'user_status', user_id: member.id, away: false },
+      { type: 'presence', presences: { [member.id]: { active_timestamp: seconds(), idle_timestamp: seconds() } } },
+    ]);
+  });
+
+  test('leaves nothing behind when they never showed it, and nobody does where the organization wants none', async () => {
+    const { owner, member, guest } = await place();
+    await member.ok('PATCH', '/settings', { presence_enabled: false });
+    await quietly(member);
+    await quietly(guest);
+    expect(
+      Object.keys((await ping(owner)).presences)
+        .map(Number)
+        .sort(),
+    ).toEqual([owner.id, guest.id].sort());
+    await owner.ok('PATCH', '/realm', { presence_disabled: true });
+    pass(60);
+    const heard = await guest.hearing(MODERN);
+    expect(await ping(owner)).toMatchObject({ presences: {}, presence_last_update_id: -1 });
+    expect(await heard()).toEqual([]);
+    expect((await owner.ok('GET', '/realm/presence')).presences).toEqual({});
+    const { body } = await owner.rest('GET', `/users/${guest.id}/presence`);
+    expect(body.msg).toBe(`No presence data for ${guest.id}`);
+    expect((await owner.register({ fetch_event_types: ['presence'] })).presences).toEqual({});
+    const row = await service.app.db.presence.findUniqueOrThrow({ where: { userId: owner.id } });
+    expect(row.idleAt).toEqual(new Date(clock - 60_000));
+    // Nor is anybody told of who hides there, though something is known of them from before.
+    const told = await owner.hearing({ ...MODERN, event_types: ['presence', 'user_status'] });
+    await guest.ok('PATCH', '/settings', { presence_enabled: false });
+    expect((await told()).map(({ type }) => type)).toEqual(['user_status']);
+  });
+});
+
+describe('registration', () => {
+  test('has presence by id for who knows that, and by address for old clients', async () => {
+    const { owner, member } = await place();
+    const registered = (more: Parameters) => owner.register({ fetch_event_types: ['presence'], ...more });
+    expect(await registered({})).toMatchObject({ presences: {}, presence_last_update_id: -1 });
+    await quietly(member);
+    await member.ok('PATCH', '/settings', { email_address_visibility: 4 });
+    const { user } = await owner.ok('GET', `/users/${member.id}`);
+    const website = { client: 'website', status: 'active', timestamp: seconds(), pushable: false };
+    expect(await registered({})).toMatchObject({
+      ...{ presence_last_update_id: 1, server_timestamp: clock / 1000 },
+      presences: {
+        [user.email]: { website, aggregated: { client: 'website', status: 'active', timestamp: seconds() } },
+      },
+    });
+    const byId = { [member.id]: { active_timestamp: seconds(), idle_timestamp: seconds() } };
+    expect((await registered({ slim_presence: true })).presences).toEqual(byId);
+    expect((await registered(MODERN)).presences).toEqual(byId);
+  });
+});
+
+describe('over GraphQL', () => {
+  const PRESENCE = 'userId status activeAt idleAt updateId';
+
+  test('is the same as over REST', async () => {
+    const { owner, member, guest, bot } = await place();
+    await using stream = await owner.events('... on PresenceChangedEvent { userId activeAt idleAt }');
+    const { presence } = await member.mutate('recordPresence', { status: 'IDLE' }, `presence { ${PRESENCE} }`);
+    expect(presence).toMatchObject({ userId: member.id, idleAt: new Date(clock).toISOString(), updateId: 1 });
+    expect(await stream.next()).toMatchObject({ userId: member.id, idleAt: new Date(clock).toISOString() });
+    await guest.mutate('recordPresence', { status: 'ACTIVE' }, 'presence { userId }');
+    const { users } = await owner.query(
+      `{ users { edges { node { databaseId presence { ${PRESENCE} user { fullName } } } } } }`,
+    );
+    const shown = users.edges.filter(({ node }: { node: { presence: unknown } }) => node.presence !== null);
+    expect(shown.map(({ node }: { node: { databaseId: number } }) => node.databaseId)).toEqual([member.id, guest.id]);
+    const pageOf = async (args: string) => {
+      const { presences } = await owner.query(
+        `{ presences(${args}) { edges { cursor node { updateId user { databaseId } } } pageInfo { hasNextPage } } }`,
+      );
+      const nodes = presences.edges.map(({ node }: { node: { updateId: number } }) => node.updateId);
+      return { nodes, more: presences.pageInfo.hasNextPage, cursor: presences.edges[0]?.cursor };
+    };
+    const first = await pageOf('first: 1');
+    expect(first).toMatchObject({ nodes: [1], more: true });
+    expect(await pageOf(`first: 5, after: "${first.cursor}"`)).toMatchObject({ nodes: [2], more: false });
+    expect(await pageOf('last: 5, newerThan: 1')).toMatchObject({ nodes: [2] });
+    expect(await pageOf('historyDays: 0')).toMatchObject({ nodes: [] });
+    expect(await bot.tryMutation('recordPresence', { status: 'ACTIVE' })).toMatchObject({
+      ...{ code: 'BAD_REQUEST', message: 'This endpoint does not accept bot requests.' },
+    });
+    await member.ok('PATCH', '/settings', { presence_enabled: false });
+    const { presence: hidden } = await member.mutate('recordPresence', { status: 'ACTIVE' }, 'presence { status }');
+    expect(hidden).toEqual({ status: 'OFFLINE' });
+  });
+});

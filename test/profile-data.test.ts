@@ -1,0 +1,370 @@
+import { describe, expect, test } from 'vitest';
+import type { Json } from './helpers/http.ts';
+import type { Person } from './helpers/person.ts';
+import { organisation } from './helpers/server.ts';
+
+// Interface document 4.12, 2.3, 4.5, 6.3; endpoints companion 4.12, B.12; registration-and-events companion 1.6, 3.3.
+
+const FIELDS = '/realm/profile_fields';
+const OWN = '/users/me/profile_data';
+const FLAGS = { r: { text: 'Red', order: '1' }, b: { text: 'Blue', order: '2' } };
+const TYPES = {
+  ship: { field_type: 1, name: 'Ship' },
+  about: { field_type: 2, name: 'About' },
+  flag: { field_type: 3, name: 'Flag', field_data: FLAGS },
+  born: { field_type: 4, name: 'Born' },
+  home: { field_type: 5, name: 'Home' },
+  mates: { field_type: 6, name: 'Mates' },
+  log: { field_type: 7, name: 'Log', field_data: { subtype: 'custom', url_pattern: 'https://e.example/%(username)s' } },
+  pronouns: { field_type: 8, name: 'Pronouns' },
+  rank: { field_type: 1, name: 'Rank', editable_by_user: false, required: true },
+} as const;
+type Field = keyof typeof TYPES;
+
+async function crew() {
+  const made = await organisation();
+  const ids = {} as Record<Field, number>;
+  for (const [name, field] of Object.entries(TYPES)) {
+    ids[name as Field] = (await made.owner.ok('POST', FIELDS, { ...field })).id;
+  }
+  const entries = (values: Partial<Record<Field, unknown>>) =>
+    Object.entries(values).map(([name, value]) => ({ id: ids[name as Field], value }));
+  return {
+    ...made,
+    ids,
+    entries,
+    set: (person: Person, values: Partial<Record<Field, unknown>>) =>
+      person.rest('PATCH', OWN, { data: entries(values) }),
+    /** What somebody has in their profile, by the names above. */
+    profileOf: async (person: Person, reader = made.guest): Promise<Json> => {
+      const { user } = await reader.ok('GET', `/users/${person.id}`, { include_custom_profile_fields: true });
+      const names = Object.fromEntries(Object.entries(ids).map(([name, id]) => [id, name]));
+      return Object.fromEntries(Object.entries(user.profile_data).map(([id, value]) => [names[id], value]));
+    },
+  };
+}
+
+const changed = (userId: number, field: object) => ({
+  type: 'realm_user',
+  op: 'update',
+  person: { user_id: userId, custom_profile_field: field },
+});
+
+describe('PATCH and DELETE /users/me/profile_data', () => {
+  test.concurrent('take a value of each type, and tell everyone of each field that is another', async () => {
+    const { member, guest, owner, ids, set, profileOf } = await crew();
+    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const values = {
+      ...{ ship: 'The *Argo*', about: 'Two\n\nparagraphs', flag: 'b', born: '2000-02-29' },
+      ...{ home: 'https://example.com/~member?a=b#c', mates: [owner.id, guest.id, owner.id], log: 'argo' },
+      pronouns: 'they/them',
+    };
+    expect((await set(member, values)).body).toMatchObject({ result: 'success' });
+    const expected = {
+      ...{ flag: { value: 'b' }, born: { value: '2000-02-29' }, home: { value: values.home } },
+      ...{ log: { value: 'argo' }, pronouns: { value: 'they/them' } },
+      ship: { value: 'The *Argo*', rendered_value: '<p>The <em>Argo</em></p>' },
+      about: { value: 'Two\n\nparagraphs', rendered_value: '<p>Two</p>\n<p>paragraphs</p>' },
+      mates: { value: `[${owner.id},${guest.id}]` },
+    };
+    expect(await profileOf(member)).toEqual(expected);
+    // Only what is another is told.
+    await set(member, { ...values, ship: 'The Beagle', born: '', log: null });
+    await member.ok('DELETE', OWN, { data: [ids.mates, ids.mates, ids.log] });
+    const event = (field: Field, value: object) => changed(member.id, { id: ids[field], ...value });
+    expect(await heard()).toEqual([
+      ...Object.keys(values).map((field) => event(field as Field, expected[field as keyof typeof expected])),
+      event('ship', { value: 'The Beagle', rendered_value: '<p>The Beagle</p>' }),
+      event('born', { value: null }),
+      event('log', { value: null }),
+      event('mates', { value: null }),
+    ]);
+    expect(Object.keys(await profileOf(member)).sort()).toEqual(['about', 'flag', 'home', 'pronouns', 'ship']);
+  });
+
+  test.concurrent('let the last of two values for one field count, and refuse half of what is sent with the rest', async () => {
+    const { member, guest, ids, entries, profileOf } = await crew();
+    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const data = [...entries({ ship: 'one' }), ...entries({ ship: 'two' })];
+    await member.ok('PATCH', OWN, { data });
+    const { body } = await member.rest('PATCH', OWN, { data: entries({ ship: 'three', born: 'soon' }) });
+    expect([body.code, body.msg]).toEqual(['BAD_REQUEST', 'Born is not a date']);
+    expect(await profileOf(member)).toEqual({ ship: { value: 'two', rendered_value: '<p>two</p>' } });
+    const value = { value: 'two', rendered_value: '<p>two</p>' };
+    expect(await heard()).toEqual([changed(member.id, { id: ids.ship, ...value })]);
+    await member.ok('PATCH', OWN, { data: [] });
+    await member.ok('DELETE', OWN, { data: [] });
+  });
+
+  test.concurrent('refuse what a field does not take', async () => {
+    const { member, bot, owner, signUp, set, profileOf } = await crew();
+    const others = await organisation();
+    const gone = await signUp('Gone');
+    await owner.ok('DELETE', `/users/${gone.id}`);
+    const cases: readonly (readonly [Field, unknown, string])[] = [
+      ['ship', 'x'.repeat(51), 'Ship is too long (limit: 50 characters)'],
+      ['ship', 5, 'Ship is not a string'],
+      ['ship', [owner.id], 'Ship is not a string'],
+      ['ship', 'a\0b', 'Ship must not contain null bytes'],
+      ['about', '🚢'.repeat(501), 'About is too long (limit: 500 characters)'],
+      ['about', true, 'About is not a string'],
+      ['log', 'x'.repeat(51), 'Log is too long (limit: 50 characters)'],
+      ['log', {}, 'Log is not a string'],
+      ['pronouns', 'x'.repeat(51), 'Pronouns is too long (limit: 50 characters)'],
+      ['flag', 'Red', "'Red' is not a valid choice for 'Flag'."],
+      ['flag', '__proto__', "'__proto__' is not a valid choice for 'Flag'."],
+      ...['soon', '2000-2-3', '2001-02-29', '2000-13-01', '0000-01-01', '2000-01-01T00:00:00Z'].map(
+        (value) => ['born', value, 'Born is not a date'] as const,
+      ),
+      ...[
+        'here',
+        'example.com',
+        'javascript:alert(1)',
+        'mailto:a@b.example',
+        'https://',
+        'http:x',
+        'https://a b.example',
+      ].map((value) => ['home', value, 'Home is not a URL'] as const),
+      ['mates', '[1]', 'Mates is not a list'],
+      ['mates', ['1'], 'Mates[0] is not an integer'],
+      ['mates', [owner.id, 1.5], 'Mates[1] is not an integer'],
+      ['mates', [2_000_000_000], 'Invalid user ID: 2000000000'],
+      ['mates', [9_000_000_000], 'Invalid user ID: 9000000000'],
+      ['mates', [others.member.id], `Invalid user ID: ${others.member.id}`],
+      ['mates', [owner.id, gone.id], `User with ID ${gone.id} is deactivated`],
+      ['mates', [bot.id], `User with ID ${bot.id} is a bot`],
+    ];
+    for (const [field, value, message] of cases) {
+      const { status, body } = await set(member, { [field]: value });
+      expect([status, body.code, body.msg], JSON.stringify(value)).toEqual([400, 'BAD_REQUEST', message]);
+    }
+    expect(await profileOf(member)).toEqual({});
+    await set(member, { ship: '🚢'.repeat(50), about: '🚢'.repeat(500), home: 'ftps://example.com/a' });
+    expect(Object.keys(await profileOf(member))).toEqual(['ship', 'about', 'home']);
+  });
+
+  test.concurrent('find the fields of the organization alone', async () => {
+    const { member } = await crew();
+    const theirs = (await crew()).ids.ship;
+    for (const id of [theirs, 2_000_000_000, -1]) {
+      for (const [method, data] of [
+        ['PATCH', [{ id, value: 'x' }]],
+        ['PATCH', [{ id, value: null }]],
+        ['DELETE', [id]],
+      ] as const) {
+        const { body } = await member.rest(method, OWN, { data });
+        expect([body.code, body.msg]).toEqual(['BAD_REQUEST', `Field id ${id} not found.`]);
+      }
+    }
+    const { body } = await member.rest('PATCH', OWN, { data: [{ id: theirs }] });
+    expect(body.msg).toBe('data[0]["value"] field is missing');
+  });
+
+  test.concurrent('are for people, and leave some fields to administrators', async () => {
+    const { member, administrator, bot, ids, set, profileOf } = await crew();
+    const notAllowed = 'You are not allowed to change this field. Contact an administrator to update it.';
+    expect((await set(member, { ship: 'Argo', rank: 'Captain' })).body).toMatchObject({
+      code: 'BAD_REQUEST',
+      msg: notAllowed,
+    });
+    expect((await member.rest('DELETE', OWN, { data: [ids.rank] })).body.msg).toBe(notAllowed);
+    expect(await profileOf(member)).toEqual({});
+    await set(administrator, { rank: 'Captain' });
+    expect(await profileOf(administrator)).toEqual({ rank: { value: 'Captain', rendered_value: '<p>Captain</p>' } });
+    for (const method of ['PATCH', 'DELETE'] as const) {
+      const data = method === 'PATCH' ? [{ id: ids.ship, value: 'Argo' }] : [ids.ship];
+      const { status, body } = await bot.rest(method, OWN, { data });
+      expect([status, body.code, body.msg]).toEqual([
+        ...[400, 'BAD_REQUEST', 'This endpoint does not accept bot requests.'],
+      ]);
+    }
+  });
+});
+
+describe('PATCH /users/{user_id} and /users/{email}, profile_data', () => {
+  test.concurrent('lets administrators change what anybody has in any field', async () => {
+    const { administrator, member, moderator, guest, bot, owner, ids, entries, profileOf } = await crew();
+    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    const profile_data = entries({ rank: 'Mate', mates: [owner.id], ship: 'Argo' });
+    await administrator.ok('PATCH', `/users/${member.id}`, { profile_data, full_name: 'Member Two' });
+    expect(Object.keys(await profileOf(member))).toEqual(['ship', 'mates', 'rank']);
+    // Each of these takes a value away.
+    const empty = entries({ rank: null, mates: [], ship: '' });
+    await administrator.ok('PATCH', `/users/${encodeURIComponent(member.email)}`, { profile_data: empty });
+    expect(await profileOf(member)).toEqual({});
+    expect((await heard()).map(({ person }) => person.full_name ?? person.custom_profile_field)).toEqual([
+      'Member Two',
+      { id: ids.rank, value: 'Mate', rendered_value: '<p>Mate</p>' },
+      { id: ids.mates, value: `[${owner.id}]` },
+      { id: ids.ship, value: 'Argo', rendered_value: '<p>Argo</p>' },
+      ...[ids.rank, ids.mates, ids.ship].map((id) => ({ id, value: null })),
+    ]);
+    const refusal = async (who: Person, whom: Person, values: Partial<Record<Field, unknown>>) => {
+      const parameters = { profile_data: entries(values), full_name: 'Nobody' };
+      const { body } = await who.rest('PATCH', `/users/${whom.id}`, parameters);
+      return [body.code, body.msg];
+    };
+    expect(await refusal(administrator, member, { born: 'soon' })).toEqual(['BAD_REQUEST', 'Born is not a date']);
+    expect(await refusal(administrator, bot, { ship: 'Argo' })).toEqual(['BAD_REQUEST', 'A bot has no profile data']);
+    expect((await refusal(moderator, member, { ship: 'Argo' }))[0]).toBe('UNAUTHORIZED_PRINCIPAL');
+    // A refusal refuses the name as well.
+    expect((await guest.ok('GET', `/users/${member.id}`)).user.full_name).toBe('Member Two');
+  });
+});
+
+describe('profile data', () => {
+  test.concurrent('is in every user object that is to have it', async () => {
+    const { member, guest, bot, ids, set, owner, signUp } = await crew();
+    await set(member, { ship: 'Argo' });
+    const profile_data = { [ids.ship]: { value: 'Argo', rendered_value: '<p>Argo</p>' } };
+    const wanted = { include_custom_profile_fields: true };
+    const { members } = await guest.ok('GET', '/users', wanted);
+    const inList = (person: Person) => members.find(({ user_id }: Json) => user_id === person.id);
+    expect(inList(member).profile_data).toEqual(profile_data);
+    expect(inList(guest).profile_data).toEqual({});
+    expect(inList(bot)).not.toHaveProperty('profile_data');
+    const some = await guest.ok('GET', '/users', { ...wanted, user_ids: [member.id] });
+    expect(some.members).toEqual([expect.objectContaining({ profile_data })]);
+    for (const who of [member.id, encodeURIComponent(member.email)]) {
+      expect((await guest.ok('GET', `/users/${who}`, wanted)).user.profile_data).toEqual(profile_data);
+      expect((await guest.ok('GET', `/users/${who}`)).user).not.toHaveProperty('profile_data');
+    }
+    expect((await member.ok('GET', '/users/me')).profile_data).toEqual(profile_data);
+    const heard = await guest.hearing({ event_types: ['realm_user'] });
+    await signUp('New');
+    expect((await heard())[0]?.['person']).toMatchObject({ full_name: 'New', profile_data: {} });
+    await owner.ok('DELETE', `/users/${member.id}`);
+    const state = await guest.register({ fetch_event_types: ['realm_user'] });
+    expect(state.realm_non_active_users).toEqual([expect.objectContaining({ user_id: member.id, profile_data })]);
+    const others = state.realm_users.filter(({ is_bot }: Json) => !is_bot);
+    expect(others.map((user: Json) => user.profile_data)).toEqual(others.map(() => ({})));
+    expect(state.realm_users.filter(({ is_bot }: Json) => is_bot)).toEqual([
+      expect.not.objectContaining({ profile_data: expect.anything() }),
+    ]);
+  });
+
+  test.concurrent('loses the values that chose an option which is no more, and those of a field that is gone', async () => {
+    const { owner, member, guest, ids, set, profileOf } = await crew();
+    await set(member, { flag: 'r', ship: 'Argo' });
+    await set(guest, { flag: 'b' });
+    await set(owner, { flag: 'r' });
+    const heard = await guest.hearing({ event_types: ['realm_user', 'custom_profile_fields'] });
+    const field_data = { b: { text: 'Deep blue', order: '1' }, g: { text: 'Green', order: '2' } };
+    await owner.ok('PATCH', `${FIELDS}/${ids.flag}`, { field_data });
+    await owner.ok('DELETE', `${FIELDS}/${ids.ship}`);
+    const fieldsChanged = expect.objectContaining({ type: 'custom_profile_fields' });
+    expect(await heard()).toEqual([
+      fieldsChanged,
+      ...[owner, member].map(({ id }) => changed(id, { id: ids.flag, value: null })),
+      fieldsChanged,
+    ]);
+    expect([await profileOf(owner), await profileOf(member), await profileOf(guest)]).toEqual([
+      ...[{}, {}, { flag: { value: 'b' } }],
+    ]);
+  });
+
+  test.concurrent('never holds an option that is no more, however close the two changes come', async () => {
+    const { owner, member, guest, moderator, ids, set, profileOf } = await crew();
+    const field_data = { b: FLAGS.b };
+    const [replies] = await Promise.all([
+      Promise.all([member, guest, moderator].map((person) => set(person, { flag: 'r' }))),
+      owner.ok('PATCH', `${FIELDS}/${ids.flag}`, { field_data }),
+    ]);
+    expect([200, 400]).toEqual(expect.arrayContaining(replies.map(({ status }) => status)));
+    for (const person of [member, guest, moderator]) expect(await profileOf(person)).toEqual({});
+  });
+
+  test.concurrent('keeps naming somebody who was deactivated since', async () => {
+    const { owner, member, signUp, set, profileOf, guest } = await crew();
+    const mate = await signUp('Mate');
+    await set(member, { mates: [owner.id, mate.id] });
+    await owner.ok('DELETE', `/users/${mate.id}`);
+    expect(await profileOf(member)).toEqual({ mates: { value: `[${owner.id},${mate.id}]` } });
+    const { user } = await guest.query(
+      'query ($id: Int) { user(userId: $id) { profileData { value users { databaseId isActive } } } }',
+      { id: member.id },
+    );
+    expect(user.profileData[0].users).toEqual([
+      { databaseId: owner.id, isActive: true },
+      { databaseId: mate.id, isActive: false },
+    ]);
+  });
+
+  test.concurrent('takes half a character for one that is unknown, over GraphQL as over REST', async () => {
+    const { owner, ids, profileOf } = await crew();
+    const half = { lead: 'x\ud800', whole: 'x\ufffd' };
+    const choices = [{ key: half.lead, text: half.lead }];
+    await owner.mutate('updateCustomProfileField', { fieldId: ids.flag, choices }, '__typename');
+    const texts = { ship: half.lead, home: `https://e.example/${half.lead}`, flag: half.lead };
+    const values = Object.entries(texts).map(([name, text]) => ({ fieldId: ids[name as Field], text }));
+    await owner.mutate('updateProfileData', { values }, '__typename');
+    expect(await profileOf(owner)).toEqual({
+      ship: { value: half.whole, rendered_value: `<p>${half.whole}</p>` },
+      home: { value: `https://e.example/${half.whole}` },
+      flag: { value: half.whole },
+    });
+    const same = [half.lead, half.whole].map((key, i) => ({ key, text: `${i}` }));
+    const { data } = await owner.graphql(
+      `mutation ($input: UpdateCustomProfileFieldInput!) {
+        updateCustomProfileField(input: $input) { ... on BadRequestError { message } }
+      }`,
+      { input: { fieldId: ids.flag, choices: same } },
+    );
+    expect(data.updateCustomProfileField.message).toBe('Field must not have duplicate choices.');
+  });
+
+  test.concurrent('is shown and told by GraphQL as by REST', async () => {
+    const { owner, member, guest, bot, ids } = await crew();
+    await using stream = await guest.events(
+      '... on UserUpdatedEvent { userId profileValue { fieldId value renderedValue } }',
+    );
+    const shown = 'profileData { field { databaseId name } value renderedValue users { fullName } }';
+    const { user } = await member.mutate(
+      'updateProfileData',
+      {
+        values: [
+          { fieldId: ids.mates, userIds: [owner.id] },
+          { fieldId: ids.ship, text: 'The *Argo*' },
+        ],
+      },
+      `user { ${shown} }`,
+    );
+    const html = '<p>The <em>Argo</em></p>';
+    expect(user.profileData).toEqual([
+      {
+        ...{ field: { databaseId: ids.ship, name: 'Ship' }, value: 'The *Argo*', renderedValue: html },
+        users: null,
+      },
+      {
+        ...{ field: { databaseId: ids.mates, name: 'Mates' }, value: `[${owner.id}]`, renderedValue: null },
+        users: [{ fullName: 'owner' }],
+      },
+    ]);
+    expect(await stream.next()).toMatchObject({
+      ...{ userId: member.id, profileValue: { fieldId: ids.mates, value: `[${owner.id}]`, renderedValue: null } },
+    });
+    expect(await stream.next()).toMatchObject({
+      ...{ userId: member.id, profileValue: { fieldId: ids.ship, value: 'The *Argo*', renderedValue: html } },
+    });
+    await member.mutate('removeProfileData', { fieldIds: [ids.ship] }, 'user { databaseId }');
+    expect(await stream.next()).toMatchObject({
+      profileValue: { fieldId: ids.ship, value: null, renderedValue: null },
+    });
+    const twice = await member.graphql(
+      `mutation ($one: UpdateProfileDataInput!, $two: UpdateProfileDataInput!) {
+        one: updateProfileData(input: $one) { ...shown } two: updateProfileData(input: $two) { ...shown }
+      }
+      fragment shown on UpdateProfileDataPayload { user { profileData { value } } }`,
+      Object.fromEntries(['one', 'two'].map((text) => [text, { values: [{ fieldId: ids.log, text }] }])),
+    );
+    for (const text of ['one', 'two']) {
+      expect(twice.data[text].user.profileData.at(-1)).toEqual({ value: text });
+    }
+    const both = { values: [{ fieldId: ids.ship, text: 'x', userIds: [owner.id] }] };
+    expect(await member.tryMutation('updateProfileData', both)).toMatchObject({
+      message: 'Give either text or userIds',
+    });
+    const ofBot = await guest.query(`query ($id: Int) { user(userId: $id) { ${shown} } }`, { id: bot.id });
+    expect(ofBot.user.profileData).toEqual([]);
+  });
+});

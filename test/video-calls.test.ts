@@ -1,0 +1,327 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type Person, Visitor } from './helpers/person.ts';
+import { organisation } from './helpers/server.ts';
+import { json, startVideoProvider, type VideoProvider } from './helpers/video-provider.ts';
+
+let provider: VideoProvider;
+let service: InProcess;
+let clock = Date.UTC(2026, 0, 1);
+
+beforeAll(async () => {
+  provider = await startVideoProvider();
+  service = await startInProcess({ env: provider.env, now: () => new Date(clock) });
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await provider[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  Object.assign(provider, { instead: {}, grants: { expires_in: 3600 } });
+});
+
+const CREATE = '/calls/videoprovider/create';
+const REGISTER = '/calls/videoprovider/register';
+const TOLD = (value: boolean) => ({ type: 'has_videoprovider_token', value });
+
+/** Where the person's browser is sent to agree. */
+async function registering(person: Person): Promise<string> {
+  const { status, headers, body } = await person.rest('GET', REGISTER);
+  expect([status, body, headers['cache-control']]).toEqual([302, undefined, 'private, no-store']);
+  return headers.location ?? '';
+}
+
+/** Follows the provider back, without credentials. @returns What the service answered. */
+function back(person: Person, url: string) {
+  const { host, pathname, search } = new URL(url);
+  expect(pathname).toBe('/api/v1/calls/videoprovider/complete');
+  return new Visitor({ url: person.url, host }).rest('GET', `${pathname.slice('/api/v1'.length)}${search}`);
+}
+
+async function connected(person: Person): Promise<Person> {
+  expect((await back(person, provider.agree(await registering(person)))).status).toBe(200);
+  return person;
+}
+
+/** What a created call came to. */
+async function create(person: Person): Promise<readonly unknown[]> {
+  const { status, body } = await person.rest('POST', CREATE);
+  return status === 200 ? [status, body.url] : [status, body.code, body.msg];
+}
+
+const CALL = [200, expect.stringMatching(/^https:\/\/video\.example\/join\/\w+$/)];
+const NO_TOKEN = [400, 'INVALID_VIDEO_CALL_PROVIDER_TOKEN', 'Invalid video provider access token'];
+const FAILED = [400, 'BAD_REQUEST', 'Failed to create video call'];
+
+async function hasToken(person: Person): Promise<boolean> {
+  const state = await person.register({ fetch_event_types: ['video_calls'] });
+  expect((await person.query('{ hasVideoCallToken }')).hasVideoCallToken).toBe(state.has_videoprovider_token);
+  return state.has_videoprovider_token;
+}
+
+describe('consent', () => {
+  test('goes over the provider, with PKCE, and makes calls possible', async () => {
+    const { member, owner } = await organisation({}, { on: service });
+    const [heard, heardByOthers] = [await member.hearing(), await owner.hearing()];
+    expect(await create(member)).toEqual(NO_TOKEN);
+    expect(await hasToken(member)).toBe(false);
+    await connected(member);
+    expect(await hasToken(member)).toBe(true);
+    expect(await create(member)).toEqual(CALL);
+    expect(await heard()).toEqual([TOLD(true)]);
+    expect([await heardByOthers(), await hasToken(owner), await create(owner)]).toEqual([[], false, NO_TOKEN]);
+  });
+
+  test('goes the same way over GraphQL', async () => {
+    const { member, anonymous } = await organisation({}, { on: service });
+    await using stream = await member.events('... on VideoCallTokenChangedEvent { hasVideoCallToken }');
+    const { videoCallRegistrationUrl: url } = await member.query('{ videoCallRegistrationUrl }');
+    const { code, state } = Object.fromEntries(new URL(provider.agree(url)).searchParams);
+    const complete = (input: object) =>
+      anonymous.graphql(
+        `mutation ($input: CompleteVideoCallRegistrationInput!) { completeVideoCallRegistration(input: $input) {
+          ... on CompleteVideoCallRegistrationPayload { hasVideoCallToken } ... on ServiceError { code message } } }`,
+        { input },
+      );
+    expect((await complete({ code, state: 'x' })).data.completeVideoCallRegistration).toEqual({
+      ...{ code: 'BAD_REQUEST', message: 'Invalid video provider session identifier' },
+    });
+    expect((await complete({ code, state })).data.completeVideoCallRegistration).toEqual({ hasVideoCallToken: true });
+    const query = 'mutation { createVideoCall { ... on CreateVideoCallPayload { url } ... on ServiceError { code } } }';
+    expect((await member.query(query)).createVideoCall).toEqual({ url: CALL[1] });
+    expect((await stream.next()).hasVideoCallToken).toBe(true);
+    provider.revoke();
+    expect((await member.query(query)).createVideoCall).toEqual({ code: 'INVALID_VIDEO_CALL_PROVIDER_TOKEN' });
+    expect((await stream.next()).hasVideoCallToken).toBe(false);
+  });
+
+  test('takes a state of its own alone: whole, for ten minutes, of this organization and a user who is there', async () => {
+    const [{ member, anonymous }, other] = [
+      await organisation({}, { on: service }),
+      await organisation({}, { on: service }),
+    ];
+    const complete = async (at: Visitor, parameters: Record<string, unknown>) => {
+      const { status, body } = await at.rest('GET', '/calls/videoprovider/complete', parameters);
+      return [status, body.code, body.msg];
+    };
+    const agreed = async () => Object.fromEntries(new URL(provider.agree(await registering(member))).searchParams);
+    const BAD_STATE = [400, 'BAD_REQUEST', 'Invalid video provider session identifier'];
+    const { code = '', state = '' } = await agreed();
+    const changed = Buffer.from(state, 'base64url').map((byte, i) => (i === 40 ? byte ^ 1 : byte));
+    const sealedKey = service.app.keys.seal(JSON.stringify({ realmId: 1, userId: 1 }));
+    for (const wrong of [
+      '',
+      'x',
+      state.slice(1),
+      Buffer.from(changed).toString('base64url'),
+      Buffer.from(sealedKey).toString('base64url'),
+    ]) {
+      expect(await complete(anonymous, { code, state: wrong }), wrong).toEqual(BAD_STATE);
+    }
+    expect(await complete(other.anonymous, { code, state })).toEqual(BAD_STATE);
+    expect((await complete(anonymous, { state })).slice(0, 2)).toEqual([400, 'REQUEST_VARIABLE_MISSING']);
+    expect((await complete(anonymous, { code })).slice(0, 2)).toEqual([400, 'REQUEST_VARIABLE_MISSING']);
+    expect(await complete(anonymous, { error: 'access_denied', state })).toEqual([
+      ...[400, 'BAD_REQUEST', 'The video provider did not give its permission'],
+    ]);
+    clock += 599_000;
+    expect(await complete(anonymous, { code, state })).toEqual([200, undefined, '']);
+    // The provider takes a code once.
+    expect(await complete(anonymous, { code, state })).toEqual([
+      400,
+      'BAD_REQUEST',
+      'Invalid video provider credentials',
+    ]);
+    clock += 1_000;
+    expect(await complete(anonymous, { code, state })).toEqual(BAD_STATE);
+    const late = await agreed();
+    await service.app.db.user.update({ where: { id: member.id }, data: { isActive: false } });
+    expect((await complete(anonymous, late)).slice(0, 2)).toEqual([401, 'USER_DEACTIVATED']);
+  });
+
+  test('is refused when the verifier is not of the challenge, or the provider cannot be reached', async () => {
+    const { member } = await organisation({}, { on: service });
+    const [one, two] = [provider.agree(await registering(member)), provider.agree(await registering(member))];
+    const mixed = new URL(one);
+    mixed.searchParams.set('state', new URL(two).searchParams.get('state') ?? '');
+    expect((await back(member, mixed.href)).body.msg).toBe('Invalid video provider credentials');
+    provider.instead.token = (response) => response.destroy();
+    expect((await back(member, two)).body.msg).toBe('Failed to reach the video provider');
+    expect(await hasToken(member)).toBe(false);
+  });
+
+  test('keeps no token in the clear', async () => {
+    const { member } = await organisation({}, { on: service });
+    await connected(member);
+    const [, url] = await create(member);
+    const { sealed } = await service.app.db.callToken.findUniqueOrThrow({ where: { userId: member.id } });
+    const token = String(url).split('/').at(-1) ?? '';
+    expect(service.app.keys.open(sealed)).toContain(token);
+    expect(Buffer.from(sealed).toString('latin1')).not.toContain(token);
+  });
+});
+
+describe('a token whose time is over', () => {
+  async function withOldToken(): Promise<Person> {
+    const { member } = await organisation({}, { on: service });
+    await connected(member);
+    clock += 3600_000;
+    return member;
+  }
+
+  test('is renewed once, however many calls are made at once, and nobody is told', async () => {
+    const member = await withOldToken();
+    const heard = await member.hearing();
+    provider.asked.token = 0;
+    const calls = await Promise.all(Array.from({ length: 6 }, () => create(member)));
+    expect(calls).toEqual(Array.from({ length: 6 }, () => CALL));
+    expect([provider.asked.token, await heard()]).toEqual([1, []]);
+    // The new token is kept, and with it what renews it the next time.
+    clock += 3600_000;
+    expect([await create(member), provider.asked.token]).toEqual([CALL, 2]);
+  });
+
+  test('is renewed with the same token again, where the provider gives no new one', async () => {
+    const member = await withOldToken();
+    const { refreshToken } = provider;
+    provider.grants = { expires_in: 60, refresh_token: undefined };
+    expect(await create(member)).toEqual(CALL);
+    provider.refreshToken = refreshToken;
+    clock += 60_000;
+    expect(await create(member)).toEqual(CALL);
+  });
+
+  test('is forgotten when it cannot be renewed', async () => {
+    const member = await withOldToken();
+    const heard = await member.hearing();
+    provider.refreshToken = 'another';
+    expect(await Promise.all([create(member), create(member)])).toEqual([NO_TOKEN, NO_TOKEN]);
+    expect([await heard(), await hasToken(member)]).toEqual([[TOLD(false)], false]);
+  });
+
+  test('stays when the provider is away, or takes the operator for somebody else', async () => {
+    const member = await withOldToken();
+    for (const instead of [
+      (response: ServerResponse) => response.destroy(),
+      (response: ServerResponse) => json(response, 503, { error: 'temporarily_unavailable' }),
+      (response: ServerResponse) => json(response, 401, { error: 'invalid_client' }),
+      (response: ServerResponse) => json(response, 200, { access_token: 'a\nb' }),
+      (response: ServerResponse) => json(response, 200, { access_token: 'x'.repeat(100_000) }),
+    ]) {
+      provider.instead.token = instead;
+      expect(await create(member)).toEqual(FAILED);
+    }
+    provider.instead = {};
+    expect([await hasToken(member), await create(member)]).toEqual([true, CALL]);
+  });
+
+  test('is not renewed by the row of a request that died, but after it', async () => {
+    const member = await withOldToken();
+    const { app } = service;
+    const where = { userId: member.id };
+    const { sealed } = await app.db.callToken.findUniqueOrThrow({ where });
+    const leased = { ...JSON.parse(app.keys.open(sealed)), renewedUntil: clock + 15_000 };
+    await app.db.callToken.update({ where, data: { sealed: app.keys.seal(JSON.stringify(leased)) } });
+    provider.asked.token = 0;
+    const waiting = create(member);
+    expect(await Promise.race([waiting, member.ok('GET', '/users/me').then(() => 'still waiting')])).toBe(
+      'still waiting',
+    );
+    expect(provider.asked.token).toBe(0);
+    clock += 15_000;
+    expect([await waiting, provider.asked.token]).toEqual([CALL, 1]);
+  });
+});
+
+describe('POST /calls/videoprovider/create', () => {
+  test('forgets a token the provider refuses, and tells it once', async () => {
+    const { member } = await organisation({}, { on: service });
+    await connected(member);
+    const heard = await member.hearing();
+    provider.revoke();
+    expect(await Promise.all([create(member), create(member)])).toEqual([NO_TOKEN, NO_TOKEN]);
+    expect([await heard(), await hasToken(member)]).toEqual([[TOLD(false)], false]);
+    await connected(member);
+    expect([await create(member), await heard()]).toEqual([CALL, expect.arrayContaining([TOLD(true)])]);
+  });
+
+  const answering = (body: object) => (response: ServerResponse) => json(response, 200, body);
+
+  test.for<[string, (response: ServerResponse) => void]>([
+    ['an error', (response) => json(response, 500, {})],
+    ['a refusal that is not of the token', (response) => json(response, 403, { join_url: 'https://video.example' })],
+    ['no answer', (response) => response.destroy()],
+    ['no JSON', (response) => void response.end('<html>')],
+    ['no address', answering({})],
+    ['an address that runs a script', answering({ join_url: 'javascript:alert(1)' })],
+    ['an address of a file', answering({ join_url: 'file:///etc/passwd' })],
+    ['an address that is endless', answering({ join_url: `https://video.example/${'x'.repeat(3000)}` })],
+    ['an answer that is endless', answering({ join_url: 'https://video.example', more: 'x'.repeat(100_000) })],
+    ['another address to ask', (response) => void response.writeHead(307, { location: 'https://evil.example' }).end()],
+  ])('fails, and keeps the token, when the provider gives %s', async ([, instead]) => {
+    const { member } = await organisation({}, { on: service });
+    await connected(member);
+    provider.instead.calls = instead;
+    expect(await create(member)).toEqual(FAILED);
+    provider.instead = {};
+    expect(await create(member)).toEqual(CALL);
+  });
+
+  test('waits ten seconds for the provider, and no longer', async () => {
+    const { member } = await organisation({}, { on: service });
+    await connected(member);
+    const time = new AbortController();
+    const limits = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(time.signal);
+    provider.instead.calls = () => time.abort();
+    expect(await create(member)).toEqual(FAILED);
+    expect(limits).toHaveBeenCalledExactlyOnceWith(10_000);
+    limits.mockRestore();
+    provider.instead = {};
+    expect(await create(member)).toEqual(CALL);
+  });
+
+  test('is refused where no provider is set up, on both doors', async () => {
+    const { member } = await organisation();
+    const message = 'Video provider credentials have not been configured';
+    expect(await create(member)).toEqual([400, 'BAD_REQUEST', message]);
+    expect((await member.rest('GET', REGISTER)).body.msg).toBe(message);
+    expect((await member.rest('GET', '/calls/videoprovider/complete', { state: 'x' })).body.msg).toBe(message);
+    expect((await member.graphql('{ videoCallRegistrationUrl }')).errors).toMatchObject([{ message }]);
+    const { realm_available_video_chat_providers: none } = await member.register({ fetch_event_types: ['realm'] });
+    expect(none).toEqual({ disabled: { name: 'None', id: 0 } });
+  });
+
+  test('is one of the providers of an organization, where it is set up', async () => {
+    const { owner } = await organisation({}, { on: service });
+    const { realm_available_video_chat_providers: known } = await owner.register({ fetch_event_types: ['realm'] });
+    expect(known).toEqual({
+      disabled: { name: 'None', id: 0 },
+      videoprovider: { name: 'Video provider', id: 8 },
+    });
+    await owner.ok('PATCH', '/realm', { video_chat_provider: 8 });
+    const elsewhere = await organisation();
+    const { status, body } = await elsewhere.owner.rest('PATCH', '/realm', { video_chat_provider: 8 });
+    expect([status, body.code, body.msg]).toEqual([400, 'BAD_REQUEST', 'Invalid video_chat_provider']);
+  });
+});
+
+describe('VIDEO_PROVIDER_', () => {
+  const all = {
+    VIDEO_PROVIDER_CLIENT_ID: 'id',
+    VIDEO_PROVIDER_CLIENT_SECRET: 'secret',
+    VIDEO_PROVIDER_AUTHORIZE_URL: 'https://video.example/authorize',
+    VIDEO_PROVIDER_TOKEN_URL: 'https://video.example/token',
+    VIDEO_PROVIDER_CREATE_URL: 'http://localhost:9/calls',
+  };
+
+  test('variables come together, and keep secrets off open lines', () => {
+    expect(readConfig(all).videoProvider).toMatchObject({ clientId: 'id', createUrl: 'http://localhost:9/calls' });
+    expect(readConfig({}).videoProvider).toBeUndefined();
+    expect(() => readConfig({ ...all, VIDEO_PROVIDER_CLIENT_ID: '' })).toThrow(/^VIDEO_PROVIDER_CLIENT_ID: required/);
+    for (const url of ['http://video.example/token', 'ftp://video.example', 'video.example']) {
+      expect(() => readConfig({ ...all, VIDEO_PROVIDER_TOKEN_URL: url })).toThrow(/^VIDEO_PROVIDER_TOKEN_URL: /);
+    }
+  });
+});
