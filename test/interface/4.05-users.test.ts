@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { organisation } from '../helpers/server.ts';
+import { refused, success, text, USER } from '../helpers/shapes.ts';
+
+const { member, guest, owner, bot, administrator, realm } = await organisation();
+/** Where new users have hosted avatars. */
+const hosting = await organisation();
+await hosting.owner.ok('PATCH', '/realm', { default_avatar_source: 'G' });
+
+describe.concurrent('4.5 GET /users/{user_id}', () => {
+  test('answers with the user', async () => {
+    expect(await member.ok('GET', `/users/${guest.id}`)).toEqual(
+      success({ user: { ...USER, user_id: guest.id, full_name: 'guest', role: 600, is_guest: true } }),
+    );
+  });
+
+  test.for([owner, administrator, member, guest, bot])('may be asked by a $name', async (by) => {
+    expect((await by.ok('GET', `/users/${owner.id}`)).user.user_id).toBe(owner.id);
+  });
+
+  test('gives oneself, and bots', async () => {
+    expect((await member.ok('GET', `/users/${member.id}`)).user.user_id).toBe(member.id);
+    expect((await member.ok('GET', `/users/${bot.id}`)).user.is_bot).toBe(true);
+  });
+
+  test.for([
+    [undefined, null],
+    [true, null],
+    [false, text],
+  ] as const)('client_gravatar %j gives the avatar_url of a hosted avatar as %j', async ([client_gravatar, shown]) => {
+    const { id } = await hosting.signUp(`hosted ${client_gravatar}`);
+    const { user } = await hosting.member.ok('GET', `/users/${id}`, { client_gravatar });
+    expect(user.avatar_url).toEqual(shown);
+  });
+
+  test('gives it to who cannot see the real email, for they cannot work it out', async () => {
+    const person = await hosting.signUp('hidden');
+    await person.ok('PATCH', '/settings', { email_address_visibility: 4 });
+    expect((await hosting.guest.ok('GET', `/users/${person.id}`)).user.avatar_url).toEqual(text);
+    expect((await person.ok('GET', `/users/${person.id}`)).user.avatar_url).toBeNull();
+  });
+
+  test.for([
+    [undefined, false],
+    [false, false],
+    [true, true],
+  ] as const)('include_custom_profile_fields %j: profile_data is there: %j', async ([wanted, isThere]) => {
+    const parameters = { include_custom_profile_fields: wanted };
+    const { user } = await member.ok('GET', `/users/${guest.id}`, parameters);
+    expect('profile_data' in user).toBe(isThere);
+  });
+
+  test.for(['client_gravatar', 'include_custom_profile_fields'])('%s must be a boolean', async (name) => {
+    expect(await member.rest('GET', `/users/${guest.id}`, { [name]: 'yes' })).toMatchObject(refused());
+  });
+
+  test("refuses an unknown user, and another organization's", async () => {
+    const other = await organisation();
+    for (const id of [0, 2_000_000_000, other.member.id]) {
+      expect(await member.rest('GET', `/users/${id}`)).toMatchObject(refused());
+    }
+    expect(other.realm.id).not.toBe(realm.id);
+  });
+});
