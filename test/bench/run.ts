@@ -7,6 +7,7 @@ import { measureLatency, measureMemory } from './idle.ts';
 import { measureLongPolls } from './long-polls.ts';
 import { measureMarkdown } from './markdown.ts';
 import { measureReads } from './reads.ts';
+import { measureRegistration } from './registration.ts';
 import { printJson, printTable, type Row } from './report.ts';
 import { measureSends, measureSubscribers } from './sends.ts';
 import { POOL_SIZE, type Stage, setStage } from './stage.ts';
@@ -22,6 +23,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   g: measureSubscribers,
   h: measureHistory,
   i: measureMarkdown,
+  j: measureRegistration,
 };
 
 const { values: options } = parseArgs({

@@ -1,0 +1,197 @@
+import { runCommand } from '../helpers/control.ts';
+import { startInProcess } from '../helpers/in-process.ts';
+import { median } from './measure.ts';
+import { RawHttp, requestBytes } from './raw-http.ts';
+import type { tasks as byHandTasks } from './registration-by-hand.ts';
+import type { Row } from './report.ts';
+import { POOL_SIZE, type Stage } from './stage.ts';
+import { Worker } from './workers.ts';
+
+const SUBDOMAIN = 'registration';
+const [USERS, CHANNELS, MESSAGES, GROUPS, FIELDS, EMOJI] = [1_000, 200, 5_000, 50, 10, 20] as const;
+/** Of the one who registers; of these channels they have read nothing. */
+const SUBSCRIPTIONS = 40;
+/** What a registration may take, for 95 of 100. */
+const ALLOWED_MS = 150;
+
+/** As a client of today registers that shows everything. */
+const PARAMETERS = new URLSearchParams({
+  apply_markdown: 'true',
+  include_subscribers: 'true',
+  slim_presence: 'true',
+  client_capabilities: JSON.stringify({
+    ...{ notification_settings_null: true, bulk_message_deletion: true, archived_channels: true },
+    ...{ user_avatar_url_field_optional: true, empty_topic_name: true, simplified_presence_events: true },
+    ...{ include_deactivated_groups: true, individual_emoji_changes: true },
+  }),
+}).toString();
+
+interface Registrant {
+  readonly host: string;
+  readonly authorization: string;
+}
+
+/** (j) A registration for everything in an organisation of 1,000 people, by one client after the other. */
+export async function measureRegistration(stage: Stage): Promise<Row[]> {
+  const { generator, port, quick, databaseUrl } = stage;
+  const registrant = await makeOrganisation(stage);
+  await using byHand = new Worker<typeof byHandTasks>(`${import.meta.dirname}/registration-by-hand.ts`);
+  const byHandPort = await byHand.ask('serve', { databaseUrl, poolSize: POOL_SIZE });
+  const [warmUp, rounds, seconds] = quick ? [1, 3, 1.5] : [1, 8, 3];
+  const measured: Record<'service' | 'byHand', Awaited<ReturnType<typeof run>>[]> = { service: [], byHand: [] };
+  const run = (to: number) => generator.ask('load', { port: to, requests: [registerAt(to, registrant)], seconds });
+  let cpuSeconds = 0;
+  for (let i = 0; i < warmUp + rounds; i++) {
+    for (const [side, to] of [
+      ['service', port],
+      ['byHand', byHandPort],
+    ] as const) {
+      const cpuBefore = stage.cpu();
+      const load = await run(to);
+      if (i < warmUp) continue;
+      measured[side].push(load);
+      if (side === 'service') cpuSeconds += stage.cpu() - cpuBefore;
+    }
+  }
+  const of = (side: 'service' | 'byHand', name: 'p50' | 'p95') => measured[side].map(({ took }) => took[name]);
+  const bytes = (side: 'service' | 'byHand') => `${measured[side][0]?.sample.body.length} bytes`;
+  const middle = (side: 'service' | 'byHand') =>
+    `p50 ${median(of(side, 'p50')).toFixed(1)} ms, p95 ${median(of(side, 'p95')).toFixed(1)} ms, ${bytes(side)}`;
+  const registrations = measured.service.reduce((sum, { answers }) => sum + answers, 0);
+  const what = `a registration among ${USERS.toLocaleString('en')} people`;
+  const facts = {
+    service: middle('service'),
+    'by hand': middle('byHand'),
+    'registrations measured': registrations,
+    'CPU of the service for one': `${((cpuSeconds / registrations) * 1000).toFixed(1)} ms`,
+    'queries of one': await countQueries(stage, registrant),
+  };
+  return [
+    {
+      ...{ id: 'j', unit: 'ms', mark: 1, facts: {} },
+      what: `${what}: ${ALLOWED_MS} ms allowed, against the p95 it takes`,
+      service: of('service', 'p95').map(() => ALLOWED_MS),
+      yardstick: of('service', 'p95'),
+    },
+    {
+      ...{ id: 'j', unit: '/s', facts },
+      what: `${what}, against one statement by hand that has the database make the reply`,
+      service: measured.service.map(({ perSecond }) => perSecond),
+      yardstick: measured.byHand.map(({ perSecond }) => perSecond),
+    },
+  ];
+}
+
+const registerAt = (port: number, { host, authorization }: Registrant): Buffer =>
+  requestBytes({
+    method: 'POST',
+    path: '/api/v1/register',
+    port,
+    headers: { Host: host, Authorization: authorization, 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: PARAMETERS,
+  });
+
+/** Counted by another node on the same database, in this process. */
+async function countQueries({ databaseUrl }: Stage, { host, authorization }: Registrant): Promise<number> {
+  await using node = await startInProcess({
+    env: { DATABASE_URL: databaseUrl, SECRET_KEY: 'x'.repeat(32), GUARD_TRANSACTIONS: 'off' },
+  });
+  const register = async () => {
+    const { port } = new URL(node.url);
+    const connection = await RawHttp.connect(Number(port));
+    const { status } = await connection.ask(registerAt(Number(port), { host, authorization }));
+    connection.close();
+    if (status !== 200) throw new Error(`A registration ended in ${status}`);
+  };
+  await register();
+  return (await node.queriesOf(register)).length;
+}
+
+async function makeOrganisation(stage: Stage): Promise<Registrant> {
+  const { db, service } = stage;
+  const made = (await runCommand(service.server.dataDir, 'org create', {
+    subdomain: SUBDOMAIN,
+    name: 'Organization of many',
+    people: [{ name: 'owner', role: 'owner', email: `owner@${SUBDOMAIN}.example` }],
+  })) as { realm_id: number; users: { user_id: number; email: string; api_key: string }[] };
+  const [owner] = made.users;
+  if (owner === undefined) throw new Error('The organisation has no owner');
+  await fill(db, made.realm_id, owner.user_id);
+  await db.query('VACUUM ANALYZE');
+  return {
+    host: `${SUBDOMAIN}.localhost:${stage.port}`,
+    authorization: `Basic ${Buffer.from(`${owner.email}:${owner.api_key}`).toString('base64')}`,
+  };
+}
+
+/** All there is, straight into the database: every person is in five channels, in a group and fills in their profile. */
+async function fill(db: Stage['db'], realmId: number, ownerId: number): Promise<void> {
+  const insert = (sql: string, ...values: unknown[]) => db.query(sql, [realmId, ...values]);
+  await insert(
+    `INSERT INTO user_account (realm_id, email, full_name, avatar_source, joined_at, settings)
+     SELECT $1, 'person' || i || '@${SUBDOMAIN}.example', 'Person ' || i, 'J', now(),
+            CASE WHEN i % 3 = 0 THEN '{"timezone": "Europe/Paris", "email_address_visibility": 3}'::jsonb ELSE '{}' END
+     FROM generate_series(2, $2::int) AS i`,
+    USERS,
+  );
+  await insert(
+    `INSERT INTO channel (realm_id, name, description, rendered_description, invite_only)
+     SELECT $1, 'channel ' || i, 'About ' || i, '<p>About ' || i || '</p>', i % 10 = 0
+     FROM generate_series(1, $2::int) AS i`,
+    CHANNELS,
+  );
+  await insert(
+    `WITH people AS (SELECT id, row_number() OVER (ORDER BY id) AS n FROM user_account WHERE realm_id = $1 AND NOT is_system),
+     places AS (SELECT id, row_number() OVER (ORDER BY id) AS n FROM channel WHERE realm_id = $1),
+     subscribed AS (
+       INSERT INTO subscription (realm_id, user_id, channel_id, color)
+       SELECT $1, people.id, places.id, '#76ce90' FROM people JOIN places
+       ON (people.id = $2 AND places.n <= $3) OR (people.id <> $2 AND (people.n + places.n) % ($4 / 5) = 0)
+       RETURNING user_id, channel_id
+     )
+     INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id)
+     SELECT $1, user_id, channel_id, 0 FROM subscribed`,
+    ...[ownerId, SUBSCRIPTIONS, CHANNELS],
+  );
+  await insert(
+    `WITH places AS (SELECT id, row_number() OVER (ORDER BY id) AS n FROM channel WHERE realm_id = $1)
+     INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content,
+                          client_name, sent_at, sent_event_id, send_token)
+     SELECT $1, nextval('message_id_seq'), (SELECT max(id) FROM user_account WHERE realm_id = $1), p.id, p.id,
+            'topic ' || i % 7, 'hello', '<p>hello</p>', 'bench', now() - i * interval '1 minute', i, i
+     FROM generate_series(1, $2::int) AS i JOIN places p ON p.n = 1 + i % $3::int`,
+    ...[MESSAGES, CHANNELS],
+  );
+  await insert('UPDATE event_counter SET last_id = $2 WHERE realm_id = $1', MESSAGES);
+  await insert(
+    `WITH made AS (
+       INSERT INTO user_group (realm_id, name) SELECT $1, 'group ' || i FROM generate_series(1, $2::int) AS i RETURNING id
+     ), groups AS (SELECT id, row_number() OVER (ORDER BY id) AS n FROM made),
+     people AS (SELECT id, row_number() OVER (ORDER BY id) AS n FROM user_account WHERE realm_id = $1 AND NOT is_system)
+     INSERT INTO user_group_member (realm_id, group_id, user_id)
+     SELECT $1, groups.id, people.id FROM groups JOIN people ON people.n % $2::int + 1 = groups.n`,
+    GROUPS,
+  );
+  await insert(
+    `WITH made AS (
+       INSERT INTO profile_field (realm_id, type, position, name)
+       SELECT $1, 1, i, 'Field ' || i FROM generate_series(1, $2::int) AS i RETURNING id
+     )
+     INSERT INTO profile_value (realm_id, user_id, field_id, value, rendered_value)
+     SELECT $1, u.id, made.id, 'Value ' || made.id, '<p>Value ' || made.id || '</p>'
+     FROM made, user_account u WHERE u.realm_id = $1 AND u.bot_type IS NULL`,
+    FIELDS,
+  );
+  await insert(
+    `WITH made AS (
+       INSERT INTO image (id, realm_id, media_type, bytes)
+       SELECT gen_random_uuid(), $1, 'image/png', 'x' FROM generate_series(1, $2::int) RETURNING id
+     )
+     INSERT INTO custom_emoji (realm_id, name, image_id) SELECT $1, 'emoji_' || row_number() OVER (), id FROM made`,
+    EMOJI,
+  );
+  await insert(
+    `INSERT INTO presence (user_id, realm_id, active_at, idle_at, update_id)
+     SELECT id, $1, now(), now(), id FROM user_account WHERE realm_id = $1 AND bot_type IS NULL`,
+  );
+}
