@@ -7,9 +7,15 @@ import { createBot, deactivateBot, updateBot } from '../src/bots/service.ts';
 import { createChannel } from '../src/channels/create.ts';
 import { subscribe } from '../src/channels/subscriptions.ts';
 import { updateChannel } from '../src/channels/update.ts';
+import { updateMessage } from '../src/message-edits/edit.ts';
+import { createProfileField } from '../src/profile-fields/fields.ts';
+import { addReaction } from '../src/reactions/service.ts';
+import { addRealmDomain } from '../src/realm-domains/service.ts';
+import { updateUserDefaults } from '../src/user-defaults/service.ts';
 import { updateGroupMembers } from '../src/user-groups/members.ts';
 import { createUserGroup } from '../src/user-groups/service.ts';
 import { updateUser } from '../src/users/service.ts';
+import { updateSettingsOf } from '../src/users/settings-of-others.ts';
 import { runCommand } from './helpers/control.ts';
 import { newDataDir } from './helpers/data-dir.ts';
 import { createDatabase } from './helpers/database.ts';
@@ -383,6 +389,7 @@ test('refuses what somebody began before they were deactivated, or lost their ro
   const crew = { name: 'crew', description: '', members: [ann.id] };
   const { group_id: groupId } = await owner.ok('POST', '/user_groups/create', crew);
   const hidden = await channelOf(owner, 'hidden', [], { invite_only: true, can_subscribe_group: groupId });
+  const said = await say(member, await channelOf(owner, 'open', [member]), 'topic');
   const [gone, guest, demoted] = [await began(member), await began(moderator), await began(second)];
   const outside = await began(ann);
   await owner.ok('DELETE', `/users/${member.id}`);
@@ -391,6 +398,12 @@ test('refuses what somebody began before they were deactivated, or lost their ro
   await owner.ok('POST', `/user_groups/${groupId}/members`, { delete: [ann.id] });
   const group = { name: 'new', description: '', memberIds: [], subgroupIds: [], permissions: {} };
   const ghost = { fullName: 'Ghost', shortName: 'ghost' };
+  const edit = {
+    content: 'other',
+    propagateMode: 'change_one',
+    notifiesOldTopic: false,
+    notifiesNewTopic: false,
+  } as const;
   for (const [act, refusal] of [
     [() => createBot(gone, ghost), 'Account is deactivated'],
     [() => createUserGroup(gone, group), 'Account is deactivated'],
@@ -404,6 +417,15 @@ test('refuses what somebody began before they were deactivated, or lost their ro
     [() => updateBot(demoted, bot.id, { role: 100 }), 'Insufficient permission'],
     [() => deactivateBot(demoted, bot.id), 'Insufficient permission'],
     [() => regenerateBotKey(demoted, bot.id), 'Insufficient permission'],
+    [() => updateMessage(gone, said, edit), 'Account is deactivated'],
+    [() => addReaction(gone, said, { name: 'smile' }), 'Account is deactivated'],
+    [() => createProfileField(demoted, 1, { name: 'Label' }), 'Must be an organization administrator'],
+    [() => updateUserDefaults(demoted, { enter_sends: true }), 'Must be an organization administrator'],
+    [
+      () => updateSettingsOf(demoted, { userIds: [ann.id] }, { enter_sends: true }),
+      'Must be an organization administrator',
+    ],
+    [() => addRealmDomain(demoted, { domain: 'x.example', allowSubdomains: false }), 'Must be an organization owner'],
   ] as const) {
     await expect(act(), String(act)).rejects.toThrow(refusal);
   }

@@ -92,13 +92,14 @@ export async function addCustomEmoji(
  * @see endpoints companion B.17
  */
 export async function deactivateCustomEmoji(ctx: Ctx, name: string): Promise<CustomEmoji> {
-  const { app, realmId, viewer } = ctx;
+  const { app, realmId } = ctx;
   return transact(ctx, async (tx, emit) => {
     await lockRealm(tx, realmId);
     const found = CUSTOM_EMOJI_NAME.test(name)
       ? await tx.customEmoji.findFirst({ where: { realmId, name, deactivatedAt: null } })
       : null;
     if (found === null) throw new NotFoundError(`Emoji '${name}' does not exist`);
+    const { viewer } = await asOfNow(tx, ctx);
     if (found.authorId !== viewer.id && !isAdministrator(viewer.role)) {
       throw new BadRequestError('Must be an organization administrator or emoji author');
     }

@@ -56,11 +56,11 @@ export async function updateMessage(ctx: Ctx, messageId: number, edit: MessageEd
   const { propagateMode: mode, channelId } = edit;
   await transact(ctx, async (tx, emit) => {
     const now = ctx.app.now();
-    const { message, ids } = await lockMessages(tx, ctx, messageId, { mode, channelId });
-    const wish = examine(ctx.viewer, message, edit, now);
-    const move = await prepareMove(tx, ctx.viewer, { message, ids, wish, mode }, now);
-    const content = await prepareContent(tx, ctx, message, wish.content, now);
-    await carryOut(tx, emit, ctx, { message, move, content, edit });
+    const { viewer, message, ids } = await lockMessages(tx, ctx, messageId, { mode, channelId });
+    const wish = examine(viewer, message, edit, now);
+    const move = await prepareMove(tx, viewer, { message, ids, wish, mode }, now);
+    const content = await prepareContent(tx, { ...ctx, viewer }, message, wish.content, now);
+    await carryOut(tx, emit, { ...ctx, viewer }, { message, move, content, edit });
   });
 }
 

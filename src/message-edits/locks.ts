@@ -1,4 +1,5 @@
-import type { Ctx } from '../app.ts';
+import type { Ctx, Viewer } from '../app.ts';
+import { asOfNow } from '../auth/service.ts';
 import { isRowId } from '../channels/access.ts';
 import { holdRoles, shareChannels } from '../channels/locks.ts';
 import type { Tx } from '../db/client.ts';
@@ -19,6 +20,8 @@ export interface Reach {
 
 /** Messages that are locked for a change, with the channels they stand in and go to, and who is subscribed to these. */
 export interface Locked {
+  /** The viewer behind the locks: somebody else may have deactivated or demoted them since they signed in. */
+  readonly viewer: Viewer;
   /** The message asked for, as it is. */
   readonly message: PlacedMessage;
   /** It and the others that the change reaches, of those the viewer may read: ascending. */
@@ -33,6 +36,7 @@ const lostRace = () => Object.assign(new Error('A message moved while it was bei
  * up what is not theirs, and again behind the locks.
  *
  * @throws BadRequestError when there is no such message, or not for the viewer, or its channel is archived.
+ * @throws RealmDeactivatedError, UserDeactivatedError when the viewer could not sign in any more.
  */
 export async function lockMessages(tx: Tx, ctx: Ctx, messageId: number, reach: Reach): Promise<Locked> {
   const { app, viewer, realmId } = ctx;
@@ -43,9 +47,10 @@ export async function lockMessages(tx: Tx, ctx: Ctx, messageId: number, reach: R
     await shareChannels(tx, realmId, [seen.channelId, ...target]);
   }
   const ids = await lockRows(tx, seen, reach.mode);
-  const message = await accessMessageToChange(tx, viewer, messageId, app.now());
+  const { viewer: current } = await asOfNow(tx, ctx);
+  const message = await accessMessageToChange(tx, current, messageId, app.now());
   if (message.channelId !== seen.channelId || message.topic !== seen.topic) throw lostRace();
-  return { message, ids: await readable(tx, viewer.id, message, ids) };
+  return { viewer: current, message, ids: await readable(tx, viewer.id, message, ids) };
 }
 
 async function lockRows(tx: Tx, { realmId, id, channelId, topic }: PlacedMessage, mode: PropagateMode) {

@@ -1,5 +1,6 @@
 import type { Ctx } from '../app.ts';
 import { requireAdministrator } from '../auth/roles.ts';
+import { asOfNow } from '../auth/service.ts';
 import { isRowId } from '../channels/access.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
@@ -89,6 +90,7 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
   const content = contentAfter({ type, ...INITIAL }, { name: '', fieldData: {}, ...given(input) });
   return transact(ctx, async (tx, emit) => {
     await lockRealm(tx, realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
     const others = await readProfileFields(tx, realmId);
     if (others.length >= MAX_FIELDS) throw new BadRequestError(`An organization has at most ${MAX_FIELDS} fields`);
     await requireFreeLabel(tx, realmId, content.name);
@@ -114,6 +116,7 @@ export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldE
   const { realmId } = ctx;
   return transact(ctx, async (tx, emit) => {
     await lockRealm(tx, realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
     const field = await requireField(tx, realmId, fieldId);
     const content = contentAfter(field, edit);
     if (Object.entries(content).every(([name, value]) => field[name as keyof Content] === value)) return field;
@@ -138,6 +141,7 @@ export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<voi
   requireAdministrator(ctx);
   await transact(ctx, async (tx, emit) => {
     await lockRealm(tx, ctx.realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
     await requireField(tx, ctx.realmId, fieldId);
     await tx.profileField.delete({ where: { id: fieldId } });
     await tellOfFields(tx, emit, ctx.realmId);
@@ -157,6 +161,7 @@ export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]
   const { realmId } = ctx;
   return transact(ctx, async (tx, emit) => {
     await lockRealm(tx, realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
     const fields = await readProfileFields(tx, realmId);
     const named = new Set(fieldIds);
     const isWhole = named.size === fieldIds.length && named.size === fields.length;

@@ -1,5 +1,6 @@
 import type { Ctx } from '../app.ts';
 import { requireOwner } from '../auth/roles.ts';
+import { asOfNow } from '../auth/service.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import { everyone } from '../events/audience.ts';
@@ -37,6 +38,7 @@ export async function addRealmDomain(
   const domain = requireDomain(given);
   return transact(ctx, async (tx, emit) => {
     await lockRealm(tx, realmId);
+    requireOwner(await asOfNow(tx, ctx));
     const where = { realmId_domain: { realmId, domain } };
     if ((await tx.realmDomain.findUnique({ where })) !== null) {
       throw new BadRequestError(`The domain ${domain} is already a part of your organization.`);
@@ -77,6 +79,7 @@ export async function updateRealmDomain(ctx: Ctx, domain: string, allowSubdomain
   requireOwner(ctx);
   return transact(ctx, async (tx, emit) => {
     await lockRealm(tx, ctx.realmId);
+    requireOwner(await asOfNow(tx, ctx));
     const { id } = await findDomain(tx, ctx, domain);
     const changed = await tx.realmDomain.update({ where: { id }, data: { allowSubdomains } });
     emit(realmDomainChanged(changed), everyone());
@@ -95,6 +98,7 @@ export async function removeRealmDomain(ctx: Ctx, domain: string): Promise<void>
   requireOwner(ctx);
   await transact(ctx, async (tx, emit) => {
     await lockRealm(tx, ctx.realmId);
+    requireOwner(await asOfNow(tx, ctx));
     const { id } = await findDomain(tx, ctx, domain);
     await tx.realmDomain.delete({ where: { id } });
     emit(realmDomainRemoved(domain), everyone());

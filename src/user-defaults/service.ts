@@ -1,5 +1,6 @@
 import type { Ctx } from '../app.ts';
 import { requireAdministrator } from '../auth/roles.ts';
+import { asOfNow } from '../auth/service.ts';
 import { everyone } from '../events/audience.ts';
 import { transact } from '../events/log.ts';
 import type { Realm } from '../generated/prisma/client.ts';
@@ -31,6 +32,7 @@ export async function updateUserDefaults(
   const values = requireSettings(EDITABLE_USER_DEFAULTS, given);
   return transact(ctx, async (tx, emit) => {
     await lockRealm(tx, ctx.realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
     const before = await tx.realm.findUniqueOrThrow({ where: { id: ctx.realmId } });
     const after = { ...before, userDefaults: storedAfter(EDITABLE_USER_DEFAULTS, before.userDefaults, values) };
     const changed = EDITABLE_USER_DEFAULT_NAMES.filter(

@@ -1,5 +1,6 @@
 import type { Ctx } from '../app.ts';
 import { requireAdministrator } from '../auth/roles.ts';
+import { asOfNow } from '../auth/service.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import { transact } from '../events/log.ts';
@@ -8,6 +9,7 @@ import { requireSettings } from '../settings.ts';
 import { isInGroup } from '../user-groups/permissions.ts';
 import { requireGroups } from '../user-groups/setting-values.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
+import { lockRealm } from './new-user.ts';
 import { hasEdited, USER_SETTINGS, type UserSettingName } from './settings.ts';
 import { writeSettings } from './settings-update.ts';
 
@@ -47,6 +49,8 @@ export async function updateSettingsOf(
   requireAdministrator(ctx);
   const values = requireSettings(SETTINGS_OF_OTHERS, given);
   return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, ctx.realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
     const people = await lockTargets(tx, ctx, targets);
     for (const person of people) {
       const edits = Object.entries(values).filter(
