@@ -21,7 +21,7 @@ import {
   permissionsInput,
   permissionsType,
   toWireSetting,
-} from '../user-groups/graphql.ts';
+} from '../group-settings/graphql.ts';
 import { toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import { User, UserConnection } from '../users/graphql.ts';

@@ -17,6 +17,7 @@ import '../deactivation/graphql.ts';
 import '../drafts/graphql.ts';
 import '../email-changes/graphql.ts';
 import '../event-queue/graphql.ts';
+import '../group-settings/graphql.ts';
 import '../message-edits/graphql.ts';
 import '../message-flags/graphql.ts';
 import '../messages/graphql.ts';

@@ -12,8 +12,13 @@ import {
   settingsGiven,
   settingValueFields,
 } from '../graphql/setting-fields.ts';
+import {
+  GroupSetting,
+  permissionEditsGiven,
+  permissionEditsInput,
+  permissionsType,
+} from '../group-settings/graphql.ts';
 import { renderMarkdown } from '../markdown/render.ts';
-import { GroupSetting, permissionEditsGiven, permissionEditsInput, permissionsType } from '../user-groups/graphql.ts';
 import { toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import { AUTHENTICATION_METHODS, readServerSettings, type ServerSettings as Settings } from './server-settings.ts';

@@ -1,18 +1,22 @@
 import { signedIn } from '../app.ts';
-import {
-  BadRequestError,
-  CannotDeactivateGroupInUseError,
-  ExpectationMismatchError,
-  UnauthorizedPrincipalError,
-} from '../errors.ts';
-import { builder, type Types } from '../graphql/builder.ts';
+import { CannotDeactivateGroupInUseError, ExpectationMismatchError, UnauthorizedPrincipalError } from '../errors.ts';
+import { builder } from '../graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../graphql/connection.ts';
 import { eventType } from '../graphql/event-types.ts';
 import { mutation } from '../graphql/mutation.ts';
 import { nodeAccess } from '../graphql/node.ts';
 import { pageSize } from '../graphql/page-size.ts';
 import { fromUnix } from '../graphql/scalars.ts';
-import { toFieldName } from '../graphql/setting-fields.ts';
+import {
+  GroupSetting,
+  permissionEditsGiven,
+  permissionEditsInput,
+  permissionFieldName,
+  permissionsGiven,
+  permissionsInput,
+  permissionsType,
+  toWireSetting,
+} from '../group-settings/graphql.ts';
 import { User, UserConnection } from '../users/graphql.ts';
 import { accessUserGroup, requireActiveGroup, visibleTo } from './access.ts';
 import { deactivateUserGroup } from './deactivate.ts';
@@ -20,127 +24,9 @@ import type { WireGroupChanges } from './events.ts';
 import { GROUP_PERMISSION_NAMES, type GroupPermissionName, wirePermissions } from './group-permissions.ts';
 import { memberPages, memberships, subgroups } from './loaders.ts';
 import { updateGroupMembers, updateSubgroups } from './members.ts';
-import type { WireGroupSetting } from './permissions.ts';
 import { createUserGroup, updateUserGroup } from './service.ts';
-import type { GroupSettingEdit } from './setting-values.ts';
 import { systemGroups } from './system-groups.ts';
 import type { WireUserGroup } from './wire.ts';
-
-/** `can_send_message_group` as GraphQL names it. */
-export const permissionFieldName = (name: string): string => toFieldName(name.replace(/_group$/, ''));
-
-export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').implement({
-  description: 'Who holds a permission: users, and the members of groups.',
-  fields: (t) => ({
-    groupId: t.int({
-      nullable: true,
-      description: 'When it is one group and nobody else.',
-      resolve: (setting) => (typeof setting === 'number' ? setting : null),
-    }),
-    directMemberIds: t.intList({
-      resolve: (setting) => (typeof setting === 'number' ? [] : [...setting.direct_members]),
-    }),
-    directSubgroupIds: t.intList({
-      resolve: (setting) => (typeof setting === 'number' ? [setting] : [...setting.direct_subgroups]),
-    }),
-  }),
-});
-
-export const GroupSettingInput = builder.inputType('GroupSettingInput', {
-  description: 'Who is to hold a permission: one group by `groupId`, or users and groups. Nobody, if all is left out.',
-  fields: (t) => ({
-    groupId: t.int({ required: false }),
-    directMemberIds: t.intList({ required: false }),
-    directSubgroupIds: t.intList({ required: false }),
-  }),
-});
-
-/** @throws BadRequestError when both forms are given. */
-export function toWireSetting(input: typeof GroupSettingInput.$inferInput): WireGroupSetting {
-  const { groupId, directMemberIds, directSubgroupIds } = input;
-  if (groupId == null) return { direct_members: directMemberIds ?? [], direct_subgroups: directSubgroupIds ?? [] };
-  if (directMemberIds != null || directSubgroupIds != null) {
-    throw new BadRequestError('Give either groupId or direct members and subgroups');
-  }
-  return groupId;
-}
-
-const GroupSettingEditInput = builder.inputType('GroupSettingEditInput', {
-  fields: (t) => ({
-    new: t.field({ type: GroupSettingInput }),
-    old: t.field({
-      type: GroupSettingInput,
-      required: false,
-      description: 'What the client believes it is; if it is not, nothing is changed.',
-    }),
-  }),
-});
-
-/** What each permission allows, by its name on the wire. */
-type Meanings<N extends string> = Readonly<Record<N, string>>;
-
-const namesOf = <N extends string>(meanings: Meanings<N>) => Object.keys(meanings) as N[];
-
-/** Adds the type of an object that tells who holds each of several permissions. */
-export function permissionsType<N extends string>(name: string, description: string, meanings: Meanings<N>) {
-  return builder.objectRef<Record<N, WireGroupSetting>>(name).implement({
-    description,
-    fields: (t) =>
-      Object.fromEntries(
-        namesOf(meanings).map((permission) => [
-          permissionFieldName(permission),
-          t.field({
-            type: GroupSetting,
-            description: meanings[permission],
-            resolve: (permissions) => permissions[permission],
-          }),
-        ]),
-      ),
-  });
-}
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
-
-const inputOf = <N extends string>(name: string, description: string, meanings: Meanings<N>, type: object) =>
-  builder.inputType(name, {
-    description,
-    fields: (t: InputFields) =>
-      Object.fromEntries(
-        namesOf(meanings).map((permission) => [
-          permissionFieldName(permission),
-          t.field({ type: type as typeof GroupSettingInput, required: false, description: meanings[permission] }),
-        ]),
-      ),
-  });
-
-/** Adds an input type that gives some of the permissions. */
-export const permissionsInput = <N extends string>(name: string, description: string, meanings: Meanings<N>) =>
-  inputOf(name, description, meanings, GroupSettingInput);
-
-/** Adds an input type that changes some of the permissions. */
-export const permissionEditsInput = <N extends string>(name: string, description: string, meanings: Meanings<N>) =>
-  inputOf(name, description, meanings, GroupSettingEditInput);
-
-/** What is given of the permissions, by their names on the wire. */
-export function permissionsGiven<N extends string, T, R>(
-  names: readonly N[],
-  input: object | null | undefined,
-  read: (value: T) => R,
-): Partial<Record<N, R>> {
-  const values = (input ?? {}) as Readonly<Record<string, T | null | undefined>>;
-  const entries = names.flatMap((name) => {
-    const value = values[permissionFieldName(name)];
-    return value == null ? [] : [[name, read(value)] as const];
-  });
-  return Object.fromEntries(entries) as Partial<Record<N, R>>;
-}
-
-/** As `permissionsGiven`, of an input from `permissionEditsInput`. */
-export const permissionEditsGiven = <N extends string>(names: readonly N[], input: object | null | undefined) =>
-  permissionsGiven<N, typeof GroupSettingEditInput.$inferInput, GroupSettingEdit>(names, input, (change) => ({
-    value: toWireSetting(change.new),
-    expected: change.old == null ? undefined : toWireSetting(change.old),
-  }));
 
 const MEANING: Record<GroupPermissionName, string> = {
   can_add_members_group: 'May put others, and groups, into it.',
