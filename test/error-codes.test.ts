@@ -96,10 +96,11 @@ async function heldGroup({ owner }: World): Promise<number> {
   return held;
 }
 
+const BUSY = new Prisma.PrismaClientKnownRequestError('busy', { code: 'P2028', clientVersion: '7' });
+
 /** Does something while the database takes no change. */
-async function busily<T>(work: () => Promise<T>): Promise<T> {
-  const busy = new Prisma.PrismaClientKnownRequestError('busy', { code: 'P2028', clientVersion: '7' });
-  const spy = vi.spyOn(integrated.service.app.db, '$transaction').mockRejectedValue(busy);
+async function busily<T>(work: () => Promise<T>, fault: Error = BUSY): Promise<T> {
+  const spy = vi.spyOn(integrated.service.app.db, '$transaction').mockRejectedValue(fault);
   try {
     return await work();
   } finally {
@@ -130,6 +131,19 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       status: 404,
       rest: ({ member }) => member.rest('DELETE', `/drafts/${NOBODY}`),
       graphql: ({ member }) => mutate(member, 'deleteDraft', { draftId: NOBODY }),
+    },
+  ],
+  'an address of nothing': [
+    'BAD_REQUEST',
+    { status: 404, rest: ({ member }) => member.rest('GET', '/users/me/nothing'), graphql: undefined },
+  ],
+  'a method that an address does not take': [
+    'BAD_REQUEST',
+    {
+      status: 405,
+      fields: { allowed_methods: ['GET', 'HEAD'] },
+      rest: ({ member }) => member.rest('DELETE', '/server_settings'),
+      graphql: undefined,
     },
   ],
   'a parameter that is missing': [
@@ -425,3 +439,18 @@ test.for(Object.entries(CASES).map(([when, [code, one]]) => [code, when, one] as
     if (graphql !== undefined) expect(await graphql(world)).toBe(code);
   },
 );
+
+test('INTERNAL_SERVER_ERROR: a fault of the service itself, of which nothing is told', async () => {
+  const { owner } = world;
+  const fault = new Error('a secret of the inside');
+  const { status, body } = await busily(
+    () => owner.rest('POST', '/saved_snippets', { title: 't', content: 'c' }),
+    fault,
+  );
+  expect([status, body]).toEqual([
+    500,
+    { result: 'error', msg: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' },
+  ]);
+  const { errors } = await busily(() => owner.graphql('mutation { deactivateOwnAccount { __typename } }'), fault);
+  expect(errors?.[0].extensions.code).toBe('INTERNAL_SERVER_ERROR');
+});

@@ -85,11 +85,11 @@ const KEY_PARAMETER = {
 const ERROR_REF = { $ref: '#/components/schemas/Error' };
 const ERROR = {
   type: 'object',
-  required: ['result', 'msg'],
+  required: ['result', 'msg', 'code'],
   properties: {
     result: { const: 'error' },
     msg: { type: 'string', description: 'For people; never to be matched.' },
-    code: { enum: ERROR_CODES, description: 'For programs; absent for an unknown path or method.' },
+    code: { enum: [...ERROR_CODES, 'INTERNAL_SERVER_ERROR'], description: 'For programs.' },
   },
   additionalProperties: true,
 };

@@ -4,6 +4,7 @@ import { type Context, Hono } from 'hono';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../app.ts';
 import { anonymous, signIn } from '../auth/service.ts';
 import { expectedError } from '../db/errors.ts';
+import { NotFoundError } from '../errors.ts';
 import { idempotencyKey, once } from '../events/once.ts';
 import { observeRequest } from '../metrics.ts';
 import { budgetHeaders, countRequest } from '../rate-limits.ts';
@@ -59,7 +60,7 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   }
   web.notFound((c) => {
     observeRequest('other', 'unknown', 404, 0);
-    return json(404, { result: 'error', msg: `There is nothing at ${c.req.path}` });
+    return renderError(app, new NotFoundError(`There is nothing at ${c.req.path}`), c.req.path, { headers: HEADERS });
   });
   return web;
 }
@@ -230,7 +231,8 @@ function options({ allowed }: Resource): Response {
 }
 
 function notAllowed(method: string, { allowed }: Resource): Response {
-  const body = { result: 'error', msg: `Method ${method} is not allowed here`, allowed_methods: allowed };
+  const msg = `Method ${method} is not allowed here`;
+  const body = { result: 'error', msg, code: 'BAD_REQUEST', allowed_methods: allowed };
   return json(405, body, { ...HEADERS, Allow: allowed.join(', ') });
 }
 
@@ -239,7 +241,7 @@ function renderError(app: App, thrown: unknown, what: string, reply: Reply): Res
   const error = expectedError(thrown);
   if (error === undefined) {
     app.log.error({ err: thrown, request: what }, 'a request failed unexpectedly');
-    return json(500, { result: 'error', msg: 'Internal server error' }, reply.headers);
+    return json(500, { result: 'error', msg: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' }, reply.headers);
   }
   const { status, message, code, data } = error;
   const headers = status === 401 ? { ...reply.headers, ...CHALLENGE } : reply.headers;

@@ -75,9 +75,12 @@ describe.concurrent('1.1 Conventions: 2 the envelope', () => {
     ['something that is not there', 'DELETE', '/drafts/2000000000', 404],
     ['an address of nothing', 'GET', '/nothing', 404],
     ['another method', 'DELETE', '/server_settings', 405],
-  ])('%s is told as an error in "result", with a "msg"', async ([, method, path, status]) => {
+  ])('%s is told as an error in "result", with a "msg" and a "code"', async ([, method, path, status]) => {
     const reply = await member.rest(method, path);
-    expect(reply).toMatchObject({ status, body: { result: 'error', msg: expect.stringMatching(/./) } });
+    expect(reply).toMatchObject({
+      status,
+      body: { result: 'error', msg: expect.stringMatching(/./), code: expect.any(String) },
+    });
     expect(reply.headers['content-type']).toMatch(/^application\/json/);
   });
 
