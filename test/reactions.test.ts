@@ -141,3 +141,25 @@ test.concurrent('is taking part in the topic, for those who follow what they tak
   await react(member, id, { emoji_name: 'heart' });
   expect(await heard()).toMatchObject([{ topic_name: 'Lunch', visibility_policy: 3 }]);
 });
+
+test.concurrent('tells whose a reaction is as a fetched message does, the address as others may see it', async () => {
+  const { owner, member, guest } = await organisation();
+  const channel = await channelOf(owner, 'general', [owner, member, guest]);
+  const id = await say(owner, channel, 'topic');
+  const reactionOf = async () => (await guest.ok('GET', `/messages/${id}`)).message.reactions[0];
+  const heard = await guest.hearing();
+  await react(member, id);
+  const open = await reactionOf();
+  expect(open.user).toEqual({ id: member.id, email: member.email, full_name: member.name });
+  await unreact(member, id);
+  await member.ok('PATCH', '/settings', { email_address_visibility: 3, full_name: 'Another Name' });
+  await react(member, id);
+  const hidden = await reactionOf();
+  expect(hidden.user).toEqual({ id: member.id, email: expect.stringMatching(/^user\d+@/), full_name: 'Another Name' });
+  const told = { type: 'reaction', message_id: id };
+  expect((await heard()).filter(({ type }) => type === 'reaction')).toEqual([
+    { ...told, op: 'add', ...open },
+    { ...told, op: 'remove', ...open },
+    { ...told, op: 'add', ...hidden },
+  ]);
+});

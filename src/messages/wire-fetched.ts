@@ -1,16 +1,7 @@
-import { apiEmail } from '../users/wire.ts';
+import { toWireReaction } from '../reactions/wire.ts';
 import { toWireHistory } from './edit-history.ts';
 import type { FetchedMessage } from './fetch.ts';
 import { type Shown, toWireFlags, toWireMessage } from './wire.ts';
-
-/** A reaction as on the wire, with the older form of whose it is. */
-const toWireReaction = ({ emojiName, emojiCode, reactionType, user }: FetchedMessage['reactions'][number]) => ({
-  emoji_name: emojiName,
-  emoji_code: emojiCode,
-  reaction_type: reactionType,
-  user_id: user.id,
-  user: { id: user.id, email: apiEmail(user), full_name: user.fullName },
-});
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 

@@ -1,12 +1,10 @@
 import { defineEvent } from '../events/define.ts';
-import type { Reaction } from '../generated/prisma/client.ts';
+import { type ReactionOfUser, toWireReaction } from './wire.ts';
 
-const toWire = ({ messageId, userId, emojiName, emojiCode, reactionType }: Omit<Reaction, 'id' | 'realmId'>) => ({
-  ...{ message_id: Number(messageId), user_id: userId, emoji_name: emojiName, emoji_code: emojiCode },
-  reaction_type: reactionType,
-});
+const toWire = (reaction: ReactionOfUser) => ({ message_id: Number(reaction.messageId), ...toWireReaction(reaction) });
 
-// To everyone who hears what becomes of the message. @see registration-and-events companion 3.1
+// To everyone who hears what becomes of the message. Old clients know whose it is by `user` alone.
+// @see registration-and-events companion 3.1
 
 export const reactionAdded = defineEvent('reaction', 'add', toWire);
 

@@ -28,7 +28,7 @@ export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiR
     const key = { realmId: message.realmId, messageId: message.id, userId: viewer.id };
     const same = { ...key, emojiCode: emoji.code, reactionType: emoji.type };
     if ((await tx.reaction.count({ where: same })) > 0) throw new ReactionAlreadyExistsError();
-    const reaction = await tx.reaction.create({ data: { ...key, ...data } });
+    const reaction = await tx.reaction.create({ data: { ...key, ...data }, include: { user: true } });
     for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionAdded(reaction), audience);
     await followTopic(tx, emit, ctx, message);
     return reaction;
@@ -87,6 +87,7 @@ export async function removeReaction(ctx: Ctx, messageId: number, emoji: Removed
     const { message } = await lockMessages(tx, ctx, messageId, { mode: 'change_one' });
     const mine = await tx.reaction.findMany({
       where: { realmId: message.realmId, messageId: message.id, userId: viewer.id },
+      include: { user: true },
     });
     const wanted = await removed(tx, message.realmId, mine, emoji);
     const reaction = mine.find(
