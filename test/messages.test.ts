@@ -411,6 +411,11 @@ describe('a range', () => {
     expect((await first())[1]).toBe(c);
     expect((await first([['channel', 'muted']]))[1]).toBe(b);
     expect(await range({ use_first_unread_anchor: true })).toEqual([[c], c, true, false, false]);
+    // Clients name another with it, which counts for nothing.
+    for (const anchor of [0, 10_000_000_000_000_000, 'oldest', 'date', 'a dummy', '']) {
+      expect(await range({ anchor, use_first_unread_anchor: true })).toEqual([[c], c, true, false, false]);
+    }
+    expect((await range({ anchor: a, use_first_unread_anchor: false }))[1]).toBe(a);
     await member.ok('POST', '/messages/flags', { messages: [c, d, e, f], op: 'add', flag: 'read' });
     expect((await first())[1]).toBe(NEWEST);
 

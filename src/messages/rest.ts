@@ -105,7 +105,8 @@ const shownTo = (
 const ANCHORS = ['newest', 'oldest', 'first_unread'] as const;
 
 /** Where to read from, as a client names it. */
-function anchorNamed(name: string, date: string | undefined): Anchor {
+function anchorNamed(name: string | undefined, date: string | undefined): Anchor {
+  if (name === undefined) throw new BadRequestError("Missing 'anchor' argument.");
   const keyword = ANCHORS.find((anchor) => anchor === name);
   if (keyword !== undefined) return keyword;
   if (name === 'date') {
@@ -152,7 +153,9 @@ export const getMessages = endpoint({
     num_before: json(z.int().min(0), { description: 'Older than the anchor.', example: '20' }).optional(),
     num_after: json(z.int().min(0), { description: 'Newer than the anchor.', example: '0' }).optional(),
     include_anchor: json(z.boolean(), { description: 'Whether the anchor is read too. Absent: true.' }).optional(),
-    use_first_unread_anchor: json(z.boolean(), { description: 'An older word for anchor "first_unread".' }).optional(),
+    use_first_unread_anchor: json(z.boolean(), {
+      description: 'An older word for anchor "first_unread"; `anchor` then counts for nothing.',
+    }).optional(),
     message_ids: json(z.array(z.int()), { description: 'Instead of a range; at most 5,000.' }).optional(),
     narrow,
     client_gravatar: json(z.boolean(), {
@@ -183,10 +186,9 @@ export const getMessages = endpoint({
         ...{ found_anchor: false, found_oldest: false, found_newest: false, history_limited: false },
       };
     }
-    if (anchor === undefined && use_first_unread_anchor !== true)
-      throw new BadRequestError("Missing 'anchor' argument.");
     const page = await fetchMessages(ctx, narrow, {
-      anchor: anchor === undefined ? 'first_unread' : anchorNamed(anchor, anchor_date),
+      // Whatever else is named: clients send a dummy with it.
+      anchor: use_first_unread_anchor === true ? 'first_unread' : anchorNamed(anchor, anchor_date),
       ...{ numBefore: num_before ?? 0, numAfter: num_after ?? 0, includeAnchor: include_anchor ?? true },
     });
     return {
