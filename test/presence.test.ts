@@ -40,6 +40,31 @@ describe('POST /users/me/presence', () => {
     expect(await quietly(owner)).toEqual({ result: 'success', msg: '' });
   });
 
+  test('answers by address whoever asks as old clients do, as registration has it', async () => {
+    const { owner, member } = await place();
+    await quietly(member);
+    const plain = (more: Parameters) => owner.ok('POST', '/users/me/presence', { status: 'active', ...more });
+    const website = { client: 'website', status: 'active', timestamp: seconds() };
+    const legacy = { website: { ...website, pushable: false }, aggregated: website };
+    expect(await plain({})).toMatchObject({
+      ...{ server_timestamp: clock / 1000, presence_last_update_id: 2 },
+      presences: { [owner.email]: legacy, [member.email]: legacy },
+    });
+    expect((await plain({ slim_presence: false })).presences).toEqual(
+      (await owner.register({ fetch_event_types: ['presence'] })).presences,
+    );
+    const byId = { active_timestamp: seconds(), idle_timestamp: seconds() };
+    const modern = { [owner.id]: byId, [member.id]: byId };
+    expect((await plain({ slim_presence: true })).presences).toEqual(modern);
+    expect((await plain({ last_update_id: -1 })).presences).toEqual(modern);
+    expect((await plain({ last_update_id: 0 })).presences).toEqual(modern);
+    // Who shows no address is known by the one that stands in for it.
+    await member.ok('PATCH', '/settings', { email_address_visibility: 4 });
+    const addresses = Object.keys((await plain({})).presences);
+    expect(addresses).toHaveLength(2);
+    expect(addresses).not.toContain(member.email);
+  });
+
   test('keeps what is active and what is idle apart, and tells old clients one status', async () => {
     const { owner, member } = await place();
     await quietly(member);

@@ -11,6 +11,7 @@ import { presencesByEmail, presencesById, statusAt, toLegacyPresence, toWirePres
 const seen = z.object({ active_timestamp: z.int(), idle_timestamp: z.int() });
 const legacyStatus = z.object({ status: z.string(), timestamp: z.int() });
 const legacySeen = z.object({ client: z.string(), status: z.string(), timestamp: z.int() });
+const legacyEntry = z.object({ website: legacySeen.extend({ pushable: z.boolean() }), aggregated: legacySeen });
 
 /** B.12 */
 export const postPresence = endpoint({
@@ -20,7 +21,8 @@ export const postPresence = endpoint({
   auth: 'basic',
   section: 'B.12',
   summary: 'Tell that you are there',
-  description: 'The reply has who else is, unless `ping_only`.',
+  description:
+    'The reply has who else is, unless `ping_only`: by user id with `last_update_id` or `slim_presence`, else by API address.',
   permission: 'people, not bots',
   params: {
     status: text(z.string(), { description: 'active or idle.', example: 'active' }),
@@ -33,14 +35,15 @@ export const postPresence = endpoint({
     }).optional(),
     new_user_input: json(z.boolean(), { description: 'Taken, and of no effect.' }).default(false),
     ping_only: json(z.boolean(), { description: 'Whether to leave out who else is there.' }).default(false),
-    slim_presence: json(z.boolean(), { description: 'Deprecated: the reply is always by user id.' }).default(false),
+    slim_presence: json(z.boolean(), { description: 'Whether the reply is by user id in any case.' }).default(false),
   },
   reply: {
     presence_last_update_id: z.int().optional(),
     server_timestamp: z.number().optional(),
-    presences: z.record(z.string(), seen).optional(),
+    presences: z.record(z.string(), z.union([seen, legacyEntry])).optional(),
   },
-  async handle(ctx, { status, last_update_id: newerThan, history_limit_days: historyDays, ping_only }) {
+  async handle(ctx, { status, ping_only, slim_presence, ...query }) {
+    const { last_update_id: newerThan, history_limit_days: historyDays } = query;
     await recordPresence(ctx, status);
     if (ping_only) return {};
     const now = ctx.app.now();
@@ -48,7 +51,9 @@ export const postPresence = endpoint({
     return {
       presence_last_update_id: answer.lastUpdateId,
       server_timestamp: now.getTime() / 1000,
-      presences: presencesById(answer.presences),
+      // Clients from before there was either know people by their addresses.
+      presences:
+        slim_presence || newerThan !== undefined ? presencesById(answer.presences) : presencesByEmail(answer.presences),
     };
   },
 });
@@ -108,10 +113,7 @@ export const getRealmPresence = endpoint({
   params: {},
   reply: {
     server_timestamp: z.number(),
-    presences: z.record(
-      z.string(),
-      z.object({ website: legacySeen.extend({ pushable: z.boolean() }), aggregated: legacySeen }),
-    ),
+    presences: z.record(z.string(), legacyEntry),
   },
   async handle({ app, viewer: { realm } }) {
     const now = app.now();
