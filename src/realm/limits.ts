@@ -13,8 +13,8 @@ export const MAX_REALM_DESCRIPTION_LENGTH = 1000;
 export const MAX_FULL_NAME_LENGTH = 100;
 /** How long a client should wait for GET /events: longer than the heartbeat takes. */
 export const LONGPOLL_TIMEOUT_SECONDS = 90;
-/** Mebibytes. */
-export const MAX_FILE_SIZES_MIB = { avatar: 5, emoji: 5, icon: 5, logo: 5, upload: 100 } as const;
+/** Mebibytes. Files for messages are not taken, which old clients know by 0: they offer no upload. */
+export const MAX_FILE_SIZES_MIB = { avatar: 5, emoji: 5, icon: 5, logo: 5, upload: 0 } as const;
 /** How many guesses clients should want a new password to withstand. */
 export const MIN_PASSWORD_GUESSES = 10_000;
 export const TYPING_MS = { startedExpiry: 45_000, stoppedWait: 12_000, startedWait: 30_000 } as const;

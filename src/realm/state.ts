@@ -23,6 +23,7 @@ import {
   REPORT_TYPES,
   TYPING_MS,
 } from './limits.ts';
+import { PERMISSION_RULES } from './permission-rules.ts';
 import { ICON_URL } from './server-settings.ts';
 import {
   NO_VIDEO_CHAT,
@@ -81,6 +82,7 @@ const SERVER_PARAMETERS = {
   server_presence_ping_interval_seconds: PRESENCE_SECONDS.pingInterval,
   server_presence_offline_threshold_seconds: PRESENCE_SECONDS.offlineThreshold,
   server_report_message_types: REPORT_TYPES,
+  server_supported_permission_settings: PERMISSION_RULES,
   server_min_deactivated_realm_deletion_days: 14,
   server_max_deactivated_realm_deletion_days: null,
   server_inline_image_preview: true,
