@@ -109,9 +109,10 @@ export const commands: readonly Command[] = [
       email: z.string(),
       role: roleName.default('member'),
       password: newPassword,
+      placeholder: z.boolean().default(false).describe('for somebody who has not signed up, until they first sign in'),
       ifMissing,
     }),
-    async (app, { name, email, role, password, ifMissing, ...at }) => {
+    async (app, { name, email, role, password, placeholder, ifMissing, ...at }) => {
       const realm = await realmAt(app, at.org);
       const known = ifMissing ? await findUserByEmail(app.db, realm.id, email) : null;
       if (known !== null) return { ...(await withKey(app, known)), created: false };
@@ -120,6 +121,7 @@ export const commands: readonly Command[] = [
         fullName: name,
         role: ROLE_NUMBERS[role],
         ...(password !== undefined && { password }),
+        ...(placeholder && { isImportedStub: true, isPlaceholder: true }),
       });
       return { ...shownUser(made.user, made.apiKey), created: true };
     },

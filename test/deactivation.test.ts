@@ -314,11 +314,39 @@ describe('POST /users/{user_id}/reactivate', () => {
     expect(await hear()).toEqual(events);
   });
 
+  test.concurrent('takes back who was made over the API and never signed in, a stub until they do', async () => {
+    const { owner, member, anonymous, realm } = await organisation();
+    const [username, right] = ['new@example.com', 'can_create_users'];
+    await runCommand(serverOf().dataDir, 'user grant', { org: realm.subdomain, user: owner.email, right });
+    const password = 'correct horse';
+    const { user_id } = await owner.ok('POST', '/users', { email: username, password, full_name: 'New' });
+    const seen = async () => {
+      const { user } = await member.ok('GET', `/users/${user_id}`);
+      return [user.is_active, user.is_imported_stub];
+    };
+    await owner.ok('DELETE', `/users/${user_id}`);
+    expect(await seen()).toEqual([false, true]);
+    await owner.ok('POST', `/users/${user_id}/reactivate`);
+    expect(await seen()).toEqual([true, true]);
+    await anonymous.ok('POST', '/fetch_api_key', { username, password });
+    expect(await seen()).toEqual([true, false]);
+  });
+
+  test.concurrent('takes a placeholder back once its first login has made it an account', async () => {
+    const { owner, anonymous, realm } = await organisation();
+    const [username, password] = ['later@example.com', 'correct horse'];
+    const account = { org: realm.subdomain, name: 'Later', email: username, password, placeholder: true };
+    const { user_id } = await runCommand(serverOf().dataDir, 'user create', account);
+    expect((await owner.ok('GET', `/users/${user_id}`)).user.is_imported_stub).toBe(true);
+    await anonymous.ok('POST', '/fetch_api_key', { username, password });
+    await owner.ok('DELETE', `/users/${user_id}`);
+    await owner.ok('POST', `/users/${user_id}/reactivate`);
+  });
+
   test.concurrent('is for administrators, and not for placeholders or those whose name is taken', async () => {
     const { owner, administrator, member, bot, signUp, realm } = await organisation();
-    const [email, right] = ['stub@example.com', 'can_create_users'];
-    await runCommand(serverOf().dataDir, 'user grant', { org: realm.subdomain, user: owner.email, right });
-    const stub = await owner.ok('POST', '/users', { email, password: 'correct horse', full_name: 'Stub' });
+    const account = { org: realm.subdomain, name: 'Stub', email: 'stub@example.com', placeholder: true };
+    const stub = await runCommand(serverOf().dataDir, 'user create', account);
     await owner.ok('DELETE', `/users/${stub.user_id}`);
     const ann = await signUp('Ann');
     await owner.ok('DELETE', `/users/${ann.id}`);

@@ -19,6 +19,7 @@ const USER_COLUMNS = {
   botType: 'bot_type',
   botOwnerId: 'bot_owner_id',
   isImportedStub: 'is_imported_stub',
+  isPlaceholder: 'is_placeholder',
   isDeleted: 'is_deleted',
   isSystem: 'is_system',
   joinedAt: 'joined_at',

@@ -208,7 +208,7 @@ export function reactivateUser(ctx: Ctx, userId: number): Promise<User> {
     const now = await asOfNow(tx, ctx);
     const { viewer } = now;
     if (!isAdministrator(viewer.role)) throw new BadRequestError('Insufficient permission');
-    if (user.isImportedStub) {
+    if (user.isPlaceholder) {
       throw new BadRequestError('Cannot activate a placeholder account; ask the user to sign up, instead.');
     }
     if (user.isActive) return user;

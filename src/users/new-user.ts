@@ -22,6 +22,8 @@ export interface NewUser {
   readonly botOwnerId?: number;
   /** True until the first login, for a user somebody else made over the API. */
   readonly isImportedStub?: boolean;
+  /** True until the first login, for who stands for somebody that has not signed up: deactivated, they stay so. */
+  readonly isPlaceholder?: boolean;
   readonly canCreateUsers?: boolean;
 }
 

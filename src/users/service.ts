@@ -266,7 +266,7 @@ async function showAddresses(
 }
 
 /**
- * Ends the placeholder state of an imported or API-created user: they joined when they first signed in.
+ * Ends the state of a stub, imported or made over the API: they joined when they first signed in.
  *
  * @see interface document 3
  */
@@ -276,7 +276,8 @@ export async function recordFirstLogin(scope: Scope, userId: number): Promise<vo
     await lockRealm(tx, scope.realmId);
     const before = await tx.user.findFirst({ where: { id: userId, isImportedStub: true }, include: { realm: true } });
     if (before === null) return;
-    const after = await tx.user.update({ where: { id: userId }, data: { isImportedStub: false, joinedAt } });
+    const data = { isImportedStub: false, isPlaceholder: false, joinedAt };
+    const after = await tx.user.update({ where: { id: userId }, data });
     for (const event of stubLoggedIn(userId, joinedAt)) emit(event, everyone());
     await roleGroupsChanged(tx, emit, { before, after }, { realm: before.realm, now: joinedAt });
   });
