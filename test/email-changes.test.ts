@@ -186,6 +186,24 @@ describe('an own address', () => {
     expect(await service.app.db.emailChange.count({ where: { userId: member.id } })).toBe(0);
   });
 
+  test('is as good as free when somebody has it who hides it: they alone are told, by a mail without a link', async () => {
+    const { member, guest, owner, anonymous } = await place();
+    await guest.ok('PATCH', '/settings', { email_address_visibility: 3 });
+    const free = await ask(member, 'free@new.example');
+    const hidden = await ask(member, guest.email.toUpperCase());
+    expect([hidden.status, hidden.body]).toEqual([free.status, free.body]);
+    const [mail] = await mailsTo(guest.email.toUpperCase());
+    expect(mail?.body).toContain('where it is yours already');
+    expect(mail?.body).not.toMatch(/token|@t\w+\.example/);
+    // What was asked for before is void, as after any other.
+    expect(await confirm(anonymous, tokenOf(await linkTo('free@new.example', member)))).toEqual(BAD_LINK);
+    expect(await refusal(ask(owner, guest.email))).toEqual([400, 'BAD_REQUEST', 'Email is already in use.']);
+    // Whoever could make up the link would not get it either.
+    const row = await service.app.db.emailChange.findFirstOrThrow({ where: { userId: member.id } });
+    expect(row.newEmail).toBe(guest.email.toUpperCase());
+    expect([await emailOf(guest), await emailOf(member)]).toEqual([guest.email, member.email]);
+  });
+
   test('may be asked for twice within an hour, taken ones included', async () => {
     const { member, guest, owner } = await place();
     await asked(member, 'one@new.example');

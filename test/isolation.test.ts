@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildSchema } from '../src/graphql/schema.ts';
 import { routes } from '../src/rest/routes.ts';
+import { comparable, type Outcome, placesOf } from './helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from './helpers/graphql-calls.ts';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
@@ -28,21 +29,6 @@ beforeAll(async () => {
   before = await contentsOf(other);
 });
 afterAll(async () => expect(await contentsOf(other)).toEqual(before));
-
-/** What came of a call. */
-interface Outcome {
-  readonly status: number;
-  readonly body: Json;
-}
-
-/** Without what differs from one call to the next: the name itself, and what was made. */
-function comparable({ status, body }: Outcome, name: string | number): string {
-  const text = JSON.stringify(body, (key, value) => (key === 'locations' ? undefined : value))
-    .replaceAll(typeof name === 'number' ? new RegExp(`\\b${name}\\b`, 'g') : name, '<it>')
-    .replaceAll(/new (in GraphQL )?\d+/g, '<new>');
-  const isMade = status === 200 && !text.includes('"code"');
-  return `${status} ${isMade ? text.replaceAll(/[\da-f]{8}-[-\da-f]{27}|\d+/g, '<made>') : text}`;
-}
 
 /**
  * Checks that calls with a name of the other organisation's come to what they come to with names of nothing.
@@ -73,13 +59,6 @@ async function expectAbsent<C>(
     }
   }
   return tried.size;
-}
-
-/** Where in `value` the name stands. */
-function placesOf(name: string, value: unknown, place = ''): string[] {
-  if (value === name) return [place];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => placesOf(name, inner, `${place}.${key}`));
 }
 
 /** No row has them, and can have the second one. */

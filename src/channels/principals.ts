@@ -3,13 +3,13 @@ import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import type { User } from '../generated/prisma/client.ts';
 import type { Memberships } from '../user-groups/permissions.ts';
-import { userOfStandIn } from '../users/address.ts';
+import { type AddressReader, userIdsByAddress } from '../users/by-address.ts';
 import { isRowId } from './access.ts';
 
 /** What subscribing needs to know of a user. */
 export type Subject = Pick<User, 'id' | 'role' | 'joinedAt' | 'settings' | 'botOwnerId'> & Memberships;
 
-/** Users by id, or by e-mail address as the API knows them. */
+/** Users by id, or by e-mail address as the viewer may know them. */
 export type Principals = readonly (number | string)[];
 
 /**
@@ -24,12 +24,11 @@ export function accessPrincipals(tx: Tx, ctx: Ctx, principals: Principals | unde
 }
 
 /** The users named, by id. Throws as `accessPrincipals` does. */
-export async function accessUsers(tx: Tx, { realmId }: Ctx, principals: Principals): Promise<Subject[]> {
+export async function accessUsers(tx: Tx, { realmId, viewer }: Ctx, principals: Principals): Promise<Subject[]> {
   const addresses = principals.filter((principal) => typeof principal === 'string');
-  if (addresses.some((address) => address.includes('\0'))) throw new BadRequestError('No such user');
   const ids = new Set([
     ...principals.filter((principal) => typeof principal === 'number'),
-    ...(await idsOf(tx, realmId, addresses)),
+    ...(await idsOf(tx, viewer, addresses)),
   ]);
   const rows = await tx.$queryRaw<(Subject & { isActive: boolean })[]>`
     SELECT id, role, joined_at AS "joinedAt", settings, bot_owner_id AS "botOwnerId", is_active AS "isActive",
@@ -41,14 +40,11 @@ export async function accessUsers(tx: Tx, { realmId }: Ctx, principals: Principa
   return rows;
 }
 
-async function idsOf(tx: Tx, realmId: number, addresses: readonly string[]): Promise<number[]> {
-  if (addresses.length === 0) return [];
-  const rows = await tx.$queryRaw<{ id: number | null; address: string }[]>`
-    SELECT u.id, a.address FROM unnest(${[...new Set(addresses)]}::text[]) AS a(address)
-    LEFT JOIN user_account u ON u.realm_id = ${realmId} AND lower(u.email) = lower(a.address)`;
-  return rows.map(({ id, address }) => {
-    const found = id ?? userOfStandIn(address);
-    if (found === undefined) throw new BadRequestError('No such user');
-    return found;
+async function idsOf(tx: Tx, viewer: AddressReader, addresses: readonly string[]): Promise<number[]> {
+  const found = await userIdsByAddress(tx, viewer, addresses);
+  return addresses.map((address) => {
+    const id = found.get(address);
+    if (id === undefined) throw new BadRequestError('No such user');
+    return id;
   });
 }

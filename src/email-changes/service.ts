@@ -13,6 +13,7 @@ import { requireAllowedAddress } from '../realm-domains/service.ts';
 import { requireAddress } from '../users/address.ts';
 import { lockUser, refusingTakenAddress } from '../users/new-user.ts';
 import { findUserByEmail } from '../users/service.ts';
+import { visibleEmail } from '../users/wire.ts';
 import { changeAddress } from './address-change.ts';
 import { countAttempt } from './limits.ts';
 
@@ -26,13 +27,17 @@ export interface WantedAddress {
   readonly newEmail: string;
   /** 256 random bits, as base64url: in the mail alone, and as a hash in the database. */
   readonly token: string;
+  /** Whether somebody has it who hides it from the viewer: it is for them alone to be told. */
+  readonly isTaken: boolean;
 }
 
 /**
- * Checks the address the viewer wants.
+ * Checks the address the viewer wants. One that somebody hides from them is as good as free: what is in the mail to it tells
+ * whoever reads it, and nobody else.
  *
  * @returns Undefined when they have it.
- * @throws BadRequestError when the organisation lets only administrators change theirs, or does not take this one.
+ * @throws BadRequestError when the organisation lets only administrators change theirs, or does not take this one, or
+ *   somebody has it whose address the viewer may see.
  * @throws RateLimitHitError after 2 attempts within an hour, or 5 within a day.
  * @see endpoints companion B.13
  */
@@ -45,8 +50,9 @@ export async function requireWantedAddress(ctx: Ctx, email: string): Promise<Wan
   // Before it is told who has which address.
   await countAttempt(app, viewer.id);
   const holder = await findUserByEmail(app.db, realmId, newEmail);
-  if (holder !== null && holder.id !== viewer.id) throw new BadRequestError('Email is already in use.');
-  return { newEmail, token: randomBytes(32).toString('base64url') };
+  const isTaken = holder !== null && holder.id !== viewer.id;
+  if (isTaken && visibleEmail(holder, viewer) !== null) throw new BadRequestError('Email is already in use.');
+  return { newEmail, token: randomBytes(32).toString('base64url'), isTaken };
 }
 
 function requireMayChange(realm: Realm, { role }: Pick<User, 'role'>): void {
@@ -55,8 +61,11 @@ function requireMayChange(realm: Realm, { role }: Pick<User, 'role'>): void {
   }
 }
 
-/** Sends the link to the new address, inside a change that holds the viewer's row. Links sent before are void. */
-export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token }: WantedAddress): Promise<void> {
+/**
+ * Sends the link to the new address, inside a change that holds the viewer's row; or, when the address is somebody's, a
+ * mail without one. Links sent before are void.
+ */
+export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token, isTaken }: WantedAddress): Promise<void> {
   const { app, realmId, viewer } = ctx;
   const now = app.now();
   await tx.emailChange.deleteMany({ where: { userId: viewer.id } });
@@ -65,13 +74,21 @@ export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token }: Wa
     data: { realmId, userId: viewer.id, newEmail, tokenHash: hashOf(token), createdAt: now, expiresAt },
   });
   const { name, subdomain } = viewer.realm;
-  await queueMail(tx, {
+  const { fullName } = viewer.user;
+  if (isTaken) {
+    const body = `Hello,
+
+${fullName} wants to use this e-mail address in ${name}, where it is yours already. Nothing has changed.
+`;
+    return queueMail(tx, { realmId, to: newEmail, subject: `Your e-mail address for ${name}`, body });
+  }
+  return queueMail(tx, {
     realmId,
     to: newEmail,
     subject: `Confirm your new e-mail address for ${name}`,
     body: `Hello,
 
-${viewer.user.fullName} wants to use this e-mail address in ${name}, instead of ${viewer.user.email}.
+${fullName} wants to use this e-mail address in ${name}, instead of ${viewer.user.email}.
 If that is you, follow this link within a day:
 
 ${urlOf(app.config, subdomain)}${CONFIRMATION_PATH}?token=${token}

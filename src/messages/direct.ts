@@ -5,8 +5,8 @@ import { BadRequestError } from '../errors.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { realmGroupSetting } from '../realm/settings.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
-import { userOfStandIn } from '../users/address.ts';
-import { apiEmail, visibleEmail } from '../users/wire.ts';
+import { userIdsByAddress } from '../users/by-address.ts';
+import { apiEmail } from '../users/wire.ts';
 import type { Sender } from './sender.ts';
 
 /** Users by id, or by e-mail address as the API knows them; not both. */
@@ -68,20 +68,13 @@ async function byIds(db: NameReader, { realm }: Namer, userIds: readonly number[
 async function byEmails(db: NameReader, sender: Namer, emails: readonly string[]): Promise<User[]> {
   const addresses = [...new Set(emails.map((email) => email.trim().toWellFormed()))];
   if (addresses.length > 2 * MAX_MEMBERS) throw new BadRequestError(`A conversation has at most ${MAX_MEMBERS} people`);
-  const stored = addresses.filter((address) => !address.includes('\0')).map((address) => address.toLowerCase());
-  const rows = await db.$queryRaw<{ id: number; email: string }[]>`
-    SELECT id, lower(email) AS email FROM user_account
-    WHERE realm_id = ${sender.realm.id} AND lower(email) = ANY(${stored}::text[])`;
-  const ids = new Map(rows.map(({ id, email }) => [email, id]));
-  const wanted = addresses.map((address) => ids.get(address.toLowerCase()) ?? userOfStandIn(address) ?? 0);
+  const found = await userIdsByAddress(db, sender, addresses);
+  const wanted = addresses.map((address) => found.get(address) ?? 0);
   const users = await db.user.findMany({ where: { realmId: sender.realm.id, id: { in: wanted.filter(isRowId) } } });
   const byId = new Map(users.map((user) => [user.id, user]));
   return addresses.map((address, i) => {
     const user = byId.get(wanted[i] ?? 0);
-    // A hidden address is one of nobody.
-    if (user === undefined || (userOfStandIn(address) === undefined && visibleEmail(user, sender) === null)) {
-      throw new BadRequestError(`Invalid email '${address}'`);
-    }
+    if (user === undefined) throw new BadRequestError(`Invalid email '${address}'`);
     return user;
   });
 }

@@ -21,6 +21,9 @@ export const VISIBLE_TO_MEMBERS = 2;
 export const VISIBLE_TO_ADMINISTRATORS = 3;
 export const VISIBLE_TO_NOBODY = 4;
 export const VISIBLE_TO_MODERATORS = 5;
+export const EMAIL_VISIBILITIES = [
+  ...[VISIBLE_TO_EVERYONE, VISIBLE_TO_MEMBERS, VISIBLE_TO_ADMINISTRATORS, VISIBLE_TO_NOBODY, VISIBLE_TO_MODERATORS],
+] as const;
 
 /** Of policies for topics. */
 const WHEN = '1 where I participate, 2 where I send, 3 where I begin, 4 never';
@@ -35,7 +38,7 @@ export const USER_SETTINGS = {
   timezone: text('', 64, { isKnown: isTimeZone, meaning: 'An IANA identifier' }),
   default_language: text('en', 50, { isKnown: isLanguage, meaning: 'A language code: "en", "pt-br"' }),
   email_address_visibility: oneOf(
-    [VISIBLE_TO_EVERYONE, VISIBLE_TO_MEMBERS, VISIBLE_TO_ADMINISTRATORS, VISIBLE_TO_NOBODY, VISIBLE_TO_MODERATORS],
+    EMAIL_VISIBILITIES,
     VISIBLE_TO_EVERYONE,
     '1 everyone, 2 members, 3 administrators, 4 nobody, 5 moderators',
   ),

@@ -3,6 +3,7 @@ import type { User } from '../generated/prisma/client.ts';
 import type { WireProfileData } from '../profile-fields/wire.ts';
 import { standInAddress } from './address.ts';
 import {
+  EMAIL_VISIBILITIES,
   userSetting,
   VISIBLE_TO_ADMINISTRATORS,
   VISIBLE_TO_EVERYONE,
@@ -123,6 +124,10 @@ function maxRole(visibility: number): number {
       return Number.NEGATIVE_INFINITY;
   }
 }
+
+/** The settings of `email_address_visibility` that let somebody of this role see another person's address. */
+export const visibilitiesFor = (role: number): number[] =>
+  EMAIL_VISIBILITIES.filter((visibility) => role <= maxRole(visibility));
 
 /** The real address; null where `requester` may not see it. */
 export const visibleEmail = (user: User | UserFacts, requester: Requester): string | null =>
