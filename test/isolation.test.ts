@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildSchema } from '../src/graphql/schema.ts';
 import { routes } from '../src/rest/routes.ts';
-import { comparable, type Outcome, placesOf } from './helpers/alike.ts';
+import { expectAlike, type Outcome } from './helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from './helpers/graphql-calls.ts';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
@@ -30,42 +30,11 @@ beforeAll(async () => {
 });
 afterAll(async () => expect(await contentsOf(other)).toEqual(before));
 
-/**
- * Checks that calls with a name of the other organisation's come to what they come to with names of nothing.
- *
- * @param calls Makes them from names. @param make Makes one of them. @returns In how many places they stood.
- */
-async function expectAbsent<C>(
-  title: string,
-  calls: (names: Names) => readonly C[],
-  make: (call: C) => Promise<Outcome>,
-): Promise<number> {
-  const foreignNames = { ...other.names, channelName: channelFor(title) };
-  const tried = new Set<string>();
-  for (const kind of KINDS) {
-    const withName = (name: string | number) => calls({ ...own.names, [kind]: name });
-    // One name of nothing is like another, wherever it stands: the first place tries them all.
-    let namesOfNothing = allNamesOfNothing(kind);
-    for (const [i, call] of withName('<the name>').entries()) {
-      const places = placesOf('<the name>', call).map((place) => kind + place);
-      if (places.every((place) => tried.has(place))) continue;
-      for (const place of places) tried.add(place);
-      const outcomeOf = async (name: string | number) => comparable(await make(withName(name)[i] as C), name);
-      const foreign = await outcomeOf(foreignNames[kind]);
-      for (const name of namesOfNothing) {
-        expect(foreign, `${kind} ${name} in ${JSON.stringify(call)}`).toEqual(await outcomeOf(name));
-      }
-      namesOfNothing = namesOfNothing.slice(0, 1);
-    }
-  }
-  return tried.size;
-}
-
-/** No row has them, and can have the second one. */
-function allNamesOfNothing(kind: Kind): (string | number)[] {
-  const name = nothing()[kind];
-  return typeof name === 'number' ? [name, 0] : [name];
-}
+/** Checks that calls with a name of the other organisation's come to what they come to with names of nothing. */
+const expectAbsent = <C>(title: string, calls: (names: Names) => readonly C[], make: (call: C) => Promise<Outcome>) => {
+  const foreign = { ...other.names, channelName: channelFor(title) };
+  return expectAlike({ own: own.names, foreign, kinds: KINDS }, calls, make);
+};
 
 describe('what belongs to another organization is not there', () => {
   test.concurrent.for(endpoints)('for %s', async ([name, { method, path, auth }]) => {

@@ -405,7 +405,7 @@ describe('delivery', () => {
     const [heard, others] = [await ann.hearing(), await owner.hearing()];
     await pass(MINUTE);
     const reasons = [
-      'Not authorized to send to this channel',
+      `Channel with ID '${hidden}' does not exist`,
       "Not authorized to send to channel 'old'",
       `'${bob.email}' is no longer using this service.`,
       'Sending messages to the general chat is not allowed in this channel.',

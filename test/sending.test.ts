@@ -61,7 +61,7 @@ test.concurrent('refuses what cannot be sent, with its code, and sends nothing',
     [to(open, { topic: 'a\u0007b' }), { code: 'BAD_REQUEST', msg: 'Invalid character in topic, at position 2!' }],
     [to(2_000_000_000), { code: 'STREAM_DOES_NOT_EXIST', stream_id: 2_000_000_000 }],
     [to('nowhere'), { code: 'STREAM_DOES_NOT_EXIST', stream: 'nowhere' }],
-    [to(hidden), { code: 'BAD_REQUEST', msg: 'Not authorized to send to this channel' }],
+    [to(hidden), { code: 'STREAM_DOES_NOT_EXIST', stream_id: hidden }],
     [to(announcements), { code: 'BAD_REQUEST', msg: 'You do not have permission to post in this channel.' }],
     [to(old), { code: 'BAD_REQUEST', msg: "Not authorized to send to channel 'old'" }],
     [to(named, { topic: '(no topic)' }), { code: 'BAD_REQUEST', empty_topic_display_name: 'general chat' }],
@@ -318,7 +318,7 @@ test("tries anew, as the sender is by then, when others were quicker, and shows 
     ...[200, undefined, ''],
   ]);
   expect(await sendingLate(member, () => owner.ok('PATCH', `/users/${member.id}`, { role: 600 }))).toEqual([
-    ...[400, 'BAD_REQUEST', 'Not authorized to send to this channel'],
+    ...[400, 'STREAM_DOES_NOT_EXIST', `Channel with ID '${id}' does not exist`],
   ]);
   await owner.ok('PATCH', `/users/${member.id}`, { role: 400 });
   expect(

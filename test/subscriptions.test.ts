@@ -133,18 +133,45 @@ describe('POST /users/me/subscriptions', () => {
     expect(await namesOf(moderator)).toEqual(['hidden', 'open']);
   });
 
+  test.concurrent('tells the name of a private channel as taken only to who may create one, and as they wrote it', async () => {
+    const { owner, member, moderator } = await organisation();
+    await create(member, 'Hidden', { invite_only: true, subscribers: [member.id] });
+    expect(await subscribe(moderator, named('hidden'))).toMatchObject(bad('Unable to access channel (hidden).'));
+    const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
+    const owners = realm_user_groups.find(({ name }: { name: string }) => name === 'role:owners').id;
+    await owner.ok('PATCH', '/realm', { can_create_public_channel_group: { new: owners } });
+    const wanted = [{ subscriptions: named('hidden') }, { subscriptions: named('nothing') }] as const;
+    const [ofHidden, ofNothing] = await Promise.all(
+      wanted.map(({ subscriptions }) => subscribe(moderator, subscriptions)),
+    );
+    expect(ofNothing?.status).toBe(400);
+    expect(ofHidden?.body).toEqual(ofNothing?.body);
+    const makes = ['hidden', 'nothing'].map((name) =>
+      moderator.rest('POST', '/channels/create', { name, subscribers: [] }),
+    );
+    const [taken, free] = await Promise.all(makes);
+    expect(free?.status).toBe(400);
+    expect(taken?.body).toEqual(free?.body);
+  });
+
   test.concurrent('opens a private channel to who may subscribe, and not to guests', async () => {
     const { member, moderator, guest } = await organisation();
     const ids = { direct_members: [moderator.id, guest.id], direct_subgroups: [] };
     await create(member, 'hidden', { invite_only: true, can_subscribe_group: ids });
     expect((await subscribe(moderator, named('hidden'))).status).toBe(200);
-    expect(await subscribe(guest, named('hidden'))).toMatchObject(bad('Unable to access channel (hidden).'));
+    expect((await subscribe(guest, named('hidden'))).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
   });
 
   test.concurrent('lets a guest neither into public channels nor create one nor add others', async () => {
     const { member, guest, channel } = await withSubscription();
-    expect(await subscribe(guest, named('general'))).toMatchObject(bad('Unable to access channel (general).'));
-    expect((await subscribe(guest, named('new'))).body.code).toBe('UNAUTHORIZED_PRINCIPAL');
+    // What a guest does not see is like what is not there, which they may not create.
+    const refused = await subscribe(guest, named('new'));
+    expect(refused.body.code).toBe('UNAUTHORIZED_PRINCIPAL');
+    const ofUnseen = await subscribe(guest, named('general'));
+    expect([ofUnseen.status, ofUnseen.body]).toEqual([refused.status, refused.body]);
+    expect(await subscribe(guest, named('general'), { authorization_errors_fatal: false })).toMatchObject({
+      body: { code: 'UNAUTHORIZED_PRINCIPAL' },
+    });
     await subscribe(member, named('general'), { principals: [guest.id] });
     const other = await subscribe(guest, named('general'), { principals: [member.id] });
     expect(other).toMatchObject(NOT_ALLOWED);

@@ -88,7 +88,7 @@ test.concurrent('refuses in the same words on both doors', async () => {
     [
       { type: 'channel', stream_id: hidden, topic: 't' },
       { channelId: hidden, topic: 't' },
-      { code: 'BAD_REQUEST', msg: 'Not authorized to send to this channel' },
+      { code: 'STREAM_DOES_NOT_EXIST', msg: `Channel with ID '${hidden}' does not exist` },
     ],
   ] as const) {
     const { code, msg } = expected;

@@ -66,6 +66,8 @@ export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewC
     return await transact(ctx, async (tx, emit) => {
       await holdRoles(tx, ctx.realmId);
       const now = await asOfNow(tx, ctx);
+      // Before it is told which names are taken.
+      requirePrivacy(await onlooker(tx, now.viewer, ctx.app.now()), privacyOf(fields));
       await requireFreeName(tx, ctx.realmId, name);
       const subjects = await accessUsers(tx, now, subscriberIds);
       const { id } = await insertChannel(tx, emit, now, fields, subjects);
@@ -92,25 +94,37 @@ export async function insertChannel(
   tx: Tx,
   emit: Emit,
   ctx: Ctx,
-  { name, description = '', ...options }: Omit<NewChannel, 'subscriberIds'> & { color?: string | undefined },
+  { color, ...fields }: Omit<NewChannel, 'subscriberIds'> & { color?: string | undefined },
   subjects: readonly Subject[],
 ): Promise<Channel> {
+  const channel = await tx.channel.create({ data: await checkNewChannel(tx, ctx, fields) });
+  const { realmId, viewer } = ctx;
+  const now = ctx.app.now();
+  const place = { realm: viewer.realm, now };
+  await announceChannel(tx, emit, place, channel, subjects);
+  if (channel.isDefault) await announceDefaultChannels(tx, emit, realmId);
+  await join(tx, emit, place, [{ channel, subjects, color }], { announced: true });
+  return channel;
+}
+
+/**
+ * Makes a new channel's row, as far as it does not depend on what other channels there are. Throws as `createChannel` does,
+ * but for a name that is taken.
+ */
+export async function checkNewChannel(
+  tx: Tx,
+  ctx: Ctx,
+  { name, description = '', ...options }: Omit<NewChannel, 'subscriberIds'>,
+) {
   requireMember(ctx);
   const { realmId, viewer } = ctx;
   const now = ctx.app.now();
   const source = requireChannelDescription(description);
-  const channel = await tx.channel.create({
-    data: {
-      ...{ realmId, name: requireChannelName(name), creatorId: viewer.id, createdAt: now },
-      ...{ description: source, renderedDescription: renderMarkdown(source) },
-      ...(await columnsOf(tx, ctx, await onlooker(tx, viewer, now), options)),
-    },
-  });
-  const place = { realm: viewer.realm, now };
-  await announceChannel(tx, emit, place, channel, subjects);
-  if (channel.isDefault) await announceDefaultChannels(tx, emit, realmId);
-  await join(tx, emit, place, [{ channel, subjects, color: options.color }], { announced: true });
-  return channel;
+  return {
+    ...{ realmId, name: requireChannelName(name), creatorId: viewer.id, createdAt: now },
+    ...{ description: source, renderedDescription: renderMarkdown(source) },
+    ...(await columnsOf(tx, ctx, await onlooker(tx, viewer, now), options)),
+  };
 }
 
 async function columnsOf(tx: Tx, ctx: Ctx, look: Onlooker, options: ChannelOptions) {

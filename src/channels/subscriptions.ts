@@ -8,7 +8,7 @@ import { type Emit, transact } from '../events/log.ts';
 import type { Channel, User } from '../generated/prisma/client.ts';
 import { holds, invalidChannelId, type Onlooker, onlooker, readsChannel, seesChannel } from './access.ts';
 import { requireColor } from './colors.ts';
-import { type ChannelOptions, insertChannel } from './create.ts';
+import { type ChannelOptions, checkNewChannel, insertChannel } from './create.ts';
 import { defaultChannelIds } from './default-channels.ts';
 import { type ChannelKey, type Found, findChannels, idsOf } from './keys.ts';
 import { holdChannels, holdRoles, lockChannels } from './locks.ts';
@@ -111,18 +111,23 @@ async function subscribeWithin(
   requireFewEnough('subscriptions', wanted, subjects);
   const found = await findChannels(tx, ctx.realmId, wanted);
   const { look, channels } = await lockAndLook(tx, ctx, found);
-  const refused = channels.filter(({ mayRead }) => !mayRead).map(({ channel }) => channel.name);
-  if (refused.length > 0 && isFatal) throw new BadRequestError(`Unable to access channel (${refused.join(', ')}).`);
+  const unreadable = channels.filter(({ maySee, mayRead }) => maySee && !mayRead).map(({ channel }) => channel.name);
+  if (isFatal) refuse(unreadable);
   const open = channels.filter(({ mayRead }) => mayRead).map(({ channel }) => channel);
   if (subjects.some(({ id }) => id !== ctx.viewer.id)) requireAddingOthers(look, open);
-  const created = await createMissing(tx, emit, ctx, found, { creation, subjects });
+  const unseen = channels.filter(({ maySee, mayRead }) => !maySee && !mayRead).map(({ channel }) => channel.id);
+  const { created, taken } = await createMissing(tx, emit, ctx, found, { creation, subjects, unseen });
+  if (isFatal) refuse(taken);
   const joinings = open.map((channel) => {
     const color = found.find(({ id }) => id === channel.id)?.key.color;
     return { channel, subjects, color };
   });
   const moved = await join(tx, emit, { realm: ctx.viewer.realm, now: ctx.app.now() }, joinings);
   const all = new Map(created.map(({ id }) => [id, subjects.map((subject) => subject.id)]));
-  return { channels: outcomes([...open, ...created], subjects, new Map([...moved, ...all])), unauthorized: refused };
+  return {
+    channels: outcomes([...open, ...created], subjects, new Map([...moved, ...all])),
+    unauthorized: [...unreadable, ...taken],
+  };
 }
 
 interface LookedAt {
@@ -163,22 +168,39 @@ function requireAddingOthers(look: Onlooker, channels: readonly Channel[]): void
   if (!channels.every(may)) throw insufficientPermission();
 }
 
+/** @throws BadRequestError when there are any. */
+function refuse(names: readonly string[]): void {
+  if (names.length > 0) throw new BadRequestError(`Unable to access channel (${names.join(', ')}).`);
+}
+
+/**
+ * Creates the channels that are not there. One that is there and that the viewer does not see is checked as if it were to be
+ * created: only who could have created it is told that its name is taken.
+ *
+ * @returns What it created, and those names as the client wrote them.
+ */
 async function createMissing(
   tx: Tx,
   emit: Emit,
   ctx: Ctx,
   found: readonly Found<WantedChannel>[],
-  { creation, subjects }: { creation: ChannelOptions; subjects: readonly Subject[] },
-): Promise<Channel[]> {
-  const missing = new Map<string, WantedChannel & { name: string }>();
+  { creation, subjects, unseen }: { creation: ChannelOptions; subjects: readonly Subject[]; unseen: readonly number[] },
+): Promise<{ created: Channel[]; taken: string[] }> {
+  const missing = new Map<string, WantedChannel & { name: string; isTaken: boolean }>();
   for (const { key, id, lowered } of found) {
-    if (id === null && 'name' in key && !missing.has(lowered)) missing.set(lowered, key);
+    const isTaken = id !== null && unseen.includes(id);
+    if ((id === null || isTaken) && 'name' in key && !missing.has(lowered)) missing.set(lowered, { ...key, isTaken });
   }
-  const created: Channel[] = [];
-  for (const { name, description, color } of missing.values()) {
-    created.push(await insertChannel(tx, emit, ctx, { ...creation, name, description, color }, subjects));
+  const [created, taken]: [Channel[], string[]] = [[], []];
+  for (const { name, description, color, isTaken } of missing.values()) {
+    const channel = { ...creation, name, description };
+    if (!isTaken) created.push(await insertChannel(tx, emit, ctx, { ...channel, color }, subjects));
+    else {
+      await checkNewChannel(tx, ctx, channel);
+      taken.push(name);
+    }
   }
-  return created;
+  return { created, taken };
 }
 
 function outcomes(channels: readonly Channel[], subjects: readonly Subject[], moved: Moved): ChannelOutcome[] {

@@ -62,7 +62,7 @@ export function requireTopic(realm: Sender['realm'], name: string): string {
  * The channel and topic, when `sender` may send a message there now. One query, but for what few need.
  *
  * @param topic As `requireTopic` made it.
- * @throws ChannelDoesNotExistError when there is no such channel.
+ * @throws ChannelDoesNotExistError when there is no such channel, or the sender may not know of it.
  * @throws BadRequestError, TopicPolicyError when the sender may not post there, or not in this topic.
  * @see endpoints companion B.10.2, C.4
  */
@@ -74,9 +74,11 @@ export async function accessTarget(
   now: Date,
 ): Promise<Target> {
   const row = await readTarget(db, sender, reference, topic);
-  if (row === undefined)
-    throw new ChannelDoesNotExistError('channelId' in reference ? reference.channelId : reference.channelName);
-  const subscription = await requireMayPost(db, sender, row, now);
+  const noChannel = new ChannelDoesNotExistError(
+    'channelId' in reference ? reference.channelId : reference.channelName,
+  );
+  if (row === undefined) throw noChannel;
+  const subscription = await requireMayPost(db, sender, row, { now, noChannel });
   await requireTopicAllowed(db, sender, row, topic, now);
   return {
     channel: row,
@@ -125,8 +127,16 @@ async function holders(db: Reader, sender: Sender, now: Date): Promise<Onlooker[
   return people.map((person) => ({ person, groups, now }));
 }
 
-/** @returns The subscription that the right depends on, if it does. */
-async function requireMayPost(db: Reader, sender: Sender, row: Row, now: Date): Promise<Target['subscription']> {
+/**
+ * @param noChannel What is thrown for a channel that the sender does not see.
+ * @returns The subscription that the right depends on, if it does.
+ */
+async function requireMayPost(
+  db: Reader,
+  sender: Sender,
+  row: Row,
+  { now, noChannel }: { readonly now: Date; readonly noChannel: ChannelDoesNotExistError },
+): Promise<Target['subscription']> {
   if (sender.user.isSystem) return null;
   const [self, ...owner] = await holders(db, sender, now);
   if (self === undefined) throw new Error('The sender is the first of the holders');
@@ -135,9 +145,8 @@ async function requireMayPost(db: Reader, sender: Sender, row: Row, now: Date): 
   const isOpen = row.isWebPublic || (!row.inviteOnly && !isGuest(sender.role));
   const isGranted = !hasProtectedHistory(row) && readsChannel(self, row, false);
   if (row.isArchived || !(isOpen || own !== null || owners !== null || isGranted)) {
-    // The name of a channel the sender does not see is not told.
-    const name = seesChannel(self, row, own !== null) ? `channel '${row.name}'` : 'this channel';
-    throw new BadRequestError(`Not authorized to send to ${name}`);
+    if (!seesChannel(self, row, own !== null)) throw noChannel;
+    throw new BadRequestError(`Not authorized to send to channel '${row.name}'`);
   }
   if (![self, ...owner].some((holder) => holds(holder, row, 'can_send_message_group'))) {
     throw new BadRequestError('You do not have permission to post in this channel.');

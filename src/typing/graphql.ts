@@ -1,3 +1,4 @@
+import { ChannelDoesNotExistError } from '../errors.ts';
 import { builder } from '../graphql/builder.ts';
 import { eventType } from '../graphql/event-types.ts';
 import { mutation } from '../graphql/mutation.ts';
@@ -10,6 +11,7 @@ const TypingOperation = builder.enumType('TypingOperation', {
 
 mutation('setTyping', {
   ignoresIdempotencyKey: true,
+  errors: [ChannelDoesNotExistError],
   description: 'Tells people, or the subscribers of a channel, that the viewer is writing to them, or has stopped.',
   input: (t) => ({
     operation: t.field({ type: TypingOperation }),

@@ -1,0 +1,98 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { buildSchema } from '../src/graphql/schema.ts';
+import { routes } from '../src/rest/routes.ts';
+import { expectAlike, type Outcome } from './helpers/alike.ts';
+import { documentOf, GRAPHQL_CALLS } from './helpers/graphql-calls.ts';
+import { Person } from './helpers/person.ts';
+import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
+import { makeScene, type Names, nothing, type Scene } from './helpers/scene.ts';
+
+// What somebody may not see of their own organisation is like what is not there: by whatever name, at whatever door.
+
+const schema = buildSchema();
+
+/** Of what only the owner sees. */
+type Hidden = Pick<
+  Names,
+  | ('channelId' | 'channelName' | 'archivedId' | 'moderationChannelId' | 'messageId' | 'directMessageId')
+  | ('draftId' | 'snippetId' | 'fragment' | 'navigationViewId' | 'scheduledMessageId' | 'reminderId' | 'queueId')
+>;
+
+/** Where it is told that there is such a channel, because no two may have one name: to those alone who may create one. */
+const TOLD_AS_TAKEN = ['POST /users/me/subscriptions', 'PATCH /users/me/subscriptions', 'Mutation.subscribe'];
+
+let scene: Scene;
+let hidden: Hidden;
+
+beforeAll(async () => {
+  const made = await makeScene();
+  const { member } = made;
+  const { user_id: id } = await member.ok('POST', '/bots', { full_name: 'Own bot', short_name: 'own' });
+  const { body } = await member.rest('GET', `/bots/${id}/api_key`);
+  const { user } = await member.ok('GET', `/users/${id}`);
+  const account = { id, name: 'Own bot', email: user.email, apiKey: body.api_key, role: 400 };
+  scene = { ...made, bot: new Person(member, account) };
+  hidden = await hide(scene);
+});
+
+/** One of everything that people do not see of each other. */
+async function hide({ owner, moderator, names }: Scene): Promise<Hidden> {
+  const channel = (name: string) =>
+    owner.ok('POST', '/channels/create', { name, subscribers: [owner.id], invite_only: true });
+  const channelName = `secret of ${scene.realm.subdomain}`;
+  const [{ id: channelId }, { id: archivedId }] = [await channel(channelName), await channel('secret and archived')];
+  const note = { type: 'channel', to: channelId, topic: 'greetings', content: 'hello' };
+  const { id: messageId } = await owner.ok('POST', '/messages', note);
+  await owner.ok('DELETE', `/streams/${archivedId}`);
+  const direct = await owner.ok('POST', '/messages', { type: 'direct', to: [moderator.id], content: 'hello' });
+  const { draftId, snippetId, fragment, navigationViewId, scheduledMessageId, reminderId } = names;
+  return {
+    ...{ channelId, channelName, archivedId, messageId, directMessageId: direct.id },
+    moderationChannelId: names.moderationChannelId,
+    ...{ draftId, snippetId, fragment, navigationViewId, scheduledMessageId, reminderId, queueId: names.queueId },
+  };
+}
+
+/** The bot has an owner who sees none of it either. */
+const VIEWERS = ['member', 'guest', 'bot'] as const;
+type Viewer = (typeof VIEWERS)[number];
+
+const expectLikeNothing = async <C>(
+  viewer: Viewer,
+  name: string,
+  calls: (names: Names) => readonly C[],
+  make: (who: Person, call: C) => Promise<Outcome>,
+) => {
+  const kinds = (Object.keys(hidden) as (keyof Hidden)[]).filter(
+    (kind) => kind !== 'channelName' || !TOLD_AS_TAKEN.includes(name) || viewer === 'guest',
+  );
+  return expectAlike({ own: scene.names, foreign: { ...nothing(), ...hidden }, kinds }, calls, (call) =>
+    make(scene[viewer], call),
+  );
+};
+
+describe.for(VIEWERS)('what a %s may not see is like what is not there', (viewer) => {
+  test.for(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    'for %s',
+    async ([name, { method, path }]) => {
+      const calls = (names: Names) => REST_CALLS[name]?.(names) ?? [];
+      await expectLikeNothing(viewer, name, calls, (who, call) =>
+        who.rest(method, pathOf(path, call), call.parameters),
+      );
+    },
+  );
+
+  test.for(Object.entries(GRAPHQL_CALLS))('for %s', async ([name, calls]) => {
+    await expectLikeNothing(viewer, name, calls, async (who, call) => {
+      const { status, data, errors } = await who.graphql(documentOf(schema, call), call.args);
+      return { status, body: { data, errors } };
+    });
+  });
+});
+
+test('and it is all there for whoever may see it', async () => {
+  const { owner } = scene;
+  for (const path of [`/streams/${hidden.channelId}`, `/messages/${hidden.messageId}`]) {
+    expect((await owner.rest('GET', path)).status, path).toBe(200);
+  }
+});
