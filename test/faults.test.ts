@@ -4,6 +4,7 @@ import { cutTrial } from './faults/cuts.ts';
 import { killTrial } from './faults/kills.ts';
 import { lossTrial } from './faults/losses.ts';
 import { scheduledTrial } from './faults/scheduled.ts';
+import { steadyTrial } from './faults/steady.ts';
 
 // Small samples of `npm run test:faults`, on the database the tests run on.
 
@@ -49,6 +50,14 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
     test('when the database ends all connections', { timeout: PATIENCE_MS }, async () => {
       const { violations } = await lossTrial({ databaseServer: server, losses: 2, seed });
       expect(violations).toEqual([]);
+    });
+
+    test('when two nodes send and edit at a steady pace: no stream is closed, until the log really went back', {
+      timeout: PATIENCE_MS,
+    }, async () => {
+      const { violations, facts } = await steadyTrial({ databaseServer: server, perSecond: 200, seconds: 5 });
+      expect(violations).toEqual([]);
+      expect(facts['changes']).toBeGreaterThan(50);
     });
   });
 });

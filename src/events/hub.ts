@@ -93,12 +93,14 @@ export class EventHub {
     try {
       const windows = [...this.#open.values()];
       if (windows.length > 0) {
-        const counters = await readCounters(
-          this.#app.db,
-          windows.map(({ realmId }) => realmId),
-        );
-        const behind = windows.filter(({ realmId, through }) => (counters.get(realmId) ?? 0) > through);
-        await Promise.all(behind.map((window) => this.#fill(window)));
+        const before = new Map(windows.map(({ realmId, through }) => [realmId, through]));
+        const counters = await readCounters(this.#app.db, [...before.keys()]);
+        const isApart = ({ realmId, through }: RealmWindow) => {
+          const lastId = counters.get(realmId);
+          // Behind the log; or ahead of it, which was put back to an earlier state: a look at it finds out.
+          return lastId !== undefined && (lastId > through || lastId < (before.get(realmId) ?? 0));
+        };
+        await Promise.all(windows.filter(isApart).map((window) => this.#fill(window)));
       }
       this.#lastPoll = Date.now();
       for (const window of windows) {

@@ -142,7 +142,7 @@ class Poll implements LiveReader, QueueReader {
   /** Only a silent queue beats, and only with an id the client has not had, after everything before it was read. */
   async #beat(): Promise<void> {
     try {
-      if (this.#window.through <= this.#known) await this.#window.advance();
+      while (!this.#over && this.#window.through <= this.#known) await this.#window.advance();
       if (!this.#over) this.answer([heartbeat(this.#window.through)]);
     } catch (error) {
       this.#app.log.warn({ err: error }, 'could not send a heartbeat; trying again');

@@ -172,7 +172,7 @@ export class EventStream implements LiveReader, QueueReader {
   async #beat(): Promise<void> {
     try {
       const sentBefore = this.#lastSent;
-      if (this.#window.through <= this.#lastSent) await this.#window.advance();
+      while (!this.#over && this.#window.through <= this.#lastSent) await this.#window.advance();
       if (!this.#over && this.#lastSent === sentBefore) {
         const piece = heartbeat(this.#window.through);
         this.#sendPieces([piece], piece.id);

@@ -47,6 +47,7 @@ export class RealmWindow {
   readonly #early = new Map<number, StoredEvent[]>();
   #filling: Promise<void> | undefined;
   #nextFill: Promise<void> | undefined;
+  #advancing: Promise<void> | undefined;
   readonly #hearers = new Map<number, { hearer: Hearer; lastUsed: number }>();
   readonly #readers = new Map<number, Set<LiveReader>>();
   readonly #onEffect: (effect: Effect) => void;
@@ -125,9 +126,11 @@ export class RealmWindow {
   }
 
   async #fill(): Promise<void> {
+    // What was read of the log before the counter is: commits here move the end on while that is on its way.
+    const before = this.#through;
     // The counter first: whatever it says is committed, so the rows up to there are all to be seen.
     const { lastId } = await readCounter(this.#app.db, this.realmId);
-    if (lastId < this.#through) this.#startAnew(lastId);
+    if (lastId < before) this.#startAnew(lastId);
     while (this.#through < lastId) {
       const after = this.#through;
       const events = await readLog(this.#app.db, this.realmId, { after, through: lastId, limit: READ_LIMIT });
@@ -147,9 +150,18 @@ export class RealmWindow {
 
   /**
    * Moves the counter on by one and reads the log up to it, so that `through` is an id no client has seen and nothing
-   * before it is missing: what a heartbeat in a silent realm needs, in the one order that loses nothing.
+   * before it is missing: what a heartbeat in a silent realm needs, in the one order that loses nothing. To whoever asks
+   * while it is under way, the id may be known by the time it is done.
    */
-  async advance(): Promise<void> {
+  advance(): Promise<void> {
+    // Whoever asks meanwhile gets the same one: each waits for the counter, which a change under way may hold.
+    this.#advancing ??= this.#advance().finally(() => {
+      this.#advancing = undefined;
+    });
+    return this.#advancing;
+  }
+
+  async #advance(): Promise<void> {
     await bumpCounter(this.#app.db, this.realmId);
     await this.fill();
   }
@@ -230,8 +242,10 @@ export class RealmWindow {
     return low;
   }
 
-  /** The facts about a user, complete for every id above `after`. */
+  /** The facts about a user, complete for every id above `after`, and for every event that is still to pass here. */
   async hearer(userId: number, after: number): Promise<Hearer> {
+    // Another node was ahead of this one when it noted how far the queue is read.
+    if (after > this.#through) await this.fill();
     const entry = this.#hearers.get(userId) ?? { hearer: new Hearer(userId), lastUsed: 0 };
     entry.lastUsed = Date.now();
     this.#hearers.set(userId, entry);

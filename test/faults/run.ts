@@ -7,6 +7,7 @@ import { lossTrial } from './losses.ts';
 import { markdownTrial } from './markdown.ts';
 import type { Outcome } from './outcome.ts';
 import { scheduledTrial } from './scheduled.ts';
+import { steadyTrial } from './steady.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -30,6 +31,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   'scheduled-embedded': () =>
     scheduledTrial({ databaseServer: undefined, messages: much(2_000), kills: much(20), seed }),
   'scheduled-postgresql': () => scheduledTrial({ databaseServer, messages: much(2_000), kills: much(20), seed }),
+  steady: () => steadyTrial({ databaseServer, perSecond: 200, seconds: much(60) }),
   markdown: () => markdownTrial({ texts: much(20_000), seed }),
 };
 
