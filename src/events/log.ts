@@ -31,16 +31,25 @@ export interface Emit {
   (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>): void;
   /** Adds, in its turn among the events, a statement that takes ids from the counter and logs events itself. */
   writing(write: (tx: Tx) => Promise<Appended>): void;
+  /**
+   * Adds, in their turn, events that say what is so when they are logged, and not only what the change makes so: what
+   * `read` finds is what all earlier events have told, and what no later one has. It may be called twice.
+   */
+  reading(read: (tx: Tx) => Promise<readonly ToldTo[]>): void;
 }
 
-interface Emitted {
+/** An event, and who hears it. */
+export interface ToldTo {
   readonly event: EventDraft;
   readonly audience: Audience;
-  readonly withId: ((id: number) => Promise<unknown>) | undefined;
+}
+
+interface Emitted extends ToldTo {
+  readonly withId?: ((id: number) => Promise<unknown>) | undefined;
 }
 
 /** What is to be logged, in order: events, and statements that log their own. */
-type Turn = Emitted[] | ((tx: Tx) => Promise<Appended>);
+type Turn = Emitted[] | ((tx: Tx, log: Log) => Promise<Appended>);
 
 function collect(turns: Turn[]): Emit {
   const emit = (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>) => {
@@ -49,7 +58,11 @@ function collect(turns: Turn[]): Emit {
     if (Array.isArray(last)) last.push(emitted);
     else turns.push([emitted]);
   };
-  return Object.assign(emit, { writing: (write: (tx: Tx) => Promise<Appended>) => void turns.push(write) });
+  return Object.assign(emit, {
+    writing: (write: (tx: Tx) => Promise<Appended>) => void turns.push(write),
+    reading: (read: (tx: Tx) => Promise<readonly ToldTo[]>) =>
+      void turns.push((tx, log) => appendAsOfNow(tx, log, read)),
+  });
 }
 
 /**
@@ -114,15 +127,51 @@ async function appendAll(tx: Tx, realmId: number, turns: readonly Turn[], now: D
   const events: StoredEvent[] = [];
   let xid: string | undefined;
   for (const turn of turns) {
-    const appended = Array.isArray(turn) ? await append(tx, realmId, turn, now) : await turn(tx);
+    const log = { realmId, now };
+    const appended = Array.isArray(turn) ? await append(tx, log, turn) : await turn(tx, log);
     events.push(...appended.events);
     xid = appended.xid ?? xid;
   }
   return { events, ...(xid !== undefined && { xid }) };
 }
 
-/** One statement: bumps the counter, which stays locked until the commit, and inserts the events under its new ids. */
-async function append(tx: Tx, realmId: number, emitted: readonly Emitted[], now: Date): Promise<Appended> {
+/** Where events are logged, and when. */
+interface Log {
+  readonly realmId: number;
+  readonly now: Date;
+}
+
+/**
+ * What was read is logged if nobody else has logged anything since before it was read: all that changes what can be read
+ * is logged. Else it is read anew with the counter held, which the organisation then waits for.
+ */
+async function appendAsOfNow(tx: Tx, log: Log, read: (tx: Tx) => Promise<readonly ToldTo[]>): Promise<Appended> {
+  const { lastId } = await readCounter(tx, log.realmId);
+  const emitted = await read(tx);
+  const appended = await tryToAppend(tx, log, emitted, lastId);
+  if (appended !== undefined) return appended;
+  await tx.$queryRaw`SELECT 1 AS held FROM event_counter WHERE realm_id = ${log.realmId} FOR NO KEY UPDATE`;
+  return append(tx, log, await read(tx));
+}
+
+async function append(tx: Tx, log: Log, emitted: readonly Emitted[]): Promise<Appended> {
+  const appended = await tryToAppend(tx, log, emitted);
+  if (appended === undefined) throw new Error(`Realm ${log.realmId} has no event counter`);
+  return appended;
+}
+
+/**
+ * One statement: bumps the counter, which stays locked until the commit, and inserts the events under its new ids.
+ *
+ * @param expected Where the counter must stand.
+ * @returns Undefined when it stands elsewhere; nothing was done.
+ */
+async function tryToAppend(
+  tx: Tx,
+  { realmId, now }: Log,
+  emitted: readonly Emitted[],
+  expected: number | null = null,
+): Promise<Appended | undefined> {
   if (emitted.length === 0) return { events: [] };
   let offset = 0;
   const rows = emitted.map(({ event, audience }) => {
@@ -143,7 +192,8 @@ async function append(tx: Tx, realmId: number, emitted: readonly Emitted[], now:
   });
   const [counter] = await tx.$queryRaw<{ base: bigint; xid: string }[]>`
     WITH counter AS (
-      UPDATE event_counter SET last_id = last_id + ${offset} WHERE realm_id = ${realmId}
+      UPDATE event_counter SET last_id = last_id + ${offset}
+      WHERE realm_id = ${realmId} AND (${expected}::bigint IS NULL OR last_id = ${expected})
       RETURNING last_id - ${offset} AS base
     ), logged AS (
       INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
@@ -155,7 +205,7 @@ async function append(tx: Tx, realmId: number, emitted: readonly Emitted[], now:
         except_user_ids int[], public_channel_id int, width int, ephemeral boolean)
     )
     SELECT base, pg_current_xact_id()::text AS xid FROM counter`;
-  if (counter === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  if (counter === undefined) return undefined;
   const base = Number(counter.base);
   const stored = emitted.map(({ event, audience }, i) => {
     const json = JSON.stringify(event.payload);

@@ -71,7 +71,7 @@ interface Change {
   readonly edit: MessageEdit;
 }
 
-/** Rows first; then, with the log held, what they are to everyone. */
+/** Rows first; then what they are to everyone. */
 async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, ...asked }: Change): Promise<void> {
   const { app, viewer } = ctx;
   const now = app.now();
@@ -85,7 +85,7 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
     await dropWhatIsGone(tx, place, move);
     await takePoliciesAlong(tx, emit, place, move);
   }
-  await tellOfEdit(tx, emit, place, { message, move, content, editor: viewer, mode: edit.propagateMode });
+  tellOfEdit(emit, place, { message, move, content, editor: viewer, mode: edit.propagateMode });
   if (move === null) return;
   const { notifiesOldTopic, notifiesNewTopic } = edit;
   const tells = { oldTopic: notifiesOldTopic, newTopic: notifiesNewTopic, resolution: taken === undefined };

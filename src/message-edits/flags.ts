@@ -42,16 +42,8 @@ type FlagRow = Readonly<
 >;
 
 /**
- * Keeps the realm's log from growing until the change is over, as its last lock: what is read from here on is what every
- * event logged so far has told, and what the next will begin from.
- */
-export async function holdLog(tx: Pick<Tx, '$queryRaw'>, realmId: number): Promise<void> {
-  await tx.$queryRaw`SELECT 1 AS held FROM event_counter WHERE realm_id = ${realmId} FOR NO KEY UPDATE`;
-}
-
-/**
- * What a message is to everybody who hears of a change of it. The log must be held, and the subscriptions of the channels
- * in the audience locked.
+ * What a message is to everybody who hears of a change of it, as of an event that is about to be logged. The subscriptions
+ * of the channels in the audience must be locked.
  *
  * Whether they received and read it is what `receivedBy` and `isUnreadBy` say, worked out for many users at once: the
  * organisation waits for it.

@@ -1,6 +1,6 @@
 import type { Viewer } from '../app.ts';
 import type { Tx } from '../db/client.ts';
-import type { Emit } from '../events/log.ts';
+import type { Emit, ToldTo } from '../events/log.ts';
 import type { Realm } from '../generated/prisma/client.ts';
 import { isMeMessage, topicLinks } from '../markdown/render.ts';
 import type { PlacedMessage } from '../messages/access.ts';
@@ -8,7 +8,7 @@ import { emptyTopicName } from '../messages/topic-name.ts';
 import { hearingsOf, hearingsOfMove } from './audience.ts';
 import type { ContentEdit } from './content.ts';
 import { messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
-import { holdLog, readFlagFacts } from './flags.ts';
+import { readFlagFacts } from './flags.ts';
 import type { Move } from './move.ts';
 
 /** A change that is written. */
@@ -22,31 +22,36 @@ interface Edited {
 }
 
 /**
- * Tells of a change that is written, each user of the messages they may read. From here on, the change locks nothing.
+ * Tells of a change that is written, each user of the messages they may read.
  *
  * @see registration-and-events companion 3.1
  */
-export async function tellOfEdit(
-  tx: Tx,
-  emit: Emit,
-  { realm, now }: { readonly realm: Realm; readonly now: Date },
-  edited: Edited,
-): Promise<void> {
+export function tellOfEdit(emit: Emit, place: Place, edited: Edited): void {
+  emit.reading((tx) => whatToTell(tx, place, edited));
+}
+
+interface Place {
+  readonly realm: Realm;
+  readonly now: Date;
+}
+
+async function whatToTell(tx: Tx, { realm, now }: Place, edited: Edited): Promise<ToldTo[]> {
   const { message, move, editor } = edited;
-  await holdLog(tx, realm.id);
   const { moved, gone } =
     move === null
       ? { moved: await hearingsOf(tx, realm, { ...message, ids: [Number(message.id)] }, editor.id), gone: [] }
       : await hearingsOfMove(tx, { realm, now }, move, editor.id);
+  const told: ToldTo[] = [];
   for (const { audience, ids } of moved) {
     const facts = factsOf(edited, realm, now, ids);
     const flags = await readFlagFacts(tx, realm.id, facts.id, audience);
-    emit(messageUpdated({ ...facts, flags }), audience);
+    told.push({ event: messageUpdated({ ...facts, flags }), audience });
   }
   for (const { audience, ids } of gone) {
-    const place = move === null ? null : { channelId: move.from.id, topic: move.oldTopic };
-    emit(messagesDeleted({ ids, place, emptyTopicName: emptyTopicName(realm) }), audience);
+    const where = move === null ? null : { channelId: move.from.id, topic: move.oldTopic };
+    told.push({ event: messagesDeleted({ ids, place: where, emptyTopicName: emptyTopicName(realm) }), audience });
   }
+  return told;
 }
 
 /** The change as those see it who may read these messages of it. */
