@@ -5,6 +5,7 @@ import { killTrial } from './faults/kills.ts';
 import { lossTrial } from './faults/losses.ts';
 import { scheduledTrial } from './faults/scheduled.ts';
 import { steadyTrial } from './faults/steady.ts';
+import { heldCounterTrial, pausedNodeTrial } from './faults/stuck.ts';
 
 // Small samples of `npm run test:faults`, on the database the tests run on.
 
@@ -58,6 +59,20 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
       const { violations, facts } = await steadyTrial({ databaseServer: server, perSecond: 200, seconds: 5 });
       expect(violations).toEqual([]);
       expect(facts['changes']).toBeGreaterThan(50);
+    });
+
+    test('when a node is paused in the middle of a change: its organisation is written to again, others do not wait', {
+      timeout: PATIENCE_MS,
+    }, async () => {
+      const { violations } = await pausedNodeTrial({ databaseServer: server, seconds: 1, isTimed: false });
+      expect(violations).toEqual([]);
+    });
+
+    test('when thirty wait for one organisation: others on the node do not wait, and it is ready', {
+      timeout: PATIENCE_MS,
+    }, async () => {
+      const { violations } = await heldCounterTrial({ databaseServer: server, seconds: 8, isTimed: false });
+      expect(violations).toEqual([]);
     });
   });
 });

@@ -10,6 +10,7 @@ import type { Config } from '../config.ts';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { EmbeddedDatabase } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
+import { PATIENCE_MS, placesOf, Turns } from './turns.ts';
 
 /** The client outside transactions; inside a change only `Tx` may be used. */
 export type Db = PrismaClient;
@@ -20,6 +21,8 @@ export type Tx = Prisma.TransactionClient;
 export interface Database {
   readonly kind: 'embedded' | 'postgresql';
   readonly db: Db;
+  /** Whose change gets a connection next. */
+  readonly turns: Turns;
   /** For the schema engine, which applies and compares migrations through the same driver. */
   readonly factory: SqlMigrationAwareDriverAdapterFactory;
   /** Runs SQL of many statements in one transaction: all of it, or nothing and an error. */
@@ -37,14 +40,22 @@ export function withinTransaction<T>(run: () => Promise<T>): Promise<T> {
 
 /**
  * A writer that waited for a lock must see what its holder committed: the server's default, but the log depends on it.
- * Who waits longer than 5 s for a lock is told that the service is busy, before the transaction's own time is up. No
+ * Who waits too long for a lock is told that the service is busy, before the transaction's own time is up. No
  * statement of ours runs for as long as it takes to compile it.
+ *
+ * A node that is gone, without its connections having been closed, stops whoever needs what it has locked. Our choice: a
+ * transaction is ended when nothing comes of it for 5 s, and a connection when nobody takes what is sent for 10 s. No
+ * transaction of ours is left alone for so long: what takes its time is done outside.
  */
 const SESSION_OPTIONS = [
   'default_transaction_isolation=read\\ committed',
   'jit=off',
-  'lock_timeout=5000',
-  'idle_in_transaction_session_timeout=60000',
+  `lock_timeout=${PATIENCE_MS}`,
+  'idle_in_transaction_session_timeout=5000',
+  'tcp_user_timeout=10000',
+  'tcp_keepalives_idle=5',
+  'tcp_keepalives_interval=2',
+  'tcp_keepalives_count=3',
 ]
   .map((setting) => `-c ${setting}`)
   .join(' ');
@@ -81,6 +92,7 @@ export async function openDatabase(config: Config): Promise<Database> {
     const factory = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementName(sql) });
     return connect('postgresql', factory, {
       guardsTransactions: config.guardsTransactions,
+      turns: new Turns(placesOf(config.databasePoolSize)),
       runScript: (sql) => runOnPostgres(connectionString, sql),
       close: async () => {},
     });
@@ -91,6 +103,7 @@ export async function openDatabase(config: Config): Promise<Database> {
   const factory = new PrismaPGlite(pglite) as unknown as SqlMigrationAwareDriverAdapterFactory;
   return connect('embedded', factory, {
     guardsTransactions: config.guardsTransactions,
+    turns: new Turns(placesOf(config.databasePoolSize)),
     runScript: (sql) => runOnPglite(pglite, sql),
     async close() {
       await pglite.close();
@@ -122,7 +135,10 @@ async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
 function connect(
   kind: Database['kind'],
   factory: SqlMigrationAwareDriverAdapterFactory,
-  { guardsTransactions, ...driver }: Pick<Database, 'runScript' | 'close'> & Pick<Config, 'guardsTransactions'>,
+  {
+    guardsTransactions,
+    ...driver
+  }: Pick<Database, 'turns' | 'runScript' | 'close'> & Pick<Config, 'guardsTransactions'>,
 ): Database {
   const db = new PrismaClient({
     adapter: guardsTransactions ? guarded(factory) : factory,
@@ -135,6 +151,7 @@ function connect(
     kind,
     db,
     factory,
+    turns: driver.turns,
     runScript: driver.runScript,
     async close() {
       await db.$disconnect();

@@ -14,15 +14,18 @@ function codesOf(error: unknown, depth = 0): string[] {
   return found;
 }
 
+const LOCK_TIMEOUT = '55P03';
+
 const LOST_RACE = new Set(['40001', '40P01', 'P2034', 'TransactionWriteConflict']);
 /**
- * No connection or no lock in time (P2024, P2028, 55P03), too many connections (53300), disk full (53100), shutting down
- * (57P0x), the connection broke.
+ * No connection or no lock in time (P2024, P2028, 55P03), a transaction we left alone for too long (25P03), too many
+ * connections (53300), disk full (53100), shutting down (57P0x), the connection broke.
  */
 const BUSY = new Set([
   'P2024',
   'P2028',
-  '55P03',
+  LOCK_TIMEOUT,
+  '25P03',
   '53300',
   '53100',
   '57P01',
@@ -53,6 +56,20 @@ const CONNECTION_LOST =
 export function isBusy(error: unknown): boolean {
   if (error instanceof Error && CONNECTION_LOST.test(error.message)) return true;
   return codesOf(error).some((code) => BUSY.has(code));
+}
+
+/** Whether a statement waited for a lock in vain. */
+export function isLockTimeout(error: unknown): boolean {
+  return codesOf(error).includes(LOCK_TIMEOUT);
+}
+
+/** No lock in time, no connection in time, none that could be made: the statement has not been executed. */
+const NOT_DONE = new Set([LOCK_TIMEOUT, 'P2024', '53300', '57P03', 'ECONNREFUSED', 'DatabaseNotReachable']);
+
+/** Of an error that `isBusy`: whether what the statement should have done is certain not to be done. */
+export function isCertainlyNotDone(error: unknown): boolean {
+  if (error instanceof Error && error.message.startsWith('timeout exceeded when trying')) return true;
+  return codesOf(error).some((code) => NOT_DONE.has(code));
 }
 
 /** Whether the database refused a text for a character it cannot store: a null byte; in JSON, half a surrogate pair. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App } from '../app.ts';
+import type { App, Scope } from '../app.ts';
 import { type Tx, withinTransaction } from '../db/client.ts';
 import { isBusy, isLostRace } from '../db/errors.ts';
 import { RequestTimeoutError } from '../errors.ts';
@@ -12,24 +12,25 @@ const RETRIES = 3;
 const COMMIT_PATIENCE_MS = 10_000;
 
 /**
- * Runs `change` in one transaction. When the connection breaks during the commit, the database is asked whether it came
- * through.
+ * Runs `change` in one transaction, when it is the organisation's turn. When the connection breaks during the commit, the
+ * database is asked whether it came through.
  *
  * @param change Says in `xid` the transaction's id, without which nobody can ask; undefined when it wrote nothing.
+ * @throws RequestTimeoutError when its turn does not come in time.
  * @throws Error when the outcome cannot be found out; else what `change` or the database throws, and nothing was done.
  */
 export async function committing<T extends { readonly xid?: string }>(
-  { db }: Pick<App, 'db'>,
+  { app: { database, db }, realmId }: Scope,
   change: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   let made: T | undefined;
+  const transaction = () =>
+    db.$transaction(async (tx) => {
+      made = await change(tx);
+      return made;
+    }, TRANSACTION_LIMITS);
   try {
-    return await withinTransaction(() =>
-      db.$transaction(async (tx) => {
-        made = await change(tx);
-        return made;
-      }, TRANSACTION_LIMITS),
-    );
+    return await database.turns.take(realmId, () => withinTransaction(transaction));
   } catch (error) {
     const xid = made?.xid;
     if (made !== undefined && xid !== undefined && isBusy(error) && (await hasCommitted(db, xid))) return made;

@@ -84,7 +84,7 @@ function collect(turns: Turn[]): Emit {
 export async function transact<T>(scope: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
   const { app, realmId } = scope;
   if (app.unit !== undefined) return changeWithin(app.unit, scope, change);
-  const { result, events } = await retrying(() => committing(app, (tx) => make(tx, scope, change)));
+  const { result, events } = await retrying(() => committing(scope, (tx) => make(tx, scope, change)));
   if (events.length > 0) app.hub.publish(realmId, events);
   return result;
 }

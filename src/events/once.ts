@@ -67,7 +67,7 @@ export async function once<T>(app: App, key: IdempotencyKey, answer: (app: App) 
   for (;;) {
     try {
       const { reply, after } = await retrying(() =>
-        committing(app, (tx) => answerWithin(new UnitOfWork(app, tx, done), key, answer)),
+        committing({ app, realmId: key.realmId }, (tx) => answerWithin(new UnitOfWork(app, tx, done), key, answer)),
       );
       for (const act of after) act();
       return reply;

@@ -162,7 +162,8 @@ export class RealmWindow {
   }
 
   async #advance(): Promise<void> {
-    await bumpCounter(this.#app.db, this.realmId);
+    const { database, db } = this.#app;
+    await database.turns.take(this.realmId, () => bumpCounter(db, this.realmId));
     await this.fill();
   }
 

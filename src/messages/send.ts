@@ -3,7 +3,7 @@ import type { App, Ctx, Viewer } from '../app.ts';
 import { readAccount } from '../auth/accounts.ts';
 import { requireActive } from '../auth/service.ts';
 import type { Tx } from '../db/client.ts';
-import { isBusy } from '../db/errors.ts';
+import { isBusy, isCertainlyNotDone } from '../db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../errors.ts';
 import { subscribersOf, users } from '../events/audience.ts';
 import { retrying } from '../events/commit.ts';
@@ -84,9 +84,9 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
     // Two acts, that must be one change.
     if (prepared.newPolicy !== undefined) return prepared;
     try {
-      return await write(app.db, realmId, prepared, { repeated });
+      return await writeInTurn(app, realmId, prepared, { repeated });
     } catch (error) {
-      if (!isBusy(error)) throw error;
+      if (!isBusy(error) || (isCertainlyNotDone(error) && !repeated)) throw error;
       repeated = true;
       return confirm(app, realmId, prepared);
     }
@@ -127,26 +127,32 @@ function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   });
 }
 
-/** Our choice: how often a send whose answer was lost is asked after, a little longer each time. */
-const CONFIRMATIONS = 5;
+/** Our choice: how long a send whose answer was lost is asked after. */
+const CONFIRMATION_MS = 10_000;
 
 /**
  * Sends again what may have been sent already: the statement first looks for the message, behind the lock that an attempt
  * under way would still hold.
  */
 async function confirm(app: App, realmId: number, prepared: PreparedMessage): Promise<Written> {
-  for (let attempt = 1; ; attempt++) {
+  const deadline = performance.now() + CONFIRMATION_MS;
+  for (let pauseMs = 200; ; pauseMs += 200) {
     try {
-      return await write(app.db, realmId, prepared, { repeated: true });
+      return await writeInTurn(app, realmId, prepared, { repeated: true });
     } catch (error) {
-      if (!isBusy(error)) throw error;
+      if (!isBusy(error) && !(error instanceof RequestTimeoutError)) throw error;
       // It may have come through: that is no refusal, and the client must not take it for one.
-      if (attempt === CONFIRMATIONS)
+      if (performance.now() + pauseMs > deadline)
         throw new RequestTimeoutError('The service is busy; the message may have been sent');
-      await new Promise((resolve) => setTimeout(resolve, 200 * attempt));
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 }
+
+const writeInTurn = ({ database, db }: App, realmId: number, ...message: MessageToWrite): Promise<Written> =>
+  database.turns.take(realmId, () => write(db, realmId, ...message));
+
+type MessageToWrite = [prepared: PreparedMessage, how: { readonly repeated: boolean }];
 
 /**
  * Sends a prepared message as part of a change, in its turn among the change's events.

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runCommand } from '../helpers/control.ts';
 import { createDatabase, type TestDatabase } from '../helpers/database.ts';
 import { type Environment, ServerProcess } from '../helpers/process.ts';
 
@@ -10,6 +11,8 @@ export interface Person {
   readonly userId: number;
   /** For the Authorization header. */
   readonly basic: string;
+  /** Of an organisation other than the demo one. */
+  readonly subdomain?: string;
 }
 
 /** A server process of the trial's own with the demo organisation, on a database of its own. */
@@ -53,6 +56,19 @@ function peopleOf(dataDir: string): Person[] {
     userId: user_id,
     basic: `Basic ${Buffer.from(`${email}:${api_key}`).toString('base64')}`,
   }));
+}
+
+/** Makes another organisation, of an owner alone, on a server that runs. */
+export async function makeNeighbour({ dataDir }: ServerProcess): Promise<Person> {
+  const subdomain = `n${randomBytes(8).toString('hex')}`;
+  const people = [{ name: 'owner', role: 'owner' }];
+  const { users } = (await runCommand(dataDir, 'org create', { subdomain, name: 'Neighbour', people })) as {
+    users: { user_id: number; email: string; api_key: string }[];
+  };
+  const [owner] = users;
+  if (owner === undefined) throw new Error('Nobody was made');
+  const basic = `Basic ${Buffer.from(`${owner.email}:${owner.api_key}`).toString('base64')}`;
+  return { role: 'owner', userId: owner.user_id, basic, subdomain };
 }
 
 /** The first person of each role. */

@@ -43,10 +43,14 @@ export class Client {
   readonly person: Person;
   readonly #url: string;
   readonly #agent = new Agent({ keepAlive: true });
+  readonly #headers: Readonly<Record<string, string>>;
 
   constructor(url: string, person: Person) {
     this.#url = url;
     this.person = person;
+    const { basic, subdomain } = person;
+    const host = subdomain === undefined ? {} : { host: `${subdomain}.localhost:${new URL(url).port}` };
+    this.#headers = { authorization: basic, ...host };
   }
 
   /** @throws CutOffError, SilenceError */
@@ -60,7 +64,7 @@ export class Client {
     const outgoing = request(`${this.#url}${target}`, {
       method,
       agent: this.#agent,
-      headers: { authorization: this.person.basic, ...(method !== 'GET' && { 'content-type': contentType }) },
+      headers: { ...this.#headers, ...(method !== 'GET' && { 'content-type': contentType }) },
     });
     const late = setTimeout(() => {
       reject(new SilenceError(`${method} ${path} was not answered in ${patienceMs / 1000} s`));

@@ -8,6 +8,7 @@ import { markdownTrial } from './markdown.ts';
 import type { Outcome } from './outcome.ts';
 import { scheduledTrial } from './scheduled.ts';
 import { steadyTrial } from './steady.ts';
+import { heldCounterTrial, pausedNodeTrial } from './stuck.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -32,6 +33,8 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
     scheduledTrial({ databaseServer: undefined, messages: much(2_000), kills: much(20), seed }),
   'scheduled-postgresql': () => scheduledTrial({ databaseServer, messages: much(2_000), kills: much(20), seed }),
   steady: () => steadyTrial({ databaseServer, perSecond: 200, seconds: much(60) }),
+  paused: () => pausedNodeTrial({ databaseServer, seconds: 10, isTimed: true }),
+  held: () => heldCounterTrial({ databaseServer, seconds: 15, isTimed: true }),
   markdown: () => markdownTrial({ texts: much(20_000), seed }),
 };
 

@@ -1,0 +1,149 @@
+import { RequestTimeoutError } from '../errors.ts';
+import { isLockTimeout } from './errors.ts';
+
+/**
+ * Our choice: a little longer than a transaction whose node is gone holds its locks, so that who waits behind it is
+ * served and not refused.
+ */
+export const PATIENCE_MS = 6_000;
+/** Our choice: more than any burst of one organisation's clients that is served in time. */
+const MAX_LINE = 250;
+/** Our choice: enough to notice that an organisation is not stuck any more. */
+const MAX_LINE_WHEN_STUCK = 4;
+
+/** How many connections changes may have. */
+export interface Places {
+  /** All of them together. */
+  readonly total: number;
+  /** Those of one organisation. */
+  readonly each: number;
+  /** Of the total, kept for organisations that have none. */
+  readonly spare: number;
+}
+
+/**
+ * What is left of a pool's connections is for reading: signing in, the log, what load balancers ask. The embedded database
+ * has one connection, before which those who have a place stand in line.
+ */
+export function placesOf(poolSize: number): Places {
+  const total = Math.max(1, poolSize - 2);
+  return { total, each: Math.ceil(total * 0.6), spare: Math.floor(total / 4) };
+}
+
+interface Waiting {
+  readonly enter: () => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** The changes of one organisation: those under way, and those that wait. */
+interface Line {
+  inside: number;
+  /** Whether the last one to end waited for a lock in vain. */
+  isStuck: boolean;
+  readonly waiting: Set<Waiting>;
+}
+
+/**
+ * Who may change something when: a bounded share of the connections for each organisation, because the changes of one wait
+ * for each other's locks, and could take all connections with them while nobody of another organisation gets one.
+ *
+ * Organisations take turns; within one, who came first is first.
+ */
+export class Turns {
+  readonly #places: Places;
+  /** In the order of their turns: who was served goes to the end. */
+  readonly #lines = new Map<number, Line>();
+  #inside = 0;
+
+  constructor(places: Places) {
+    this.#places = places;
+  }
+
+  /**
+   * Runs a change when it is the organisation's turn.
+   *
+   * @param change One transaction. May not wait for another turn.
+   * @throws RequestTimeoutError when too many wait already, or this one has waited too long: nothing was begun.
+   */
+  async take<T>(realmId: number, change: () => Promise<T>): Promise<T> {
+    const line = this.#lineOf(realmId);
+    if (line.waiting.size === 0 && this.#hasPlace(line)) this.#enter(realmId, line);
+    else await this.#wait(realmId, line);
+    try {
+      const result = await change();
+      line.isStuck = false;
+      return result;
+    } catch (error) {
+      if (isLockTimeout(error)) line.isStuck = true;
+      throw error;
+    } finally {
+      this.#leave(realmId, line);
+    }
+  }
+
+  #lineOf(realmId: number): Line {
+    let line = this.#lines.get(realmId);
+    if (line === undefined) {
+      line = { inside: 0, isStuck: false, waiting: new Set() };
+      this.#lines.set(realmId, line);
+    }
+    return line;
+  }
+
+  #hasPlace({ inside, isStuck }: Line): boolean {
+    const { total, each, spare } = this.#places;
+    if (inside === 0) return this.#inside < total;
+    return !isStuck && inside < each && this.#inside < total - spare;
+  }
+
+  #enter(realmId: number, line: Line): void {
+    line.inside++;
+    this.#inside++;
+    if (this.#lines.size === 1) return;
+    this.#lines.delete(realmId);
+    this.#lines.set(realmId, line);
+  }
+
+  #wait(realmId: number, line: Line): Promise<void> {
+    const { waiting, isStuck } = line;
+    if (waiting.size >= (isStuck ? MAX_LINE_WHEN_STUCK : MAX_LINE)) return Promise.reject(new RequestTimeoutError());
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const one: Waiting = {
+      enter: () => {
+        clearTimeout(one.timer);
+        waiting.delete(one);
+        this.#enter(realmId, line);
+        resolve();
+      },
+      timer: setTimeout(() => {
+        waiting.delete(one);
+        reject(new RequestTimeoutError());
+        this.#forget(realmId, line);
+      }, PATIENCE_MS),
+    };
+    waiting.add(one);
+    return promise;
+  }
+
+  #leave(realmId: number, line: Line): void {
+    line.inside--;
+    this.#inside--;
+    this.#letIn();
+    this.#forget(realmId, line);
+  }
+
+  /** Gives what is free to those who wait, one place to each organisation in its turn. */
+  #letIn(): void {
+    for (;;) {
+      const line = this.#lines.values().find((each) => each.waiting.size > 0 && this.#hasPlace(each));
+      if (line === undefined) return;
+      const [first] = line.waiting;
+      first?.enter();
+    }
+  }
+
+  /** That an organisation is stuck is remembered for as long as somebody is there who found it so. */
+  #forget(realmId: number, { inside, waiting }: Line): void {
+    if (inside === 0 && waiting.size === 0) this.#lines.delete(realmId);
+  }
+}

@@ -1,0 +1,289 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { ServerProcess } from '../helpers/process.ts';
+import { type DemoService, makeNeighbour, type Person, personOf, startDemo } from './demo.ts';
+import { eventually } from './listeners.ts';
+import { type Outcome, some, Tally } from './outcome.ts';
+import { type Answer, Client } from './requests.ts';
+
+/** How soon an organisation must be written to again after a node of its was paused in the middle of a change. */
+const RECOVERY_MS = 8_000;
+/** How long it may take to catch a node in the middle of a change. */
+const HUNT_MS = 60_000;
+const SENDERS = 30;
+
+/** Somebody who sends to a channel of their own, one message after the other. */
+class Sender {
+  readonly #client: Client;
+  readonly #channelId: number;
+  /** How they ended: "200", "503 REQUEST_TIMEOUT", … */
+  readonly ends = new Tally();
+  readonly failures: string[] = [];
+  /** How long each took that was answered, in milliseconds. */
+  took: number[] = [];
+  done = 0;
+
+  private constructor(client: Client, channelId: number) {
+    this.#client = client;
+    this.#channelId = channelId;
+  }
+
+  static async start(url: string, person: Person): Promise<Sender> {
+    const client = new Client(url, person);
+    await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'stuck' }] });
+    const { stream_id } = await client.ask('GET', '/get_stream_id', { stream: 'stuck' });
+    return new Sender(client, stream_id);
+  }
+
+  /** @returns The message's id; undefined when it was refused. */
+  async send(): Promise<number | undefined> {
+    const params = { type: 'channel', to: this.#channelId, topic: 'stuck', content: 'still there?' };
+    return (await this.#note(() => this.#client.rest('POST', '/messages', params)))?.id;
+  }
+
+  async edit(messageId: number): Promise<void> {
+    await this.#note(() => this.#client.rest('PATCH', `/messages/${messageId}`, { content: `as of ${this.done}` }));
+  }
+
+  async #note(act: () => Promise<Answer>): Promise<Answer['body']> {
+    const startedAt = performance.now();
+    const { status, body } = await act();
+    this.took.push(performance.now() - startedAt);
+    this.ends.add(status === 200 ? '200' : `${status} ${body?.code}`);
+    if (status === 200) this.done++;
+    else if (status !== 503 || body?.code !== 'REQUEST_TIMEOUT' || !(body['retry-after'] > 0)) {
+      this.failures.push(`${status} ${JSON.stringify(body)}`);
+    }
+    return status === 200 ? body : undefined;
+  }
+
+  async until(isOver: () => boolean, { pauseMs }: { pauseMs: number }): Promise<void> {
+    while (!isOver()) {
+      await this.send();
+      await sleep(pauseMs);
+    }
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+/** Another organisation on the same node, whose people send now and then, and whoever asks the node whether it is ready. */
+class Neighbours {
+  readonly #url: string;
+  readonly #senders: readonly Sender[];
+  readonly notReady: string[] = [];
+
+  private constructor(url: string, senders: readonly Sender[]) {
+    this.#url = url;
+    this.#senders = senders;
+  }
+
+  static async start(url: string, person: Person): Promise<Neighbours> {
+    const senders: Sender[] = [];
+    while (senders.length < 3) senders.push(await Sender.start(url, person));
+    return new Neighbours(url, senders);
+  }
+
+  get failures(): readonly string[] {
+    return this.#senders.flatMap(({ failures }) => failures);
+  }
+
+  get ends(): Tally {
+    const ends = new Tally();
+    for (const sender of this.#senders) ends.take(sender.ends);
+    return ends;
+  }
+
+  /** Goes about its business meanwhile. @returns How long 95 of 100 sends took at the most, in milliseconds. */
+  async during(work: Promise<unknown>): Promise<number> {
+    let isOver = false;
+    for (const sender of this.#senders) sender.took = [];
+    const running = [
+      ...this.#senders.map((sender) => sender.until(() => isOver, { pauseMs: 30 })),
+      this.#askWhetherReady(() => isOver),
+    ];
+    await work.finally(() => {
+      isOver = true;
+    });
+    await Promise.all(running);
+    const took = this.#senders.flatMap((sender) => sender.took).sort((a, b) => a - b);
+    return took[Math.floor(took.length * 0.95)] ?? Number.POSITIVE_INFINITY;
+  }
+
+  async #askWhetherReady(isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      const response = await fetch(`${this.#url}/readyz`);
+      const text = await response.text();
+      if (response.status !== 200) this.notReady.push(text.trim());
+      await sleep(100);
+    }
+  }
+
+  close(): void {
+    for (const sender of this.#senders) sender.close();
+  }
+}
+
+interface StuckTrial {
+  readonly databaseServer: string;
+  /** How long the neighbours are watched before. */
+  readonly seconds: number;
+  /** Whether the time that things take counts, which on a busy machine says little. */
+  readonly isTimed: boolean;
+}
+
+/** What is wrong with how the neighbours fared. */
+function neighbourly(neighbours: Neighbours, usual: number, stuck: number, isTimed: boolean): string[] {
+  const { failures, notReady } = neighbours;
+  return [
+    ...(failures.length > 0 ? [`neighbours were told ${some(failures)}`] : []),
+    ...(notReady.length > 0 ? [`the node was not ready: ${some(notReady)}`] : []),
+    ...(isTimed && stuck > 2 * usual ? [`neighbours' p95 went from ${ms(usual)} to ${ms(stuck)}`] : []),
+    // Whoever waits for the stuck organisation waits for seconds.
+    ...(stuck > 2_500 ? [`neighbours waited ${ms(stuck)}`] : []),
+  ];
+}
+
+const ms = (time: number): string => `${Math.round(time)} ms`;
+
+async function openDatabase({ databaseUrl }: DemoService): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  return client;
+}
+
+/** Whether the stopped node holds a counter: a transaction of its that bumped one, and nothing comes of. */
+async function holdsCounter(database: pg.Client): Promise<boolean> {
+  const { rows } = await database.query(`
+    SELECT 1 FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
+    WHERE a.datname = current_database() AND a.state = 'idle in transaction'
+      AND l.relation = 'event_counter'::regclass AND l.mode = 'RowExclusiveLock'`);
+  return rows.length > 0;
+}
+
+/** Pauses the node in the middle of a change of the organisation. */
+async function pauseInChange(
+  server: ServerProcess,
+  senders: readonly Sender[],
+  database: pg.Client,
+): Promise<() => void> {
+  const { pid } = server;
+  if (pid === undefined) throw new Error('The node does not run');
+  let isOver = false;
+  const changing = senders.map(async (sender) => {
+    const id = await sender.send();
+    while (!isOver && id !== undefined) await sender.edit(id);
+  });
+  const deadline = performance.now() + HUNT_MS;
+  while (performance.now() < deadline) {
+    await sleep(20 + Math.random() * 20);
+    process.kill(pid, 'SIGSTOP');
+    // What it has sent already is executed by then.
+    await sleep(40);
+    if (await holdsCounter(database)) {
+      isOver = true;
+      return () => void process.kill(pid, 'SIGCONT');
+    }
+    process.kill(pid, 'SIGCONT');
+  }
+  isOver = true;
+  await Promise.all(changing);
+  throw new Error('The node was never caught in the middle of a change');
+}
+
+/**
+ * A node is paused while it holds an organisation's counter: the other node writes to the organisation again soon, other
+ * organisations do not notice, and the paused one, when it goes on, refuses what it was about and works.
+ */
+export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: StuckTrial): Promise<Outcome> {
+  await using service = await startDemo(databaseServer);
+  await using other = await ServerProcess.start({ env: service.env });
+  const person = personOf(service.people, 'owner');
+  const neighbours = await Neighbours.start(other.url, await makeNeighbour(other));
+  const [here, there]: [Sender[], Sender[]] = [[], []];
+  while (here.length < 6) here.push(await Sender.start(service.server.url, person));
+  while (there.length < 10) there.push(await Sender.start(other.url, person));
+  const usual = await neighbours.during(sleep(seconds * 1_000));
+
+  const database = await openDatabase(service);
+  const goOn = await pauseInChange(service.server, here, database);
+  await database.end();
+  const pausedAt = performance.now();
+  let recovered = Number.POSITIVE_INFINITY;
+  const isWritten = () => there.some(({ done }) => done > 0);
+  const writing = there.map((sender) => sender.until(isWritten, { pauseMs: 50 }));
+  const stuck = await neighbours.during(eventually(isWritten, 2 * RECOVERY_MS));
+  if (isWritten()) recovered = performance.now() - pausedAt;
+  goOn();
+  await Promise.all(writing);
+  // Those who were cut short go on by themselves.
+  await eventually(() => here.every(({ took, done }) => took.length > done), 1_000);
+  const again = await here[0]?.send();
+  for (const sender of [...here, ...there, neighbours]) sender.close();
+  const ends = new Tally();
+  for (const sender of here) ends.take(sender.ends);
+  const failures = [...here, ...there].flatMap((sender) => sender.failures);
+  return {
+    trial: 'a node paused in the middle of a change',
+    facts: {
+      'written again after': ms(recovered),
+      "neighbours' p95": `${ms(usual)} before, ${ms(stuck)} meanwhile`,
+      'sends of neighbours': neighbours.ends.toString(),
+      'requests to the paused node': ends.toString(),
+    },
+    violations: [
+      ...(recovered > RECOVERY_MS ? [`the other node wrote again after ${ms(recovered)}`] : []),
+      ...(failures.length > 0 ? [`requests were told ${some(failures)}`] : []),
+      ...(again === undefined ? ['the paused node did not work again'] : []),
+      ...neighbourly(neighbours, usual, stuck, isTimed),
+    ],
+  };
+}
+
+/**
+ * Somebody holds an organisation's counter, and many wait to send there: another organisation on the same node does not
+ * notice, the node is ready, and those who wait are told to come again.
+ */
+export async function heldCounterTrial({ databaseServer, seconds, isTimed }: StuckTrial): Promise<Outcome> {
+  await using service = await startDemo(databaseServer);
+  const { url } = service.server;
+  const person = personOf(service.people, 'owner');
+  const neighbours = await Neighbours.start(url, await makeNeighbour(service.server));
+  const senders: Sender[] = [];
+  while (senders.length < SENDERS) senders.push(await Sender.start(url, person));
+  const usual = await neighbours.during(sleep(seconds * 1_000));
+
+  const database = await openDatabase(service);
+  await database.query('BEGIN');
+  await database.query(`SELECT 1 FROM event_counter c JOIN realm r ON r.id = c.realm_id
+                        WHERE r.subdomain NOT LIKE 'n%' ORDER BY r.id FOR NO KEY UPDATE OF c`);
+  let isHeld = true;
+  const sending = senders.map((sender) => sender.until(() => !isHeld, { pauseMs: 50 }));
+  const stuck = await neighbours.during(sleep(seconds * 1_000));
+  isHeld = false;
+  const sentMeanwhile = senders.reduce((sum, { done }) => sum + done, 0);
+  await database.query('ROLLBACK');
+  await database.end();
+  await Promise.all(sending);
+  const again = await senders[0]?.send();
+  for (const sender of [...senders, neighbours]) sender.close();
+  const ends = new Tally();
+  for (const sender of senders) ends.take(sender.ends);
+  const failures = senders.flatMap((sender) => sender.failures);
+  return {
+    trial: `${SENDERS} senders wait for one counter`,
+    facts: {
+      "neighbours' p95": `${ms(usual)} before, ${ms(stuck)} meanwhile`,
+      'sends of neighbours': neighbours.ends.toString(),
+      'sends that waited': ends.toString(),
+    },
+    violations: [
+      ...(sentMeanwhile > 0 ? ['the counter was not held: the trial tried nothing'] : []),
+      ...(failures.length > 0 ? [`those who waited were told ${some(failures)}`] : []),
+      ...(again === undefined ? ['nobody could send when the counter was free'] : []),
+      ...neighbourly(neighbours, usual, stuck, isTimed),
+    ],
+  };
+}

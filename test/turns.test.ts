@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { placesOf, Turns } from '../src/db/turns.ts';
+
+/** A change that ends when it is told to. */
+function change() {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const it = { isBegun: false, end: resolve, fail: reject };
+  const run = () => {
+    it.isBegun = true;
+    return promise;
+  };
+  return Object.assign(it, { run });
+}
+
+/** `count` changes of an organisation, all asked for at once. */
+function changesOf(turns: Turns, realmId: number, count: number) {
+  const changes = Array.from({ length: count }, change);
+  const ends = changes.map(({ run }) => turns.take(realmId, run));
+  for (const end of ends) end.catch(() => {});
+  return { changes, ends, begun: () => changes.filter(({ isBegun }) => isBegun).length };
+}
+
+const POOL = 10;
+const { total, each, spare } = placesOf(POOL);
+const lockTimeout = () => Object.assign(new Error('too late'), { code: '55P03' });
+
+test('leaves connections to reading, and places to organisations that have none', async () => {
+  expect(total).toBeLessThan(POOL);
+  const turns = new Turns(placesOf(POOL));
+  const first = changesOf(turns, 1, 30);
+  expect(first.begun()).toBe(each);
+  // However many are stuck, the next organisation gets in, for as long as there is room.
+  const others = Array.from({ length: spare }, (_, i) => changesOf(turns, 2 + i, 30));
+  for (const other of others) expect(other.begun()).toBeGreaterThanOrEqual(1);
+  expect(first.begun() + others.reduce((sum, { begun }) => sum + begun(), 0)).toBeLessThanOrEqual(total);
+});
+
+test('serves organisations in turns, and each in the order they came', async () => {
+  const turns = new Turns({ total: 1, each: 1, spare: 0 });
+  const order: string[] = [];
+  const noting = (realmId: number, name: string) =>
+    turns.take(realmId, async () => {
+      await sleep(1);
+      order.push(name);
+    });
+  await Promise.all([noting(1, 'a1'), noting(1, 'a2'), noting(1, 'a3'), noting(2, 'b1'), noting(2, 'b2')]);
+  expect(order).toEqual(['a1', 'a2', 'b1', 'a3', 'b2']);
+});
+
+test('refuses at once whoever comes after too many, and sooner where a lock was waited for in vain', async () => {
+  const turns = new Turns(placesOf(POOL));
+  const { changes, ends, begun } = changesOf(turns, 1, each + 250);
+  await expect(turns.take(1, async () => 'never')).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT', status: 503 });
+  changes[0]?.fail(lockTimeout());
+  await expect(ends[0]).rejects.toThrow('too late');
+  // The others of the organisation are under way still, and no more go the same way.
+  expect(begun()).toBe(each);
+  for (const { end } of changes) end();
+  await Promise.allSettled(ends);
+  expect(begun()).toBe(each + 250);
+  expect(await turns.take(1, async () => 'done')).toBe('done');
+});
+
+test('refuses whoever waited for as long as for a lock', { timeout: 20_000 }, async () => {
+  const turns = new Turns({ total: 1, each: 1, spare: 0 });
+  const { changes, ends } = changesOf(turns, 1, 2);
+  await expect(ends[1]).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
+  changes[0]?.end();
+  await ends[0];
+  expect(changes[1]?.isBegun).toBe(false);
+});
