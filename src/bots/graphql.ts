@@ -151,13 +151,15 @@ mutation('updateBot', {
   payload: () => ({ user: { type: User } }),
   errors: [UnauthorizedPrincipalError, BadImageError],
   resolve: async (ctx, { botId, fullName, role, ownerId, image, ...defaults }) => ({
-    user: await updateBot(ctx, botId, {
-      fullName: fullName ?? undefined,
-      role: role ?? undefined,
-      ownerId: ownerId ?? undefined,
-      avatar: image ?? undefined,
-      defaults: toDefaults(defaults),
-    }),
+    user: (
+      await updateBot(ctx, botId, {
+        fullName: fullName ?? undefined,
+        role: role ?? undefined,
+        ownerId: ownerId ?? undefined,
+        avatar: image ?? undefined,
+        defaults: toDefaults(defaults),
+      })
+    ).bot,
   }),
 });
 

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { Ctx } from '../app.ts';
 import type { ChannelKey } from '../channels/keys.ts';
-import type { User } from '../generated/prisma/client.ts';
 import { endpoint } from '../rest/endpoint.ts';
 import { file, inPath, json, text } from '../rest/params.ts';
 import { apiEmail, avatarUrl } from '../users/wire.ts';
@@ -44,10 +42,6 @@ const defaultsReply = {
   default_events_register_stream: z.string().nullable(),
   default_all_public_streams: z.boolean(),
 };
-
-async function defaultsOf({ app, realmId }: Ctx, bot: User) {
-  return toWireDefaults(bot, await channelNames(app.db, realmId, [bot]));
-}
 
 /** B.24 */
 export const getBots = endpoint({
@@ -108,11 +102,11 @@ export const postBot = endpoint({
   },
   reply: { user_id: z.int(), api_key: z.string(), avatar_url: z.string(), ...defaultsReply },
   async handle(ctx, { full_name, short_name, bot_type, file, ...defaults }) {
-    const { user, apiKey } = await createBot(ctx, {
+    const { user, apiKey, nameOf } = await createBot(ctx, {
       ...{ fullName: full_name, shortName: short_name, type: bot_type, avatar: file },
       defaults: toDefaults(defaults),
     });
-    return { user_id: user.id, api_key: apiKey, avatar_url: avatarUrl(user), ...(await defaultsOf(ctx, user)) };
+    return { user_id: user.id, api_key: apiKey, avatar_url: avatarUrl(user), ...toWireDefaults(user, nameOf) };
   },
 });
 
@@ -136,15 +130,14 @@ export const patchBot = endpoint({
   },
   reply: { full_name: z.string(), avatar_url: z.string(), bot_owner: z.string().optional(), ...defaultsReply },
   async handle(ctx, { bot_id, full_name, role, bot_owner_id, file, ...defaults }) {
-    const bot = await updateBot(ctx, bot_id, {
+    const { bot, owner, nameOf } = await updateBot(ctx, bot_id, {
       ...{ fullName: full_name, role, ownerId: bot_owner_id, avatar: file },
       defaults: toDefaults(defaults),
     });
-    const owner = bot.botOwnerId === null ? null : await ctx.app.db.user.findUnique({ where: { id: bot.botOwnerId } });
     return {
       full_name: bot.fullName,
       avatar_url: avatarUrl(bot),
-      ...(await defaultsOf(ctx, bot)),
+      ...toWireDefaults(bot, nameOf),
       ...(owner !== null && { bot_owner: apiEmail(owner) }),
     };
   },

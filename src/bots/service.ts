@@ -14,6 +14,7 @@ import { checkNewUser, isNameTaken, lockRealm, type MadeUser, refusingTakenAddre
 import { changeRole, introduceUser, rename, requireRole, requireRoleChange } from '../users/service.ts';
 import { type DefaultsEdit, requireDefaults, tellDefaults } from './defaults.ts';
 import { giveBotTo, requireMayCreateBots } from './owners.ts';
+import { channelNames } from './wire.ts';
 
 /** Of a bot that does what its owner programs it to: the one type there is. */
 export const GENERIC_BOT = 1;
@@ -42,7 +43,7 @@ export interface NewBot {
 export async function createBot(
   ctx: Ctx,
   { fullName, shortName, type = GENERIC_BOT, defaults = {}, avatar }: NewBot,
-): Promise<MadeUser> {
+): Promise<MadeUser & BotSurroundings> {
   requireMember(ctx);
   const { app, realmId, viewer } = ctx;
   if (type !== GENERIC_BOT) throw new BadRequestError('Invalid bot type');
@@ -59,7 +60,8 @@ export async function createBot(
       if (await isNameTaken(tx, realmId, row.fullName)) throw new BadRequestError('Name is already in use.');
       const whole = { ...row, ...(await requireDefaults(tx, now, defaults)) };
       const made = await introduceUser(tx, emit, now, now.viewer.realm, whole);
-      return image === undefined ? made : { ...made, user: await setAvatar(tx, emit, made.user, image) };
+      const user = image === undefined ? made.user : await setAvatar(tx, emit, made.user, image);
+      return { ...made, user, ...(await surroundingsOf(tx, user)) };
     }),
   );
 }
@@ -93,6 +95,18 @@ export function administersBot({ id, role }: Ctx['viewer'], bot: Pick<User, 'rol
 /** The viewer's own active bots. */
 export const ownBots = ({ id, realm }: Ctx['viewer']) => ({ realmId: realm.id, botOwnerId: id, isActive: true });
 
+/** What is told with a bot that was changed, read in the change: afterwards it could be out of reach. */
+export interface BotSurroundings {
+  readonly owner: User | null;
+  /** Of the channels it works with, by id. */
+  readonly nameOf: Awaited<ReturnType<typeof channelNames>>;
+}
+
+async function surroundingsOf(tx: Tx, bot: User): Promise<BotSurroundings> {
+  const owner = bot.botOwnerId === null ? null : await tx.user.findUnique({ where: { id: bot.botOwnerId } });
+  return { owner, nameOf: await channelNames(tx, bot.realmId, [bot]) };
+}
+
 /** What may be changed of a bot; what is absent stays. */
 export interface BotEdit {
   readonly fullName?: string | undefined;
@@ -112,7 +126,11 @@ export interface BotEdit {
  * @throws BadImageError when the avatar is no image that can be read.
  * @see endpoints companion B.24 (PATCH /bots/{bot_id})
  */
-export async function updateBot(ctx: Ctx, botId: number, edit: BotEdit): Promise<User> {
+export async function updateBot(
+  ctx: Ctx,
+  botId: number,
+  edit: BotEdit,
+): Promise<{ readonly bot: User } & BotSurroundings> {
   requireMember(ctx);
   const { role, ownerId } = edit;
   const fullName = edit.fullName === undefined ? undefined : requireFullName(edit.fullName);
@@ -137,7 +155,8 @@ export async function updateBot(ctx: Ctx, botId: number, edit: BotEdit): Promise
     await tellDefaults(tx, emit, bot, await tx.user.update({ where: { id: bot.id }, data: defaults }));
     if (image !== undefined) await setAvatar(tx, emit, bot, image);
     if (owner !== undefined) await giveBotTo(tx, emit, bot, owner);
-    return tx.user.findUniqueOrThrow({ where: { id: bot.id } });
+    const after = await tx.user.findUniqueOrThrow({ where: { id: bot.id } });
+    return { bot: after, ...(await surroundingsOf(tx, after)) };
   });
 }
 

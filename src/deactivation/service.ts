@@ -6,6 +6,7 @@ import { isRowId } from '../channels/access.ts';
 import { lockChannels } from '../channels/locks.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError, CannotDeactivateLastUserError, UnauthorizedPrincipalError } from '../errors.ts';
+import { changing } from '../events/act.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { deleteMessages } from '../message-edits/delete.ts';
@@ -111,7 +112,10 @@ const countOthers = (tx: Tx, { id, realmId }: User, role?: number): Promise<numb
 type Access = (tx: Tx, now: Ctx) => Promise<User>;
 
 /** @param comment Null when nobody is to be told by mail. */
-async function leave(ctx: Ctx, erasure: Erasure, access: Access, comment: string | null = null): Promise<User> {
+const leave = (ctx: Ctx, erasure: Erasure, access: Access, comment: string | null = null): Promise<User> =>
+  changing(() => leaveInSteps(ctx, erasure, access, comment));
+
+async function leaveInSteps(ctx: Ctx, erasure: Erasure, access: Access, comment: string | null): Promise<User> {
   for (;;) {
     const { left, user } = await transact(ctx, async (tx, emit) => {
       await lockRealm(tx, ctx.realmId);

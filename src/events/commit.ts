@@ -3,6 +3,7 @@ import type { App, Scope } from '../app.ts';
 import { type Tx, withinTransaction } from '../db/client.ts';
 import { isBusy, isLostRace } from '../db/errors.ts';
 import { RequestTimeoutError } from '../errors.ts';
+import { changing } from './act.ts';
 
 /** Our choice: longer than any change takes, shorter than a client waits. Stated, because Prisma's own are 2 s and 5 s. */
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
@@ -58,11 +59,13 @@ async function hasCommitted(db: App['db'], xid: string): Promise<boolean> {
 }
 
 /**
- * Runs what may lose a race, from the start when it does.
+ * Runs a change that may lose a race, from the start when it does.
  *
  * @throws RequestTimeoutError when it loses again and again, or the database is too busy.
  */
-export async function retrying<T>(run: () => Promise<T>): Promise<T> {
+export const retrying = <T>(change: () => Promise<T>): Promise<T> => changing(() => untilWon(change));
+
+async function untilWon<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await run();

@@ -1,13 +1,16 @@
 import type { InputFieldMap, InputShapeFromFields, ShapeFromTypeParam, TypeParam } from '@pothos/core';
-import type { GraphQLField } from 'graphql';
+import type { GraphQLField, GraphQLResolveInfo } from 'graphql';
 import { type Ctx, type RequestCtx, signedIn } from '../app.ts';
 import { BadRequestError, type ChatError, RequestTimeoutError } from '../errors.ts';
+import { observingChanges } from '../events/act.ts';
 import { builder, type Types } from './builder.ts';
+import { isOutOfReach, noteUnread } from './read-back.ts';
 
 type ErrorClass = abstract new (...args: never[]) => ChatError;
 
 interface PayloadField {
   readonly type: TypeParam<Types>;
+  /** Whether `resolve` may give null. */
   readonly nullable?: boolean;
   readonly description?: string;
 }
@@ -65,9 +68,13 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
   const Input = input && builder.inputType(`${typeName}Input`, { fields: input });
   const Payload = builder.objectRef<PayloadShape<P>>(`${typeName}Payload`);
   Payload.implement({
+    description: PAYLOAD,
     fields: (t) =>
       Object.fromEntries(
-        Object.entries(payload()).map(([field, options]) => [field, t.expose(field as never, options as never)]),
+        Object.entries(payload()).map(([field, options]) => [
+          field,
+          t.expose(field as never, { ...options, nullable: true } as never),
+        ]),
       ),
   });
   builder.mutationField(name, (t) =>
@@ -77,17 +84,28 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
       errors: { types: [...errors, ...ERRORS_OF_ALL] as (new () => ChatError)[] },
       args: Input === undefined ? {} : { input: t.arg({ type: Input, required: true }) },
       extensions: { ignoresIdempotencyKey },
-      resolve: (async (_root: unknown, { input = {} }: { input?: unknown }, ctx: RequestCtx) => {
-        try {
-          return await resolve(contextOf(ctx), input as InputShapeFromFields<I>);
-        } catch (error) {
-          failed.add(ctx);
-          throw error;
+      resolve: (async (
+        _root: unknown,
+        { input = {} }: { input?: unknown },
+        ctx: RequestCtx,
+        { path }: GraphQLResolveInfo,
+      ) => {
+        const outcome = await observingChanges(async () => resolve(contextOf(ctx), input as InputShapeFromFields<I>));
+        if ('value' in outcome) return outcome.value;
+        if (outcome.isMade && isOutOfReach(outcome.error)) {
+          noteUnread(ctx, [path.key]);
+          return {};
         }
+        failed.add(ctx);
+        throw outcome.error;
       }) as never,
     }),
   );
 }
+
+const PAYLOAD =
+  'What the change came to. Where the database went away after it was made, what could not be read is null, and ' +
+  '`extensions.notReadBack` of the reply has its path: the change was made all the same, and is not to be sent again.';
 
 /** Operations with a mutation that failed, which a result of typed errors does not tell. */
 const failed = new WeakSet<RequestCtx>();

@@ -15,6 +15,7 @@ import { beginsAnew, idempotencyKey, once } from '../events/once.ts';
 import { type Budget, countRequest } from '../rate-limits.ts';
 import type { Cost, GraphQLContext } from './context.ts';
 import { hasFailed, ignoresIdempotencyKey } from './mutation.ts';
+import { acknowledged } from './read-back.ts';
 
 type Extensions = Readonly<Record<string, unknown>> | null | undefined;
 
@@ -62,7 +63,8 @@ export async function executeOperation(args: ExecutionArgs): Promise<ExecutionRe
   const { cost, budget: rateLimit } = context;
   const extensions = { cost, ...(rateLimit !== undefined && { rateLimit }) };
   try {
-    return { ...(await executeOnce(args, context)), extensions };
+    const result = await executeOnce(args, context);
+    return { ...result, extensions: { ...extensions, ...result.extensions } };
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;
     return { errors: [new GraphQLError(error.message, { originalError: error })], extensions };
@@ -81,7 +83,10 @@ class NotKept extends Error {
 
 async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
   const { app, viewer, idempotencyKey: key } = context;
-  if (key === undefined || viewer === null || !isKeyed(args)) return execute(args);
+  if (key === undefined || viewer === null || !isKeyed(args)) {
+    const result = await execute(args);
+    return isMutation(args) ? acknowledged(result, context) : result;
+  }
   const { document, operationName, variableValues } = args;
   const input = ['graphql', print(document), operationName ?? null, variableValues ?? null];
   try {
@@ -109,6 +114,9 @@ async function execution(
   if (data == null || hasFailed(contextValue)) throw new NotKept(result);
   return data;
 }
+
+const isMutation = ({ document, operationName }: ExecutionArgs): boolean =>
+  getOperationAST(document, operationName)?.operation === OperationTypeNode.MUTATION;
 
 /**
  * Whether the operation is one a key applies to: a mutation, but for those that ignore keys.

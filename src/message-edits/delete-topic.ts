@@ -1,6 +1,7 @@
 import type { Ctx } from '../app.ts';
 import { requireAdministrator } from '../auth/roles.ts';
 import { accessChannelContent, invalidChannelId } from '../channels/access.ts';
+import { changing } from '../events/act.ts';
 import { transact } from '../events/log.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { hasProtectedHistory, receivedBy } from '../messages/access.ts';
@@ -30,10 +31,12 @@ export async function deleteTopic(ctx: Ctx, channelId: number, topicName: string
   requireAdministrator(ctx);
   const topic = topicNamed(ctx.viewer.realm, requireText('topic_name', topicName, { max: MAX_TOPIC_LENGTH }));
   const deadline = ctx.app.now().getTime() + BUDGET_MS;
-  for (;;) {
-    if (await deleteBatch(ctx, channelId, topic)) return true;
-    if (ctx.app.now().getTime() >= deadline) return false;
-  }
+  return changing(async () => {
+    for (;;) {
+      if (await deleteBatch(ctx, channelId, topic)) return true;
+      if (ctx.app.now().getTime() >= deadline) return false;
+    }
+  });
 }
 
 /** @returns Whether there is nothing left. */

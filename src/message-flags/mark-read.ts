@@ -2,6 +2,7 @@ import type { Ctx } from '../app.ts';
 import { accessChannelContent } from '../channels/access.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
+import { changing } from '../events/act.ts';
 import { users } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import { receivedBy } from '../messages/access.ts';
@@ -89,11 +90,13 @@ export async function markAllAsRead(ctx: Ctx, maxSeconds = MAX_SECONDS): Promise
   }
   const { app } = ctx;
   const deadline = app.now().getTime() + 1_000 * maxSeconds;
-  while (await clearSome(ctx)) {
-    if (app.now().getTime() >= deadline) return false;
-  }
-  await transact(ctx, (tx, emit) => moveAllMarks(tx, emit, ctx));
-  return true;
+  return changing(async () => {
+    while (await clearSome(ctx)) {
+      if (app.now().getTime() >= deadline) return false;
+    }
+    await transact(ctx, (tx, emit) => moveAllMarks(tx, emit, ctx));
+    return true;
+  });
 }
 
 /** @returns Whether there were more exceptions than are cleared at once. */

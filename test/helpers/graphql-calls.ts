@@ -484,24 +484,32 @@ export function fieldOf(schema: GraphQLSchema, { operation, field }: GraphQLCall
   return definition;
 }
 
-/** The document of a call: its arguments as variables of their names, and of its result what has no arguments. */
-export function documentOf(schema: GraphQLSchema, call: GraphQLCall): string {
+/**
+ * The document of a call: its arguments as variables of their names, and of its result what has no arguments.
+ *
+ * @param options.payload Whether that goes for the payload of a mutation, too: else only its type is asked for.
+ */
+export function documentOf(schema: GraphQLSchema, call: GraphQLCall, { payload = false } = {}): string {
   const field = fieldOf(schema, call);
   const given = field.args.filter(({ name }) => name in call.args);
   const definitions = given.map(({ name, type }) => `$${name}: ${type}`).join(', ');
   const values = given.map(({ name }) => `${name}: $${name}`).join(', ');
   const [outer, inner] = given.length === 0 ? ['', ''] : [`(${definitions})`, `(${values})`];
-  return `${call.operation} ${outer} { ${call.field}${inner} ${selectionOf(field.type)} }`;
+  return `${call.operation} ${outer} { ${call.field}${inner} ${selectionOf(field.type, { depth: payload ? 2 : 3, payload })} }`;
 }
 
-function selectionOf(type: GraphQLOutputType, depth = 3): string {
+function selectionOf(type: GraphQLOutputType, { depth, payload }: { depth: number; payload: boolean }): string {
   const named = getNamedType(type);
   if (isLeafType(named)) return '';
-  if (isUnionType(named)) return '{ __typename ... on ServiceError { code message } }';
+  if (isUnionType(named)) {
+    const [result] = named.getTypes().filter(({ name }) => payload && name.endsWith('Payload'));
+    const whole = result === undefined ? '' : `... on ${result.name} ${selectionOf(result, { depth, payload })}`;
+    return `{ __typename ... on ServiceError { code message } ${whole} }`;
+  }
   if (!isObjectType(named)) return '{ __typename }';
   const fields = Object.values(named.getFields())
     .filter(({ args, type: inner }) => !args.some(isRequiredArgument) && (depth > 0 || isLeafType(getNamedType(inner))))
-    .map(({ name, type: inner }) => `${name} ${selectionOf(inner, depth - 1)}`);
+    .map(({ name, type: inner }) => `${name} ${selectionOf(inner, { depth: depth - 1, payload })}`);
   return `{ ${fields.length === 0 ? '__typename' : fields.join(' ')} }`;
 }
 

@@ -1,0 +1,117 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildSchema } from '../src/graphql/schema.ts';
+import { routes } from '../src/rest/routes.ts';
+import { createDatabase } from './helpers/database.ts';
+import { type DatabaseProxy, startDatabaseProxy } from './helpers/database-proxy.ts';
+import { documentOf, GRAPHQL_CALLS } from './helpers/graphql-calls.ts';
+import type { Json } from './helpers/http.ts';
+import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
+import { makeScene, type Scene } from './helpers/scene.ts';
+import { startServer } from './helpers/server.ts';
+
+const { DATABASE_URL } = process.env;
+const schema = buildSchema();
+/** Of calls that differ in a value alone, the first few say what all do. */
+const MOST_CALLS = 6;
+
+/** What came of a call after whose first commit the database was gone. */
+interface CutCall {
+  readonly status: number;
+  readonly body: Json;
+  /** How many ids its events took. */
+  readonly logged: number;
+}
+
+// The embedded database has no connection that could break.
+describe.skipIf(DATABASE_URL === undefined)(
+  'what was committed is acknowledged, though the database is gone after it',
+  () => {
+    const stack = new AsyncDisposableStack();
+    let proxy: DatabaseProxy;
+    let database: pg.Client;
+    let scenes: { readonly rest: Scene; readonly graphql: Scene };
+
+    beforeAll(async () => {
+      const { url } = stack.use(await createDatabase(DATABASE_URL ?? ''));
+      proxy = stack.use(await startDatabaseProxy(url));
+      database = new pg.Client({ connectionString: url });
+      await database.connect();
+      stack.defer(() => database.end());
+      // What looks for work by itself writes now and then: not in the moment between two statements of ours.
+      const env = { DATABASE_URL: proxy.url, SECRET_KEY: '0'.repeat(64), EVENT_QUEUE_WRITE_SECONDS: '60' };
+      const server = stack.use(
+        await startServer({ env: { ...env, EVENT_HEARTBEAT_SECONDS: '45', LOG_LEVEL: 'fatal' } }),
+      );
+      const on = { on: server, withPassword: true };
+      scenes = { rest: await makeScene(on), graphql: await makeScene(on) };
+    });
+    afterAll(() => stack.disposeAsync());
+
+    const lastId = async ({ realm }: Scene): Promise<number> => {
+      const { rows } = await database.query('SELECT last_id FROM event_counter WHERE realm_id = $1', [realm.id]);
+      return Number(rows[0].last_id);
+    };
+
+    async function cut(scene: Scene, call: () => Promise<{ status: number; body: Json }>): Promise<CutCall> {
+      const before = await lastId(scene);
+      proxy.arm();
+      let answer: { status: number; body: Json };
+      try {
+        answer = await call();
+      } finally {
+        if (proxy.mend()) cuts++;
+      }
+      return { ...answer, logged: (await lastId(scene)) - before };
+    }
+
+    let cuts = 0;
+    afterAll(() => expect(cuts).toBeGreaterThan(200));
+    const writes = routes
+      .filter(({ method }) => method !== 'GET')
+      .map((route) => [`${route.method} ${route.path}`, route] as const);
+    const inOrder = Object.keys(REST_CALLS).flatMap((name) => writes.filter(([each]) => each === name));
+    test.for(inOrder)('%s', async ([name, { method, path, auth }]) => {
+      const scene = scenes.rest;
+      for (const call of (REST_CALLS[name]?.(scene.names) ?? []).slice(0, MOST_CALLS)) {
+        const caller = auth === 'none' ? scene.anonymous : scene[call.as ?? 'owner'];
+        const make = () => caller.rest(method, pathOf(path, call), call.parameters);
+        const { status, body, logged } = await cut(scene, make);
+        if (logged > 0)
+          expect([status, body], JSON.stringify(call)).toEqual([200, expect.objectContaining({ result: 'success' })]);
+      }
+    });
+
+    const mutations = Object.entries(GRAPHQL_CALLS).filter(([name]) => name.startsWith('Mutation.'));
+    let unread = 0;
+    afterAll(() => expect(unread).toBeGreaterThan(10));
+    test.for(mutations)('%s', async ([, calls]) => {
+      const scene = scenes.graphql;
+      for (const call of calls(scene.names).slice(0, MOST_CALLS)) {
+        const make = async () => {
+          const { status, ...body } = await scene[call.as ?? 'owner'].graphql(
+            documentOf(schema, call, { payload: true }),
+            call.args,
+          );
+          return { status, body };
+        };
+        const { status, body, logged } = await cut(scene, make);
+        if (logged === 0) continue;
+        const typeName = `${call.field[0]?.toUpperCase()}${call.field.slice(1)}Payload`;
+        const said = JSON.stringify([call, body]);
+        expect([status, body.errors, body.data?.[call.field]?.__typename], said).toEqual([200, undefined, typeName]);
+        // What is null for this reason is named.
+        const paths: string[][] = body.extensions?.notReadBack ?? [];
+        for (const [field, ...rest] of paths) {
+          expect(field).toBe(call.field);
+          const [top] = rest;
+          const seen = body.data[call.field];
+          for (const [key, value] of Object.entries(top === undefined ? seen : { [top]: seen[top] })) {
+            if (rest.length <= 1 && key !== '__typename') expect(value, said).toBeNull();
+          }
+        }
+        unread += paths.length;
+      }
+    });
+  },
+);
