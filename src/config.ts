@@ -9,6 +9,13 @@ const rateLimit = (fallback: number) =>
       error: 'must be a number of requests a minute, or "off"',
     })
     .default(fallback);
+/** So many, or null: as many as come. */
+const bound = (fallback: number) =>
+  z
+    .union([z.literal('off').transform(() => null), z.coerce.number().int().positive()], {
+      error: 'must be a number, or "off"',
+    })
+    .default(fallback);
 const hostAndPort = z
   .string()
   .regex(/^[a-z0-9.-]+(:\d+)?$/i, 'must be a host name, with a port if it is not the default');
@@ -49,6 +56,9 @@ const Environment = z.object({
     .optional(),
   RATE_LIMIT_PER_USER: rateLimit(200),
   RATE_LIMIT_PER_IP: rateLimit(100),
+  SOCKETS_PER_USER: bound(100),
+  SOCKETS_PER_IP: bound(100),
+  MAX_SOCKETS: z.coerce.number().int().positive().default(20_000),
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
   PERSISTED_DOCUMENTS: z.string().optional(),
   PERSISTED_DOCUMENTS_ONLY: z.enum(['on', 'off']).default('off'),
@@ -101,6 +111,12 @@ export interface Config {
   readonly rateLimitPerUser: number | undefined;
   /** Requests a minute that one address sends without an account; undefined: as many as come. */
   readonly rateLimitPerIp: number | undefined;
+  /** Sockets one account has open on this process; undefined: as many as come. */
+  readonly socketsPerUser: number | undefined;
+  /** Sockets one address has open on this process without a sign-in; undefined: as many as come. */
+  readonly socketsPerIp: number | undefined;
+  /** Sockets this process has open, for everybody together. */
+  readonly maxSockets: number;
   /** How many proxies of ours every request passes, each adding to X-Forwarded-For. */
   readonly trustedProxies: number;
   /** A JSON file of GraphQL documents by their SHA-256; undefined: none. */
@@ -160,6 +176,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     mailFrom: e.MAIL_FROM,
     rateLimitPerUser: e.RATE_LIMIT_PER_USER ?? undefined,
     rateLimitPerIp: e.RATE_LIMIT_PER_IP ?? undefined,
+    socketsPerUser: e.SOCKETS_PER_USER ?? undefined,
+    socketsPerIp: e.SOCKETS_PER_IP ?? undefined,
+    maxSockets: e.MAX_SOCKETS,
     trustedProxies: e.TRUST_PROXY,
     persistedDocuments: e.PERSISTED_DOCUMENTS,
     persistedDocumentsOnly: e.PERSISTED_DOCUMENTS_ONLY === 'on',

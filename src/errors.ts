@@ -395,8 +395,12 @@ export class RateLimitHitError extends ChatError {
   readonly budget: Budget | undefined;
 
   /** @param retryAfterSeconds May have a fraction. */
-  constructor(retryAfterSeconds: number, budget?: Budget) {
-    super(`API usage exceeded rate limit; try again in ${Math.ceil(retryAfterSeconds)} seconds`);
+  constructor(
+    retryAfterSeconds: number,
+    budget?: Budget,
+    message = `API usage exceeded rate limit; try again in ${Math.ceil(retryAfterSeconds)} seconds`,
+  ) {
+    super(message);
     this.data = { 'retry-after': retryAfterSeconds };
     this.budget = budget;
   }

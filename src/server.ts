@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { App } from './app.ts';
 import { addAvatars } from './avatars/pictures.ts';
+import { answerBare, BARE_HEADERS, bareBody } from './bare-answer.ts';
 import { addCustomEmoji } from './custom-emoji/pictures.ts';
 import type { DemoOwner } from './demo-access.ts';
 import { addEmailPages } from './email-changes/page.ts';
@@ -67,7 +68,7 @@ export function createServer(app: App, { graphql, upgrade, demoOwner = null, rou
   });
   server.on('upgrade', (incoming, socket, head) => {
     if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
-    else socket.end(refusal('404 Not Found', 'There is nothing here that speaks WebSocket'));
+    else answerBare(socket, 404, 'There is nothing here that speaks WebSocket');
   });
   server.on('clientError', refuseBytes);
   return server;
@@ -85,31 +86,19 @@ function observeGraphql({ method = '' }: IncomingMessage, outgoing: ServerRespon
   });
 }
 
-const REFUSAL_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'private, no-store' } as const;
-const refusalBody = (msg: string) => JSON.stringify({ result: 'error', msg, code: 'BAD_REQUEST' });
-
 /** A request line or Host that names nothing. */
 function refuseRequest(): Response {
-  return new Response(refusalBody('Malformed request'), { status: 400, headers: REFUSAL_HEADERS });
+  return new Response(bareBody('Malformed request'), { status: 400, headers: BARE_HEADERS });
 }
 
 /** What is no HTTP, or more of it than is read, never becomes a request: it is answered on the bare connection. */
 function refuseBytes(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
   else if (error.code === 'HPE_HEADER_OVERFLOW') {
-    const msg = `The request head is too large (limit: ${MAX_HEADER_BYTES} bytes)`;
-    socket.end(refusal('431 Request Header Fields Too Large', msg));
+    answerBare(socket, 431, `The request head is too large (limit: ${MAX_HEADER_BYTES} bytes)`);
   } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    socket.end(refusal('408 Request Timeout', 'The request took too long to arrive'));
-  } else socket.end(refusal('400 Bad Request', 'Malformed request'));
-}
-
-/** A whole answer, after which the connection ends. */
-function refusal(status: string, msg: string): string {
-  const body = refusalBody(msg);
-  const headers = { ...REFUSAL_HEADERS, 'Content-Length': Buffer.byteLength(body), Connection: 'close' };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 ${status}`, ...lines, '', body].join('\r\n');
+    answerBare(socket, 408, 'The request took too long to arrive');
+  } else answerBare(socket, 400, 'Malformed request');
 }
 
 /**

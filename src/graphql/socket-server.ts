@@ -24,6 +24,12 @@ const OF_CLIENTS: readonly string[] = [
   MessageType.Pong,
 ];
 
+/**
+ * Our choice: who is sent away by the protocol has this long to answer. The socket's own patience is half a minute, in
+ * which thousands that say nothing would pile up.
+ */
+const FAREWELL_MS = 1_000;
+
 interface Limits {
   readonly maxMessageBytes: number;
   /** A peer whose network stack does not answer a ping in this time is gone. */
@@ -78,11 +84,11 @@ function serve<E extends SocketExtra>(
       protocol: socket.protocol,
       send: (data) => void socket.send(data, () => {}),
       // A close frame holds 123 bytes, and the protocol's reasons name what the client sent.
-      close: (code, reason = '') => socket.close(code, Buffer.byteLength(reason) > 123 ? 'Refused' : reason),
+      close: (code, reason = '') => dismiss(socket, code, Buffer.byteLength(reason) > 123 ? 'Refused' : reason),
       onMessage(handle) {
         socket.on('message', async (data) => {
           const text = String(data as RawData);
-          if (!isFromClient(text)) return socket.close(CloseCode.BadRequest, 'Invalid message received');
+          if (!isFromClient(text)) return dismiss(socket, CloseCode.BadRequest, 'Invalid message received');
           try {
             await handle(text);
           } catch (error) {
@@ -96,6 +102,13 @@ function serve<E extends SocketExtra>(
   socket.once('close', (code, reason) => void closed(code, String(reason)));
 }
 
+/** Closes a socket, and breaks the connection when the other end does not close it in turn. */
+export function dismiss(socket: WebSocket, code?: number, reason?: string): void {
+  socket.close(code, reason);
+  const late = setTimeout(() => socket.terminate(), FAREWELL_MS).unref();
+  socket.once('close', () => clearTimeout(late));
+}
+
 /** Whether this is a message, and one that a client sends; what else it must hold the protocol checks. */
 function isFromClient(text: string): boolean {
   try {
@@ -106,10 +119,10 @@ function isFromClient(text: string): boolean {
 }
 
 function closeAfter(error: unknown, log: Logger, socket: WebSocket): void {
-  if (isBusy(error)) socket.close(TRY_AGAIN, 'Try again later');
+  if (isBusy(error)) dismiss(socket, TRY_AGAIN, 'Try again later');
   else {
     log.error({ err: error }, 'a message on a socket failed unexpectedly');
-    socket.close(CloseCode.InternalServerError, 'Internal server error');
+    dismiss(socket, CloseCode.InternalServerError, 'Internal server error');
   }
 }
 

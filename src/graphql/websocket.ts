@@ -7,7 +7,8 @@ import { CloseCode, type Context, makeServer, type SubscribePayload } from 'grap
 import type { WebSocket } from 'ws';
 import type { App, RequestCtx } from '../app.ts';
 import { signIn } from '../auth/service.ts';
-import { ChatError } from '../errors.ts';
+import { answerBare } from '../bare-answer.ts';
+import { ChatError, RateLimitHitError, type RequestTimeoutError } from '../errors.ts';
 import type { ReaderEnd } from '../events/queues.ts';
 import type { EventPiece } from '../events/rendering.ts';
 import type { EventStream, StreamSink } from '../events/stream.ts';
@@ -16,7 +17,8 @@ import { presentError } from './errors.ts';
 import { beginOperation, executeOperation } from './operation.ts';
 import { documentText } from './persisted-documents.ts';
 import type { GraphQLHall } from './server.ts';
-import { createSocketServer, RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
+import { SocketPlaces } from './socket-places.ts';
+import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
 import { openSubscription, prepareSubscription, type SharedOperation, type Subscription } from './subscriptions.ts';
 
 /** Bounds of one socket: our choice. A client that leaves more than this unread is cut off, and resumes where it was. */
@@ -47,10 +49,11 @@ export interface WebSocketDoor {
 }
 
 export function createWebSocketDoor(app: App, hall: GraphQLHall): WebSocketDoor {
+  const places = new SocketPlaces(app.config);
   const protocol = makeServer<Params, Extra>({
     schema: hall.schema,
     connectionInitWaitTimeout: CONNECTION_INIT_MS,
-    onConnect: (ctx) => connect(app, ctx),
+    onConnect: (ctx) => connect(app, places, ctx),
     onSubscribe: (ctx, id, payload) => prepare(app, hall, { ctx, id, payload }),
     execute: (args) => executeOperation(args),
     // What `prepare` made of a subscription is run as it is.
@@ -68,7 +71,15 @@ export function createWebSocketDoor(app: App, hall: GraphQLHall): WebSocketDoor 
   });
   const server = createSocketServer(protocol, app.log, LIMITS);
   return {
-    upgrade: server.upgrade,
+    upgrade(request, socket, head) {
+      try {
+        places.take(request, socket);
+      } catch (error) {
+        const { status, message, code, data } = error as RateLimitHitError | RequestTimeoutError;
+        return answerBare(socket, status, message, { code, ...data });
+      }
+      server.upgrade(request, socket, head);
+    },
     async close() {
       for (const socket of server.sockets) socket.close(RESTARTING, 'Service restart');
       const deadline = Date.now() + 1_000;
@@ -80,14 +91,18 @@ export function createWebSocketDoor(app: App, hall: GraphQLHall): WebSocketDoor 
 }
 
 /** Refusing here closes with 4403; a throw would close with 4500, which clients take for a fault of ours. */
-async function connect(app: App, { connectionParams, extra }: Ctx): Promise<boolean> {
+async function connect(app: App, places: SocketPlaces, { connectionParams, extra }: Ctx): Promise<boolean> {
   try {
     const state = new ConnectionState(app, extra, connectionParams?.authorization);
-    await countRefusals(app, extra.request, () => state.signIn());
+    const { viewer } = await countRefusals(app, extra.request, () => state.signIn());
+    if (viewer === null) await app.rateLimits.countAddress(extra.request);
+    else places.signIn(extra.request, viewer.id);
     extra.state = state;
     return true;
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;
+    // The first close counts: whoever comes too often is to come back, unlike who may not come at all.
+    if (error instanceof RateLimitHitError) dismiss(extra.socket, TRY_AGAIN, error.message);
     return false;
   }
 }

@@ -24,7 +24,10 @@ export interface InProcess extends AsyncDisposable {
 /** Starts the service with all its doors: `await using` it. */
 export async function startInProcess({ env = {}, now }: InProcessOptions = {}): Promise<InProcess> {
   const dataDir = newDataDir();
-  const unlimited = { RATE_LIMIT_PER_USER: 'off', RATE_LIMIT_PER_IP: 'off' };
+  const unlimited = {
+    ...{ RATE_LIMIT_PER_USER: 'off', RATE_LIMIT_PER_IP: 'off' },
+    ...{ SOCKETS_PER_USER: 'off', SOCKETS_PER_IP: 'off' },
+  };
   const config = readConfig({
     PORT: '0',
     DEMO: 'off',

@@ -36,6 +36,8 @@ const DEFAULTS: Environment = {
   // All tests come from one address, and many of one person.
   RATE_LIMIT_PER_USER: 'off',
   RATE_LIMIT_PER_IP: 'off',
+  SOCKETS_PER_USER: 'off',
+  SOCKETS_PER_IP: 'off',
   EVENT_HEARTBEAT_SECONDS: '2',
   EVENT_QUEUE_WRITE_SECONDS: '1',
 };

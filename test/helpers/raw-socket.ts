@@ -31,8 +31,13 @@ export class RawSocket implements AsyncDisposable {
     });
   }
 
-  static async open({ url, host }: Visitor, protocols: string | string[] = 'graphql-transport-ws'): Promise<RawSocket> {
-    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/graphql`, protocols, { headers: { host } });
+  /** @param headers Of the handshake, besides. */
+  static async open(
+    { url, host }: Visitor,
+    protocols: string | string[] = 'graphql-transport-ws',
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<RawSocket> {
+    const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/graphql`, protocols, { headers: { ...headers, host } });
     const raw = new RawSocket(socket);
     await once(socket, 'open');
     return raw;
