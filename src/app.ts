@@ -8,7 +8,7 @@ import type { Unit } from './events/once.ts';
 import type { QueueRegistry } from './events/queues.ts';
 import type { Realm, User } from './generated/prisma/client.ts';
 import type { MailWorker } from './mail/worker.ts';
-import type { RateLimits } from './rate-limits.ts';
+import type { Caller, RateLimits } from './rate-limits.ts';
 import type { DeliveryWorker } from './scheduled-messages/worker.ts';
 
 /** One running service: everything a request needs that is not the request's own. */
@@ -55,6 +55,8 @@ export interface Scope {
 /** What a service function is given: the app, and who acts. */
 export interface Ctx extends Scope {
   readonly viewer: Viewer;
+  /** Who waits for it; undefined for what the server, or its operator, does of their own accord. */
+  readonly caller?: Caller | undefined;
 }
 
 /** What a request carries before, and whether or not, it is signed in. */
@@ -64,6 +66,7 @@ export interface RequestCtx {
   readonly realm: Realm | null;
   readonly viewer: Viewer | null;
   readonly clientName: string;
+  readonly caller?: Caller | undefined;
 }
 
 /**
@@ -71,7 +74,7 @@ export interface RequestCtx {
  *
  * @throws UnauthorizedError when the request carried no credentials.
  */
-export function signedIn({ app, viewer }: RequestCtx): Ctx {
+export function signedIn({ app, viewer, caller }: RequestCtx): Ctx {
   if (viewer === null) throw new UnauthorizedError();
-  return { app, realmId: viewer.realm.id, viewer };
+  return { app, realmId: viewer.realm.id, viewer, caller };
 }

@@ -25,7 +25,7 @@ export interface Budget {
 export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
 
 /** The count of one kind of caller; undefined where nothing is counted. */
-type Count = ((caller: string) => Promise<Budget>) | undefined;
+type Count = ((caller: string, requests: number) => Promise<Budget>) | undefined;
 
 /**
  * How many requests each account, and each address without one, has left: counted in memory, or in Redis for all nodes
@@ -54,21 +54,23 @@ export class RateLimits {
   /**
    * Counts a request of an account: one budget for all its clients, over all doors.
    *
+   * @param requests As how many it counts.
    * @returns Undefined when accounts are not limited.
-   * @throws RateLimitHitError when nothing was left.
+   * @throws RateLimitHitError when so many were not left; it then counts as one.
    */
-  async countUser(userId: number): Promise<Budget | undefined> {
-    return this.#byUser?.(String(userId));
+  async countUser(userId: number, requests = 1): Promise<Budget | undefined> {
+    return this.#byUser?.(String(userId), requests);
   }
 
   /**
    * Counts a request without an account: one that carries no credentials, or none that are good.
    *
+   * @param requests As how many it counts.
    * @returns Undefined when addresses are not limited.
-   * @throws RateLimitHitError when nothing was left.
+   * @throws RateLimitHitError when so many were not left; it then counts as one.
    */
-  async countAddress(origin: Origin): Promise<Budget | undefined> {
-    return this.#byAddress?.(networkOf(addressOf(origin, this.#trustedProxies)));
+  async countAddress(origin: Origin, requests = 1): Promise<Budget | undefined> {
+    return this.#byAddress?.(networkOf(addressOf(origin, this.#trustedProxies)), requests);
   }
 
   close(): void {
@@ -94,37 +96,64 @@ function counting(keyPrefix: string, points: number | undefined, storeClient: Re
     storeClient === undefined
       ? memory
       : new RateLimiterRedis({ ...options, storeClient, rejectIfRedisNotReady: true, insuranceLimiter: memory });
-  return async (caller) => {
+  const take = async (caller: string, requests: number): Promise<RateLimiterRes> => {
     try {
-      return budgetOf(points, await limiter.consume(caller));
+      return await limiter.consume(caller, requests);
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       throw new RateLimitHitError(refusal.msBeforeNext / 1000, budgetOf(points, refusal));
     }
   };
+  return async (caller, requests) => {
+    const first = await take(caller, 1);
+    if (requests === 1) return budgetOf(points, first);
+    // Asked before it is taken: what is refused for its size leaves the rest to smaller ones.
+    if (first.remainingPoints < requests - 1) throw tooManyAtOnce(requests, points, first);
+    return budgetOf(points, await take(caller, requests - 1));
+  };
+}
+
+function tooManyAtOnce(requests: number, points: number, left: RateLimiterRes): RateLimitHitError {
+  const message = `This counts as ${requests} requests, of which there are ${points} a minute`;
+  return new RateLimitHitError(
+    left.msBeforeNext / 1000,
+    budgetOf(points, left),
+    requests > points ? message : undefined,
+  );
 }
 
 function budgetOf(limit: number, { remainingPoints, msBeforeNext }: RateLimiterRes): Budget {
   return { limit, remaining: remainingPoints, resetAt: new Date(Date.now() + msBeforeNext) };
 }
 
+/** How a request is counted. */
+interface Counting {
+  /** As how many it counts; 1 when absent. */
+  readonly requests?: number;
+  /** Called with the budget, also when the request is refused. */
+  readonly told: (budget: Budget) => void;
+}
+
 /**
  * Counts a request on whoever sends it, right after `signIn` was asked who that is: on the account, or on the address
  * when there is none.
  *
- * @param told Called with the budget, also when the request is refused.
- * @throws RateLimitHitError when nothing was left; else what `signIn` throws.
+ * @returns What `signIn` gave, with who waits for the answer.
+ * @throws RateLimitHitError when too little was left; else what `signIn` throws.
  */
 export async function countRequest<T extends { readonly viewer: { readonly id: number } | null }>(
   app: App,
   origin: Origin,
   signIn: () => Promise<T>,
-  told: (budget: Budget) => void,
-): Promise<T> {
+  { requests = 1, told }: Counting,
+): Promise<T & { readonly caller: Caller }> {
   const request = await countRefusals(app, origin, signIn, told);
-  const { rateLimits } = app;
-  await tell(request.viewer === null ? rateLimits.countAddress(origin) : rateLimits.countUser(request.viewer.id), told);
-  return request;
+  const { rateLimits, config } = app;
+  const { viewer } = request;
+  const counted =
+    viewer === null ? rateLimits.countAddress(origin, requests) : rateLimits.countUser(viewer.id, requests);
+  await tell(counted, told);
+  return { ...request, caller: new Caller(origin, config.trustedProxies) };
 }
 
 /**
@@ -183,6 +212,27 @@ export function addressOf({ headers, socket }: Origin, trustedProxies: number): 
   const forwarded = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',').map((part) => part.trim());
   const address = forwarded.at(-trustedProxies) ?? '';
   return isIPv4(address) || isIPv6(address) ? address : direct;
+}
+
+/** Whom an answer goes to, as far as the network knows. */
+export class Caller {
+  readonly #origin: Origin;
+  readonly #trustedProxies: number;
+
+  constructor(origin: Origin, trustedProxies: number) {
+    this.#origin = origin;
+    this.#trustedProxies = trustedProxies;
+  }
+
+  /** What counts as one address. */
+  get network(): string {
+    return networkOf(addressOf(this.#origin, this.#trustedProxies));
+  }
+
+  /** Whether the connection is closed, so that nobody waits for the answer any more. */
+  get isGone(): boolean {
+    return this.#origin.socket.destroyed;
+  }
 }
 
 /** What counts as one address: with IPv6 the /64 that a single customer has for their own. */

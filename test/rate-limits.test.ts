@@ -5,6 +5,7 @@ import { webSocketClient } from './helpers/events.ts';
 import { type Json, type Reply, send } from './helpers/http.ts';
 import type { Visitor } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
+import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organisation, organisation, startServer } from './helpers/server.ts';
 
 /** Registration-and-events companion 4.5, with numbers a test gets to the end of. */
@@ -112,6 +113,115 @@ test('counts an account once for all doors: REST, GraphQL over HTTP, event strea
   } finally {
     await client.dispose();
   }
+});
+
+/** Every way to send an operation: its result, refusals included. */
+const DOORS: Readonly<
+  Record<string, (who: Visitor, query: string, headers?: Record<string, string>) => Promise<Json>>
+> = {
+  HTTP: async (who, query, headers) => (await ask(who, query, headers)).body,
+  'a socket': async (who, query, headers = {}) => {
+    const client = webSocketClient({ url: who.url, headers: { ...who.headers, ...headers } });
+    try {
+      for await (const result of client.iterate({ query })) return result;
+    } catch (errors) {
+      return { errors };
+    } finally {
+      await client.dispose();
+    }
+  },
+  'server-sent events': async (who, query, headers) => {
+    const { text } = await ask(who, query, { ...headers, accept: 'text/event-stream' });
+    return JSON.parse(/^data: (.+)$/m.exec(text)?.[1] ?? text);
+  },
+};
+
+describe.for(Object.entries(DOORS))('a mutation over %s', ([, operate]) => {
+  const sending = (to: number, count: number) =>
+    `mutation { ${Array.from({ length: count }, (_, i) => `a${i}: sendMessage(input: { directTo: [${to}], content: "${count}" }) { __typename }`).join(' ')} }`;
+
+  test('counts as many requests as it has root fields, and none is executed of more than are left', async () => {
+    const { member, owner } = await organisation({}, { on: server });
+    const sent = await operate(member, sending(owner.id, 4));
+    expect(sent.extensions).toMatchObject({ cost: { charged: 4 }, rateLimit: { limit: PER_USER, remaining: 2 } });
+    const refused = await operate(member, sending(owner.id, 3));
+    expect(refused).toMatchObject({
+      errors: [{ extensions: { code: 'RATE_LIMIT_HIT', 'retry-after': expect.any(Number) } }],
+    });
+    expect(refused).not.toHaveProperty('data');
+    // What was refused for its size counts as one, and leaves the rest to a smaller one.
+    const last = await operate(member, sending(owner.id, 1));
+    expect(last.extensions).toMatchObject({ cost: { charged: 1 }, rateLimit: { remaining: 0 } });
+    const inbox = { anchor: 'newest', num_before: 100, num_after: 0, apply_markdown: false };
+    const { messages } = await owner.ok('GET', '/messages', inbox);
+    expect(messages.map(({ content }: Json) => content)).toEqual(['4', '4', '4', '4', '1']);
+  });
+
+  test('counts its root fields as they are executed: fragments spread, and without what is left out', async () => {
+    const { member } = await organisation({}, { on: server });
+    const register = 'registerEventQueue(input: {}) { __typename }';
+    const { extensions } = await operate(
+      member,
+      `mutation ($no: Boolean! = false) {
+        __typename
+        a: ${register} a: ${register}
+        b: ${register.replace(') {', ') @skip(if: true) {')}
+        c: ${register.replace(') {', ') @include(if: $no) {')}
+        ... on Mutation { d: ${register} ...F }
+        ...F
+        ...G @include(if: $no)
+      }
+      fragment F on Mutation { e: ${register} ... @skip(if: $no) { f: ${register} } }
+      fragment G on Mutation { g: ${register} }`,
+    );
+    expect(extensions).toMatchObject({ cost: { charged: 4 }, rateLimit: { remaining: 2 } });
+  });
+
+  test('without an account counts on its address as many requests', async () => {
+    const { headers } = from();
+    const confirming = (count: number) =>
+      `mutation { ${Array.from({ length: count }, (_, i) => `a${i}: confirmEmailChange(input: { token: "x" }) { __typename }`).join(' ')} }`;
+    const refused = await operate(people.anonymous, confirming(PER_IP + 1), headers);
+    expect(refused).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMIT_HIT' } }] });
+    expect(refused.errors[0].message).toContain(
+      `counts as ${PER_IP + 1} requests, of which there are ${PER_IP} a minute`,
+    );
+  });
+
+  test('may try credentials once', async () => {
+    const byPassword = 'fetchApiKey(input: { username: "x", password: "y" }) { __typename }';
+    const byToken = 'fetchApiKeyByJwt(input: { token: "x" }) { __typename }';
+    for (const [fields, actual] of [
+      [Array.from({ length: 50 }, (_, i) => `a${i}: ${byPassword}`).join(' '), 50],
+      [`${byPassword} ${byToken}`, 2],
+      [`a: ${byToken} ... { ...F } } fragment F on Mutation { b: ${byToken}`, 2],
+    ] as const) {
+      const refused = await operate(people.anonymous, `mutation { ${fields} }`, from().headers);
+      expect(refused).not.toHaveProperty('data');
+      expect(refused.errors).toMatchObject([{ extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED', max: 1, actual } }]);
+    }
+    const { data } = await operate(people.anonymous, `mutation { a: ${byPassword} a: ${byPassword} }`, from().headers);
+    expect(data.a.__typename).toBe('AuthenticationFailedError');
+  });
+});
+
+test('tells in the field rateLimit what an operation is charged', async () => {
+  const { member } = await organisation({}, { on: server });
+  const { body } = await ask(member, '{ a: rateLimit { charged remaining } b: rateLimit { charged } }');
+  expect(body.data).toEqual({ a: { charged: 1, remaining: PER_USER - 1 }, b: { charged: 1 } });
+});
+
+test('a socket without an account counts on its address, and is told to come back', async () => {
+  const { headers } = from();
+  const closings = [];
+  for (let i = 0; i < PER_IP + 1; i++) {
+    const socket = await RawSocket.open(people.anonymous, undefined, headers);
+    socket.send({ type: 'connection_init' });
+    closings.push(await Promise.race([socket.closed, socket.next('connection_ack').then(({ type }) => type)]));
+    await socket[Symbol.asyncDispose]();
+  }
+  const refused = { code: 1013, reason: expect.stringContaining('try again in') };
+  expect(closings).toEqual([...Array.from({ length: PER_IP }, () => 'connection_ack'), refused]);
 });
 
 test('counts a long poll once, when it starts', async () => {

@@ -13,6 +13,7 @@ import { fetchApiKey } from './login.ts';
 
 publicMutation('fetchApiKey', {
   ignoresIdempotencyKey: true,
+  provesIdentity: true,
   description:
     'Gets an API key with a password; needs no credentials. After 5 failures for one address within 30 minutes, ' +
     'further attempts are refused for a while.',
@@ -43,6 +44,7 @@ publicMutation('fetchApiKeyByJwt', {
     "Gets an API key with a JSON Web Token, signed as the server's operator has it configured for the organization; " +
     'needs no credentials.',
   ignoresIdempotencyKey: true,
+  provesIdentity: true,
   input: (t) => ({ token: t.string({ description: 'At most 8 KiB. Its claim `email` names the user.' }) }),
   payload: () => ({
     apiKey: { type: 'String' },

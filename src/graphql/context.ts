@@ -5,6 +5,8 @@ import type { Budget } from '../rate-limits.ts';
 export interface Cost {
   readonly requested: number;
   readonly limit: number;
+  /** How many requests the operation counts as. */
+  readonly charged: number;
 }
 
 /** What a resolver is given: the request, made anew for each operation. */

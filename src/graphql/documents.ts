@@ -12,6 +12,7 @@ import {
   validate,
   visit,
 } from 'graphql';
+import { chargeOf } from './charges.ts';
 import type { Cost } from './context.ts';
 
 /**
@@ -53,7 +54,7 @@ export interface Documents {
   /**
    * What an operation costs with these variables.
    *
-   * @throws GraphQLError when that is more than the limit. Variables of the wrong type cost nothing: execution refuses
+   * @throws GraphQLError when that is more than the limit, or the operation tries credentials twice. Variables of the wrong type cost nothing: execution refuses
    *   them before it resolves any field.
    */
   cost(document: DocumentNode, operationName: string | null | undefined, variables: Variables): Cost;
@@ -82,7 +83,9 @@ export function createDocuments(schema: GraphQLSchema): Documents {
     cost(document, operationName, variables) {
       const requested = measureCost(schema, document, operationName, variables ?? {});
       if (requested > DOCUMENT_LIMITS.cost) throw overLimit('cost', requested);
-      return { requested, limit: DOCUMENT_LIMITS.cost };
+      const operation = getOperationAST(document, operationName);
+      const charged = operation == null ? 1 : chargeOf(schema, document, operation, variables ?? {});
+      return { requested, limit: DOCUMENT_LIMITS.cost, charged };
     },
   };
 }

@@ -32,6 +32,8 @@ interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, P
    * would be stored with is then of no use, or of too much.
    */
   readonly ignoresIdempotencyKey?: true;
+  /** True for what tries credentials: an operation may do so once. */
+  readonly provesIdentity?: true;
   readonly resolve: (ctx: C, input: InputShapeFromFields<I>) => Promise<PayloadShape<P>>;
 }
 
@@ -61,7 +63,15 @@ export function publicMutation<I extends InputFieldMap, P extends Record<string,
 
 function addMutation<C, I extends InputFieldMap, P extends Record<string, PayloadField>>(
   name: string,
-  { description, input, payload, errors = [], ignoresIdempotencyKey, resolve }: MutationOptions<C, I, P>,
+  {
+    description,
+    input,
+    payload,
+    errors = [],
+    ignoresIdempotencyKey,
+    provesIdentity,
+    resolve,
+  }: MutationOptions<C, I, P>,
   contextOf: (ctx: RequestCtx) => C,
 ): void {
   const typeName = `${name[0]?.toUpperCase()}${name.slice(1)}`;
@@ -83,7 +93,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
       description,
       errors: { types: [...errors, ...ERRORS_OF_ALL] as (new () => ChatError)[] },
       args: Input === undefined ? {} : { input: t.arg({ type: Input, required: true }) },
-      extensions: { ignoresIdempotencyKey },
+      extensions: { ignoresIdempotencyKey, provesIdentity },
       resolve: (async (
         _root: unknown,
         { input = {} }: { input?: unknown },
@@ -116,6 +126,10 @@ export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
 /** Whether idempotency keys mean nothing to a mutation. */
 export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['ignoresIdempotencyKey'] === true;
+
+/** Whether a mutation tries credentials. */
+export const provesIdentity = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['provesIdentity'] === true;
 
 /** The fields that were given: neither left out nor null. For inputs where null means nothing of its own. */
 export function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {

@@ -31,7 +31,7 @@ interface Beginning {
 }
 
 /**
- * Signs an operation in, and counts it.
+ * Signs an operation in, and counts it, with all it is to do: nothing is executed of what does not fit into the budget.
  *
  * @returns What its resolvers are given.
  * @throws RateLimitHitError, BadRequestError for a key that is no text, and what `signIn` throws.
@@ -43,10 +43,14 @@ export async function beginOperation(
   { signIn, cost, extensions, keyHeader, told }: Beginning,
 ): Promise<GraphQLContext> {
   let budget: Budget | undefined;
-  const request = await countRequest(app, origin, signIn, (left) => {
-    budget = left;
-    told?.(left);
-  });
+  const counting = {
+    requests: cost.charged,
+    told(left: Budget) {
+      budget = left;
+      told?.(left);
+    },
+  };
+  const request = await countRequest(app, origin, signIn, counting);
   const key = extensions?.['idempotencyKey'] ?? keyHeader;
   if (key !== undefined && typeof key !== 'string') throw new BadRequestError('"idempotencyKey" must be text');
   return { ...request, cost, budget, idempotencyKey: key };

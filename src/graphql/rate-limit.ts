@@ -13,8 +13,13 @@ const RateLimit = builder.objectRef<{ readonly budget: Budget; readonly cost: Co
       resolve: ({ budget }) => budget.resetAt,
     }),
     cost: t.int({
-      description: 'What answering this operation comes to. It counts as one request whatever it costs.',
+      description:
+        'What answering this operation comes to, which has a limit of its own and takes nothing from the budget.',
       resolve: ({ cost }) => cost.requested,
+    }),
+    charged: t.int({
+      description: 'Requests this operation counts as: one, or as many as it has root fields when it is a mutation.',
+      resolve: ({ cost }) => cost.charged,
     }),
   }),
 });

@@ -147,14 +147,11 @@ async function run(
 ): Promise<Response> {
   const { incoming } = c.env;
   const sent = merge(readQuery(incoming.url ?? ''), form.fields);
-  const request = await countRequest(
-    app,
-    incoming,
-    () => identify(app, endpoint, incoming, sent.get('client')),
-    (budget) => {
+  const request = await countRequest(app, incoming, () => identify(app, endpoint, incoming, sent.get('client')), {
+    told(budget) {
       reply.headers = { ...HEADERS, ...budgetHeaders(budget) };
     },
-  );
+  });
   const ctx = endpoint.auth === 'basic' ? signedIn(request) : request;
   const inSlots = slots.length === 0 ? NO_SLOTS : slots.map((slot) => c.req.param(slot) ?? '');
   const { values, ignored } = read(inSlots, sent, form.files);
