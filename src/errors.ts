@@ -417,3 +417,10 @@ export class RequestTimeoutError extends ChatError {
     super(message);
   }
 }
+
+/** Nobody waits for the answer any more: what had not begun is left. */
+export class AbandonedError extends RequestTimeoutError {
+  constructor() {
+    super('The client has gone; nothing was changed');
+  }
+}

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { App, RequestCtx } from '../app.ts';
-import { AuthenticationFailedError, NonexistentSubdomainError, RateLimitHitError } from '../errors.ts';
+import { AbandonedError, AuthenticationFailedError, NonexistentSubdomainError, RateLimitHitError } from '../errors.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
+import type { Caller } from '../rate-limits.ts';
 import { refuseNullBytes } from '../text.ts';
 import { findUserByEmail, recordFirstLogin } from '../users/service.ts';
 import type { Account } from './accounts.ts';
@@ -28,12 +29,12 @@ const attemptsOf = new WeakMap<App['database'], Attempts>();
  * @throws BadRequestError when one holds a null byte.
  * @throws AuthenticationFailedError when they fit no account with a password; it takes as long as for one.
  * @throws RealmDeactivatedError, UserDeactivatedError when they fit, but the account may not sign in.
- * @throws RateLimitHitError after 5 failures for the address within 30 minutes.
+ * @throws RateLimitHitError after 5 failures for the address within 30 minutes, and while too many wait to sign in.
  * @throws NonexistentSubdomainError at the server's own domain, when it has no organisation.
  * @see endpoints companion B.12 (POST /fetch_api_key)
  */
 export async function fetchApiKey(
-  { app, realm }: RequestCtx,
+  { app, realm, caller }: RequestCtx,
   { username, password }: { username: string; password: string },
 ): Promise<Login> {
   if (realm === null) throw new NonexistentSubdomainError();
@@ -41,7 +42,7 @@ export async function fetchApiKey(
   // Not for the database: scrypt does not tell a password from the same one with null bytes after it.
   refuseNullBytes('password', password);
   const address = normalAddress(username);
-  const user = await tryPassword(app, realm, { address, password });
+  const user = await tryPassword(app, realm, { address, password, caller });
   if (user === undefined) throw new AuthenticationFailedError();
   return logIn(app, { user, realm });
 }
@@ -70,20 +71,29 @@ export async function logIn(app: App, { user, realm }: Account): Promise<Login> 
  *
  * @param address As `normalAddress` gives it.
  * @returns Undefined when they fit no account with a password.
- * @throws RateLimitHitError after 5 failures for the address within 30 minutes.
+ * @throws RateLimitHitError after 5 failures for the address within 30 minutes, and while too many wait to sign in.
+ * @throws AbandonedError when the caller did not wait for their turn, which is then no attempt.
  */
-export function tryPassword(
-  app: App,
-  realm: Realm,
-  { address, password }: { address: string; password: string },
-): Promise<User | undefined> {
-  return limited(app, `${realm.id} ${address}`, () => checkPassword(app, realm, address, password));
+export function tryPassword(app: App, realm: Realm, attempt: Attempt): Promise<User | undefined> {
+  return limited(app, `${realm.id} ${attempt.address}`, () => checkPassword(app, realm, attempt));
+}
+
+/** A password tried, and by whom. */
+interface Attempt {
+  readonly address: string;
+  readonly password: string;
+  readonly caller: Caller | undefined;
 }
 
 /** Bots have no passwords. */
-async function checkPassword({ db }: App, realm: Realm, address: string, password: string): Promise<User | undefined> {
+async function checkPassword(
+  { db }: App,
+  realm: Realm,
+  { address, password, caller }: Attempt,
+): Promise<User | undefined> {
+  if (caller?.isGone === true) throw new AbandonedError();
   const user = await findUserByEmail(db, realm.id, address);
-  return (await verifyPassword(password, user?.passwordHash ?? null)) && user !== null ? user : undefined;
+  return (await verifyPassword(password, user?.passwordHash ?? null, caller)) && user !== null ? user : undefined;
 }
 
 /**

@@ -20,22 +20,23 @@ const wrongPassword = () => new BadRequestError('Wrong password!');
  * transaction. Failures count with those of signing in.
  *
  * @throws BadRequestError when the old password is wrong, or the new one is too weak or too long.
- * @throws RateLimitHitError after 5 failures for the viewer's address within 30 minutes.
+ * @throws RateLimitHitError after 5 failures for the viewer's address within 30 minutes, and while too many wait to sign
+ *   in.
  * @see endpoints companion B.13
  */
 export async function requirePasswordChange(
-  { app, viewer }: Ctx,
+  { app, viewer, caller }: Ctx,
   { oldPassword, newPassword }: { oldPassword: string; newPassword: string },
 ): Promise<PasswordChange> {
   const address = normalAddress(viewer.user.email);
   // Null bytes count as a wrong one: scrypt would not tell it from the same without them.
   const tried = oldPassword.includes('\0')
     ? undefined
-    : await tryPassword(app, viewer.realm, { address, password: oldPassword });
+    : await tryPassword(app, viewer.realm, { address, password: oldPassword, caller });
   if (tried === undefined) throw wrongPassword();
   if (lengthOf(newPassword) < MIN_PASSWORD_LENGTH) throw new BadRequestError('New password is too weak!');
   checkPassword(newPassword);
-  return { oldHash: tried.passwordHash, newHash: await hashPassword(newPassword) };
+  return { oldHash: tried.passwordHash, newHash: await hashPassword(newPassword, caller) };
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { InputFieldMap, InputShapeFromFields, ShapeFromTypeParam, TypeParam } from '@pothos/core';
 import type { GraphQLField, GraphQLResolveInfo } from 'graphql';
 import { type Ctx, type RequestCtx, signedIn } from '../app.ts';
-import { BadRequestError, type ChatError, RequestTimeoutError } from '../errors.ts';
+import { AbandonedError, BadRequestError, type ChatError, RequestTimeoutError } from '../errors.ts';
 import { observingChanges } from '../events/act.ts';
 import { builder, type Types } from './builder.ts';
 import { isOutOfReach, noteUnread } from './read-back.ts';
@@ -100,7 +100,11 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         ctx: RequestCtx,
         { path }: GraphQLResolveInfo,
       ) => {
-        const outcome = await observingChanges(async () => resolve(contextOf(ctx), input as InputShapeFromFields<I>));
+        const outcome = await observingChanges(async () => {
+          // They run one after another: what the client did not wait for does not begin.
+          if (ctx.caller?.isGone === true) throw new AbandonedError();
+          return resolve(contextOf(ctx), input as InputShapeFromFields<I>);
+        });
         if ('value' in outcome) return outcome.value;
         if (outcome.isMade && isOutOfReach(outcome.error)) {
           noteUnread(ctx, [path.key]);

@@ -5,6 +5,7 @@ import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
 import { BadRequestError } from '../errors.ts';
 import type { Prisma, Realm, User } from '../generated/prisma/client.ts';
+import type { Caller } from '../rate-limits.ts';
 import { realmSetting } from '../realm/settings.ts';
 import { requireAddress } from './address.ts';
 import { requireFullName } from './full-name.ts';
@@ -38,14 +39,19 @@ type NewRow = Omit<Prisma.UserUncheckedCreateInput, 'realmId' | 'joinedAt'>;
 /**
  * Checks a new user, and makes their row as far as it needs no database. Slow for a password, so not for a transaction.
  *
+ * @param caller Who makes them; absent for the server's operator.
  * @throws BadRequestError when address, name, role or password are not taken.
+ * @throws RateLimitHitError when there is a password, and too many wait already for one to be hashed.
  */
-export async function checkNewUser({ email, fullName, password, role = MEMBER, ...rest }: NewUser): Promise<NewRow> {
+export async function checkNewUser(
+  { email, fullName, password, role = MEMBER, ...rest }: NewUser,
+  caller?: Caller,
+): Promise<NewRow> {
   if (!ROLES.some((known) => known === role)) throw new BadRequestError('Invalid role');
   const row = { ...rest, email: requireAddress(email), fullName: requireFullName(fullName), role };
   if (password === undefined) return row;
   checkPassword(password);
-  return { ...row, passwordHash: await hashPassword(password) };
+  return { ...row, passwordHash: await hashPassword(password, caller) };
 }
 
 /**

@@ -99,7 +99,9 @@ export async function createUser(
   { email, fullName, password }: { email: string; fullName: string; password: string },
 ): Promise<User> {
   requireMayCreateUsers(ctx);
-  const row = await aside(ctx.app, 'user', () => checkNewUser({ email, fullName, password, isImportedStub: true }));
+  const row = await aside(ctx.app, 'user', () =>
+    checkNewUser({ email, fullName, password, isImportedStub: true }, ctx.caller),
+  );
   await requireAllowedAddress(ctx.app.db, ctx.viewer.realm, row.email);
   return refusingTakenAddress(() =>
     transact(ctx, async (tx, emit) => {
