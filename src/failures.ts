@@ -2,10 +2,11 @@ import { ConfigError } from './config.ts';
 import { CommandFailedError } from './control.ts';
 import { DataDirectoryInUseError } from './db/lock.ts';
 import { IncompatibleDatabaseError } from './db/migrate.ts';
+import { UnsafeDataDirectoryError } from './db/private-files.ts';
 import { ChatError } from './errors.ts';
 
 /** Their messages say all there is to say. */
-const PLAIN = [IncompatibleDatabaseError, ChatError, CommandFailedError];
+const PLAIN = [IncompatibleDatabaseError, UnsafeDataDirectoryError, ChatError, CommandFailedError];
 
 /** Why the service cannot start, or a command failed: for the operator, in a line where the cause is a known one. */
 export function explain(error: unknown): string {

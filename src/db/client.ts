@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PGlite } from '@electric-sql/pglite';
 import { PrismaPg } from '@prisma/adapter-pg';
@@ -10,6 +9,7 @@ import type { Config } from '../config.ts';
 import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { EmbeddedDatabase } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
+import { keepPrivate } from './private-files.ts';
 import { PATIENCE_MS, placesOf, Turns } from './turns.ts';
 
 /** The client outside transactions; inside a change only `Tx` may be used. */
@@ -84,6 +84,7 @@ function statementName(sql: string): string {
  * Opens PostgreSQL by `config.databaseUrl`, or the embedded database in `config.dataDir` under an exclusive lock.
  *
  * @throws DataDirectoryInUseError when another process has the embedded database open.
+ * @throws UnsafeDataDirectoryError when that directory cannot be kept from other users.
  */
 export async function openDatabase(config: Config): Promise<Database> {
   const { databaseUrl: connectionString } = config;
@@ -97,7 +98,7 @@ export async function openDatabase(config: Config): Promise<Database> {
       close: async () => {},
     });
   }
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  keepPrivate(config.dataDir);
   const lock = lockDataDirectory(config.dataDir);
   const pglite = await EmbeddedDatabase.open(join(config.dataDir, 'postgres'));
   const factory = new PrismaPGlite(pglite) as unknown as SqlMigrationAwareDriverAdapterFactory;

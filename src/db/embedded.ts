@@ -7,9 +7,35 @@ import {
   type Results,
   type Transaction,
 } from '@electric-sql/pglite';
+import { NodeFS } from '@electric-sql/pglite/nodefs';
 
 const { serialize } = protocol;
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
+
+type Start = Parameters<NodeFS['init']>[1];
+
+/**
+ * A folder whose files are the user's own. Otherwise every file in it could be written by everybody: the emulated file
+ * system sets the mode of each new one explicitly, past the process's umask, and the database believes that it was
+ * given the mode that it asked for.
+ */
+class PrivateFolder extends NodeFS {
+  override init(pg: PGlite, start: Start): ReturnType<NodeFS['init']> {
+    return super.init(pg, {
+      ...start,
+      preRun: [
+        ...(start.preRun ?? []),
+        ({ FS }) => {
+          const files = FS as unknown as {
+            doChmod: (stream: unknown, node: unknown, mode: number, ...rest: unknown[]) => void;
+          };
+          const { doChmod } = files;
+          files.doChmod = (stream, node, mode, ...rest) => doChmod.call(files, stream, node, mode & ~0o077, ...rest);
+        },
+      ],
+    });
+  }
+}
 
 /** A statement the database has read. */
 interface Prepared {
@@ -37,7 +63,8 @@ export class EmbeddedDatabase extends PGlite {
 
   /** Opens what is in a folder, or makes it. One process may have a folder open at a time. */
   static async open(dataDir: string): Promise<EmbeddedDatabase> {
-    const database = new EmbeddedDatabase(dataDir);
+    const inMemory = dataDir.startsWith('memory://');
+    const database = new EmbeddedDatabase(inMemory ? { dataDir } : { fs: new PrivateFolder(dataDir) });
     await database.waitReady;
     return database;
   }

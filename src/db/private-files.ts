@@ -1,0 +1,61 @@
+import { chmodSync, type Dirent, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The data directory cannot be kept from others. */
+export class UnsafeDataDirectoryError extends Error {
+  override name = 'UnsafeDataDirectoryError';
+}
+
+/** What the service itself puts into the data directory. What else is there is not its own. */
+const OWN_NAMES = new Set(['postgres', 'lock', 'secret-key', 'demo.json', 'control.sock']);
+
+const BY_OTHERS = 0o077;
+const WRITTEN_BY_OTHERS = 0o022;
+/** Of a directory where everybody may put things, such as /tmp. */
+const STICKY = 0o1000;
+
+/**
+ * Keeps the data directory for the user this process runs as: what the process makes from here on is its own, and what
+ * an earlier start left open to others is closed. A directory that was there before stays as readable as it was, because
+ * others may look after what else is in it; writing in it ends, for who may rename files may replace them.
+ *
+ * Call before anything in it is opened. It sets the process's umask.
+ *
+ * @throws UnsafeDataDirectoryError when the directory, or something of the service's in it, cannot be closed to others.
+ */
+export function keepPrivate(dataDir: string): void {
+  // Elsewhere the bits of a file's mode say nothing of who may use it.
+  if (process.platform === 'win32') return;
+  process.umask(BY_OTHERS);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const { mode } = lstatSync(join(dataDir, '.'));
+  if ((mode & STICKY) !== 0 && (mode & WRITTEN_BY_OTHERS) !== 0) {
+    throw new UnsafeDataDirectoryError(
+      `${dataDir} is a directory that everybody shares: name one of the service's own by DATA_DIR`,
+    );
+  }
+  close(dataDir, mode, WRITTEN_BY_OTHERS);
+  for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
+    if (OWN_NAMES.has(entry.name)) closeAll(entry);
+  }
+}
+
+/** An entry and all below it. Links are left alone: their own modes mean nothing, and what they name was put elsewhere. */
+function closeAll(entry: Dirent): void {
+  const path = join(entry.parentPath, entry.name);
+  if (entry.isSymbolicLink()) return;
+  close(path, lstatSync(path).mode, BY_OTHERS);
+  if (entry.isDirectory()) for (const inner of readdirSync(path, { withFileTypes: true })) closeAll(inner);
+}
+
+function close(path: string, mode: number, bits: number): void {
+  if ((mode & bits) === 0) return;
+  try {
+    chmodSync(path, mode & 0o7777 & ~bits);
+  } catch (error) {
+    throw new UnsafeDataDirectoryError(
+      `${path} can be changed or read by other users, and is not this user's to close: give it to the user the service runs as`,
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,69 @@
+import { chmodSync, cpSync, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { loadSecretKey } from '../src/auth/keys.ts';
+import { readConfig } from '../src/config.ts';
+import { openDatabase } from '../src/db/client.ts';
+import { newDataDir } from './helpers/data-dir.ts';
+import { organisation, startServer } from './helpers/server.ts';
+
+const EMBEDDED = { DATABASE_URL: undefined };
+/** Not the service's: the test keeps it there. */
+const LOG = 'server.log';
+
+/** A directory made by the operator before the service came. */
+function madeBefore(mode: number): string {
+  const dataDir = mkdtempSync(join(tmpdir(), 'chat-test-'));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  chmodSync(dataDir, mode);
+  return dataDir;
+}
+
+const modeOf = (path: string) => lstatSync(path).mode & 0o7777;
+
+/** Everything below that somebody else may read, write or enter. */
+function openToOthers(dataDir: string): string[] {
+  const paths = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((path) => path !== LOG);
+  expect(paths.length).toBeGreaterThan(500);
+  return paths
+    .filter((path) => (modeOf(join(dataDir, path)) & 0o077) !== 0)
+    .map((path) => `${path} ${modeOf(join(dataDir, path)).toString(8)}`);
+}
+
+describe.skipIf(process.platform === 'win32')('the data directory', () => {
+  test('that was there before, with mode 755, holds no file that others may read or write', async () => {
+    const dataDir = madeBefore(0o755);
+    const config = readConfig({ DATA_DIR: dataDir });
+    const database = await openDatabase(config);
+    loadSecretKey(config);
+    // Files of the first start, and of a table made later.
+    await database.runScript('CREATE TABLE thing (id int PRIMARY KEY)');
+    expect([openToOthers(dataDir), modeOf(dataDir)]).toEqual([[], 0o755]);
+    await database.close();
+  });
+
+  test('that an earlier start left open is closed, the database whole', async () => {
+    const dataDir = madeBefore(0o777);
+    cpSync(newDataDir(), dataDir, { recursive: true });
+    chmodSync(dataDir, 0o777);
+    writeFileSync(join(dataDir, 'secret-key'), 'x'.repeat(40));
+    writeFileSync(join(dataDir, 'notes.txt'), "the operator's own");
+    for (const path of readdirSync(dataDir, { recursive: true, encoding: 'utf8' })) {
+      const isDirectory = lstatSync(join(dataDir, path)).isDirectory();
+      chmodSync(join(dataDir, path), isDirectory ? 0o777 : 0o666);
+    }
+    await using server = await startServer({ dataDir, env: EMBEDDED });
+    const { member } = await organisation({}, { on: server });
+    expect((await member.ok('GET', '/users/me')).user_id).toBe(member.id);
+    expect([openToOthers(dataDir), modeOf(dataDir)]).toEqual([['notes.txt 666'], 0o755]);
+  });
+
+  test('is refused where everybody may put things', async () => {
+    const dataDir = madeBefore(0o1777);
+    await expect(startServer({ dataDir, env: EMBEDDED })).rejects.toThrow(
+      /a directory that everybody shares: name one/,
+    );
+    expect([modeOf(dataDir), readdirSync(dataDir)]).toEqual([0o1777, [LOG]]);
+  });
+});
