@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { open } from './helpers/http.ts';
@@ -293,6 +293,38 @@ test.concurrent('closes the socket of a client that stops reading with a code to
   const inOrder = [...heard].toSorted(([a], [b]) => a - b).map(([, content]) => content);
   expect(inOrder.slice(inOrder.indexOf('0'))).toEqual([...rounds, 'the last']);
 });
+
+/** Each message makes the service say as much: of the protocol, of WebSocket itself, of a query. */
+const UNREAD: Readonly<Record<string, (socket: RawSocket, size: number) => void>> = {
+  'pongs of the protocol': (socket, size) => socket.send({ type: 'ping', payload: { x: 'x'.repeat(size) } }),
+  'pongs of WebSocket': (socket, size) => {
+    for (let sent = 0; sent < size; sent += 125) socket.ping('x'.repeat(125));
+  },
+  'answers of operations': (socket, size) => {
+    const names = Array.from({ length: 50 }, (_, i) => `a${i}${'x'.repeat(size / 50)}: __typename`);
+    socket.subscribe(randomUUID(), `{ ${names.join(' ')} }`);
+  },
+};
+
+test.concurrent.for(Object.keys(UNREAD))(
+  'keeps no more than 8 MiB of %s for a client that never reads',
+  async (what) => {
+    const { member } = await organisation({}, { on: service });
+    await using socket = await RawSocket.connected(member);
+    socket.stopReading();
+    // Several times what the service and the network stacks between will hold.
+    for (let i = 0; i < 130; i++) {
+      UNREAD[what]?.(socket, 200_000);
+      await socket.written();
+    }
+    socket.readOn();
+    socket.send({ type: 'ping', payload: { is: 'last' } });
+    const answers = async () => {
+      for (;;) if ((await socket.next('pong')).payload?.is === 'last') return 'all was kept';
+    };
+    expect(await Promise.race([socket.closed, answers().catch(() => socket.closed)])).toMatchObject({ code: 1013 });
+  },
+);
 
 test('keeps nothing of clients that came, listened and went', async () => {
   const { member: person } = await organisation({}, { on: service });

@@ -32,6 +32,8 @@ const FAREWELL_MS = 1_000;
 
 interface Limits {
   readonly maxMessageBytes: number;
+  /** A client that leaves more than this unread is told to come back, and to no more. */
+  readonly maxUnreadBytes: number;
   /** A peer whose network stack does not answer a ping in this time is gone. */
   readonly keepAliveMs: number;
 }
@@ -50,16 +52,26 @@ export interface SocketServer {
 export function createSocketServer<E extends SocketExtra>(
   protocol: Server<E>,
   log: Logger,
-  { maxMessageBytes, keepAliveMs }: Limits,
+  { maxMessageBytes, maxUnreadBytes, keepAliveMs }: Limits,
 ): SocketServer {
   const server = new WebSocketServer({
     noServer: true,
     maxPayload: maxMessageBytes,
     perMessageDeflate: false,
+    // The library's own answers to pings pile up without bound where nobody reads them.
+    autoPong: false,
     handleProtocols,
   });
   server.on('connection', (socket: WebSocket, request: IncomingMessage) => {
-    serve(protocol, log, socket, request);
+    const bounded = () => {
+      if (socket.bufferedAmount > maxUnreadBytes) socket.close(TRY_AGAIN, 'Too much unread; resume');
+    };
+    socket.on('ping', (payload) => {
+      if (socket.readyState !== socket.OPEN) return;
+      socket.pong(payload, false, () => {});
+      bounded();
+    });
+    serve(protocol, log, { socket, request, bounded });
     keepAlive(socket, keepAliveMs);
   });
   return {
@@ -74,19 +86,23 @@ export function createSocketServer<E extends SocketExtra>(
 function serve<E extends SocketExtra>(
   protocol: Server<E>,
   log: Logger,
-  socket: WebSocket,
-  request: IncomingMessage,
+  { socket, request, bounded }: SocketExtra & { readonly bounded: () => void },
 ): void {
   // A broken connection or frame: `ws` closes with the right code itself.
   socket.on('error', (err) => log.debug({ err }, 'a socket broke'));
   const closed = protocol.opened(
     {
       protocol: socket.protocol,
-      send: (data) => void socket.send(data, () => {}),
+      send(data) {
+        socket.send(data, () => {});
+        bounded();
+      },
       // A close frame holds 123 bytes, and the protocol's reasons name what the client sent.
       close: (code, reason = '') => dismiss(socket, code, Buffer.byteLength(reason) > 123 ? 'Refused' : reason),
       onMessage(handle) {
         socket.on('message', async (data) => {
+          // What still comes after the end was said is not carried out.
+          if (socket.readyState !== socket.OPEN) return;
           const text = String(data as RawData);
           if (!isFromClient(text)) return dismiss(socket, CloseCode.BadRequest, 'Invalid message received');
           try {

@@ -25,7 +25,7 @@ import { openSubscription, prepareSubscription, type SharedOperation, type Subsc
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 /** While a backlog goes out, it waits for the client above this. */
 const BACKLOG_BYTES = 512 * 1024;
-const LIMITS = { maxMessageBytes: 256 * 1024, keepAliveMs: 20_000 };
+const LIMITS = { maxMessageBytes: 256 * 1024, maxUnreadBytes: MAX_UNREAD_BYTES, keepAliveMs: 20_000 };
 const CONNECTION_INIT_MS = 5_000;
 const MAX_OPERATIONS = 100;
 /** How soon after an event the client is asked whether it arrived. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import type { Json } from './http.ts';
 import type { Visitor } from './person.ts';
@@ -71,6 +72,16 @@ export class RawSocket implements AsyncDisposable {
       }
       await this.#wake.promise;
     }
+  }
+
+  /** A ping of WebSocket itself, which its answer repeats. */
+  ping(payload: string): void {
+    this.#socket.ping(payload, undefined, () => {});
+  }
+
+  /** Resolves when what was sent is on its way, or never will be. */
+  async written(): Promise<void> {
+    while (this.#socket.bufferedAmount > 0 && this.#socket.readyState === WebSocket.OPEN) await sleep(5);
   }
 
   /** Reads nothing more, so that what is sent piles up on its way. */
