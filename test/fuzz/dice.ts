@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { between, type Random, seeded } from '../faults/random.ts';
+import { HOSTILE_TEXTS } from './texts.ts';
+
+/** Choices of one input: the same ones for the same seed. */
+export class Dice {
+  readonly random: Random;
+  readonly #pools: Pools;
+
+  constructor(seed: number, pools: Pools) {
+    this.random = seeded(seed);
+    this.#pools = pools;
+  }
+
+  /** Whether something happens that does so with this probability. */
+  chance(probability: number): boolean {
+    return this.random() < probability;
+  }
+
+  /** An integer from `low` up to and without `high`. */
+  int(low: number, high: number): number {
+    return between(this.random, low, high);
+  }
+
+  /** @throws RangeError when there is nothing to choose from. */
+  pick<T>(choices: readonly T[]): T {
+    if (choices.length === 0) throw new RangeError('Nothing to choose from');
+    return choices[this.int(0, choices.length)] as T;
+  }
+
+  /** One of several, by their weights. */
+  weighted<T>(choices: readonly (readonly [weight: number, choice: T])[]): T {
+    let left = this.random() * choices.reduce((sum, [weight]) => sum + weight, 0);
+    for (const [weight, choice] of choices) {
+      left -= weight;
+      if (left < 0) return choice;
+    }
+    return (choices.at(-1) as readonly [number, T])[1];
+  }
+
+  /** A text as nobody should have to take it. */
+  text(): string {
+    return this.pick(this.chance(0.5) ? HOSTILE_TEXTS : this.#pools.texts);
+  }
+
+  /** Any value that JSON can hold. */
+  json(): unknown {
+    return this.pick(this.#pools.values);
+  }
+
+  /** A number at the edge of something, or far beyond it. */
+  number(): number {
+    return this.chance(0.5) ? this.pick(EDGES) : this.pick(this.#pools.integers);
+  }
+
+  /** `value` with something else in one place of it. */
+  mutated(value: unknown): unknown {
+    if (this.chance(0.35) || typeof value !== 'object' || value === null) return this.#instead(value);
+    if (Array.isArray(value)) {
+      const at = this.int(0, value.length + 1);
+      if (at === value.length) return this.chance(0.5) ? [...value, this.json()] : [...value, ...value];
+      return this.chance(0.2) ? value.toSpliced(at, 1) : value.with(at, this.mutated(value[at]));
+    }
+    const entries = Object.entries(value);
+    if (entries.length === 0 || this.chance(0.15)) {
+      return Object.fromEntries([...entries, [this.pick(KEYS), this.json()]]);
+    }
+    const at = this.int(0, entries.length);
+    const [name, inner] = entries[at] as [string, unknown];
+    return Object.fromEntries(
+      this.chance(0.2) ? entries.toSpliced(at, 1) : entries.with(at, [name, this.mutated(inner)]),
+    );
+  }
+
+  #instead(value: unknown): unknown {
+    if (typeof value === 'string') return this.chance(0.8) ? this.#spliced(value) : this.json();
+    if (typeof value === 'number') return this.chance(0.8) ? this.number() : this.json();
+    if (typeof value === 'boolean') return this.chance(0.7) ? !value : this.json();
+    return this.json();
+  }
+
+  #spliced(text: string): string {
+    const at = this.int(0, text.length + 1);
+    return this.pick([
+      this.text(),
+      text.slice(0, at) + this.text() + text.slice(at),
+      text.slice(0, at),
+      text.repeat(this.int(0, 5)),
+      text.toUpperCase(),
+    ]);
+  }
+}
+
+const EDGES = [0, 1, -1, 2, 100, 255, 256, 1000, 5000, 2 ** 31 - 1, 2 ** 31, -(2 ** 31), 2 ** 32, 2 ** 53 - 1, 2 ** 53];
+const KEYS = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '', 'type', 'id', 'unknown', '0'];
+
+interface Pools {
+  readonly texts: readonly string[];
+  readonly values: readonly unknown[];
+  readonly integers: readonly number[];
+}
+
+/** Our choice: more than are drawn from in a batch, and made in a tenth of a second. */
+const POOL_SIZE = 2_000;
+
+/** What all inputs of a run draw from: arbitrary values of fast-check, the same ones for the same seed. */
+export function poolsOf(seed: number): Pools {
+  const drawn = <T>(arbitrary: fc.Arbitrary<T>) => fc.sample(arbitrary, { seed, numRuns: POOL_SIZE });
+  return {
+    texts: drawn(
+      fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 30 }),
+        fc.string({ unit: 'grapheme', maxLength: 80 }),
+        fc.string({ unit: 'binary-ascii', maxLength: 200 }),
+        fc.emailAddress(),
+        fc.webUrl(),
+        fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+      ),
+    ),
+    values: drawn(fc.jsonValue({ maxDepth: 4, noUnicodeString: false })),
+    integers: drawn(fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.nat(200))),
+  };
+}

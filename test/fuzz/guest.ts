@@ -1,0 +1,334 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import shortcodes from 'emojibase-data/en/shortcodes/emojibase.json' with { type: 'json' };
+import { type Outcome, Tally } from '../faults/outcome.ts';
+import type { Json } from '../helpers/http.ts';
+import { PATHOLOGICAL } from '../helpers/pathological-markup.ts';
+import type { Parameters, Person } from '../helpers/person.ts';
+import { PNG } from '../helpers/pictures.ts';
+import { ServerProcess } from '../helpers/process.ts';
+import { organisation } from '../helpers/server.ts';
+import { ByteSocket } from './frames.ts';
+import { timed } from './http.ts';
+
+/** What must hold for everybody else, and how much a guest may cost. */
+const MARKS = { healthzP99: 200, othersP95: 1_000, memoryMib: 512 } as const;
+/** Nothing is filled further than this where nothing refuses it: our choice, above every limit there should be. */
+const CAP = 2_000;
+/** Requests that a guest sends at the same time, of each sort. */
+const LANES = 4;
+/** What others do, a second, and how often the server is asked whether it is there. */
+const OTHERS = 10;
+const OTHERS_PER_SECOND = 10;
+const HEALTH_EVERY_MS = 50;
+const LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
+const LONG = 'x'.repeat(10_000);
+
+interface Options {
+  readonly seconds: number;
+}
+
+/**
+ * A guest piles up all that can be piled up until the service refuses, then floods it in every way at once, with the
+ * usual limits on requests, while others work.
+ */
+export async function guestTrial({ seconds }: Options): Promise<Outcome> {
+  const embedded = { DATABASE_URL: undefined, REDIS_URL: undefined };
+  // Filling is not what is measured: without a limit on requests it takes seconds.
+  const filling = await ServerProcess.start({ env: embedded });
+  await using first = filling;
+  const people = Object.fromEntries(Array.from({ length: OTHERS }, (_, i) => [`other${i}`, 'member' as const]));
+  const made = await organisation(people, { on: filling, password: 'correct horse battery' });
+  const filled = await fill(made.guest, made.owner);
+  await first.stop();
+  // Each has an address of their own.
+  const env = { ...embedded, RATE_LIMIT_PER_USER: undefined, RATE_LIMIT_PER_IP: undefined, TRUST_PROXY: '1' };
+  await using server = await ServerProcess.start({
+    dataDir: filling.dataDir,
+    env: { ...env, PORT: String(filling.port) },
+  });
+  const at = (person: Person) => moved(person, server.port);
+  const others = Array.from({ length: OTHERS }, (_, i) =>
+    at((made as unknown as Record<string, Person>)[`other${i}`] as Person),
+  );
+  return measure(server, { guest: at(made.guest), owner: at(made.owner), others }, { seconds, filled });
+}
+
+/** The same person on another port: the Host header says it, too. */
+function moved(person: Person, port: number): Person {
+  const place = { url: `http://127.0.0.1:${port}`, host: person.host.replace(/\d+$/, String(port)) };
+  const Constructor = person.constructor as typeof Person;
+  return new Constructor(place, person);
+}
+
+type Filling = (i: number) => Promise<boolean>;
+
+/** Fills each thing until it is refused, or up to the cap. @returns How far each went. */
+async function fill(guest: Person, owner: Person): Promise<Record<string, string>> {
+  const done = async (method: 'POST', path: string, parameters: Parameters, headers = {}): Promise<boolean> => {
+    const { status } = await guest.rest(method, path, parameters, { headers });
+    return status === 200;
+  };
+  const { id: channelId } = await owner.ok('POST', '/channels/create', {
+    name: 'open',
+    subscribers: [owner.id, guest.id],
+  });
+  const { id: messageId } = await owner.ok('POST', '/messages', {
+    type: 'channel',
+    to: channelId,
+    topic: 't',
+    content: 'hello',
+  });
+  const draft = { type: 'stream', to: [channelId], topic: 't', content: LONG };
+  const said = { type: 'channel', to: channelId, topic: 't', content: LONG };
+  const fillings: Readonly<Record<string, readonly [each: number, cap: number, Filling]>> = {
+    drafts: [50, CAP, () => done('POST', '/drafts', { drafts: Array.from({ length: 50 }, () => draft) })],
+    snippets: [1, CAP / 4, (i) => done('POST', '/saved_snippets', { title: `t${i}`, content: LONG })],
+    'scheduled messages': [1, CAP / 4, () => done('POST', '/scheduled_messages', { ...said, ...LATER })],
+    reminders: [
+      1,
+      CAP / 4,
+      () => done('POST', '/reminders', { ...LATER, message_id: messageId, note: 'x'.repeat(500) }),
+    ],
+    'alert words': [
+      100,
+      CAP,
+      (i) =>
+        done('POST', '/users/me/alert_words', {
+          alert_words: Array.from({ length: 100 }, (_, j) => `${i}-${j}-`.padEnd(100, 'x')),
+        }),
+    ],
+    'navigation views': [
+      1,
+      CAP / 4,
+      (i) => done('POST', '/navigation_views', { fragment: `f${i}`.padEnd(100, 'x'), is_pinned: false, name: `n${i}` }),
+    ],
+    'topic policies': [
+      1,
+      CAP / 4,
+      (i) => done('POST', '/user_topics', { stream_id: channelId, topic: `topic ${i}`, visibility_policy: 3 }),
+    ],
+    reactions: [
+      1,
+      CAP / 4,
+      (i) => done('POST', `/messages/${messageId}/reactions`, { emoji_name: EMOJI[i % EMOJI.length] }),
+    ],
+    'kept replies': [
+      1,
+      CAP / 4,
+      (i) => done('POST', '/drafts', { drafts: [{ ...draft, content: 'x' }] }, { 'idempotency-key': `k${i}` }),
+    ],
+    queues: [
+      1,
+      CAP / 4,
+      () =>
+        done('POST', '/register', {
+          fetch_event_types: [],
+          idle_queue_timeout: 604_800,
+          narrow: Array.from({ length: 200 }, () => ['channel', 'open']),
+        }),
+    ],
+    uploads: [1, 50, () => done('POST', '/users/me/avatar', { file: PNG })],
+    messages: [1, CAP / 4, () => done('POST', '/messages', said)],
+  };
+  const reached: Record<string, string> = {};
+  for (const [what, [each, cap, more]] of Object.entries(fillings)) {
+    let [count, refused] = [0, false];
+    while (count < cap && !refused) {
+      if (await more(count / each)) count += each;
+      else refused = true;
+    }
+    reached[what] = `${count}${refused ? ', then refused' : ' and no end'}`;
+  }
+  return reached;
+}
+
+const EMOJI = Object.values(shortcodes).flat();
+
+interface Crowd {
+  readonly guest: Person;
+  readonly owner: Person;
+  readonly others: readonly Person[];
+}
+
+async function measure(
+  server: ServerProcess,
+  crowd: Crowd,
+  { seconds, filled }: { seconds: number; filled: Record<string, string> },
+): Promise<Outcome> {
+  const over = new AbortController();
+  const until = over.signal;
+  const told = new Tally();
+  const rest = rssOf(server.pid);
+  let most = rest;
+  const health: number[] = [];
+  const others: number[] = [];
+  const failures = new Tally();
+  const everyMs = async (ms: number, act: () => Promise<void>) => {
+    const running = new Set<Promise<void>>();
+    while (!until.aborted) {
+      const one: Promise<void> = act().finally(() => running.delete(one));
+      running.add(one);
+      await sleep(ms);
+    }
+    await Promise.all(running);
+  };
+  let turn = 0;
+  const flooding = flood(server, crowd.guest, until, told);
+  const watching = [
+    everyMs(HEALTH_EVERY_MS, async () => {
+      most = Math.max(most, rssOf(server.pid));
+      const { reply, milliseconds } = await timed(server.url, {
+        method: 'GET',
+        path: '/healthz',
+        headers: { 'x-forwarded-for': '10.0.0.250' },
+      });
+      health.push(milliseconds);
+      if (reply?.status !== 200) failures.add(`/healthz: ${reply?.status}`);
+    }),
+    everyMs(1_000 / OTHERS_PER_SECOND, async () => {
+      const i = turn++;
+      const act = ACTS[i % ACTS.length] as (typeof ACTS)[number];
+      const person = crowd.others[i % crowd.others.length] as Person;
+      const headers = { ...person.headers, 'x-forwarded-for': `10.0.1.${i % crowd.others.length}`, ...act.headers };
+      const { reply, milliseconds } = await timed(server.url, {
+        method: act.method,
+        path: act.path,
+        headers,
+        body: act.body,
+      });
+      others.push(milliseconds);
+      if (reply?.status !== 200)
+        failures.add(`${act.method} ${act.path}: ${reply?.status} ${reply?.text.slice(0, 100)}`);
+    }),
+  ];
+  await sleep(seconds * 1_000);
+  over.abort();
+  await Promise.all(watching);
+  await flooding;
+  await sleep(2_000);
+  const [p99, p95] = [percentile(health, 0.99), percentile(others, 0.95)];
+  const violations = failures.lines.map((line) => `another was refused: ${line}`);
+  if (p99 > MARKS.healthzP99) violations.push(`/healthz took ${Math.round(p99)} ms at p99`);
+  if (p95 > MARKS.othersP95) violations.push(`others waited ${Math.round(p95)} ms at p95`);
+  if (mib(most - rest) > MARKS.memoryMib) violations.push(`memory rose by ${mib(most - rest)} MiB`);
+  const times = (all: number[]) => [0.5, 0.95, 0.99, 1].map((share) => Math.round(percentile(all, share))).join(' / ');
+  return {
+    trial: 'A hostile guest with every limit exhausted',
+    facts: {
+      ...filled,
+      'the flood was told': told.toString(),
+      '/healthz, p50 / p95 / p99 / longest, ms': `${times(health)} (${health.length} times)`,
+      "others' requests, the same": `${times(others)} (${others.length} times)`,
+      'memory before, at most, after': `${mib(rest)}, ${mib(most)}, ${mib(rssOf(server.pid))} MiB`,
+    },
+    violations,
+  };
+}
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+/** What others do meanwhile. */
+const ACTS: readonly { method: string; path: string; headers: Record<string, string>; body?: string }[] = [
+  { method: 'GET', path: '/api/v1/users/me', headers: {} },
+  { method: 'GET', path: '/api/v1/users/me/subscriptions', headers: {} },
+  { method: 'POST', path: '/api/v1/drafts', headers: form, body: 'drafts=[]' },
+  { method: 'GET', path: '/api/v1/messages?anchor=newest&num_before=20&num_after=0', headers: {} },
+  {
+    method: 'POST',
+    path: '/graphql',
+    headers: { 'content-type': 'application/json' },
+    body: '{"query":"{ viewer { fullName } channels(first: 5) { edges { node { name } } } }"}',
+  },
+];
+
+/** Everything at once, until it is over. */
+async function flood(server: ServerProcess, guest: Person, until: AbortSignal, told: Tally): Promise<void> {
+  const address = { 'x-forwarded-for': '10.6.6.6' };
+  const headers = { ...guest.headers, ...address };
+  const lane = async (name: string, act: (i: number) => Promise<string>) => {
+    for (let i = 0; !until.aborted; i++) {
+      told.add(`${name}: ${await act(i).catch(() => 'cut off')}`);
+      await sleep(5);
+    }
+  };
+  const ask = (method: string, path: string, body?: string, more: Record<string, string> = form) =>
+    timed(server.url, { method, path: `${path}`, body, headers: { ...headers, ...(body !== undefined && more) } }).then(
+      ({ reply }) => String(reply?.status),
+    );
+  const texts = Object.values(PATHOLOGICAL);
+  const query = (text: string) =>
+    ask('POST', '/graphql', JSON.stringify({ query: text }), { 'content-type': 'application/json' });
+  const aliases = (field: (i: number) => string, count: number) =>
+    Array.from({ length: count }, (_, i) => `a${i}: ${field(i)}`).join(' ');
+  const wrong = (i: number) => `username=owner%40${guest.email.split('@')[1]}&password=wrong${i}`;
+  const sorts: Readonly<Record<string, (i: number) => Promise<string>>> = {
+    drafts: () => ask('GET', '/api/v1/drafts'),
+    registrations: () => ask('POST', '/api/v1/register', 'client_gravatar=true'),
+    rendering: (i) =>
+      ask(
+        'POST',
+        '/api/v1/messages/render',
+        new URLSearchParams({ content: texts[i % texts.length] ?? '' }).toString(),
+      ),
+    searches: () =>
+      ask(
+        'GET',
+        `/api/v1/messages?anchor=newest&num_before=5000&num_after=0&narrow=${encodeURIComponent('[["search","x"]]')}`,
+      ),
+    'sign-ins': (i) => ask('POST', '/api/v1/fetch_api_key', wrong(i)),
+    'sign-ins by aliases': () =>
+      query(
+        `mutation { ${aliases((i) => `fetchApiKey(input: { username: "owner@x.example", password: "w${i}" }) { __typename }`, 40)} }`,
+      ),
+    'aliases of reads': () => query(`{ ${aliases(() => 'drafts(first: 100) { edges { node { content } } }', 10)} }`),
+    sockets: async () => {
+      const socket = await ByteSocket.open(server.url, guest.host, () => {});
+      socket.say({ type: 'connection_init', payload: { authorization: guest.authorization } });
+      for (let i = 0; i < 100; i++)
+        socket.say({
+          id: String(i),
+          type: 'subscribe',
+          payload: { query: '{ drafts(first: 100) { edges { node { content } } } }' },
+        });
+      socket.stopReading();
+      const gone = await Promise.race([
+        socket.ended,
+        sleep(1_000, undefined, { signal: until }).catch(() => undefined),
+      ]);
+      socket.cut();
+      return gone === undefined ? 'open' : String(gone.code);
+    },
+    'sockets of strangers': async () => {
+      const all = await Promise.all(
+        Array.from({ length: 25 }, () => ByteSocket.open(server.url, guest.host, () => {}).catch(() => undefined)),
+      );
+      await sleep(1_000, undefined, { signal: until }).catch(() => undefined);
+      for (const socket of all) socket?.cut();
+      return `${all.filter((socket) => socket !== undefined).length} open`;
+    },
+    'long polls': async () => {
+      const { reply } = await timed(server.url, {
+        method: 'POST',
+        path: '/api/v1/register',
+        body: 'fetch_event_types=[]',
+        headers: { ...headers, ...form },
+      });
+      const { queue_id: queue, code }: Json = JSON.parse(reply?.text ?? '{}');
+      return queue === undefined ? String(code) : ask('GET', `/api/v1/events?queue_id=${queue}&last_event_id=-1`);
+    },
+  };
+  await Promise.all(
+    Object.entries(sorts).flatMap(([name, act]) => Array.from({ length: LANES }, () => lane(name, act))),
+  );
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
+
+const PAGE_BYTES = 4_096;
+const mib = (bytes: number) => Math.round(bytes / 1024 / 1024);
+const rssOf = (pid: number | undefined) =>
+  Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;

@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
+import { createDatabase } from '../helpers/database.ts';
+import type { Person } from '../helpers/person.ts';
+import { type Environment, ServerProcess } from '../helpers/process.ts';
+import { makeScene, type Names, type Scene } from '../helpers/scene.ts';
+import type { MemoryReading } from './probe.ts';
+
+/** A server under trial, which others may share. */
+export interface Target {
+  readonly url: string;
+  readonly dataDir: string;
+}
+
+/** A server of the trial's own, whose memory can be read. */
+export interface Stage extends Target, AsyncDisposable {
+  /** What it logged as a fault of its own, once each. */
+  faults(): string[];
+  memory(): Promise<MemoryReading>;
+  /** How long its main thread, and ours, have stood in the queue for a processor so far, in milliseconds. */
+  waited(): number;
+}
+
+export interface StageOptions {
+  /** PostgreSQL, on which a database is made; undefined: the embedded database. */
+  readonly databaseServer: string | undefined;
+  readonly env?: Environment;
+}
+
+/** Log levels of pino from which on something went wrong that should not. */
+const ERROR = 50;
+
+/** Starts a server without limits on the number of requests, whose long polls answer before an answer counts as late. */
+export async function openStage({ databaseServer, env = {} }: StageOptions): Promise<Stage> {
+  const own = new AsyncDisposableStack();
+  const database = databaseServer === undefined ? undefined : own.use(await createDatabase(databaseServer));
+  const probe = join(tmpdir(), `chat-fuzz-${randomBytes(6).toString('hex')}.sock`);
+  const server = own.use(
+    await ServerProcess.start({
+      env: {
+        DATABASE_URL: database?.url,
+        SECRET_KEY: randomBytes(32).toString('hex'),
+        REDIS_URL: undefined,
+        EVENT_HEARTBEAT_SECONDS: '0.5',
+        FUZZ_PROBE: probe,
+        NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'probe.ts')).href}`,
+        ...env,
+      },
+    }),
+  );
+  return {
+    url: server.url,
+    dataDir: server.dataDir,
+    faults: () => faultsIn(server.log()),
+    memory: () => readMemory(probe),
+    waited: () => waitedOf(server.pid) + waitedOf(process.pid),
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      await own.disposeAsync();
+    },
+  };
+}
+
+/** Of the thread that runs JavaScript; 0 where the system does not tell. @see proc(5), schedstat */
+function waitedOf(pid: number | undefined): number {
+  try {
+    const [, waited] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
+    return Number(waited) / 1_000_000;
+  } catch {
+    return 0;
+  }
+}
+
+async function readMemory(probe: string): Promise<MemoryReading> {
+  const connection = createConnection(probe);
+  try {
+    return JSON.parse(await text(connection)) as MemoryReading;
+  } finally {
+    connection.destroy();
+  }
+}
+
+function faultsIn(log: string): string[] {
+  const faults = log.split('\n').flatMap((line) => {
+    if (!line.startsWith('{')) return /^\s*at |^$/.test(line) ? [] : /Error|Warning/.test(line) ? [line] : [];
+    const { level, msg, request, err } = JSON.parse(line) as {
+      level: number;
+      msg: string;
+      request?: string;
+      err?: { message?: string; stack?: string };
+    };
+    return level < ERROR ? [] : [`${msg}: ${request ?? ''} ${(err?.stack ?? err?.message ?? '').slice(0, 400)}`];
+  });
+  return [...new Set(faults)];
+}
+
+/** Whose requests are made, and who stands in where an account would not survive one. */
+export interface Cast {
+  readonly scene: Scene;
+  /** What inputs name. */
+  readonly names: Names;
+  /** Those who send: their accounts must outlive all that is sent. */
+  readonly actors: readonly Person[];
+  /** Accounts that may come to an end: those who send what ends its sender, and those whom it is done to. */
+  readonly victims: readonly Person[];
+}
+
+/** Our choice: several acts that end an account come to something in a batch. */
+const VICTIMS = 4;
+
+/** An organisation for one batch of inputs, with accounts that send and accounts that suffer. */
+export async function makeCast(on: Target, { withPassword = true } = {}): Promise<Cast> {
+  const scene = await makeScene({ on, withPassword });
+  const victims: Person[] = [];
+  for (let i = 0; i < VICTIMS; i++) victims.push(await scene.signUp(`victim ${i}`));
+  const named = victims[0] as Person;
+  const { user_id: botId } = await scene.owner.ok('POST', '/bots', { full_name: 'Fuzzy', short_name: 'fuzzy' });
+  return {
+    scene,
+    names: { ...scene.names, userId: named.id, email: named.email, botId },
+    actors: [scene.owner, scene.administrator, scene.moderator, scene.member, scene.guest, scene.bot],
+    victims,
+  };
+}
+
+/** Of those who send, who cannot sign in any more: each makes all that was sent in their name a proof of nothing. */
+export async function endedAmong({ actors }: Cast): Promise<string[]> {
+  const ended: string[] = [];
+  for (const actor of actors) {
+    const { status, body } = await actor.rest('GET', '/users/me');
+    if (status !== 200 || body.user_id !== actor.id) ended.push(`${actor.name}: ${status} ${body?.code}`);
+  }
+  return ended;
+}
