@@ -3,6 +3,7 @@ import type { GraphQLResolveInfo } from 'graphql';
 import { BadRequestError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
+import { parseJson } from '../json.ts';
 import type { GraphQLContext } from './context.ts';
 import { type PageArguments, pageSize } from './page-size.ts';
 
@@ -186,7 +187,7 @@ function parseCursor(model: string | undefined, keys: readonly string[], cursor:
 
 function readCursor(keys: readonly string[], cursor: string): unknown[] | undefined {
   try {
-    const [list, ...values] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    const [list, ...values] = parseJson(Buffer.from(cursor, 'base64url').toString(), 'A cursor') as unknown[];
     return list === keys.join() && values.length === keys.length ? values : undefined;
   } catch {
     return undefined;

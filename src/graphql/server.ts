@@ -11,6 +11,7 @@ import type { App } from '../app.ts';
 import { signIn } from '../auth/service.ts';
 import { expectedError } from '../db/errors.ts';
 import { BadRequestError, ChatError } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import { budgetHeaders } from '../rate-limits.ts';
 import type { GraphQLContext } from './context.ts';
 import { createDocuments, type Documents } from './documents.ts';
@@ -92,6 +93,7 @@ function optionsFor(
     schema,
     plugins: [
       useQueryString,
+      useJsonBody,
       useUploads,
       useObjects,
       usePersistedDocuments(persisted),
@@ -139,6 +141,24 @@ const useQueryString: Plugin = {
   },
 };
 
+/** In place of Yoga's own reading, which takes JSON however deep. */
+const useJsonBody: Plugin = {
+  onRequestParse({ request, setRequestParser }) {
+    if (request.method === 'POST' && isJson(request.headers.get('content-type') ?? '')) setRequestParser(readJsonBody);
+  },
+};
+
+async function readJsonBody(request: Request): Promise<GraphQLParams> {
+  try {
+    // What is no object is refused before anything looks into it.
+    return parseJson(await request.text(), 'The body') as GraphQLParams;
+  } catch (error) {
+    if (error instanceof GraphQLError) throw error;
+    if (error instanceof ChatError) throw refusal(error);
+    throw refusal(new BadRequestError('The body is not valid JSON'));
+  }
+}
+
 /** In place of Yoga's own reading, which believes what it is told of the files' places. */
 const useUploads: Plugin<object, NodeContext> = {
   onRequestParse({ serverContext: { req }, setRequestParser }) {
@@ -156,9 +176,9 @@ function readQueryString(url: string): GraphQLParams {
   const json = (name: string) => {
     const value = text(name);
     try {
-      return value === undefined ? undefined : JSON.parse(value);
-    } catch {
-      throw refusal(new BadRequestError(`"${name}" is not valid JSON`));
+      return value === undefined ? undefined : parseJson(value, `"${name}"`);
+    } catch (error) {
+      throw refusal(error instanceof ChatError ? error : new BadRequestError(`"${name}" is not valid JSON`));
     }
   };
   return Object.fromEntries(

@@ -4,6 +4,7 @@ import { CloseCode, handleProtocols, MessageType, type Server } from 'graphql-ws
 import type { Logger } from 'pino';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { isBusy } from '../db/errors.ts';
+import { parseJson } from '../json.ts';
 
 /** What the protocol keeps for each socket besides its own state. */
 export interface SocketExtra {
@@ -125,10 +126,13 @@ export function dismiss(socket: WebSocket, code?: number, reason?: string): void
   socket.once('close', () => clearTimeout(late));
 }
 
-/** Whether this is a message, and one that a client sends; what else it must hold the protocol checks. */
+/**
+ * Whether this is a message, and one that a client sends, and no deeper than can be answered: the protocol returns what a
+ * ping holds. What else it must hold the protocol checks.
+ */
 function isFromClient(text: string): boolean {
   try {
-    return OF_CLIENTS.includes(String((JSON.parse(text) as { type?: unknown } | null)?.type));
+    return OF_CLIENTS.includes(String((parseJson(text, 'A message') as { type?: unknown } | null)?.type));
   } catch {
     return false;
   }

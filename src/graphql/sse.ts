@@ -8,6 +8,7 @@ import { BadRequestError } from '../errors.ts';
 import type { ReaderEnd } from '../events/queues.ts';
 import type { EventPiece } from '../events/rendering.ts';
 import type { StreamSink } from '../events/stream.ts';
+import { parseJson } from '../json.ts';
 import { budgetHeaders } from '../rate-limits.ts';
 import { readBody } from '../request-body.ts';
 import { presentError } from './errors.ts';
@@ -115,7 +116,7 @@ async function readOperation(request: IncomingMessage): Promise<Operation> {
 /** In a query string it is JSON text. */
 function objectIn(params: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   const sent = params[name];
-  const value = typeof sent === 'string' ? parseJson(sent) : (sent ?? {});
+  const value = typeof sent === 'string' ? readJsonText(sent, `"${name}"`) : (sent ?? {});
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new BadRequestError(`"${name}" must be an object`);
   }
@@ -127,16 +128,16 @@ async function readJson(request: IncomingMessage): Promise<Record<string, unknow
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     throw new BadRequestError('The body must be application/json');
   }
-  const body = parseJson((await readBody(request, MAX_BODY_BYTES)).toString('utf8'));
+  const body = readJsonText((await readBody(request, MAX_BODY_BYTES)).toString('utf8'), 'The body');
   if (typeof body !== 'object' || body === null) throw new BadRequestError('The body must be an object');
   return body as Record<string, unknown>;
 }
 
-function parseJson(text: string): unknown {
+function readJsonText(text: string, name: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new BadRequestError('Malformed JSON');
+    return parseJson(text, name);
+  } catch (error) {
+    throw error instanceof BadRequestError ? error : new BadRequestError('Malformed JSON');
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { GraphQLParams } from 'graphql-yoga';
 import { BadRequestError } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import { FILE_BODY_LIMIT_BYTES, mediaTypeOf, readBody, readMultipart } from '../request-body.ts';
 
 /**
@@ -42,9 +43,9 @@ export async function readUpload(incoming: IncomingMessage): Promise<GraphQLPara
 function objectIn(fields: ReadonlyMap<string, string>, name: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(fields.get(name) ?? '');
-  } catch {
-    throw new BadRequestError(`"${name}" is not valid JSON`);
+    value = parseJson(fields.get(name) ?? '', `"${name}"`);
+  } catch (error) {
+    throw error instanceof BadRequestError ? error : new BadRequestError(`"${name}" is not valid JSON`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new BadRequestError(`"${name}" is not an object`);

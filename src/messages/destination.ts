@@ -1,4 +1,5 @@
 import { BadRequestError } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import type { Recipients } from './direct.ts';
 import type { ChannelReference } from './target.ts';
 
@@ -24,8 +25,9 @@ export function destinationOf(type: MessageType, to: string): ChannelReference |
 /** What is not JSON is a text. */
 function parsed(to: string): unknown {
   try {
-    return JSON.parse(to);
-  } catch {
+    return parseJson(to, 'to');
+  } catch (error) {
+    if (error instanceof BadRequestError) throw error;
     return to;
   }
 }

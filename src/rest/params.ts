@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BadRequestError, RequestConfusingVarError, RequestVariableMissingError } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import { problemOf } from './validation.ts';
 
 /**
@@ -184,9 +185,9 @@ function jsonReader(name: string, type: z.ZodType): (raw: string) => unknown {
   return (raw) => {
     let value: unknown;
     try {
-      value = NEEDS_REVIVAL.test(raw) ? JSON.parse(raw, revive) : JSON.parse(raw);
-    } catch {
-      throw new BadRequestError(`${name} is not valid JSON`);
+      value = parseJson(raw, name, NEEDS_REVIVAL.test(raw) ? revive : undefined);
+    } catch (error) {
+      throw error instanceof BadRequestError ? error : new BadRequestError(`${name} is not valid JSON`);
     }
     return checked(name, type, value);
   };
