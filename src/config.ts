@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type JwtKeys, readJwtKeys } from './auth/jwt-keys.ts';
+import { TOTALS } from './totals.ts';
 
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
 /** Requests a minute, or null: as many as come. */
@@ -71,6 +72,7 @@ const Environment = z.object({
   VIDEO_PROVIDER_CREATE_URL: providerUrl.optional(),
   EVENT_HEARTBEAT_SECONDS: seconds(45),
   EVENT_QUEUE_WRITE_SECONDS: seconds(5),
+  EVENT_QUEUES_PER_USER: z.coerce.number().int().positive().default(TOTALS.event_queues.max),
   EVENT_LOG_DAYS: seconds(8),
   EVENT_LOG_ROWS_PER_REALM: z.coerce.number().int().positive().default(1_000_000),
 });
@@ -133,6 +135,8 @@ export interface Config {
   readonly heartbeatMs: number;
   /** How often queue positions are written; positions lost in a crash are at most this old. */
   readonly queueWriteMs: number;
+  /** Live queues of one user: the least recently used goes for one more. */
+  readonly queuesPerUser: number;
   readonly logRetentionMs: number;
   readonly logRowsPerRealm: number;
 }
@@ -187,6 +191,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     avatarProviderUrl: e.AVATAR_PROVIDER_URL,
     heartbeatMs: e.EVENT_HEARTBEAT_SECONDS * 1000,
     queueWriteMs: e.EVENT_QUEUE_WRITE_SECONDS * 1000,
+    queuesPerUser: e.EVENT_QUEUES_PER_USER,
     logRetentionMs: e.EVENT_LOG_DAYS * 86_400_000,
     logRowsPerRealm: e.EVENT_LOG_ROWS_PER_REALM,
   };

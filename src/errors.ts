@@ -75,6 +75,17 @@ export class NotFoundError extends BadRequestError {
   override readonly status = 404;
 }
 
+/** There is as much as there may be of what the act would add to. */
+export class TotalReachedError extends BadRequestError {
+  override readonly data: { limit: string };
+
+  /** @param limit The total's name, as registration tells it. @see totals.ts */
+  constructor(message: string, limit: string) {
+    super(message);
+    this.data = { limit };
+  }
+}
+
 /** Parameters that each are fine, but not together. */
 export class UnsupportedParametersError extends BadRequestError {
   override readonly data: { parameters: string };

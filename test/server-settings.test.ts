@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { TOTALS, toldTotals } from '../src/totals.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { Visitor } from './helpers/person.ts';
 import { organisation, serverOf } from './helpers/server.ts';
@@ -16,6 +17,7 @@ test.concurrent('tells anybody of the server and the organization', async () => 
     service_version: expect.any(String),
     service_merge_base: expect.any(String),
     ...{ push_notifications_enabled: false, email_auth_enabled: true, require_email_format_usernames: true },
+    ...toldTotals({ queuesPerUser: TOTALS.event_queues.max }),
     ...{ realm_uri: url, realm_url: url, realm_name: realm.name, realm_description: '' },
     realm_icon: expect.any(String),
     realm_web_public_access_enabled: false,

@@ -1,17 +1,15 @@
 import type { Ctx, Viewer } from '../app.ts';
 import type { Tx } from '../db/client.ts';
-import { BadRequestError } from '../errors.ts';
 import { users } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import { requireText } from '../text.ts';
+import { requireWithin } from '../totals.ts';
 import { lockUser } from '../users/new-user.ts';
 import { alertWordsChanged } from './events.ts';
 import { headOf } from './matching.ts';
 
 /** In code points. @see endpoints companion E */
 const MAX_WORD_LENGTH = 100;
-/** Our choice, of one user: each is looked for in every message that user could receive. */
-const MAX_WORDS = 500;
 
 /** The viewer's alert words, in the order in which they were added. */
 export function listAlertWords({ app, viewer }: Ctx): Promise<string[]> {
@@ -31,7 +29,8 @@ export async function readAlertWords(db: Pick<Tx, 'alertWord'>, { realm, id }: V
  *
  * @param words At most 100 code points each without surrounding white space; blank ones are passed over.
  * @returns All words there are after it.
- * @throws BadRequestError when a word is too long or holds a null byte, or when there would be more than 500.
+ * @throws BadRequestError when a word is too long or holds a null byte.
+ * @throws TotalReachedError when there would be more than 500.
  * @see interface document 6.1; endpoints companion B.12
  */
 export async function addAlertWords(ctx: Ctx, words: readonly string[]): Promise<string[]> {
@@ -48,7 +47,7 @@ export async function addAlertWords(ctx: Ctx, words: readonly string[]): Promise
       ORDER BY given.place
       ON CONFLICT DO NOTHING`;
     const all = await tell(tx, emit, ctx.viewer, added);
-    if (all.length > MAX_WORDS) throw new BadRequestError(`At most ${MAX_WORDS} alert words are kept`);
+    if (added > 0) requireWithin('alert_words', all.length);
     return all;
   });
 }

@@ -7,6 +7,7 @@ import { BadRequestError, UnauthorizedPrincipalError } from '../errors.ts';
 import { type Audience, either, everyone, roleAtMost, users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
 import type { User } from '../generated/prisma/client.ts';
+import { requireWithin } from '../totals.ts';
 import { botOwnerChanged } from '../users/events.ts';
 import { isNameTaken } from '../users/new-user.ts';
 import { botAdded, botLost } from './events.ts';
@@ -28,6 +29,15 @@ export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>
   if (!mayInRealm(look, 'can_create_bots_group') || viewer.user.botType !== null) {
     throw new BadRequestError('Insufficient permission');
   }
+}
+
+/**
+ * Deactivated bots count: whoever owns them is told of them. The organisation's row is held.
+ *
+ * @throws TotalReachedError when one more would be more than one may own.
+ */
+export async function requireRoomForBot(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
+  requireWithin('bots_per_user', 1 + (await tx.user.count({ where: { botOwnerId: id } })));
 }
 
 /**

@@ -13,7 +13,7 @@ import { requireFullName } from '../users/full-name.ts';
 import { checkNewUser, isNameTaken, lockRealm, type MadeUser, refusingTakenAddress } from '../users/new-user.ts';
 import { changeRole, introduceUser, rename, requireRole, requireRoleChange } from '../users/service.ts';
 import { type DefaultsEdit, requireDefaults, tellDefaults } from './defaults.ts';
-import { giveBotTo, requireMayCreateBots } from './owners.ts';
+import { giveBotTo, requireMayCreateBots, requireRoomForBot } from './owners.ts';
 import { channelNames } from './wire.ts';
 
 /** Of a bot that does what its owner programs it to: the one type there is. */
@@ -38,6 +38,7 @@ export interface NewBot {
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
  * @throws BadRequestError when the viewer may not create bots, or when type, name, address or a channel are not taken.
  * @throws BadImageError when the avatar is no image that can be read.
+ * @throws TotalReachedError when the viewer would own more than 200, deactivated ones included.
  * @see endpoints companion B.24
  */
 export async function createBot(
@@ -58,6 +59,7 @@ export async function createBot(
       const now = await asOfNow(tx, ctx);
       await requireMayCreateBots(tx, now);
       if (await isNameTaken(tx, realmId, row.fullName)) throw new BadRequestError('Name is already in use.');
+      await requireRoomForBot(tx, viewer);
       const whole = { ...row, ...(await requireDefaults(tx, now, defaults)) };
       const made = await introduceUser(tx, emit, now, now.viewer.realm, whole);
       const user = image === undefined ? made.user : await setAvatar(tx, emit, made.user, image);
@@ -167,6 +169,7 @@ async function requireOwnerToBe(tx: Tx, { realmId }: Ctx, ownerId: number): Prom
   if (owner === null) throw new BadRequestError('Failed to change owner, no such user');
   if (!owner.isActive) throw new BadRequestError('Failed to change owner, user is deactivated');
   if (owner.botType !== null) throw new BadRequestError("Failed to change owner, bots can't own other bots");
+  await requireRoomForBot(tx, owner);
   return owner;
 }
 

@@ -10,6 +10,8 @@ import type { ChannelFolder, Prisma } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
 import { MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH } from '../realm/limits.ts';
 import { requirePrintable, requireText } from '../text.ts';
+import { requireWithin } from '../totals.ts';
+import { lockRealm } from '../users/new-user.ts';
 import { channelFolderAdded, channelFoldersReordered, channelFolderUpdated } from './events.ts';
 
 /** What is given of a folder; what is absent stays. */
@@ -55,6 +57,7 @@ export function listChannelFolders(
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError when the name is blank, too long, holds what cannot be printed or is taken, or the
  *   description is too long.
+ * @throws TotalReachedError when there would be more than 1,000, archived ones included.
  * @see endpoints companion B.6
  */
 export async function createChannelFolder(
@@ -66,7 +69,9 @@ export async function createChannelFolder(
   const data = { ...checkedName(name), ...checkedDescription(description) };
   return refusingTakenNames(() =>
     transact(ctx, async (tx, emit) => {
+      await lockRealm(tx, realm.id);
       await requireFreeName(tx, realm.id, data.name);
+      requireWithin('channel_folders', 1 + (await tx.channelFolder.count({ where: { realmId: realm.id } })));
       const made = await tx.channelFolder.create({
         data: { ...data, realmId: realm.id, creatorId, createdAt: ctx.app.now() },
       });

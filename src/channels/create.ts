@@ -1,5 +1,5 @@
 import type { Ctx } from '../app.ts';
-import { requireMember, requireOwner } from '../auth/roles.ts';
+import { isAdministrator, requireMember, requireOwner } from '../auth/roles.ts';
 import { asOfNow } from '../auth/service.ts';
 import type { Tx } from '../db/client.ts';
 import { isUniqueViolation } from '../db/errors.ts';
@@ -7,9 +7,10 @@ import { ChannelAlreadyExistsError } from '../errors.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
+import { requireWithin } from '../totals.ts';
 import { type Onlooker, onlooker } from './access.ts';
 import { announceDefaultChannels } from './default-channels.ts';
-import { holdRoles } from './locks.ts';
+import { holdRoles, lockNewChannels } from './locks.ts';
 import { announceChannel, join } from './membership.ts';
 import { requireChannelDescription, requireChannelName } from './names.ts';
 import { type PermissionValues, readPermissionValues, toStoredPermissions } from './permission-values.ts';
@@ -57,6 +58,8 @@ export interface NewChannel extends ChannelOptions {
  * @throws ChannelAlreadyExistsError when the name is taken, by an archived channel too.
  * @throws BadRequestError when the viewer may not create such a channel, a value is not taken, or a user or folder is
  *   not there.
+ * @throws TotalReachedError when there would be more than 5,000, or more than 1,000 that a viewer who is no
+ *   administrator has made.
  * @see endpoints companion B.7
  */
 export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewChannel): Promise<number> {
@@ -70,6 +73,7 @@ export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewC
       requirePrivacy(await onlooker(tx, now.viewer, ctx.app.now()), privacyOf(fields));
       await requireFreeName(tx, ctx.realmId, name);
       const subjects = await accessUsers(tx, now, subscriberIds);
+      await requireRoomForChannels(tx, now, 1);
       const { id } = await insertChannel(tx, emit, now, fields, subjects);
       return id;
     });
@@ -83,6 +87,19 @@ async function requireFreeName(tx: Tx, realmId: number, name: string): Promise<v
   const taken = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM channel WHERE realm_id = ${realmId} AND lower(name) = lower(${name})`;
   if (taken.length > 0) throw new ChannelAlreadyExistsError(name);
+}
+
+/**
+ * Refuses more channels than there may be, archived ones included, inside the change that makes `adding` of them.
+ *
+ * @throws TotalReachedError
+ */
+export async function requireRoomForChannels(tx: Tx, { realmId, viewer }: Ctx, adding: number): Promise<void> {
+  await lockNewChannels(tx, realmId);
+  requireWithin('channels', adding + (await tx.channel.count({ where: { realmId } })));
+  if (isAdministrator(viewer.role)) return;
+  const own = await tx.channel.count({ where: { realmId, creatorId: viewer.id } });
+  requireWithin('channels_per_user', adding + own);
 }
 
 /**

@@ -36,8 +36,16 @@ export async function shareChannels(tx: Tx, realmId: number, channelIds: readonl
     SELECT 1 AS held FROM channel WHERE realm_id = ${realmId} AND id = ANY(${[...channelIds]}) ORDER BY id FOR SHARE`;
 }
 
-/** A number of our own choice, beside the one migrations take. */
-const DEFAULT_CHANNELS = 7_340_165;
+/** Numbers of our own choice, beside the one migrations take. */
+const [DEFAULT_CHANNELS, NEW_CHANNELS] = [7_340_165, 7_340_166];
+
+/**
+ * Makes the changes that make channels follow one another, so that how many there are is known. After channels, and
+ * before the list of default channels, in the order of locks.
+ */
+export async function lockNewChannels(tx: Tx, realmId: number): Promise<void> {
+  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${NEW_CHANNELS}::int, ${realmId}::int)::text AS held`;
+}
 
 /**
  * Keeps the list of default channels as it is until the change is over, but for this change: every event of it tells the

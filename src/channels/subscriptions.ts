@@ -8,7 +8,7 @@ import { type Emit, transact } from '../events/log.ts';
 import type { Channel, User } from '../generated/prisma/client.ts';
 import { holds, invalidChannelId, type Onlooker, onlooker, readsChannel, seesChannel } from './access.ts';
 import { requireColor } from './colors.ts';
-import { type ChannelOptions, checkNewChannel, insertChannel } from './create.ts';
+import { type ChannelOptions, checkNewChannel, insertChannel, requireRoomForChannels } from './create.ts';
 import { defaultChannelIds } from './default-channels.ts';
 import { type ChannelKey, type Found, findChannels, idsOf } from './keys.ts';
 import { holdChannels, holdRoles, lockChannels } from './locks.ts';
@@ -191,6 +191,7 @@ async function createMissing(
     const isTaken = id !== null && unseen.includes(id);
     if ((id === null || isTaken) && 'name' in key && !missing.has(lowered)) missing.set(lowered, { ...key, isTaken });
   }
+  if (missing.size > 0) await requireRoomForChannels(tx, ctx, missing.size);
   const [created, taken]: [Channel[], string[]] = [[], []];
   for (const { name, description, color, isTaken } of missing.values()) {
     const channel = { ...creation, name, description };

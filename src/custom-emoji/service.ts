@@ -13,6 +13,7 @@ import { storeImage } from '../images/store.ts';
 import { CUSTOM_EMOJI_NAME, EXTRA_EMOJI, emojiNamed } from '../markdown/emoji.ts';
 import { MAX_FILE_SIZES_MIB } from '../realm/limits.ts';
 import { realmGroupSetting } from '../realm/settings.ts';
+import { requireWithin } from '../totals.ts';
 import { isInGroup } from '../user-groups/permissions.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import { lockRealm } from '../users/new-user.ts';
@@ -20,8 +21,6 @@ import { customEmojiAdded, customEmojiChanged, customEmojiDeactivated } from './
 
 /** Our choice: longer than any name people write between colons. */
 const MAX_NAME_LENGTH = 100;
-/** Our choice, of all that ever were: more than any organisation has, and a map of them still fits an event. */
-const MAX_EMOJI = 5_000;
 const MAX_ID = 2_147_483_647;
 
 /** The emoji `viewer` may see: all of the organisation's, with those deactivated. */
@@ -52,6 +51,7 @@ export async function accessCustomEmoji(ctx: Ctx, id: number): Promise<CustomEmo
  * @throws BadRequestError when the viewer may not add emoji, or the name is not taken: it is none, an active emoji has
  *   it, or a built-in one, which only administrators may hide; or when the file is too large.
  * @throws BadImageError when the file is no image that can be read.
+ * @throws TotalReachedError when there would be more than 5,000, or more than 500 of a viewer who is no administrator.
  * @see endpoints companion B.17
  */
 export async function addCustomEmoji(
@@ -75,7 +75,10 @@ export async function addCustomEmoji(
       const row = { realmId, name, authorId: viewer.id, imageId, isAnimated: image.reduced !== null };
       const added = await tx.customEmoji.create({ data: { ...row, createdAt: app.now() } });
       const all = await everyEmoji(tx, realmId);
-      if (all.length > MAX_EMOJI) throw new BadRequestError(`An organization has at most ${MAX_EMOJI} custom emoji`);
+      requireWithin('custom_emoji', all.length);
+      if (!isAdministrator(now.viewer.role)) {
+        requireWithin('custom_emoji_per_user', all.filter(({ authorId }) => authorId === viewer.id).length);
+      }
       emit(customEmojiAdded(added), everyone());
       emit(customEmojiChanged(all), everyone());
       return added;

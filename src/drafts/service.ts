@@ -1,12 +1,15 @@
 import type { Ctx } from '../app.ts';
 import { invalidChannelId, isRowId, readableChannelIds } from '../channels/access.ts';
+import type { Tx } from '../db/client.ts';
 import { BadRequestError, NotFoundError } from '../errors.ts';
 import { users } from '../events/audience.ts';
 import { transact } from '../events/log.ts';
 import type { Draft, Prisma } from '../generated/prisma/client.ts';
 import { topicNamed } from '../messages/topic-name.ts';
 import { MAX_MESSAGE_LENGTH } from '../realm/limits.ts';
-import { cutText } from '../text.ts';
+import { cutText, lengthOf } from '../text.ts';
+import { requireWithin, TOTALS } from '../totals.ts';
+import { lockUser } from '../users/new-user.ts';
 import { userSetting } from '../users/settings.ts';
 import { draftRemoved, draftsAdded, draftUpdated } from './events.ts';
 
@@ -25,8 +28,10 @@ export interface NewDraft {
   readonly timestamp?: number | null | undefined;
 }
 
-/** Our choice: as many as registration returns. */
-const MAX_PER_REQUEST = 1000;
+/** No more could be kept. */
+const MAX_PER_REQUEST = TOTALS.drafts.max;
+/** Our choice: as many as may talk to each other directly, and as many again. */
+const MAX_ADDRESSEES = 500;
 
 /** Our choice: the last second of the year 9999, beyond which date libraries disagree. */
 const LAST_TIMESTAMP = 253_402_300_799;
@@ -59,13 +64,15 @@ export async function accessDraft(ctx: Ctx, draftId: number): Promise<Draft> {
 const noSuchDraft = () => new NotFoundError('Draft does not exist');
 
 /**
- * All of the viewer's drafts, from the one edited first to the one edited last.
+ * All of the viewer's drafts, from the one edited first to the one edited last. Of more than there may be, which some
+ * may have from before there was a total, those edited last.
  *
  * @throws BadRequestError when the viewer has turned synchronizing drafts off.
  * @see endpoints companion B.3
  */
 export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
-  return ctx.app.db.draft.findMany({ where: visibleTo(ctx), orderBy: [{ lastEditedAt: 'asc' }, { id: 'asc' }] });
+  const orderBy: Prisma.DraftOrderByWithRelationInput[] = [{ lastEditedAt: 'asc' }, { id: 'asc' }];
+  return ctx.app.db.draft.findMany({ where: visibleTo(ctx), orderBy, take: -TOTALS.drafts.max });
 }
 
 /**
@@ -75,6 +82,7 @@ export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
  * @throws BadRequestError for more than 1,000 drafts; when a draft is blank, holds a null byte, has a timestamp before 1970 or after 9999, names
  *   other than one channel or a channel the viewer may not read, or names a user who is not there; or when the viewer
  *   has turned synchronizing drafts off.
+ * @throws TotalReachedError when there would be more than 1,000 in all, or more than 1,000,000 characters in them.
  * @see interface document 4.8, 2.5, 6.5; endpoints companion B.3
  */
 export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promise<Draft[]> {
@@ -84,7 +92,10 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
   const data = await toRows(ctx, drafts, (i) => `drafts[${i}]`);
   if (data.length === 0) return [];
   return transact(ctx, async (tx, emit) => {
+    await lockUser(tx, ctx.viewer);
     const saved = await tx.draft.createManyAndReturn({ data });
+    requireWithin('drafts', await tx.draft.count({ where: visibleTo(ctx) }));
+    await requireLength(tx, ctx);
     // Ids are drawn in the order of the rows; the rows may come back in any.
     saved.sort((a, b) => a.id - b.id);
     emit(draftsAdded(saved, ctx.viewer.realm), users([ctx.viewer.id]));
@@ -105,8 +116,12 @@ export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): P
   const [data] = await toRows(ctx, [draft], () => 'draft');
   if (data === undefined) throw new Error('One draft makes one row');
   return transact(ctx, async (tx, emit) => {
-    const [saved] = await tx.draft.updateManyAndReturn({ where: { id: draftId, ...visibleTo(ctx) }, data });
-    if (saved === undefined) throw noSuchDraft();
+    await lockUser(tx, ctx.viewer);
+    const where = { id: draftId, ...visibleTo(ctx) };
+    const before = await tx.draft.findFirst({ where, select: { content: true } });
+    const [saved] = await tx.draft.updateManyAndReturn({ where, data });
+    if (before === null || saved === undefined) throw noSuchDraft();
+    if (lengthOf(saved.content) > lengthOf(before.content)) await requireLength(tx, ctx);
     emit(draftUpdated(saved, ctx.viewer.realm), users([ctx.viewer.id]));
     return saved;
   });
@@ -129,6 +144,13 @@ export async function deleteDraft(ctx: Ctx, draftId: number): Promise<void> {
   });
 }
 
+/** The viewer is locked. */
+async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
+  const [held] = await tx.$queryRaw<{ length: number }[]>`
+    SELECT sum(char_length(content))::int AS length FROM draft WHERE author_id = ${viewer.id}`;
+  requireWithin('drafts_total_length', held?.length ?? 0);
+}
+
 /** The drafts as rows, checked. `nameOf` says how the client knows the draft at a place. */
 async function toRows(ctx: Ctx, drafts: readonly NewDraft[], nameOf: (index: number) => string) {
   const rows = drafts.map((draft, i) => toRow(ctx, draft, nameOf(i)));
@@ -140,6 +162,9 @@ function toRow({ app, viewer }: Ctx, draft: NewDraft, name: string) {
   const { type, to, topic, content, timestamp } = draft;
   if (content.includes('\0')) throw new BadRequestError('Message must not contain null bytes');
   if (content.trim() === '') throw new BadRequestError(`${name}["content"] cannot be blank`);
+  if (type === 'private' && to.length > MAX_ADDRESSEES) {
+    throw new BadRequestError(`${name}["to"] is too long (limit: ${MAX_ADDRESSEES})`);
+  }
   if (type === 'stream') {
     if (topic.includes('\0')) throw new BadRequestError('Topic must not contain null bytes');
     if (to.length !== 1) throw new BadRequestError('Must specify exactly 1 channel ID for channel messages');

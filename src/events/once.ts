@@ -4,6 +4,7 @@ import type { Db, Tx } from '../db/client.ts';
 import { isBusy, isLostRace } from '../db/errors.ts';
 import { BadRequestError } from '../errors.ts';
 import { committing, retrying } from './commit.ts';
+import { keepReply, keptReply, requireRoomForKey } from './kept-replies.ts';
 import type { StoredEvent } from './log.ts';
 
 /** The transaction of a request that is to have its effect once: all its changes are parts of it. */
@@ -60,6 +61,8 @@ const hashed = (_name: string, value: unknown): unknown =>
  * @param answer Makes the reply, which must be JSON, with the services of the app it is given. Run again from the start
  *   when it loses a race, or does something aside. What it throws for that, as `beginsAnew` says, must come out of it.
  * @throws BadRequestError when the key was used for another input; else what `answer` throws.
+ * @throws ReplyNotKeptError when the reply was too long to be kept: it was given, or lost, once.
+ * @throws TotalReachedError when the viewer holds too many keys; nothing was done.
  * @see architecture 4.8
  */
 export async function once<T>(app: App, key: IdempotencyKey, answer: (app: App) => Promise<T>): Promise<T> {
@@ -126,9 +129,10 @@ async function answerWithin<T>(
 ): Promise<Answered<T>> {
   const { tx } = work;
   const xid = await claim(tx, key);
-  if (xid === undefined) return { reply: JSON.parse(await replyUnder(tx, key)) as T, after: [] };
+  if (xid === undefined) return { reply: (await replyUnder(tx, key)) as T, after: [] };
+  await requireRoomForKey(tx, key);
   const reply = await answer(work.app);
-  await store(tx, key, JSON.stringify(reply ?? null));
+  await keepReply(tx, key, JSON.stringify(reply ?? null));
   return { reply, after: work.after(), xid };
 }
 
@@ -186,15 +190,10 @@ async function claim(tx: Tx, { realmId, userId, key, inputHash }: IdempotencyKey
   return claimed?.xid;
 }
 
-async function replyUnder(tx: Tx, { userId, key, inputHash }: IdempotencyKey): Promise<string> {
+async function replyUnder(tx: Tx, { userId, key, inputHash }: IdempotencyKey): Promise<unknown> {
   const record = await tx.idempotencyRecord.findUniqueOrThrow({ where: { userId_key: { userId, key } } });
   if (!Buffer.from(record.inputHash).equals(inputHash)) {
     throw new BadRequestError('This idempotency key was used for another request');
   }
-  return record.result as string;
-}
-
-/** As a text: a JSON column would put the reply's fields in another order. */
-async function store(tx: Tx, { userId, key }: IdempotencyKey, reply: string): Promise<void> {
-  await tx.idempotencyRecord.update({ where: { userId_key: { userId, key } }, data: { result: reply } });
+  return keptReply(record);
 }

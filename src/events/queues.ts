@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { App, Ctx } from '../app.ts';
 import { BadEventQueueIdError } from '../errors.ts';
-import type { EventQueue, Prisma } from '../generated/prisma/client.ts';
-
+import type { EventQueue } from '../generated/prisma/client.ts';
 import type { QueueOptions } from './view.ts';
 
 /** Why a reader is told to stop. `lost` carries the error to tell the client. */
@@ -17,6 +16,11 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Our choice: a queue without a reader is dropped from memory, not from the database, after this. */
 const FORGET_MS = 120_000;
 const EXPIRY_MARGIN_MS = 60_000;
+const MAX_REFRESH_MS = 60_000;
+/** Our choice: more of one user's queues than any client may still come back to. Of older ones it is told "unknown". */
+const MAX_TOMBSTONES = 1_000;
+/** Nobody asks a queue that is over for its options. */
+const NO_OPTIONS = { options: {} };
 
 /** A queue as this node holds it: a cursor into the log, written to the database now and then. */
 export class Queue {
@@ -134,7 +138,8 @@ export class QueueRegistry {
   }
 
   /**
-   * Makes a queue for the viewer.
+   * Makes a queue for the viewer. Where that is one more than a user may have, the least recently used one ends; one that
+   * is being read is that only when all of them are.
    *
    * @param startId The log's last id in the snapshot the client was given.
    * @param idleTimeoutSecs 1 to 604800: how long the queue lives with nobody reading.
@@ -144,24 +149,28 @@ export class QueueRegistry {
     { viewer }: Ctx,
     { options, idleTimeoutSecs, startId }: { options: QueueOptions; idleTimeoutSecs: number; startId: number },
   ): Promise<string> {
+    const id = randomUUID();
     const now = this.#app.now();
-    const { id } = await this.#app.db.eventQueue.create({
-      data: {
-        id: randomUUID(),
-        realmId: viewer.realm.id,
-        userId: viewer.id,
-        options: options as unknown as Prisma.InputJsonObject,
-        idleTimeoutSecs,
-        clientName: viewer.clientName,
-        startId,
-        ackedId: startId,
-        scannedThrough: startId,
-        createdAt: now,
-        lastActiveAt: now,
-        expiresAt: new Date(this.#expiry(now.getTime(), idleTimeoutSecs * 1000)),
-      },
-      select: { id: true },
-    });
+    const { queuesPerUser, queueWriteMs } = this.#app.config;
+    const read = [...this.#queues.values()].filter((queue) => queue.userId === viewer.id && queue.reader !== undefined);
+    // What another node reads it says so of within this time; where somebody read a moment ago, somebody may again.
+    const fresh = new Date(now.getTime() - MAX_REFRESH_MS - 2 * queueWriteMs);
+    const ended = await this.#app.db.$queryRaw<{ id: string }[]>`
+      SELECT ended_id::text AS id FROM make_event_queue(
+        p_id => ${id}::uuid,
+        p_realm_id => ${viewer.realm.id}::int,
+        p_user_id => ${viewer.id}::int,
+        p_options => ${JSON.stringify(options)}::jsonb,
+        p_idle_timeout_secs => ${idleTimeoutSecs}::int,
+        p_client_name => ${viewer.clientName}::text,
+        p_start_id => ${startId}::bigint,
+        p_now => ${now}::timestamptz,
+        p_expires_at => ${new Date(this.#expiry(now.getTime(), idleTimeoutSecs * 1000))}::timestamptz,
+        p_read => ${read.map((queue) => queue.id)}::uuid[],
+        p_fresh => ${fresh}::timestamptz,
+        p_max_live => ${queuesPerUser}::int,
+        p_max_ended => ${MAX_TOMBSTONES}::int)`;
+    for (const queue of ended) this.#drop(queue.id);
     return id;
   }
 
@@ -259,7 +268,7 @@ export class QueueRegistry {
     const queue = await this.open(ctx, queueId, { claim: true });
     await this.#app.db.eventQueue.updateMany({
       where: { id: queue.id, endedAt: null },
-      data: { endedAt: this.#app.now(), endReason: 'deleted' },
+      data: { endedAt: this.#app.now(), endReason: 'deleted', ...NO_OPTIONS },
     });
     queue.reader?.end('deleted');
     this.#drop(queueId);
@@ -276,7 +285,7 @@ export class QueueRegistry {
     const now = this.#app.now();
     const expired = await this.#app.db.eventQueue.updateManyAndReturn({
       where: { endedAt: null, expiresAt: { lte: new Date(now.getTime() - EXPIRY_MARGIN_MS) } },
-      data: { endedAt: now, endReason: 'expired' },
+      data: { endedAt: now, endReason: 'expired', ...NO_OPTIONS },
       select: { id: true },
     });
     for (const { id } of expired) this.#drop(id);
@@ -380,7 +389,7 @@ export class QueueRegistry {
 
 /** How old the written time of the last read may get: our choice, a quarter of the idle life, at most a minute. */
 function refreshMs(idleTimeoutMs: number): number {
-  return Math.min(idleTimeoutMs / 4, 60_000);
+  return Math.min(idleTimeoutMs / 4, MAX_REFRESH_MS);
 }
 
 /**

@@ -10,6 +10,7 @@ import { compileNarrow } from '../messages/narrow.ts';
 import { type Range, type Selection, selectIds } from '../messages/narrow-select.ts';
 import type { NarrowTerm } from '../messages/narrow-terms.ts';
 import { isUnreadBy } from '../messages/user-flags.ts';
+import { requireWithin } from '../totals.ts';
 import { flagAdded, flagRemoved, MESSAGE_FLAGS, type MessageFlag } from './events.ts';
 import { lockReaders, setRead } from './read-state.ts';
 
@@ -60,6 +61,7 @@ export interface FlagsChanged {
  *
  * @throws BadRequestError when there are more than 5,000, or the viewer neither received one of them where it stands, nor may
  *   read it.
+ * @throws TotalReachedError when there would be more than 100,000 starred ones.
  * @see endpoints companion B.10.6
  */
 export async function updateFlags(ctx: Ctx, messageIds: readonly number[], change: FlagChange): Promise<FlagsChanged> {
@@ -118,6 +120,7 @@ async function changeFlags(
   const holder = { realmId: ctx.realmId, userId: ctx.viewer.id };
   if (flag !== 'read') {
     const changed = operation === 'add' ? await setFlag(tx, ctx, flag, rows) : await clearFlag(tx, ctx, flag, rows);
+    if (operation === 'add' && flag === 'starred' && changed.length > 0) await requireRoomForStars(tx, ctx);
     announce(emit, ctx, { operation, flag }, changed);
     return { changedIds: changed.map(({ id }) => id), skippedChannelIds: [] };
   }
@@ -129,6 +132,11 @@ async function changeFlags(
   await setRead(tx, holder, changedIds, isRead);
   announce(emit, ctx, { operation, flag }, changed);
   return { changedIds, skippedChannelIds };
+}
+
+/** A registration lists them all. The user is locked. */
+async function requireRoomForStars(tx: Tx, { viewer }: Ctx): Promise<void> {
+  requireWithin('starred_messages', await tx.userMessage.count({ where: { userId: viewer.id, starred: true } }));
 }
 
 function announce(emit: Emit, { viewer }: Ctx, { operation, flag }: FlagChange, changed: readonly FlaggedMessage[]) {

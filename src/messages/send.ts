@@ -11,7 +11,7 @@ import { type Appended, type Emit, type StoredEvent, transact } from '../events/
 import { topicLinks } from '../markdown/render.ts';
 import { requireText } from '../text.ts';
 import { automaticPolicy } from '../user-topics/automatic.ts';
-import { setTopicPolicy } from '../user-topics/service.ts';
+import { setAutomaticPolicy } from '../user-topics/service.ts';
 import { apiEmail, toFacts } from '../users/wire.ts';
 import { normalContent, type RenderedContent, renderContent } from './content.ts';
 import { accessMembers, type Recipients } from './direct.ts';
@@ -114,14 +114,15 @@ function sendWithin(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   return transact(ctx, async (tx, emit) => {
     const prepared = await prepare(tx);
     const { newPolicy, target, sender, sentAt } = prepared;
-    const sent = { id: 0, newPolicy };
+    const sent: { id: number; newPolicy: SentMessage['newPolicy'] } = { id: 0, newPolicy: undefined };
     emitMessage(emit, prepared, (id) => {
       sent.id = id;
     });
     if (newPolicy !== undefined && target !== null) {
       const { channel, topic } = target;
       const place = { realm: sender.realm, userId: sender.id, now: sentAt };
-      await setTopicPolicy(tx, emit, place, { channelId: channel.id, topic, policy: newPolicy });
+      const isSet = await setAutomaticPolicy(tx, emit, place, { channelId: channel.id, topic, policy: newPolicy });
+      if (isSet) sent.newPolicy = newPolicy;
     }
     return sent;
   });

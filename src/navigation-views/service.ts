@@ -6,6 +6,7 @@ import { users } from '../events/audience.ts';
 import { transact } from '../events/log.ts';
 import type { NavigationView, Prisma } from '../generated/prisma/client.ts';
 import { requireText } from '../text.ts';
+import { requireWithin } from '../totals.ts';
 import { lockUser } from '../users/new-user.ts';
 import {
   type NavigationViewChange,
@@ -21,7 +22,7 @@ const BUILT_IN: ReadonlySet<string> = new Set([
 ]);
 
 /** Our choices, more than any view needs: an index holds both texts. */
-const [MAX_FRAGMENT_LENGTH, MAX_NAME_LENGTH, MAX_VIEWS] = [500, 100, 1_000];
+const [MAX_FRAGMENT_LENGTH, MAX_NAME_LENGTH] = [500, 100];
 
 /** The views the viewer may see: only their own. */
 export function visibleTo({ viewer }: Ctx): Prisma.NavigationViewWhereInput {
@@ -55,6 +56,7 @@ export interface NewNavigationView {
  *
  * @throws BadRequestError when the fragment is blank, when the view is there already or another has its name, or when a
  *   custom view has no name or a built-in one has one.
+ * @throws TotalReachedError when there would be more than 1,000.
  * @see interface document 4.17; endpoints companion B.5
  */
 export async function addNavigationView(ctx: Ctx, input: NewNavigationView): Promise<NavigationView> {
@@ -65,6 +67,7 @@ export async function addNavigationView(ctx: Ctx, input: NewNavigationView): Pro
   return transact(ctx, async (tx, emit) => {
     await lockUser(tx, ctx.viewer);
     await requireFree(tx, ctx, { fragment, name });
+    requireWithin('navigation_views', 1 + (await tx.navigationView.count({ where: visibleTo(ctx) })));
     const view = await tx.navigationView.create({
       data: { realmId: ctx.viewer.realm.id, userId: ctx.viewer.id, fragment, isPinned: input.isPinned, name },
     });
@@ -89,9 +92,6 @@ async function requireFree(
   const same = [...(fragment === undefined ? [] : [{ fragment }]), ...(name === null ? [] : [{ name }])];
   if ((await tx.navigationView.count({ where: { ...mine, OR: same } })) > 0) {
     throw new BadRequestError('Navigation view already exists.');
-  }
-  if (fragment !== undefined && (await tx.navigationView.count({ where: mine })) >= MAX_VIEWS) {
-    throw new BadRequestError(`A user has at most ${MAX_VIEWS} navigation views`);
   }
 }
 

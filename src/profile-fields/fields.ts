@@ -8,6 +8,7 @@ import { everyone } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { ProfileField } from '../generated/prisma/client.ts';
 import { requireText } from '../text.ts';
+import { requireWithin } from '../totals.ts';
 import { profileValueChanged } from '../users/events.ts';
 import { lockRealm } from '../users/new-user.ts';
 import { profileFieldsChanged } from './events.ts';
@@ -19,8 +20,6 @@ const MAX_NAME_LENGTH = 40;
 const MAX_HINT_LENGTH = 80;
 /** @see endpoints companion B.16 */
 const MAX_IN_SUMMARY = 2;
-/** Our choice: more than any profile has; every client is sent all of them at once. */
-const MAX_FIELDS = 100;
 
 /** What is given of a field; what is absent stays, or is as the document says. */
 export interface FieldEdit {
@@ -81,6 +80,7 @@ const INITIAL: Content = {
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError when the type is unknown, the label blank, too long or in use, the data not taken, the type
  *   not fit for the summary or for matching, or the summary full.
+ * @throws TotalReachedError when there would be more than 100.
  * @see endpoints companion B.16
  */
 export async function createProfileField(ctx: Ctx, type: number, input: FieldEdit): Promise<ProfileField> {
@@ -92,7 +92,7 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
     await lockRealm(tx, realmId);
     requireAdministrator(await asOfNow(tx, ctx));
     const others = await readProfileFields(tx, realmId);
-    if (others.length >= MAX_FIELDS) throw new BadRequestError(`An organization has at most ${MAX_FIELDS} fields`);
+    requireWithin('custom_profile_fields', 1 + others.length);
     await requireFreeLabel(tx, realmId, content.name);
     requireRoomInSummary(others, content);
     const { id } = await tx.profileField.create({ data: { ...content, realmId, type, order: 0 } });

@@ -7,8 +7,9 @@ import type { Reaction } from '../generated/prisma/client.ts';
 import { type Hearing, hearingsOf } from '../message-edits/audience.ts';
 import { lockMessages } from '../message-edits/locks.ts';
 import type { PlacedMessage } from '../messages/access.ts';
+import { requireWithin } from '../totals.ts';
 import { policyFor } from '../user-topics/automatic.ts';
-import { readPolicies, setTopicPolicy } from '../user-topics/service.ts';
+import { readPolicies, setAutomaticPolicy } from '../user-topics/service.ts';
 import { reactionAdded, reactionRemoved } from './events.ts';
 
 /**
@@ -16,6 +17,7 @@ import { reactionAdded, reactionRemoved } from './events.ts';
  *
  * @throws BadRequestError when the viewer may not read the message, it stands in an archived channel, or the emoji is none.
  * @throws ReactionAlreadyExistsError when the viewer has reacted with it already.
+ * @throws TotalReachedError when the viewer has reacted with 25 others, or there are 100 others on the message.
  * @see endpoints companion B.10.6
  */
 export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiReference): Promise<Reaction> {
@@ -23,16 +25,32 @@ export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiR
   return transact(ctx, async (tx, emit) => {
     const { message } = await lockMessages(tx, ctx, messageId, { mode: 'change_one' });
     const named = await completeEmoji(tx, message.realmId, reference);
-    const emoji = (await emojiThere(tx, message, named)) ?? (await requireWhole(tx, message.realmId, named));
+    const there = await emojiThere(tx, message, named);
+    const emoji = there ?? (await requireWhole(tx, message.realmId, named));
     const data = { emojiName: emoji.name, emojiCode: emoji.code, reactionType: emoji.type };
     const key = { realmId: message.realmId, messageId: message.id, userId: viewer.id };
     const same = { ...key, emojiCode: emoji.code, reactionType: emoji.type };
     if ((await tx.reaction.count({ where: same })) > 0) throw new ReactionAlreadyExistsError();
     const reaction = await tx.reaction.create({ data: { ...key, ...data }, include: { user: true } });
+    await requireRoom(tx, reaction, { isNewEmoji: there === undefined });
     for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionAdded(reaction), audience);
     await followTopic(tx, emit, ctx, message);
     return reaction;
   });
+}
+
+/** The message is locked. */
+async function requireRoom(
+  tx: Tx,
+  { realmId, messageId, userId }: Reaction,
+  { isNewEmoji }: { readonly isNewEmoji: boolean },
+): Promise<void> {
+  const [held] = await tx.$queryRaw<{ own: number; emoji: number }[]>`
+    SELECT count(*) FILTER (WHERE user_id = ${userId})::int AS own,
+           count(DISTINCT (reaction_type, emoji_code))::int AS emoji
+    FROM reaction WHERE realm_id = ${realmId} AND message_id = ${messageId}`;
+  requireWithin('reactions_per_user_and_message', held?.own ?? 0);
+  if (isNewEmoji) requireWithin('emoji_per_message', held?.emoji ?? 0);
 }
 
 /** Who reacts takes part in the topic. */
@@ -47,7 +65,7 @@ async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, 
   const policy = policyFor(viewer.user, 'participates', { isMuted, topicPolicy });
   if (policy === undefined) return;
   const place = { realm: viewer.realm, userId: viewer.id, now: app.now() };
-  await setTopicPolicy(tx, emit, place, { channelId: channel.id, topic, policy });
+  await setAutomaticPolicy(tx, emit, place, { channelId: channel.id, topic, policy });
 }
 
 /** Whoever reacts, or takes it back, hears of it, wherever they stand. */

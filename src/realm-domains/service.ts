@@ -8,11 +8,10 @@ import { transact } from '../events/log.ts';
 import type { Realm, RealmDomain } from '../generated/prisma/client.ts';
 import { realmSetting } from '../realm/settings.ts';
 import { setRealmSettings } from '../realm/update.ts';
+import { requireWithin } from '../totals.ts';
 import { lockRealm } from '../users/new-user.ts';
 import { realmDomainAdded, realmDomainChanged, realmDomainRemoved } from './events.ts';
 
-/** Our choice: more than any organisation has. */
-const MAX_DOMAINS = 1_000;
 /** @see endpoints companion B.15 */
 const MAX_DOMAIN_LENGTH = 255;
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
@@ -27,6 +26,7 @@ export function listRealmDomains({ app, realmId }: Ctx): Promise<RealmDomain[]> 
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws BadRequestError when it is no domain, or allowed already.
+ * @throws TotalReachedError when there would be more than 1,000.
  * @see endpoints companion B.15
  */
 export async function addRealmDomain(
@@ -43,9 +43,7 @@ export async function addRealmDomain(
     if ((await tx.realmDomain.findUnique({ where })) !== null) {
       throw new BadRequestError(`The domain ${domain} is already a part of your organization.`);
     }
-    if ((await tx.realmDomain.count({ where: { realmId } })) >= MAX_DOMAINS) {
-      throw new BadRequestError(`An organization has at most ${MAX_DOMAINS} domains`);
-    }
+    requireWithin('realm_domains', 1 + (await tx.realmDomain.count({ where: { realmId } })));
     const added = await tx.realmDomain.create({ data: { realmId, domain, allowSubdomains } });
     emit(realmDomainAdded(added), everyone());
     return added;

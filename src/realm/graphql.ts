@@ -19,6 +19,7 @@ import {
   permissionsType,
 } from '../group-settings/graphql.ts';
 import { renderMarkdown } from '../markdown/render.ts';
+import { TOTAL_NAMES, TOTALS, type WireTotals, wireNameOf } from '../totals.ts';
 import { toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
 import { systemGroups } from '../user-groups/system-groups.ts';
 import { AUTHENTICATION_METHODS, readServerSettings, type ServerSettings as Settings } from './server-settings.ts';
@@ -79,6 +80,17 @@ const PublicRealm = builder.objectRef<NonNullable<Settings['realm']>>('PublicRea
   }),
 });
 
+const Totals = builder.objectRef<WireTotals>('Totals').implement({
+  description: 'How much there may be of what people can pile up: of each user, unless the name says otherwise.',
+  fields: (t) =>
+    Object.fromEntries(
+      TOTAL_NAMES.map((name) => [
+        wireNameOf(name).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+        t.int({ description: `${TOTALS[name].refusal}.`, resolve: (totals) => totals[wireNameOf(name)] }),
+      ]),
+    ),
+});
+
 const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
   description: 'What a client learns before it signs in.',
   fields: (t) => ({
@@ -91,6 +103,7 @@ const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
     isIncompatible: t.exposeBoolean('isIncompatible', { description: 'Whether this client is too old to go on.' }),
     emailAuthEnabled: t.boolean({ resolve: () => AUTHENTICATION_METHODS.email }),
     requireEmailFormatUsernames: t.boolean({ resolve: () => true }),
+    totals: t.expose('totals', { type: Totals }),
     realm: t.expose('realm', { type: PublicRealm, nullable: true, description: 'Null where the host has none.' }),
   }),
 });

@@ -3,6 +3,7 @@ import { endpoint } from '../rest/endpoint.ts';
 import { json, type Param, text } from '../rest/params.ts';
 import { settingParam } from '../rest/setting-params.ts';
 import type { Setting } from '../settings.ts';
+import { TOTAL_NAMES, wireNameOf } from '../totals.ts';
 import { groupSetting, groupSettingEdit } from '../user-groups/wire.ts';
 import { AUTHENTICATION_METHODS, readServerSettings } from './server-settings.ts';
 import {
@@ -40,6 +41,7 @@ export const getServerSettings = endpoint({
     is_incompatible: z.boolean(),
     email_auth_enabled: z.boolean(),
     require_email_format_usernames: z.boolean(),
+    ...Object.fromEntries(TOTAL_NAMES.map((name) => [wireNameOf(name), z.int()])),
     realm_uri: z.string().optional(),
     realm_url: z.string().optional(),
     realm_name: z.string().optional(),
@@ -59,6 +61,7 @@ export const getServerSettings = endpoint({
       is_incompatible: server.isIncompatible,
       email_auth_enabled: AUTHENTICATION_METHODS.email,
       require_email_format_usernames: true,
+      ...server.totals,
       ...(realm !== null && {
         realm_uri: realm.url,
         realm_url: realm.url,

@@ -2,6 +2,7 @@ import type { RequestCtx } from '../app.ts';
 import { urlOf } from '../auth/host.ts';
 import type { Realm } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
+import { toldTotals, type WireTotals } from '../totals.ts';
 import { SERVICE_FEATURE_LEVEL, SERVICE_MERGE_BASE, SERVICE_VERSION } from './feature-level.ts';
 import { realmSetting } from './settings.ts';
 
@@ -28,6 +29,8 @@ export interface ServerSettings {
   readonly version: string;
   readonly mergeBase: string;
   readonly isIncompatible: boolean;
+  /** How much there may be of what people can pile up. */
+  readonly totals: WireTotals;
   /** Null at the server's own domain, when it has no organisation. */
   readonly realm: {
     readonly url: string;
@@ -50,6 +53,7 @@ export async function readServerSettings({ app, realm, clientName }: RequestCtx)
     version: SERVICE_VERSION,
     mergeBase: SERVICE_MERGE_BASE,
     isIncompatible: clientName === INCOMPATIBLE_CLIENT,
+    totals: toldTotals(app.config),
     realm: realm && {
       url: urlOf(app.config, realm.subdomain),
       name: realm.name,

@@ -4,6 +4,7 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../auth/passwords.ts';
 import { emojiDataUrl } from '../emoji/files.ts';
 import type { Snapshot, StateGroup } from '../event-queue/state-group.ts';
 import type { Realm } from '../generated/prisma/client.ts';
+import { toldTotals } from '../totals.ts';
 import { toWireGroupSetting } from '../user-groups/permissions.ts';
 import type { SystemGroupName, SystemGroups } from '../user-groups/system-groups.ts';
 import { SERVER_GENERATION } from './feature-level.ts';
@@ -42,6 +43,7 @@ export const realmState: StateGroup = {
   async read({ app, viewer: { realm }, groups }: Snapshot) {
     return {
       ...LIMITS,
+      ...toldTotals(app.config),
       ...SERVER_PARAMETERS,
       server_emoji_data_url: emojiDataUrl(),
       ...realmFields(app, realm, groups),

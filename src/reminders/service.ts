@@ -9,7 +9,9 @@ import { renderContent } from '../messages/content.ts';
 import { senderFor } from '../messages/sender.ts';
 import { MAX_REMINDER_NOTE_LENGTH } from '../realm/limits.ts';
 import { IN_ORDER, requireFuture } from '../scheduled-messages/service.ts';
+import { requireWaitingWithin } from '../scheduled-messages/totals.ts';
 import { requireText } from '../text.ts';
+import { lockUser } from '../users/new-user.ts';
 import { notificationBot } from '../users/system-bot.ts';
 import { authorOf, reminderOf } from './content.ts';
 import { reminderAdded, reminderRemoved } from './events.ts';
@@ -61,6 +63,7 @@ export async function listReminders({ app, viewer }: Ctx): Promise<ScheduledMess
  * @returns The reminder's id.
  * @throws BadRequestError when the time is not in the future, the note is too long, or the viewer may not read the
  *   message.
+ * @throws TotalReachedError when there would be too many, or too long ones, that are still to come.
  * @see endpoints companion B.2
  */
 export async function createReminder(ctx: Ctx, { messageId, timestamp, note = '' }: NewReminder): Promise<number> {
@@ -72,6 +75,7 @@ export async function createReminder(ctx: Ctx, { messageId, timestamp, note = ''
   const bot = senderFor(viewer.realm, await notificationBot(app.db, viewer.realm.id), viewer.clientName);
   const { html } = await renderContent(app.db, app, bot, content);
   const id = await transact(ctx, async (tx, emit) => {
+    await lockUser(tx, viewer);
     const saved = await tx.scheduledMessage.create({
       data: {
         ...{ kind: 'reminder', recipientIds: [viewer.id], reminderTargetId: message.id },
@@ -79,6 +83,7 @@ export async function createReminder(ctx: Ctx, { messageId, timestamp, note = ''
         ...{ realmId: viewer.realm.id, ownerId: viewer.id, clientName: viewer.clientName },
       },
     });
+    await requireWaitingWithin(tx, viewer, 'reminder', 'added');
     emit(reminderAdded(saved), users([viewer.id]));
     return saved.id;
   });

@@ -1,11 +1,14 @@
 import type { Ctx } from '../app.ts';
 import { isRowId } from '../channels/access.ts';
+import type { Tx } from '../db/client.ts';
 import { NotFoundError } from '../errors.ts';
 import { users } from '../events/audience.ts';
 import { transact } from '../events/log.ts';
 import type { Prisma, SavedSnippet } from '../generated/prisma/client.ts';
 import { MAX_MESSAGE_LENGTH } from '../realm/limits.ts';
-import { requireText } from '../text.ts';
+import { lengthOf, requireText } from '../text.ts';
+import { requireWithin } from '../totals.ts';
+import { lockUser } from '../users/new-user.ts';
 import { savedSnippetAdded, savedSnippetRemoved, savedSnippetUpdated } from './events.ts';
 
 /** @see endpoints companion B.4 */
@@ -48,12 +51,16 @@ export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
  * Keeps a text for the viewer and tells the viewer's clients.
  *
  * @throws BadRequestError when title or content is blank, too long, or holds a null byte.
+ * @throws TotalReachedError when there would be more than 1,000, or more than 1,000,000 characters in them.
  * @see endpoints companion B.4
  */
 export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<SnippetEdit>): Promise<SavedSnippet> {
   const data = { ...checked({ title, content }), realmId: ctx.viewer.realm.id, authorId: ctx.viewer.id };
   return transact(ctx, async (tx, emit) => {
+    await lockUser(tx, ctx.viewer);
     const saved = await tx.savedSnippet.create({ data: { ...data, createdAt: ctx.app.now() } });
+    requireWithin('saved_snippets', await tx.savedSnippet.count({ where: visibleTo(ctx) }));
+    await requireLength(tx, ctx);
     emit(savedSnippetAdded(saved), users([ctx.viewer.id]));
     return saved;
   });
@@ -71,8 +78,12 @@ export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: Snip
   const data = checked(edit);
   if (Object.keys(data).length === 0) return snippet;
   return transact(ctx, async (tx, emit) => {
-    const [saved] = await tx.savedSnippet.updateManyAndReturn({ where: { id: snippetId, ...visibleTo(ctx) }, data });
-    if (saved === undefined) throw noSuchSnippet();
+    await lockUser(tx, ctx.viewer);
+    const where = { id: snippetId, ...visibleTo(ctx) };
+    const before = await tx.savedSnippet.findFirst({ where, select: { content: true } });
+    const [saved] = await tx.savedSnippet.updateManyAndReturn({ where, data });
+    if (before === null || saved === undefined) throw noSuchSnippet();
+    if (lengthOf(saved.content) > lengthOf(before.content)) await requireLength(tx, ctx);
     emit(savedSnippetUpdated(saved), users([ctx.viewer.id]));
     return saved;
   });
@@ -91,6 +102,13 @@ export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<v
     if (count === 0) throw noSuchSnippet();
     emit(savedSnippetRemoved(snippetId), users([ctx.viewer.id]));
   });
+}
+
+/** The viewer is locked. */
+async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
+  const [held] = await tx.$queryRaw<{ length: number }[]>`
+    SELECT sum(char_length(content))::int AS length FROM saved_snippet WHERE author_id = ${viewer.id}`;
+  requireWithin('saved_snippets_total_length', held?.length ?? 0);
 }
 
 function checked<E extends SnippetEdit>({ title, content }: E): { [K in keyof E]: string } {

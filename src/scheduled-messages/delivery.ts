@@ -10,7 +10,7 @@ import { emitMessage, prepareMessage } from '../messages/send.ts';
 import { senderFor } from '../messages/sender.ts';
 import { reminderAtDelivery } from '../reminders/content.ts';
 import { reminderAdded, reminderRemoved } from '../reminders/events.ts';
-import { setTopicPolicy } from '../user-topics/service.ts';
+import { setAutomaticPolicy } from '../user-topics/service.ts';
 import { scheduledMessageRemoved, scheduledMessageUpdated } from './events.ts';
 import { type Claimed, claim, type Due } from './queue.ts';
 import { destinationOf } from './service.ts';
@@ -96,7 +96,7 @@ async function send({ tx, emit, app }: Change, { row, owner, realm }: Claimed): 
   emitMessage(emit, prepared, (messageId) => markDelivered(tx, row, messageId));
   if (policy !== undefined && target !== null) {
     const place = { realm, userId: owner.id, now: sentAt };
-    await setTopicPolicy(tx, emit, place, { channelId: target.channel.id, topic: target.topic, policy });
+    await setAutomaticPolicy(tx, emit, place, { channelId: target.channel.id, topic: target.topic, policy });
   }
   emit(scheduledMessageRemoved(row.id), users([owner.id]));
 }

@@ -9,7 +9,10 @@ import { isChannelType, type MessageType } from '../messages/destination.ts';
 import type { Recipients } from '../messages/direct.ts';
 import { type PreparedMessage, prepareMessage } from '../messages/send.ts';
 import { type ChannelReference, requireTopic, requireTopicPolicy } from '../messages/target.ts';
+import { lengthOf } from '../text.ts';
+import { lockUser } from '../users/new-user.ts';
 import { scheduledMessageAdded, scheduledMessageRemoved, scheduledMessageUpdated } from './events.ts';
+import { requireWaitingWithin } from './totals.ts';
 
 /** A message to be sent later. */
 export interface NewScheduledMessage {
@@ -87,6 +90,7 @@ export async function listScheduledMessages({ app, viewer }: Ctx): Promise<Sched
  * @returns Its id, which is not that of the message it becomes.
  * @throws BadRequestError when the time is not in the future, or `to` is of another form; and, as the errors it can
  *   throw besides, by the rules of sending.
+ * @throws TotalReachedError when there would be too many, or too long ones, that are not sent.
  * @see interface document 4.1, 2.1; endpoints companion 4.1, B.1
  */
 export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): Promise<number> {
@@ -96,12 +100,14 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
   const destination = destinationIn(type, to);
   const prepared = await prepareMessage(app.db, app, viewer, { to: destination, topic, content, readBySender });
   const id = await transact(ctx, async (tx, emit) => {
+    await lockUser(tx, viewer);
     const saved = await tx.scheduledMessage.create({
       data: {
         ...{ ...toColumns(prepared), scheduledAt, readBySender: prepared.payload.readBySender },
         ...{ realmId: viewer.realm.id, ownerId: viewer.id, clientName: viewer.clientName, createdAt: app.now() },
       },
     });
+    await requireWaitingWithin(tx, viewer, 'message', 'added');
     emit(scheduledMessageAdded(saved, viewer.realm), users([viewer.id]));
     return saved.id;
   });
@@ -115,6 +121,7 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
  *
  * @throws BadRequestError when nothing is to change, a new type comes without its recipients or topic, the time is not
  *   in the future, or the message was sent; and, as the errors it can throw besides, by the rules of sending.
+ * @throws TotalReachedError when it gets longer, and all that are not sent would be too long together.
  * @throws NotFoundError when there is none with this id, or it is another user's.
  * @see endpoints companion B.1
  */
@@ -122,6 +129,7 @@ export async function updateScheduledMessage(ctx: Ctx, id: number, edit: Schedul
   const { app, viewer } = ctx;
   const scheduledAt = requireEdit(edit, app.now());
   await transact(ctx, async (tx, emit) => {
+    await lockUser(tx, viewer);
     const row = await lockOwn(tx, viewer, id);
     if (row.state === 'failed' && scheduledAt === undefined) throw notInFuture();
     const content = await changesOf(tx, ctx, row, edit);
@@ -132,10 +140,13 @@ export async function updateScheduledMessage(ctx: Ctx, id: number, edit: Schedul
         ...(scheduledAt !== undefined && { scheduledAt }),
       },
     });
+    if (lengthIn(saved) > lengthIn(row)) await requireWaitingWithin(tx, viewer, 'message', 'longer');
     emit(scheduledMessageUpdated(saved, viewer.realm), users([viewer.id]));
   });
   if (scheduledAt !== undefined) app.deliveries.wake(scheduledAt);
 }
+
+const lengthIn = ({ content, renderedContent }: ScheduledMessage) => lengthOf(content) + lengthOf(renderedContent);
 
 /** @returns The new time, if there is one. */
 function requireEdit(edit: ScheduledMessageEdit, now: Date): Date | undefined {

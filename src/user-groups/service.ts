@@ -1,5 +1,5 @@
 import type { Ctx } from '../app.ts';
-import { requireMember } from '../auth/roles.ts';
+import { isAdministrator, requireMember } from '../auth/roles.ts';
 import { requireInRealm } from '../channels/settings.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
@@ -7,6 +7,7 @@ import { everyone } from '../events/audience.ts';
 import { transact } from '../events/log.ts';
 import type { UserGroup } from '../generated/prisma/client.ts';
 import { refuseNullBytes, requireText } from '../text.ts';
+import { requireWithin } from '../totals.ts';
 import { type HeldGroup, lockGroups, lockManagedGroup, settleMemberships, subjectOf, visibleTo } from './access.ts';
 import { userGroupAdded, userGroupUpdated, type WireGroupChanges } from './events.ts';
 import {
@@ -69,6 +70,8 @@ export async function listUserGroups(
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
  * @throws BadRequestError when the viewer may not make groups, when name or description are not taken, or a user, group
  *   or permission is not.
+ * @throws TotalReachedError when there would be more than 2,500, deactivated ones included, or more than 200 that a
+ *   viewer who is no administrator has made.
  * @see endpoints companion B.14 (POST /user_groups/create), C.3
  */
 export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGroup> {
@@ -81,6 +84,7 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
     const { person, groups, now } = look;
     const { realm } = person;
     await requireFreeName(tx, realm.id, name);
+    await requireRoom(tx, person);
     const members = await requireUsers(tx, realm.id, input.memberIds);
     const subgroupIds = await requireNewSubgroups(tx, groups, realm.id, null, input.subgroupIds);
     const settings = await readGroupSettings(tx, realm.id, GROUP_PERMISSIONS, input.permissions);
@@ -99,6 +103,14 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
     await tellMembers(tx, emit, ctx, { look, group }, members, 'added');
     return group;
   });
+}
+
+/** Role groups count no more than those of other organisations. The organisation's row is held. */
+async function requireRoom(tx: Tx, { id, role, realm }: HeldGroup['look']['person']): Promise<void> {
+  const where = { realmId: realm.id, isSystem: false };
+  requireWithin('user_groups', 1 + (await tx.userGroup.count({ where })));
+  if (isAdministrator(role)) return;
+  requireWithin('user_groups_per_user', 1 + (await tx.userGroup.count({ where: { ...where, creatorId: id } })));
 }
 
 /** What is to change; absent fields stay. */

@@ -9,6 +9,8 @@ import type { Realm } from '../generated/prisma/client.ts';
 import { topicNamed } from '../messages/topic-name.ts';
 import { MAX_TOPIC_LENGTH } from '../realm/limits.ts';
 import { requireText } from '../text.ts';
+import { requireWithin, TOTALS } from '../totals.ts';
+import { lockUser } from '../users/new-user.ts';
 import { topicPolicyChanged } from './events.ts';
 import type { TopicPolicy, TopicPolicyFacts } from './wire.ts';
 
@@ -33,6 +35,7 @@ export interface TopicVisibility {
  * @param visibility `topic` is at most 60 code points.
  * @returns What was set, the topic's name as it is stored.
  * @throws BadRequestError when the channel is not there, or not the viewer's to read; or the topic's name is too long.
+ * @throws TotalReachedError when there would be more than 10,000 topics with a policy.
  * @see endpoints companion B.9
  */
 export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }: TopicVisibility) {
@@ -41,9 +44,14 @@ export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }:
   const isReadable = await readable(ctx, channelId);
   if (!isReadable && policy !== 0) throw invalidChannelId();
   await transact(ctx, async (tx, emit) => {
+    await lockUser(tx, viewer);
     const place = { realm: viewer.realm, userId: viewer.id, now: app.now() };
+    const [before] = isReadable ? await readPolicies(tx, viewer.id, [{ channelId, topic: name }]) : [];
     const changed = await setTopicPolicy(tx, emit, place, { channelId, topic: name, policy });
     if (!changed && !isReadable) throw invalidChannelId();
+    if (changed && before === 0) {
+      requireWithin('user_topics', await tx.userTopic.count({ where: { userId: viewer.id } }));
+    }
   });
   return { channelId, topic: name, policy };
 }
@@ -59,6 +67,33 @@ async function readable(ctx: Ctx, channelId: number): Promise<boolean> {
 }
 
 /**
+ * Our choice: what users do not ask for themselves leaves a tenth of what there may be to what they do. It is far from
+ * the total however many messages they send at once, so their row need not be locked for it.
+ */
+const MAX_AUTOMATIC = 0.9 * TOTALS.user_topics.max;
+
+/**
+ * As `setTopicPolicy`, for a policy that follows from the user's taking part in a topic: not to be had, it is no reason to
+ * refuse what they do.
+ *
+ * @returns Whether the topic has the policy now.
+ */
+export async function setAutomaticPolicy(
+  tx: Tx,
+  emit: Emit,
+  place: PolicyPlace,
+  visibility: TopicVisibility,
+): Promise<boolean> {
+  const { userId } = place;
+  if ((await tx.userTopic.count({ where: { userId } })) >= MAX_AUTOMATIC) {
+    const [before] = await readPolicies(tx, userId, [visibility]);
+    if (before === 0) return false;
+  }
+  await setTopicPolicy(tx, emit, place, visibility);
+  return true;
+}
+
+/**
  * Sets how visible a topic is to one user, as part of a change, and tells the user's clients. Whether they may is for
  * the caller to know.
  *
@@ -66,7 +101,7 @@ async function readable(ctx: Ctx, channelId: number): Promise<boolean> {
  * @returns False when it was so already, and nobody is told anything.
  * @see endpoints companion B.9, registration-and-events companion 3.2
  */
-export async function setTopicPolicy(
+async function setTopicPolicy(
   tx: Tx,
   emit: Emit,
   { realm, userId, now }: PolicyPlace,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { TOTAL_NAMES, wireNameOf } from '../../src/totals.ts';
 import { Visitor } from '../helpers/person.ts';
 import { organisation, serverOf } from '../helpers/server.ts';
 import { flag, integer, success, text } from '../helpers/shapes.ts';
@@ -14,6 +15,8 @@ const OF_SERVER = {
   ...{ service_feature_level: integer, service_version: text, service_merge_base: text },
   ...{ push_notifications_enabled: flag, is_incompatible: flag, email_auth_enabled: flag },
   require_email_format_usernames: flag,
+  // Ours besides: how much there may be of what people pile up.
+  ...Object.fromEntries(TOTAL_NAMES.map((name) => [wireNameOf(name), integer])),
 };
 
 describe.concurrent('4.22 GET /server_settings', () => {

@@ -1,0 +1,79 @@
+import type { Tx } from '../db/client.ts';
+import { BadRequestError } from '../errors.ts';
+import { requireWithin, TOTALS } from '../totals.ts';
+
+/** A change that was made under an idempotency key, of one user. */
+interface Keyed {
+  readonly userId: number;
+  readonly key: string;
+}
+
+/** Our choice: the longest replies of changes that clients make one by one fit; those to bulk changes may not. */
+const MAX_REPLY_BYTES = 64 * 1024;
+/** Our choice, of one user: some hundred of the longest. What is kept in up to a kilobyte is bounded by the keys. */
+const MAX_REPLIES_BYTES = 16 * 1024 * 1024;
+
+/** The change was made, and its reply was more than is kept. */
+export class ReplyNotKeptError extends BadRequestError {
+  override readonly data = { reason: 'reply_not_kept' };
+
+  constructor() {
+    super('This request was carried out before, once; its reply was too long to be kept.');
+  }
+}
+
+/** A number of our own choice, beside those of channels/locks.ts. */
+const IDEMPOTENCY_KEYS = 7_340_167;
+/** More requests than one user can have under way. */
+const MARGIN = 1_000;
+
+/**
+ * Refuses a key that was just taken when the user holds as many as there may be. Far from that requests do not wait for
+ * each other; near it they do, to the end, so that none passes it.
+ *
+ * @throws TotalReachedError
+ */
+export async function requireRoomForKey(tx: Tx, { userId }: Keyed): Promise<void> {
+  const { max } = TOTALS.idempotency_keys;
+  if ((await countKeys(tx, userId, max - MARGIN)) < max - MARGIN) return;
+  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${IDEMPOTENCY_KEYS}::int, ${userId}::int)::text AS held`;
+  requireWithin('idempotency_keys', await countKeys(tx, userId, max + 1));
+}
+
+/** Not counted further than to `limit`. */
+async function countKeys(tx: Tx, userId: number, limit: number): Promise<number> {
+  const [held] = await tx.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM (
+      SELECT 1 FROM idempotency_record WHERE user_id = ${userId} LIMIT ${limit}) AS held`;
+  return held?.count ?? 0;
+}
+
+/**
+ * Keeps the reply of a change for its repetitions, as a part of the change. Of one that is too long, or for which the
+ * user has no room left, it is kept only that there was one: the change is not made twice for that.
+ *
+ * @param reply JSON. Kept as a text: a JSON column would put its fields in another order.
+ */
+export async function keepReply(tx: Tx, { userId, key }: Keyed, reply: string): Promise<void> {
+  const bytes = Buffer.byteLength(reply);
+  if (bytes > MAX_REPLY_BYTES || (await bytesOfLarge(tx, userId)) + bytes > MAX_REPLIES_BYTES) return;
+  const where = { userId_key: { userId, key } };
+  await tx.idempotencyRecord.update({ where, data: { result: reply, replyBytes: bytes } });
+}
+
+async function bytesOfLarge(tx: Tx, userId: number): Promise<number> {
+  const [held] = await tx.$queryRaw<{ bytes: number }[]>`
+    SELECT COALESCE(sum(reply_bytes), 0)::int AS bytes FROM idempotency_record
+    WHERE user_id = ${userId} AND reply_bytes > 1024`;
+  return held?.bytes ?? 0;
+}
+
+/**
+ * The reply that was kept under a key.
+ *
+ * @throws ReplyNotKeptError when it was not.
+ */
+export function keptReply({ result }: { readonly result: unknown }): unknown {
+  if (typeof result !== 'string') throw new ReplyNotKeptError();
+  return JSON.parse(result);
+}
