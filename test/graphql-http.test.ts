@@ -148,7 +148,7 @@ describe('a document', () => {
       const max = DOCUMENT_LIMITS[limit];
       const at = await post(member, { query: documentOf[limit](max) });
       expect(at.body.errors).toBeUndefined();
-      if (limit === 'cost') expect(at.body.extensions.cost).toEqual({ requested: max, limit: max });
+      if (limit === 'cost') expect(at.body.extensions.cost).toEqual({ requested: max, limit: max, charged: 1 });
       for (const size of [max + 1, 100 * max]) {
         if (limit === 'cost' && size > max + 1) continue;
         const { status, body } = await post(member, { query: documentOf[limit](size) });
