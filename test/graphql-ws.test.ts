@@ -85,6 +85,16 @@ describe('the protocol', () => {
     expect((await socket.closed).code).toBe(4400);
   });
 
+  test.concurrent('does nothing for a socket that it has sent away', async () => {
+    const { member: sender } = await organisation({}, { on: service });
+    await using socket = await RawSocket.connected(sender);
+    socket.send('no message');
+    const save = 'mutation { createSavedSnippet(input: { title: "late", content: "c" }) { __typename } }';
+    for (let i = 0; i < 50; i++) socket.subscribe(String(i), save);
+    expect((await socket.closed).code).toBe(4400);
+    expect((await sender.ok('GET', '/saved_snippets')).saved_snippets).toEqual([]);
+  });
+
   test.concurrent('closes a socket that says too much at once with 1009', async () => {
     await using socket = await RawSocket.connected(member);
     socket.send(`{"type":"ping","payload":{"x":"${'x'.repeat(300 * 1024)}"}}`);

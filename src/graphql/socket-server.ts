@@ -121,6 +121,7 @@ function serve<E extends SocketExtra>(
 
 /** Closes a socket, and breaks the connection when the other end does not close it in turn. */
 export function dismiss(socket: WebSocket, code?: number, reason?: string): void {
+  if (socket.readyState !== socket.OPEN) return;
   socket.close(code, reason);
   const late = setTimeout(() => socket.terminate(), FAREWELL_MS).unref();
   socket.once('close', () => clearTimeout(late));
