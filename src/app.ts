@@ -10,6 +10,7 @@ import type { Realm, User } from './generated/prisma/client.ts';
 import type { MailWorker } from './mail/worker.ts';
 import type { Caller, RateLimits } from './rate-limits.ts';
 import type { DeliveryWorker } from './scheduled-messages/worker.ts';
+import type { Unread } from './unread.ts';
 
 /** One running service: everything a request needs that is not the request's own. */
 export interface App {
@@ -25,6 +26,7 @@ export interface App {
   /** Sends what is queued as mail. */
   readonly mail: MailWorker;
   readonly rateLimits: RateLimits;
+  readonly unread: Unread;
   readonly log: Logger;
   /** The one transaction a request is made in that is to have its effect once; `db` is that transaction then. */
   readonly unit?: Unit;

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
@@ -11,6 +11,9 @@ import { ChatError, RateLimitHitError } from './errors.ts';
 const WINDOW_SECONDS = 60;
 /** Our choice: a Redis that answers later than this is taken for one that is away. */
 const REDIS_PATIENCE_MS = 500;
+/** Our choice: a slow line reads some of it meanwhile. */
+const UNREAD_RETRY_SECONDS = 5;
+const UNREAD = 'Too many answers to this account are on their way and unread; read them first';
 
 /** What is left of a budget after a request was counted. */
 export interface Budget {
@@ -130,6 +133,8 @@ function budgetOf(limit: number, { remainingPoints, msBeforeNext }: RateLimiterR
 interface Counting {
   /** As how many it counts; 1 when absent. */
   readonly requests?: number;
+  /** What the answer goes out by; absent for an operation on a socket, which is counted with its connection. */
+  readonly answer?: ServerResponse | undefined;
   /** Called with the budget, also when the request is refused. */
   readonly told: (budget: Budget) => void;
 }
@@ -139,13 +144,13 @@ interface Counting {
  * when there is none.
  *
  * @returns What `signIn` gave, with who waits for the answer.
- * @throws RateLimitHitError when too little was left; else what `signIn` throws.
+ * @throws RateLimitHitError when too little was left, or the account reads none of its answers; else what `signIn` throws.
  */
 export async function countRequest<T extends { readonly viewer: { readonly id: number } | null }>(
   app: App,
   origin: Origin,
   signIn: () => Promise<T>,
-  { requests = 1, told }: Counting,
+  { requests = 1, answer, told }: Counting,
 ): Promise<T & { readonly caller: Caller }> {
   const request = await countRefusals(app, origin, signIn, told);
   const { rateLimits, config } = app;
@@ -153,6 +158,10 @@ export async function countRequest<T extends { readonly viewer: { readonly id: n
   const counted =
     viewer === null ? rateLimits.countAddress(origin, requests) : rateLimits.countUser(viewer.id, requests);
   await tell(counted, told);
+  if (viewer !== null) {
+    if (app.unread.isOver(viewer.id)) throw new RateLimitHitError(UNREAD_RETRY_SECONDS, undefined, UNREAD);
+    if (answer !== undefined) app.unread.hold(viewer.id, answer);
+  }
   return { ...request, caller: new Caller(origin, config.trustedProxies) };
 }
 

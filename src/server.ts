@@ -40,6 +40,8 @@ const TIMEOUTS = {
   keepAliveTimeout: 75_000,
   connectionsCheckingInterval: 5_000,
 } as const;
+/** Our choice: an answer of which nothing is read for so long is not waited for any more. */
+const SILENCE_MS = 120_000;
 /** Our choice: lists of ids in a query string are long; Node's own limit is 16 KiB. */
 const MAX_HEADER_BYTES = 32 * 1024;
 
@@ -66,6 +68,8 @@ export function createServer(app: App, { graphql, upgrade, demoOwner = null, rou
     observeGraphql(incoming, outgoing);
     graphql(incoming, outgoing);
   });
+  // A long poll is silent until its heartbeat.
+  server.timeout = Math.max(SILENCE_MS, 2 * app.config.heartbeatMs);
   server.on('upgrade', (incoming, socket, head) => {
     if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
     else answerBare(socket, 404, 'There is nothing here that speaks WebSocket');

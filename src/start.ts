@@ -11,6 +11,7 @@ import { startSweeping } from './events/retention.ts';
 import { MailWorker } from './mail/worker.ts';
 import { RateLimits } from './rate-limits.ts';
 import { DeliveryWorker } from './scheduled-messages/worker.ts';
+import { Unread } from './unread.ts';
 
 /** A service that runs, without its doors. */
 export interface Running {
@@ -57,6 +58,7 @@ function compose(
     db: database.db,
     keys: new KeyVault(loadSecretKey(config)),
     rateLimits: new RateLimits(config, log),
+    unread: new Unread(),
     log,
     now,
     // These hold the app and the app holds them.

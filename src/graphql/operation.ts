@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   type ExecutionArgs,
   type ExecutionResult,
@@ -26,6 +26,8 @@ interface Beginning {
   readonly extensions: Extensions;
   /** The idempotency key of an HTTP request, where `extensions` have none. */
   readonly keyHeader?: string | string[] | undefined;
+  /** What the answer goes out by, over HTTP. */
+  readonly answer?: ServerResponse;
   /** Called with what is left of the caller's budget, also when the request is refused. */
   readonly told?: (budget: Budget) => void;
 }
@@ -40,11 +42,12 @@ interface Beginning {
 export async function beginOperation(
   app: App,
   origin: IncomingMessage,
-  { signIn, cost, extensions, keyHeader, told }: Beginning,
+  { signIn, cost, extensions, keyHeader, answer, told }: Beginning,
 ): Promise<GraphQLContext> {
   let budget: Budget | undefined;
   const counting = {
     requests: cost.charged,
+    answer,
     told(left: Budget) {
       budget = left;
       told?.(left);

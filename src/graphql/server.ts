@@ -251,7 +251,7 @@ async function makeContext(
     const { host, authorization, 'user-agent': userAgent, 'idempotency-key': keyHeader } = req.headers;
     return await beginOperation(app, req, {
       signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
-      ...{ cost, extensions: params.extensions, keyHeader },
+      ...{ cost, extensions: params.extensions, keyHeader, answer: res },
       told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
     });
   } catch (error) {

@@ -15,11 +15,10 @@ import { presentError } from './errors.ts';
 import { beginOperation, executeOperation } from './operation.ts';
 import { documentText } from './persisted-documents.ts';
 import type { GraphQLHall } from './server.ts';
-import { openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
+import { isOver, isTooMuch, openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
 
 /** Proxies drop what is silent for a minute. */
 const KEEP_ALIVE_MS = 15_000;
-const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 const MAX_BODY_BYTES = 256 * 1024;
 const BROWSER_RETRY_MS = 1_000;
 
@@ -53,7 +52,7 @@ export function createEventStreamDoor(app: App, { schema, documents, persisted }
       const { host, authorization, 'user-agent': userAgent } = request.headers;
       const context = await beginOperation(app, request, {
         signIn: () => signIn(app, { host, userAgent, authorization, allowBearer: true }),
-        ...{ cost, extensions, keyHeader: request.headers['idempotency-key'] },
+        ...{ cost, extensions, keyHeader: request.headers['idempotency-key'], answer: response },
         told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
       });
       const operation = getOperationAST(document, operationName);
@@ -67,7 +66,7 @@ export function createEventStreamDoor(app: App, { schema, documents, persisted }
       }
       const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
       if ('errors' in subscription) return refuse(response, subscription.errors, 400);
-      const sink = new ResponseSink(response, subscription.operation);
+      const sink = new ResponseSink(response, subscription.operation, () => isOver(app, context));
       const after = lastEventId(request) ?? subscription.after;
       const stream = await openSubscription(context, { queueId: subscription.queueId, after }, sink);
       if (response.destroyed) return stream.stop();
@@ -153,9 +152,12 @@ function lastEventId(request: IncomingMessage): number | undefined {
 class ResponseSink implements StreamSink {
   readonly #response: ServerResponse;
   readonly #operation: SharedOperation;
+  readonly #userIsOver: () => boolean;
   #keepAlive: NodeJS.Timeout | undefined;
 
-  constructor(response: ServerResponse, operation: SharedOperation) {
+  /** @param userIsOver Whether the user leaves too much unread, over all their clients. */
+  constructor(response: ServerResponse, operation: SharedOperation, userIsOver: () => boolean) {
+    this.#userIsOver = userIsOver;
     this.#response = response;
     this.#operation = operation;
   }
@@ -170,7 +172,7 @@ class ResponseSink implements StreamSink {
   send(pieces: readonly EventPiece[]): void {
     const frame = (piece: EventPiece) => `id: ${piece.id}\nevent: next\ndata: ${this.#operation.resultFor(piece)}\n\n`;
     this.#response.write(pieces.map(frame).join(''));
-    if (this.#response.writableLength > MAX_UNREAD_BYTES) this.#response.destroy();
+    if (isTooMuch(this.#response.writableLength, this.#userIsOver)) this.#response.destroy();
   }
 
   async writable(): Promise<void> {

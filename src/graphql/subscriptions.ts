@@ -12,7 +12,7 @@ import {
   visit,
 } from 'graphql';
 import type { Logger } from 'pino';
-import { type Ctx, type RequestCtx, signedIn } from '../app.ts';
+import { type App, type Ctx, type RequestCtx, signedIn } from '../app.ts';
 import { isStillSignedIn } from '../auth/service.ts';
 import { BadRequestError } from '../errors.ts';
 import { checkPosition } from '../events/queues.ts';
@@ -168,6 +168,18 @@ function usesOf(document: DocumentNode): Map<string, number> {
   });
   return uses;
 }
+
+/** Our choices. A client that leaves more than this unread is cut off, and resumes where it was. */
+export const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+/** Of a user who leaves too much unread in all, it is the streams with more than this that are cut off. */
+const FAIR_UNREAD_BYTES = 512 * 1024;
+
+/** Whether a stream with so much unread is to be cut off. */
+export const isTooMuch = (unreadBytes: number, userIsOver: () => boolean): boolean =>
+  unreadBytes > MAX_UNREAD_BYTES || (unreadBytes > FAIR_UNREAD_BYTES && userIsOver());
+
+/** Whether the viewer leaves too much unread, over all their clients. */
+export const isOver = (app: App, { viewer }: RequestCtx): boolean => viewer !== null && app.unread.isOver(viewer.id);
 
 /**
  * Opens the queue a subscription names and starts to send its events.

@@ -19,11 +19,17 @@ import { documentText } from './persisted-documents.ts';
 import type { GraphQLHall } from './server.ts';
 import { SocketPlaces } from './socket-places.ts';
 import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
-import { openSubscription, prepareSubscription, type SharedOperation, type Subscription } from './subscriptions.ts';
+import {
+  isOver,
+  isTooMuch,
+  MAX_UNREAD_BYTES,
+  openSubscription,
+  prepareSubscription,
+  type SharedOperation,
+  type Subscription,
+} from './subscriptions.ts';
 
-/** Bounds of one socket: our choice. A client that leaves more than this unread is cut off, and resumes where it was. */
-const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
-/** While a backlog goes out, it waits for the client above this. */
+/** Bounds of one socket: our choice. While a backlog goes out, it waits for the client above this. */
 const BACKLOG_BYTES = 512 * 1024;
 const LIMITS = { maxMessageBytes: 256 * 1024, maxUnreadBytes: MAX_UNREAD_BYTES, keepAliveMs: 20_000 };
 const CONNECTION_INIT_MS = 5_000;
@@ -96,7 +102,10 @@ async function connect(app: App, places: SocketPlaces, { connectionParams, extra
     const state = new ConnectionState(app, extra, connectionParams?.authorization);
     const { viewer } = await countRefusals(app, extra.request, () => state.signIn());
     if (viewer === null) await app.rateLimits.countAddress(extra.request);
-    else places.signIn(extra.request, viewer.id);
+    else {
+      places.signIn(extra.request, viewer.id);
+      app.unread.hold(viewer.id, extra.request.socket);
+    }
     extra.state = state;
     return true;
   } catch (error) {
@@ -182,7 +191,8 @@ class ConnectionState {
       else ended.reject(error);
     };
     const open = async (): Promise<void> => {
-      const told = { sent: () => this.#confirmSoon(), ended: finish };
+      const userIsOver = () => isOver(this.#app, request);
+      const told = { sent: () => this.#confirmSoon(), ended: finish, userIsOver };
       const opened = await openSubscription(
         request,
         subscription,
@@ -247,20 +257,23 @@ class ConnectionState {
   }
 }
 
+/** What a stream asks and tells its connection. */
+interface Told {
+  sent(): void;
+  ended(error?: Error): void;
+  /** Whether the user leaves too much unread, over all their clients. */
+  userIsOver(): boolean;
+}
+
 class SocketSink implements StreamSink {
   readonly #head: Buffer;
   readonly #socket: WebSocket;
   /** What the WebSocket runs over. */
   readonly #connection: Socket;
   readonly #operation: SharedOperation;
-  readonly #told: { sent: () => void; ended: (error?: Error) => void };
+  readonly #told: Told;
 
-  constructor(
-    id: string,
-    { socket, request }: Extra,
-    operation: SharedOperation,
-    told: { sent: () => void; ended: (error?: Error) => void },
-  ) {
+  constructor(id: string, { socket, request }: Extra, operation: SharedOperation, told: Told) {
     this.#head = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
     this.#socket = socket;
     this.#connection = request.socket;
@@ -275,7 +288,7 @@ class SocketSink implements StreamSink {
     // that could be overtaken: it compresses nothing, and writes its own frames whole and at once.
     const frames = pieces.map((piece) => textFrame(this.#head, this.#operation.resultFor(piece)));
     this.#connection.write(frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames));
-    if (socket.bufferedAmount > MAX_UNREAD_BYTES) socket.close(TRY_AGAIN, 'Too much unread; resume');
+    if (isTooMuch(socket.bufferedAmount, this.#told.userIsOver)) socket.close(TRY_AGAIN, 'Too much unread; resume');
     this.#told.sent();
   }
 

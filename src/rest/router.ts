@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../app.ts';
@@ -148,6 +148,7 @@ async function run(
   const { incoming } = c.env;
   const sent = merge(readQuery(incoming.url ?? ''), form.fields);
   const request = await countRequest(app, incoming, () => identify(app, endpoint, incoming, sent.get('client')), {
+    answer: c.env.outgoing as ServerResponse,
     told(budget) {
       reply.headers = { ...HEADERS, ...budgetHeaders(budget) };
     },

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { Unread } from '../src/unread.ts';
+import { open } from './helpers/http.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { RawSocket } from './helpers/raw-socket.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+/** More than fits into the network stacks between, and than `LIMIT` besides. */
+const LONG_MESSAGES = 600;
+const LIMIT = 256 * 1024;
+
+let service: InProcess;
+let people: Organisation;
+
+beforeAll(async () => {
+  service = await startInProcess();
+  (service.app as { unread: Unread }).unread = new Unread(LIMIT);
+  people = await organisation({}, { on: service });
+  const content = 'x'.repeat(9_900);
+  const fifty = Array.from({ length: 50 }, (_, i) => `m${i}: sendMessage(input: $input) { __typename }`).join(' ');
+  for (let sent = 0; sent < LONG_MESSAGES; sent += 50) {
+    const input = { directTo: [people.member.id], content };
+    await people.owner.graphql(`mutation ($input: SendMessageInput!) { ${fifty} }`, { input });
+  }
+}, 120_000);
+afterAll(() => service[Symbol.asyncDispose]());
+
+const MANY = `/api/v1/messages?anchor=newest&num_before=${LONG_MESSAGES}&num_after=0&apply_markdown=false`;
+
+test('an account that does not read what it asked for gets no more, over any door, until it does', async () => {
+  const { member, owner } = people;
+  const unread: IncomingMessage[] = [];
+  // Nobody reads the body of these.
+  unread.push(await open(service.url, { method: 'GET', path: MANY, headers: member.headers }));
+  const refused = await member.rest('GET', '/users/me');
+  expect(refused).toMatchObject({
+    status: 429,
+    headers: { 'retry-after': '5' },
+    body: { code: 'RATE_LIMIT_HIT', 'retry-after': 5, msg: expect.stringContaining('read them first') },
+  });
+  const { errors } = await member.graphql('{ viewer { id } }');
+  expect(errors).toMatchObject([{ extensions: { code: 'RATE_LIMIT_HIT' } }]);
+  expect(await owner.rest('GET', '/users/me')).toMatchObject({ status: 200 });
+  for (const answer of unread) answer.resume();
+  await vi.waitFor(async () => expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 200 }), 20_000);
+});
+
+test('nor does one whose answers were broken off count on', async () => {
+  const { member } = people;
+  const answer = await open(service.url, { method: 'GET', path: MANY, headers: member.headers });
+  expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 429 });
+  answer.destroy();
+  await vi.waitFor(async () => expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 200 }), 20_000);
+});
+
+test('the streams of an account that leaves too much unread in all are closed with a code to come back on', async () => {
+  const { member } = people;
+  const { queue_id: queueId } = await member.register({ fetch_event_types: [] });
+  await using socket = await RawSocket.connected(member);
+  const contents = Array.from({ length: 5 }, (_, i) => `c${i}: content`).join(' ');
+  socket.subscribe(
+    '1',
+    `subscription ($queueId: String!) { events(queueId: $queueId) { ... on DraftsAddedEvent { drafts { ${contents} } } } }`,
+    { queueId },
+  );
+  const save = (count: number) => {
+    const draft = { type: '', to: [], topic: '', content: 'y'.repeat(9_900) };
+    return member.ok('POST', '/drafts', { drafts: Array.from({ length: count }, () => draft) });
+  };
+  await save(1);
+  await socket.next('next');
+  socket.stopReading();
+  // 7 MB: less than one stream may leave unread.
+  for (let i = 0; i < 2; i++) await save(70).catch(() => {});
+  socket.readOn();
+  expect((await socket.closed).code).toBe(1013);
+});
