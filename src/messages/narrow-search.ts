@@ -54,10 +54,15 @@ export async function parseSearch(db: Reader, words: string): Promise<Search> {
   return { words, lexemes, literals, byWords, matches };
 }
 
-/** Marks in HTML what was looked for; tags and entities stay as they are. */
+/** Marks in HTML what was looked for; tags, entities and MathML stay as they are. */
 export type Highlighter = (html: string) => string;
 
-const TAG = /(<[^>]*>)/;
+/**
+ * A tag, or a formula's MathML as a whole: a parser that meets a span in it takes the formula for over, and its TeX source
+ * for text. What is seen of a formula stands beside it.
+ */
+const TAG = /(<math[\s>].*?<\/math>|<[^>]*>)/s;
+const NO_WORDS = new RegExp(`${TAG.source}|&#?\\w+;`, 'gs');
 const WORD = /[\p{L}\p{N}]+/gu;
 
 /**
@@ -94,10 +99,7 @@ async function wordsLike(db: Reader, lexemes: readonly string[], texts: readonly
   const initials = new Set(lexemes.map((lexeme) => [...lexeme][0]));
   const words = new Set<string>();
   for (const text of texts) {
-    for (const [word] of text
-      .replaceAll(/<[^>]*>|&#?\w+;/g, ' ')
-      .toLowerCase()
-      .matchAll(WORD)) {
+    for (const [word] of text.replaceAll(NO_WORDS, ' ').toLowerCase().matchAll(WORD)) {
       if (initials.has([...word][0])) words.add(word);
     }
   }
