@@ -324,6 +324,7 @@ const brief = ({ type, message_ids, flags, message, ...event }: Json) => {
   if (type === 'update_message') return { moved: message_ids, flags, ...(event.content && { says: event.content }) };
   if (type === 'delete_message') return { gone: message_ids, from: event.topic };
   if (type === 'user_topic') return { topic: event.topic_name, policy: event.visibility_policy };
+  if (type === 'muted_topics') return { muted: event.muted_topics.map(([, topic]: Json) => topic) };
   return { [type]: message?.content };
 };
 
@@ -444,6 +445,7 @@ describe('moving', () => {
     expect((whole ?? []).map(brief)).toEqual([
       { topic: 'lunch', policy: 0 },
       { topic: 'dinner', policy: 3 },
+      { muted: [] },
       { moved: ids, flags: [] },
       { message: `This topic was moved to #**general>dinner** ${by}` },
     ]);

@@ -449,6 +449,24 @@ describe('topics', () => {
     });
   });
 
+  test.concurrent('PATCH /users/me/subscriptions/muted_topics and setTopicVisibility', async () => {
+    const act = (who: Who, topic: string, op: 'add' | 'remove', code?: string) =>
+      bothDoors('PATCH', '/users/me/subscriptions/muted_topics', 'setTopicVisibility')(
+        who,
+        ({ general }) => ({ stream_id: general, topic, op }),
+        ({ general }) => ({ channelId: general, topic, visibility: op === 'add' ? 'MUTED' : 'INHERIT' }),
+        code,
+      );
+    await expectParity(furnish, {
+      'a topic that is muted': act('member', 'Lunch', 'add'),
+      'the same again': act('member', 'lunch', 'add'),
+      'the empty topic': act('member', '', 'add'),
+      'one with a long name': act('member', 't'.repeat(61), 'add', 'BAD_REQUEST'),
+      'one unmuted': act('member', 'LUNCH', 'remove'),
+      'one that was never muted': act('member', 'dinner', 'remove'),
+    });
+  });
+
   test.concurrent('POST /streams/{stream_id}/delete_topic and deleteTopic', async () => {
     const act = (who: Who, topic: string, code?: string, id = ({ general }: World) => general) =>
       bothDoors('POST', (world) => `/streams/${id(world)}/delete_topic`, 'deleteTopic')(

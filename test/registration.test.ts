@@ -18,6 +18,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   device: ['devices'],
   drafts: ['drafts'],
   message: ['max_message_id'],
+  muted_topics: ['muted_topics'],
   muted_users: ['muted_users'],
   navigation_views: ['navigation_views'],
   onboarding_steps: ['onboarding_steps', 'navigation_tour_video_url'],

@@ -502,6 +502,10 @@ test('topics that are muted, unmuted and followed', async () => {
     'some topics': [set(general, 'Lunch', 1), set(general, '', 2), set(hidden, 'lunch', 3)],
     'in another case': [set(general, 'LUNCH', 3), set(general, '(no topic)', 0)],
     'no more': set(hidden, 'LUNCH', 0),
+    'muted, in several channels': [set(general, 'Lunch', 1), set(general, '', 1), set(hidden, 'plans', 1)],
+    'muted no more': [set(general, 'lunch', 2), set(hidden, 'plans', 0)],
+    'in a channel with another name': edit(ann, general, { new_name: 'public' }),
+    'in a channel they lose': [set(hidden, 'plans', 1), unsubscribe(ann, ['hidden'], [gia])],
   });
 });
 
@@ -544,14 +548,16 @@ test('messages that come unread, are read, starred and unread again', async () =
       ],
       'muted and unmuted': [mute('', 1), setProperty(gia, general, 'is_muted', true), mute('own', 2)],
       'muted no more': setProperty(gia, general, 'is_muted', false),
-      'away and back': [unsubscribe(gia, ['general']), subscribe(ann, ['general'], [gia])],
+      // What is muted is told again, because the older list of it is not told on coming back.
+      'away and back': [unsubscribe(gia, ['general']), subscribe(ann, ['general'], [gia]), mute('once more', 1)],
       'and everything': [() => say('last'), () => gia.ok('POST', '/mark_all_as_read')],
     },
     { untold: [UNTOLD.channelActivity] },
   );
   await say('lunch');
   await expectReplay([gia, ann], archive(ann, general));
-  await expectReplay([gia, ann], edit(ann, general, { is_archived: false }), { untold: [UNTOLD.unreadOutside] });
+  const untold = [UNTOLD.unreadOutside, UNTOLD.mutedElsewhere];
+  await expectReplay([gia, ann], edit(ann, general, { is_archived: false }), { untold });
 });
 
 test('messages that are edited, moved and deleted', async () => {
@@ -941,6 +947,43 @@ test('saved snippets', async () => {
   }
 });
 
+test('muted topics that are moved, merged, followed for being written to, and deleted', async () => {
+  const { owner, ann, bob, gia, general } = await house();
+  const other = await create(ann, 'other', { subscribers: [ann.id, bob.id, owner.id] });
+  const say = async (topic: string, by = ann): Promise<number> =>
+    (await by.ok('POST', '/messages', { type: 'channel', to: general, topic, content: 'hello' })).id;
+  const mute = (person: Person, topic: string) =>
+    person.ok('POST', '/user_topics', { stream_id: general, topic, visibility_policy: 1 });
+  const [lunch] = [await say('lunch'), await say('dinner'), await say('breakfast')];
+  for (const [person, topic] of [
+    [gia, 'lunch'],
+    [gia, 'dinner'],
+    [bob, 'lunch'],
+    [bob, 'breakfast'],
+  ] as const) {
+    await mute(person, topic);
+  }
+  await ann.ok('POST', '/user_topics', { stream_id: general, topic: 'lunch', visibility_policy: 3 });
+  const move = (parameters: object) => () =>
+    ann.ok('PATCH', `/messages/${lunch}`, { propagate_mode: 'change_all', ...parameters });
+  await expectReplay(
+    [ann, bob, gia, owner],
+    {
+      'in another case': move({ topic: 'LUNCH' }),
+      'to another name': move({ topic: 'meals' }),
+      'to another topic': move({ topic: 'dinner' }),
+      // Gia is not in that one.
+      'to another channel': move({ stream_id: other }),
+      'one written to': () => say('breakfast', bob),
+      'one deleted': async () => {
+        await mute(gia, 'breakfast');
+        await owner.ok('POST', `/streams/${general}/delete_topic`, { topic_name: 'breakfast' });
+      },
+    },
+    { untold: [UNTOLD.channelActivity, UNTOLD.deletedMessages, UNTOLD.unreadOutside] },
+  );
+});
+
 test('what was heard live is heard again exactly, after many have come and gone and the server with them', async () => {
   await using server = await startServer();
   const people = await organisation({ ann: 'member', bob: 'member', gia: 'guest' }, { on: server });
@@ -1017,6 +1060,8 @@ test('every kind of event was heard, but for those that nothing of this issue ma
 });
 
 test('what no event tells is a short list, each with its reason', () => {
-  expect(Object.keys(UNTOLD)).toEqual(['rightsOfRole', 'channelActivity', 'deletedMessages', 'unreadOutside']);
+  expect(Object.keys(UNTOLD)).toEqual([
+    ...['rightsOfRole', 'channelActivity', 'deletedMessages', 'unreadOutside', 'mutedElsewhere'],
+  ]);
   for (const { reason } of Object.values(UNTOLD)) expect(reason.length).toBeGreaterThan(40);
 });

@@ -458,6 +458,71 @@ describe('GET /users/{user_id}/subscriptions/{stream_id}', () => {
   });
 });
 
+describe('GET /users/{user_id}/channels', () => {
+  test.concurrent('lists the channels a user is in and the viewer sees, alike over both doors', async () => {
+    const { owner, administrator, member, guest, bot, signUp } = await organisation();
+    const ids: Record<string, number> = {};
+    for (const [name, more] of [
+      ['open', {}],
+      ['closed', { invite_only: true }],
+      ['shared', { invite_only: true, subscribers: [member.id, guest.id] }],
+      ['old', {}],
+      ['left', {}],
+    ] as const) {
+      const channel = { name, subscribers: [member.id], ...more };
+      ids[name] = (await member.ok('POST', '/channels/create', channel)).id;
+    }
+    await owner.ok('DELETE', `/streams/${ids['old']}`);
+    await member.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['left'] });
+    const outsider = await signUp('Outsider');
+    const listed = async (viewer: Person, user: Person) => {
+      const { subscribed_channel_ids } = await viewer.ok('GET', `/users/${user.id}/channels`);
+      const query = `{ user(userId: ${user.id}) { channels { edges { node { databaseId } } } } }`;
+      const { edges } = (await viewer.query(query)).user.channels;
+      expect(edges.map(({ node }: Json) => node.databaseId)).toEqual(subscribed_channel_ids);
+      return subscribed_channel_ids.map((id: number) => Object.keys(ids).find((name) => ids[name] === id));
+    };
+    expect(await listed(member, member)).toEqual(['open', 'closed', 'shared']);
+    expect(await listed(administrator, member)).toEqual(['open', 'closed', 'shared']);
+    expect(await listed(outsider, member)).toEqual(['open']);
+    expect(await listed(bot, member)).toEqual(['open']);
+    expect(await listed(guest, member)).toEqual(['shared']);
+    expect(await listed(member, guest)).toEqual(['shared']);
+    expect(await listed(outsider, guest)).toEqual([]);
+    expect(await listed(member, bot)).toEqual([]);
+    // Who is deactivated is in no channel; the list of its subscribers says the same.
+    await owner.ok('DELETE', `/users/${member.id}`);
+    expect(await listed(owner, member)).toEqual([]);
+    const { owner: stranger } = await organisation();
+    for (const nobody of [stranger.id, 2_000_000_000]) {
+      expect(await owner.rest('GET', `/users/${nobody}/channels`)).toMatchObject(bad('No such user'));
+    }
+    await expectIgnoredParameters(owner, 'GET', async () => ({ path: `/users/${guest.id}/channels` }), 'user_id');
+  });
+
+  test.concurrent('are read page by page over GraphQL, from either end', async () => {
+    const { owner, member } = await organisation();
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    for (const name of names) await owner.ok('POST', '/channels/create', { name, subscribers: [member.id] });
+    const page = async (args: string) => {
+      const query = `{ user(userId: ${member.id}) { channels(${args}) { edges { cursor node { name } }
+        pageInfo { hasNextPage hasPreviousPage endCursor startCursor } } } }`;
+      const { edges, pageInfo } = (await owner.query(query)).user.channels;
+      return { names: edges.map(({ node }: Json) => node.name).join(''), ...pageInfo };
+    };
+    const first = await page('first: 2');
+    expect(first).toMatchObject({ names: 'ab', hasNextPage: true, hasPreviousPage: false });
+    const second = await page(`first: 2, after: "${first.endCursor}"`);
+    expect(second).toMatchObject({ names: 'cd', hasNextPage: true, hasPreviousPage: true });
+    expect(await page(`first: 2, after: "${second.endCursor}"`)).toMatchObject({ names: 'e', hasNextPage: false });
+    expect(await page(`last: 3, before: "${second.endCursor}"`)).toMatchObject({
+      names: 'abc',
+      hasPreviousPage: false,
+    });
+    expect(await page('last: 2')).toMatchObject({ names: 'de', hasPreviousPage: true });
+  });
+});
+
 test.concurrent('every subscriptions endpoint names the parameters it ignored', async () => {
   const { member, channel } = await withSubscription();
   const path = '/users/me/subscriptions';

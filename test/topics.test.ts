@@ -215,6 +215,145 @@ describe('Channel.topics', () => {
   });
 });
 
+describe('PATCH /users/me/subscriptions/muted_topics', () => {
+  const PATH = '/users/me/subscriptions/muted_topics';
+  const patch = (person: Person, op: string, parameters: object) => person.rest('PATCH', PATH, { op, ...parameters });
+  const mutedOf = async (person: Person, parameters: object = {}): Promise<Json[]> =>
+    (await person.register({ fetch_event_types: ['muted_topics'], ...parameters })).muted_topics;
+  const listed = (list: Json[]) => list.map(([channel, topic]) => [channel, topic]);
+
+  test.concurrent('mutes and unmutes as POST /user_topics does, by id or name, and tells old clients the whole list', async () => {
+    const { member, moderator } = await organisation();
+    const [general, other] = [await create(member, 'General'), await create(member, 'other')];
+    const [old, modern, all, others] = [
+      await member.hearing({ event_types: ['muted_topics'] }),
+      await member.hearing({ event_types: ['muted_topics', 'user_topic'] }),
+      await member.hearing(),
+      await moderator.hearing(),
+    ];
+    const before = Math.floor(Date.now() / 1000);
+    for (const [op, parameters] of [
+      ['add', { stream_id: general, topic: 'Lunch' }],
+      // What is so already succeeds, and is told to nobody.
+      ['add', { stream: 'general', topic: 'LUNCH' }],
+      ['add', { stream: 'other', topic: '(no topic)' }],
+      ['remove', { stream: 'GENERAL', topic: 'lunch' }],
+      ['remove', { stream_id: general, topic: 'lunch' }],
+    ] as const) {
+      expect(await patch(member, op, parameters)).toMatchObject({ status: 200, body: { result: 'success', msg: '' } });
+    }
+    const told = (await old()).map(({ type, muted_topics }) => [type, listed(muted_topics)]);
+    expect(told).toEqual([
+      ['muted_topics', [['General', 'Lunch']]],
+      [
+        'muted_topics',
+        [
+          ['General', 'Lunch'],
+          ['other', 'general chat'],
+        ],
+      ],
+      ['muted_topics', [['other', 'general chat']]],
+    ]);
+    const list = await mutedOf(member);
+    expect(list).toEqual([['other', 'general chat', expect.any(Number)]]);
+    expect(list[0][2]).toBeGreaterThanOrEqual(before);
+    const capable = { client_capabilities: { notification_settings_null: true, empty_topic_name: true } };
+    expect(listed(await mutedOf(member, capable))).toEqual([['other', '']]);
+    expect((await modern()).map(({ type, visibility_policy }) => [type, visibility_policy])).toEqual(
+      [1, 1, 0].map((policy) => ['user_topic', policy]),
+    );
+    expect((await all()).map(({ type }) => type)).toEqual([1, 2, 3].flatMap(() => ['user_topic', 'muted_topics']));
+    expect(await others()).toEqual([]);
+    const { user_topics } = await member.register({ fetch_event_types: ['user_topic'] });
+    expect(user_topics).toMatchObject([{ stream_id: other, topic_name: 'general chat', visibility_policy: 1 }]);
+    await expectIgnoredParameters(member, 'PATCH', async () => ({
+      path: PATH,
+      parameters: { stream_id: general, topic: 'x', op: 'add' },
+    }));
+  });
+
+  test.concurrent('is told of topics that are muted and of no others, whoever changes them and how', async () => {
+    const { member, moderator } = await organisation();
+    const channel = await create(member, 'general', { subscribers: [member.id, moderator.id] });
+    const heard = await member.hearing({ event_types: ['muted_topics'] });
+    const set = (topic: string, visibility_policy: number) =>
+      member.ok('POST', '/user_topics', { stream_id: channel, topic, visibility_policy });
+    const lists = async () => (await heard()).map(({ muted_topics }) => muted_topics.map(([, topic]: Json) => topic));
+    await set('followed', 3);
+    await set('unmuted', 2);
+    await set('followed', 0);
+    expect(await lists()).toEqual([]);
+    await set('a', 1);
+    const id = await send(moderator, channel, 'b');
+    await set('b', 1);
+    await moderator.ok('PATCH', `/messages/${id}`, { topic: 'c', propagate_mode: 'change_all' });
+    await set('a', 2);
+    expect(await lists()).toEqual([['a'], ['a', 'b'], ['a', 'c'], ['c']]);
+  });
+
+  test.concurrent('lists no channel that is archived, or that the user may not see', async () => {
+    const { owner, member, guest } = await organisation();
+    const people = { subscribers: [owner.id, member.id, guest.id] };
+    const [open, closed, old] = [
+      await create(owner, 'open', people),
+      await create(owner, 'closed', { ...people, invite_only: true }),
+      await create(owner, 'old', people),
+    ];
+    for (const person of [member, guest]) {
+      for (const stream_id of [open, closed, old]) {
+        expect(await patch(person, 'add', { stream_id, topic: 'x' })).toMatchObject({ status: 200 });
+      }
+    }
+    await owner.ok('DELETE', `/streams/${old}`);
+    const channels = async (person: Person) => (await mutedOf(person)).map(([name]) => name);
+    expect([await channels(member), await channels(guest)]).toEqual([
+      ['open', 'closed'],
+      ['open', 'closed'],
+    ]);
+    for (const who of [member, guest]) {
+      await unsubscribe(owner, 'open', who);
+      await unsubscribe(owner, 'closed', who);
+    }
+    await owner.ok('PATCH', `/streams/${closed}`, { new_name: 'a secret by now' });
+    expect([await channels(member), await channels(guest)]).toEqual([['open'], []]);
+    // What was set can be taken back all the same.
+    expect(await patch(member, 'remove', { stream_id: closed, topic: 'x' })).toMatchObject({ status: 200 });
+    expect(await patch(member, 'add', { stream_id: closed, topic: 'x' })).toMatchObject(INVALID_ID);
+  });
+
+  test.concurrent('refuses what names no channel or two, and a channel that is not theirs', async () => {
+    const { owner, member } = await organisation();
+    const general = await create(member, 'general');
+    const hidden = await create(owner, 'hidden', { invite_only: true });
+    expect(await patch(member, 'add', { topic: 'x' })).toMatchObject({
+      ...{ status: 400, body: { code: 'REQUEST_VARIABLE_MISSING', var_name: 'stream_id' } },
+    });
+    expect(await patch(member, 'add', { topic: 'x', stream_id: general, stream: 'general' })).toMatchObject(
+      bad('Unsupported parameter combination: stream_id, stream'),
+    );
+    expect(await patch(member, 'add', { topic: 'x', stream_id: hidden })).toMatchObject(INVALID_ID);
+    for (const stream of ['hidden', 'nothing', '']) {
+      expect(await patch(member, 'add', { topic: 'x', stream })).toMatchObject(bad(`Invalid channel name '${stream}'`));
+    }
+    for (const op of ['', 'toggle']) {
+      expect(await patch(member, op, { topic: 'x', stream_id: general })).toMatchObject({ status: 400 });
+    }
+    expect(await mutedOf(member)).toEqual([]);
+  });
+
+  test('tells everything in the end when much is muted at the same time', async () => {
+    const { member } = await organisation();
+    const channel = await create(member, 'general');
+    const heard = await member.hearing({ event_types: ['muted_topics'] });
+    const topics = Array.from({ length: 24 }, (_, i) => `topic ${i}`);
+    await Promise.all(topics.map((topic) => patch(member, 'add', { stream_id: channel, topic })));
+    await Promise.all(topics.slice(0, 12).map((topic) => patch(member, 'remove', { stream_id: channel, topic })));
+    const last = (await heard()).at(-1);
+    expect(last.muted_topics).toEqual(await mutedOf(member));
+    expect(last.muted_topics).toHaveLength(12);
+  });
+});
+
 describe('POST /user_topics', () => {
   const set = (person: Person, stream_id: number, topic: string, visibility_policy: unknown) =>
     person.rest('POST', '/user_topics', { stream_id, topic, visibility_policy });
@@ -242,7 +381,7 @@ describe('POST /user_topics', () => {
         ]);
       }
     }
-    const events = await heard();
+    const events = (await heard()).filter(({ type }) => type !== 'muted_topics');
     expect(events[0].last_updated).toBeGreaterThanOrEqual(before);
     expect(events.map(({ topic_name, visibility_policy }) => [topic_name, visibility_policy])).toEqual([
       ['Lunch', 1],
@@ -366,7 +505,7 @@ describe('moveTopicPolicies', () => {
       if (from !== 0) await set(person, 'old', from);
       if (to !== 0) await set(person, 'new', to);
     }
-    const heard = await bob.hearing();
+    const heard = await bob.hearing({ event_types: ['user_topic'] });
     await move('OLD', 'New', false);
     expect(await policiesOf(ann)).toEqual([[open, 'New', 1]]);
     expect(await policiesOf(bob)).toEqual([[open, 'New', 3]]);

@@ -6,7 +6,7 @@ import {
   UnauthorizedPrincipalError,
 } from '../errors.ts';
 import { builder, type Types } from '../graphql/builder.ts';
-import { type ConnectionArguments, pageOf } from '../graphql/connection.ts';
+import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../graphql/connection.ts';
 import type { GraphQLContext } from '../graphql/context.ts';
 import { eventType } from '../graphql/event-types.ts';
 import { given, mutation } from '../graphql/mutation.ts';
@@ -28,7 +28,14 @@ import { User, UserConnection } from '../users/graphql.ts';
 import { accessChannel, isRowId, readableBy, visibleTo } from './access.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
-import { channelActivities, ownSubscriptions, subscriberCounts, subscriberPages } from './loaders.ts';
+import {
+  channelActivities,
+  channelIdsOfUsers,
+  ownSubscriptions,
+  subscriberCounts,
+  subscriberPages,
+  visibleChannels,
+} from './loaders.ts';
 import {
   CHANNEL_PERMISSION_NAMES,
   type ChannelPermissionName,
@@ -239,6 +246,31 @@ builder.queryField('channels', (t) =>
         return pageOf('Channel', { name: 'asc', id: 'asc' }, args, ctx, info, (query) =>
           ctx.app.db.channel.findMany({ ...query, where: { AND: [where, query.where] } }),
         );
+      },
+    },
+    ChannelConnection,
+  ),
+);
+
+const USER_CHANNELS = 'user-channel';
+
+builder.prismaObjectField(User, 'channels', (t) =>
+  t.connection(
+    {
+      type: Channel,
+      description: 'The channels the user is subscribed to, of those the viewer sees and that are not archived, by id.',
+      select: { id: true },
+      async resolve({ id }, args, ctx) {
+        const size = pageSize(args);
+        const after = idInCursor(USER_CHANNELS, args, 'after') ?? 0;
+        const before = idInCursor(USER_CHANNELS, args, 'before') ?? Number.MAX_SAFE_INTEGER;
+        const all = await channelIdsOfUsers(ctx).load(id);
+        const ids = all.filter((channelId) => channelId > after && channelId < before);
+        const backward = args.first == null && args.last != null;
+        const page = backward ? ids.slice(Math.max(0, ids.length - size)) : ids.slice(0, size);
+        const rows = await Promise.all(page.map((channelId) => visibleChannels(ctx).load(channelId)));
+        const seen = rows.filter((channel) => channel !== null);
+        return pageByIds(USER_CHANNELS, seen, { idOf: (channel) => channel.id, more: ids.length > size, args });
       },
     },
     ChannelConnection,

@@ -4,6 +4,7 @@ import type { Channel, Subscription, User } from '../generated/prisma/client.ts'
 import { perOperation } from '../graphql/context.ts';
 import { visibleTo } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
+import { subscribedChannelIds } from './reads.ts';
 import { countSubscribers, readSubscriberPages, type SubscriberPage } from './subscribers.ts';
 
 /** How many users are subscribed to a channel, by its id. */
@@ -49,6 +50,15 @@ export const visibleChannels = perOperation(
       });
       const channels = new Map(rows.map((channel) => [channel.id, channel]));
       return ids.map((id) => channels.get(id) ?? null);
+    }),
+);
+
+/** The channels a user is in and the viewer sees, by id, by the user's id. */
+export const channelIdsOfUsers = perOperation(
+  (ctx) =>
+    new DataLoader<number, readonly number[]>(async (ids) => {
+      const idsOf = await subscribedChannelIds(signedIn(ctx), ids);
+      return ids.map(idsOf);
     }),
 );
 

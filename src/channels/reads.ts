@@ -3,7 +3,7 @@ import { isGuest } from '../auth/roles.ts';
 import { BadRequestError } from '../errors.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { accessUser } from '../users/service.ts';
-import { accessChannel, onlooker, readBy, seenBy } from './access.ts';
+import { accessChannel, onlooker, readBy, seenBy, visibleTo } from './access.ts';
 import { readWholeSubscribers } from './subscribers.ts';
 import { type IncludeSubscribers, toWirePersonal, toWireSubscribers, type WireChannel } from './wire.ts';
 import { sortedByName, toPeopledChannels, toWireChannels } from './wire-channels.ts';
@@ -106,6 +106,40 @@ export async function isUserSubscribed(ctx: Ctx, userId: number, channelId: numb
   await accessChannel(ctx, channelId);
   const count = await ctx.app.db.subscription.count({ where: { userId: user.id, channelId, active: true } });
   return count > 0;
+}
+
+/**
+ * The channels that users are in, of those the viewer sees and that are not archived, by id. Who is deactivated is in
+ * none. One query, however many users.
+ *
+ * @param userIds Of the viewer's organisation.
+ */
+export async function subscribedChannelIds(
+  ctx: Ctx,
+  userIds: readonly number[],
+): Promise<(userId: number) => readonly number[]> {
+  const rows = await ctx.app.db.subscription.findMany({
+    where: {
+      ...{ userId: { in: [...userIds] }, active: true, user: { isActive: true } },
+      channel: { AND: [await visibleTo(ctx), { isArchived: false }] },
+    },
+    select: { userId: true, channelId: true },
+    orderBy: { channelId: 'asc' },
+  });
+  const byUser = Map.groupBy(rows, ({ userId }) => userId);
+  return (userId) => (byUser.get(userId) ?? []).map(({ channelId }) => channelId);
+}
+
+/**
+ * The channels that somebody is in, of those the viewer sees, by id.
+ *
+ * @throws BadRequestError when there is no such user.
+ * @see endpoints companion B.8
+ */
+export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readonly number[]> {
+  const user = await accessUser(ctx, userId);
+  const idsOf = await subscribedChannelIds(ctx, [user.id]);
+  return idsOf(user.id);
 }
 
 /**

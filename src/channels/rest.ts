@@ -7,6 +7,7 @@ import { type ChannelOptions, createChannel } from './create.ts';
 import { setDefaultChannel } from './default-channels.ts';
 import { CHANNEL_PERMISSION_NAMES, type ChannelPermissionName } from './permissions.ts';
 import {
+  channelIdsOfUser,
   channelSubscriberIds,
   findChannelId,
   isUserSubscribed,
@@ -453,5 +454,20 @@ export const getUserSubscription = endpoint({
   reply: { is_subscribed: z.boolean() },
   async handle(ctx, { user_id, stream_id }) {
     return { is_subscribed: await isUserSubscribed(ctx, user_id, stream_id) };
+  },
+});
+
+/** B.8 */
+export const getUserChannels = endpoint({
+  method: 'GET',
+  path: '/users/{user_id}/channels',
+  auth: 'basic',
+  section: 'B.8',
+  summary: 'List the channels a user is subscribed to',
+  description: 'Those that you see, too.',
+  params: { user_id: inPath(z.int()) },
+  reply: { subscribed_channel_ids: z.array(z.int()).describe('Ascending.') },
+  async handle(ctx, { user_id }) {
+    return { subscribed_channel_ids: await channelIdsOfUser(ctx, user_id) };
   },
 });

@@ -21,7 +21,7 @@ import { scheduledMessagesState } from '../scheduled-messages/state.ts';
 import { userDefaultsState } from '../user-defaults/state.ts';
 import { userGroupsState } from '../user-groups/state.ts';
 import { userStatusState } from '../user-status/state.ts';
-import { userTopicsState } from '../user-topics/state.ts';
+import { mutedTopicsState, userTopicsState } from '../user-topics/state.ts';
 import { userSettingsState, usersState } from '../users/state.ts';
 import { videoCallsState } from '../video-calls/state.ts';
 import { emptyGroups } from './empty-groups.ts';
@@ -44,6 +44,7 @@ export const STATE_GROUPS: readonly StateGroup[] = [
   scheduledMessagesState,
   remindersState,
   userTopicsState,
+  mutedTopicsState,
   alertWordsState,
   userStatusState,
   userGroupsState,

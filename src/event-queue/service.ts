@@ -71,11 +71,18 @@ export async function registerQueue(
   const options = checkedOptions(ctx, asked);
   requireBounded('fetch_event_types', fetchEventTypes ?? [], MAX_EVENT_TYPES);
   if (idleTimeoutSecs < 1) throw new BadRequestError('idle_queue_timeout is too small');
-  const wanted = fetchEventTypes ?? options.eventTypes;
+  const wanted = withoutReplaced(fetchEventTypes ?? options.eventTypes);
   const { lastEventId, state } = await readState(ctx, { options, presenceHistoryDays }, wanted);
   const idle = Math.min(idleTimeoutSecs, MAX_IDLE_SECONDS);
-  const queueId = await ctx.app.queues.register(ctx, { options, idleTimeoutSecs: idle, startId: lastEventId });
+  const heard = { ...options, eventTypes: withoutReplaced(options.eventTypes) };
+  const queueId = await ctx.app.queues.register(ctx, { options: heard, idleTimeoutSecs: idle, startId: lastEventId });
   return { queueId, lastEventId, idleTimeoutSecs: idle, state };
+}
+
+/** Without the older of two names for the same, where a client that knows both gives both. */
+function withoutReplaced(names: readonly string[] | null): readonly string[] | null {
+  const replaced = STATE_GROUPS.filter(({ replacedBy }) => replacedBy !== undefined && names?.includes(replacedBy));
+  return names?.filter((name) => !replaced.some((group) => group.name === name)) ?? null;
 }
 
 /** The options as they are kept: each event type once. */

@@ -49,6 +49,8 @@ export interface StateGroup {
   readonly name: string;
   /** Another name that must be there too. */
   readonly besides?: string;
+  /** A newer group of the same: who names both wants that one alone, of state and of events. */
+  readonly replacedBy?: string;
   /** The group's fields, in the document's names and units. */
   read(snapshot: Snapshot): Promise<Record<string, unknown>>;
 }

@@ -17,6 +17,7 @@ import {
   getStreamMembers,
   getStreams,
   getSubscriptions,
+  getUserChannels,
   getUserSubscription,
   patchStream,
   patchSubscriptionProperty,
@@ -96,7 +97,7 @@ import {
   postUserGroupSubgroups,
 } from '../user-groups/rest.ts';
 import { getUserStatus, postOwnStatus, postUserStatus } from '../user-status/rest.ts';
-import { postUserTopics } from '../user-topics/rest.ts';
+import { patchMutedTopics, postUserTopics } from '../user-topics/rest.ts';
 import {
   createUser,
   getOwnUser,
@@ -143,6 +144,7 @@ export const routes: readonly Endpoint[] = [
   postSubscriptionProperty,
   patchSubscriptionProperty,
   getUserSubscription,
+  getUserChannels,
   // 4.3
   postRegister,
   getEventsEndpoint,
@@ -228,6 +230,7 @@ export const routes: readonly Endpoint[] = [
   getTopics,
   postDeleteTopic,
   postUserTopics,
+  patchMutedTopics,
   // 4.10
   postReport,
   // B.10.6

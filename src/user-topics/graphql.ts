@@ -7,7 +7,7 @@ import { eventType } from '../graphql/event-types.ts';
 import { mutation } from '../graphql/mutation.ts';
 import { fromUnix } from '../graphql/scalars.ts';
 import { setTopicVisibility } from './service.ts';
-import type { TopicPolicy, WireUserTopic } from './wire.ts';
+import type { TopicPolicy, WireMutedTopic, WireUserTopic } from './wire.ts';
 
 export const TopicVisibility = builder.enumType('TopicVisibility', {
   description: 'How visible a topic is to a user.',
@@ -85,4 +85,25 @@ eventType<WireUserTopic>(
     lastUpdated: t.field({ type: 'DateTime', resolve: ({ event }) => fromUnix(event.last_updated) }),
   }),
   { description: 'The user muted, unmuted or followed a topic, or took that back; or the topic moved, or is no more.' },
+);
+
+const MutedTopic = builder.objectRef<WireMutedTopic>('MutedTopic').implement({
+  description: 'A topic that is muted, as clients from before there were more choices know it.',
+  fields: (t) => ({
+    channelName: t.string({ resolve: ([name]) => name }),
+    topic: t.string({ resolve: ([, topic]) => topic }),
+    since: t.field({ type: 'DateTime', resolve: ([, , since]) => fromUnix(since) }),
+  }),
+});
+
+eventType<{ readonly muted_topics: readonly WireMutedTopic[] }>(
+  'muted_topics',
+  undefined,
+  'MutedTopicsChangedEvent',
+  (t) => ({ mutedTopics: t.field({ type: [MutedTopic], resolve: ({ event }) => event.muted_topics }) }),
+  {
+    description:
+      'Comes with `TopicVisibilityChangedEvent` when what the user has muted changed, and lists all of it. A queue that ' +
+      'names the type of that one does not hear this one.',
+  },
 );

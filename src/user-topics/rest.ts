@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { findChannelId } from '../channels/reads.ts';
+import { RequestVariableMissingError, UnsupportedParametersError } from '../errors.ts';
 import { endpoint } from '../rest/endpoint.ts';
 import { json, text } from '../rest/params.ts';
 import { setTopicVisibility } from './service.ts';
@@ -21,5 +23,30 @@ export const postUserTopics = endpoint({
   reply: {},
   async handle(ctx, { stream_id, topic, visibility_policy }) {
     await setTopicVisibility(ctx, { channelId: stream_id, topic, policy: visibility_policy });
+  },
+});
+
+/** B.9 */
+export const patchMutedTopics = endpoint({
+  method: 'PATCH',
+  path: '/users/me/subscriptions/muted_topics',
+  auth: 'basic',
+  section: 'B.9',
+  summary: 'Mute a topic, or unmute it',
+  description: 'Older than `POST /user_topics`, which does the same: 1 for "add", 0 for "remove".',
+  params: {
+    stream_id: json(z.int(), { description: 'This or `stream`.', example: '1' }).optional(),
+    stream: text(z.string(), { description: "The channel's name." }).optional(),
+    topic: text(z.string(), { description: 'At most 60 characters.', example: 'greetings' }),
+    op: text(z.enum(['add', 'remove'])),
+  },
+  reply: {},
+  async handle(ctx, { stream_id, stream, topic, op }) {
+    if (stream_id !== undefined && stream !== undefined) {
+      throw new UnsupportedParametersError(['stream_id', 'stream']);
+    }
+    const channelId = stream === undefined ? stream_id : await findChannelId(ctx, stream);
+    if (channelId === undefined) throw new RequestVariableMissingError('stream_id');
+    await setTopicVisibility(ctx, { channelId, topic, policy: op === 'add' ? 1 : 0 });
   },
 });

@@ -12,6 +12,7 @@ import { requireText } from '../text.ts';
 import { requireWithin, TOTALS } from '../totals.ts';
 import { lockUser } from '../users/new-user.ts';
 import { topicPolicyChanged } from './events.ts';
+import { tellMutedTopics } from './muted.ts';
 import type { TopicPolicy, TopicPolicyFacts } from './wire.ts';
 
 /** Whose policies change, where and when. */
@@ -108,21 +109,37 @@ async function setTopicPolicy(
   { channelId, topic, policy }: TopicVisibility,
 ): Promise<boolean> {
   if (!isRowId(channelId)) return false;
-  const changed =
+  const [change] =
     policy === 0
-      ? await tx.$executeRaw`
+      ? await tx.$queryRaw<Replaced[]>`
           DELETE FROM user_topic
           WHERE realm_id = ${realm.id} AND user_id = ${userId} AND channel_id = ${channelId}
-            AND lower(topic) = lower(${topic})`
-      : await tx.$executeRaw`
+            AND lower(topic) = lower(${topic})
+          RETURNING policy AS was`
+      : await tx.$queryRaw<Replaced[]>`
+          WITH before AS (
+            SELECT policy FROM user_topic
+            WHERE user_id = ${userId} AND channel_id = ${channelId} AND lower(topic) = lower(${topic}) FOR UPDATE
+          )
           INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
-          VALUES (${realm.id}, ${userId}, ${channelId}, ${topic}, ${policy}, ${now})
+          SELECT ${realm.id}, ${userId}, ${channelId}, ${topic}, ${policy}, ${now}::timestamptz
+          FROM (SELECT) AS once LEFT JOIN before ON true
           ON CONFLICT (user_id, channel_id, lower(topic))
             DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated
-            WHERE user_topic.policy <> EXCLUDED.policy`;
-  if (changed === 0) return false;
+            WHERE user_topic.policy <> EXCLUDED.policy
+          RETURNING COALESCE((SELECT policy FROM before), CASE WHEN xmax = 0 THEN 0 END) AS was`;
+  if (change === undefined) return false;
   emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, realm), users([userId]));
+  // Null: it came meanwhile, and may have been muted.
+  if (policy === MUTED || (change.was ?? MUTED) === MUTED) await tellMutedTopics(tx, emit, realm, [userId]);
   return true;
+}
+
+const MUTED: TopicPolicy = 1;
+
+/** The policy there was before; 0 for none. */
+interface Replaced {
+  readonly was: TopicPolicy | null;
 }
 
 type Reader = Pick<Tx, 'userTopic' | '$queryRaw'>;
@@ -208,6 +225,10 @@ export async function moveTopicPolicies(
     if (policy === 0) await clearPolicies(tx, emit, { realm, now }, place);
     else await savePolicies(tx, emit, { realm, now }, { ...place, policy });
   }
+  // Of a target that stays muted nothing changes, but its source is gone from the list all the same.
+  const changed = new Set(wanted.map(({ userId }) => userId));
+  const muting = rows.filter((row) => row.policy === MUTED && (row.is_source || changed.has(row.user_id)));
+  await tellMutedTopics(tx, emit, realm, [...new Set(muting.map((row) => row.user_id))]);
 }
 
 interface HeldPolicy {
@@ -276,10 +297,12 @@ export async function clearTopicPolicies(
   { realm, now }: Omit<PolicyPlace, 'userId'>,
   { channelId, topic }: Omit<TopicVisibility, 'policy'>,
 ): Promise<void> {
-  const rows = await tx.$queryRaw<{ user_id: number }[]>`
-    SELECT user_id FROM user_topic
+  const rows = await tx.$queryRaw<Pick<HeldPolicy, 'user_id' | 'policy'>[]>`
+    SELECT user_id, policy FROM user_topic
     WHERE realm_id = ${realm.id} AND channel_id = ${channelId} AND lower(topic) = lower(${topic})
     ORDER BY user_id FOR UPDATE`;
   const userIds = rows.map((row) => row.user_id);
   await clearPolicies(tx, emit, { realm, now }, { channelId, topic, userIds });
+  const muting = rows.filter((row) => row.policy === MUTED).map((row) => row.user_id);
+  await tellMutedTopics(tx, emit, realm, muting);
 }

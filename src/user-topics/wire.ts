@@ -13,6 +13,9 @@ export interface WireUserTopic {
   readonly visibility_policy: TopicPolicy;
 }
 
+/** A channel by its name, a topic, and since when it is muted, in UNIX seconds. @see registration-and-events companion 1.4 */
+export type WireMutedTopic = readonly [channelName: string, topic: string, since: number];
+
 /** What is told of a topic's policy. */
 export type TopicPolicyFacts = Pick<UserTopic, 'channelId' | 'topic' | 'lastUpdated'> & {
   readonly policy: TopicPolicy;
@@ -31,3 +34,11 @@ export function toWire({ channelId, topic, lastUpdated, policy }: TopicPolicyFac
 export function withShownTopic(entry: WireUserTopic, emptyTopicName: string, knowsEmptyTopic: boolean): WireUserTopic {
   return { ...entry, topic_name: shownTopic(entry.topic_name, emptyTopicName, knowsEmptyTopic) };
 }
+
+/** The list for a client that may not know the empty topic. */
+export const withShownTopics = (
+  list: readonly WireMutedTopic[],
+  emptyTopicName: string,
+  knowsEmptyTopic: boolean,
+): WireMutedTopic[] =>
+  list.map(([name, topic, since]) => [name, shownTopic(topic, emptyTopicName, knowsEmptyTopic), since]);

@@ -38,6 +38,12 @@ const LISTS: Readonly<Record<string, string>> = {
 /** By channel and topic: it is known by both. */
 const topicKey = ({ stream_id, topic_name }: Json) => `${stream_id} ${topic_name.toLowerCase()}`;
 
+/** Channels by name, as old clients know them: what is muted in each. */
+function mutesByName(list: readonly (readonly [string, string, number])[]): Record<string, Json> {
+  const byName = Map.groupBy(list, ([name]) => name);
+  return Object.fromEntries([...byName].map(([name, entries]) => [name, entries.map(([, ...topic]) => topic)]));
+}
+
 /** What belongs to the queue, not to the state. */
 const ENVELOPE = ['result', 'msg', 'queue_id', 'last_event_id'];
 /** For asking for presence the next time: events do not tell it. */
@@ -56,6 +62,7 @@ export function stateOf(reply: Json): ClientState {
   if (state['user_topics'] !== undefined) {
     state['user_topics'] = Object.fromEntries(state['user_topics'].map((entry: Json) => [topicKey(entry), entry]));
   }
+  if (state['muted_topics'] !== undefined) state['muted_topics'] = mutesByName(state['muted_topics']);
   if (state['realm_default_streams'] !== undefined) {
     state['realm_default_streams'] = ascending(state['realm_default_streams']);
   }
@@ -239,14 +246,18 @@ const RULES: Readonly<Record<string, Rule>> = {
   'stream/delete': (state, { stream_ids }) => {
     for (const id of stream_ids) {
       dropUnreadIn(state, id);
+      forgetMutesIn(state, id);
       for (const list of CHANNEL_LISTS) delete state[list][id];
     }
     state['realm_default_streams'] = state['realm_default_streams'].filter((id: number) => !stream_ids.includes(id));
   },
   'stream/update': (state, event) => {
     const { type: _, op: _op, id: _id, stream_id, name: _name, property, value, ...along } = event;
+    if (property === 'name') renameMutesIn(state, stream_id, value);
     for (const channel of everywhere(state, stream_id)) Object.assign(channel, { [property]: value }, along);
-    if (property === 'is_archived' && value === true) dropUnreadIn(state, stream_id);
+    if (property !== 'is_archived' || value !== true) return;
+    dropUnreadIn(state, stream_id);
+    forgetMutesIn(state, stream_id);
   },
   'subscription/add': (state, { subscriptions }) => {
     for (const subscription of subscriptions) {
@@ -372,7 +383,23 @@ const RULES: Readonly<Record<string, Rule>> = {
     if (entry['visibility_policy'] === 0) delete state['user_topics'][topicKey(entry)];
     else state['user_topics'][topicKey(entry)] = entry;
   },
+  muted_topics: (state, { muted_topics }) => {
+    state['muted_topics'] = mutesByName(muted_topics);
+  },
 };
+
+/** What the list of muted topics calls a channel. */
+const nameOf = (state: ClientState, channelId: number): string | undefined => everywhere(state, channelId)[0]?.name;
+
+/** The list has no channels that are archived, or that the user does not see. */
+function forgetMutesIn(state: ClientState, channelId: number): void {
+  delete state['muted_topics']?.[nameOf(state, channelId) ?? ''];
+}
+
+function renameMutesIn(state: ClientState, channelId: number, name: string): void {
+  const { [nameOf(state, channelId) ?? '']: here, ...elsewhere } = state['muted_topics'] ?? {};
+  if (here !== undefined) state['muted_topics'] = { ...elsewhere, [name]: here };
+}
 
 /** A message the user receives. */
 function addMessage(state: ClientState, message: Json, flags: readonly string[]): void {

@@ -120,6 +120,13 @@ export const UNTOLD = {
       'the archive, or messages that were moved out of the user’s channels are moved back, or the user comes into the ' +
       'channel they were moved to, no event lists what is unread there (registration companion 3.1, 3.4).',
   },
+  mutedElsewhere: {
+    fields: ['muted_topics'],
+    reason:
+      'The older list of muted topics has channels by name, and only those that are not archived and that the user is in or ' +
+      'that are open to them. When a channel comes back, no event lists what was muted there; `user_topics` has it always ' +
+      '(registration companion 3.2).',
+  },
 } satisfies Record<string, Untold>;
 
 export interface ReplayOptions {

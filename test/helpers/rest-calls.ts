@@ -177,6 +177,7 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
   'GET /users/{user_id}/subscriptions/{stream_id}': ({ userId, channelId }) => [
     { slots: { user_id: userId, stream_id: channelId } },
   ],
+  'GET /users/{user_id}/channels': ({ userId }) => [{ slots: { user_id: userId } }],
   'POST /register': ({ channelName }) => [{ parameters: { ...REGISTRATION, narrow: [['channel', channelName]] } }],
   'GET /events': ({ queueId, channelName }) => [
     { parameters: { queue_id: queueId, last_event_id: -1, dont_block: true } },
@@ -249,6 +250,10 @@ export const REST_CALLS: Readonly<Record<string, (names: Names) => readonly Rest
   ],
   'POST /user_topics': ({ channelId }) => [
     { parameters: { stream_id: channelId, topic: 'a topic', visibility_policy: 3 } },
+  ],
+  'PATCH /users/me/subscriptions/muted_topics': ({ channelId, channelName }) => [
+    { parameters: { stream_id: channelId, topic: 'a topic', op: 'add' } },
+    { parameters: { stream: channelName, topic: 'a topic', op: 'remove' } },
   ],
   'POST /streams/{stream_id}/delete_topic': ({ channelId }) => [
     { slots: { stream_id: channelId }, parameters: { topic_name: 'a topic' } },

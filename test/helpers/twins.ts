@@ -29,7 +29,7 @@ const OWN_ID: Readonly<Record<string, string>> = {
   ...{ fields: 'field', custom_profile_fields: 'field', custom_profile_field: 'field' },
 };
 /** Two things are never done at the same time. */
-const TIMES = ['date_created', 'date_joined', 'timestamp', 'last_updated', 'server_timestamp'];
+const TIMES = ['date_created', 'date_joined', 'timestamp', 'last_updated', 'server_timestamp', 'muted_topics'];
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** The groups of the state that acts change. */
 const GROUPS = [

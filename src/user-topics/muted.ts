@@ -1,0 +1,61 @@
+import { GUEST } from '../auth/roles.ts';
+import type { Tx } from '../db/client.ts';
+import { users } from '../events/audience.ts';
+import type { Emit } from '../events/log.ts';
+import type { Realm } from '../generated/prisma/client.ts';
+import { mutedTopicsChanged } from './events.ts';
+import type { WireMutedTopic } from './wire.ts';
+
+// What clients from before there were policies of topics know: a list of the muted ones, told anew as a whole.
+
+/** A number of our own choice, beside the one of default channels. */
+const MUTED_TOPICS = 7_340_166;
+
+interface MutedRow {
+  readonly userId: number;
+  readonly name: string;
+  readonly topic: string;
+  readonly lastUpdated: Date;
+}
+
+/**
+ * The topics that each of these users has muted, in the order they first set them. One query.
+ *
+ * Of channels that are not archived, and that the user is in or that are open to them: the list has channels by name,
+ * and who does not see a channel any more is not to learn what it is called by now.
+ */
+export async function mutedTopics(
+  db: Pick<Tx, '$queryRaw'>,
+  realm: Pick<Realm, 'id'>,
+  userIds: readonly number[],
+): Promise<Map<number, WireMutedTopic[]>> {
+  const rows = await db.$queryRaw<MutedRow[]>`
+    SELECT t.user_id AS "userId", c.name, t.topic, t.last_updated AS "lastUpdated"
+    FROM user_topic t
+    JOIN channel c ON c.realm_id = t.realm_id AND c.id = t.channel_id AND NOT c.is_archived
+    JOIN user_account u ON u.id = t.user_id
+    WHERE t.realm_id = ${realm.id} AND t.user_id = ANY(${[...userIds]}) AND t.policy = 1
+      AND (c.is_web_public OR (NOT c.invite_only AND u.role <> ${GUEST})
+           OR EXISTS (SELECT FROM subscription s WHERE s.user_id = t.user_id AND s.channel_id = c.id AND s.active))
+    ORDER BY t.id`;
+  const byUser = Map.groupBy(rows, ({ userId }) => userId);
+  return new Map(userIds.map((id) => [id, (byUser.get(id) ?? []).map(toWireMuted)]));
+}
+
+const toWireMuted = ({ name, topic, lastUpdated }: MutedRow): WireMutedTopic => [
+  name,
+  topic,
+  Math.floor(lastUpdated.getTime() / 1000),
+];
+
+/**
+ * Tells users what they have muted, as part of a change of it. From here to its end no other such change is made in the
+ * organisation: each tells the whole list, so they must follow one another.
+ */
+export async function tellMutedTopics(tx: Tx, emit: Emit, realm: Realm, userIds: readonly number[]): Promise<void> {
+  if (userIds.length === 0) return;
+  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${MUTED_TOPICS}::int, ${realm.id}::int)::text AS held`;
+  for (const [userId, list] of await mutedTopics(tx, realm, userIds)) {
+    emit(mutedTopicsChanged(list, realm), users([userId]));
+  }
+}
