@@ -65,7 +65,7 @@ test('an animated emoji stays so, and has its first frame beside it', async () =
 test('an animation without end is refused', async () => {
   const { member } = await organisation();
   const colors = Array.from({ length: 251 }, (_, i) => (i % 2 === 0 ? 'red' : 'blue'));
-  const { status, body } = await add(member, 'film', await animation(colors, { width: 2, height: 2 }));
+  const { status, body } = await add(member, 'short_film', await animation(colors, { width: 2, height: 2 }));
   expect([status, body.code]).toEqual([400, 'BAD_IMAGE']);
 });
 

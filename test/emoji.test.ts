@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { emojiNamed, emojiOf, emojiPattern, emojiTable, emojiWithCode } from '../src/markdown/emoji.ts';
+import {
+  emojiNamed,
+  emojiOf,
+  emojiPattern,
+  emojiTable,
+  emojiWithCode,
+  normalEmojiCode,
+} from '../src/markdown/emoji.ts';
 
 const table = Object.entries(emojiTable().code_to_names);
 
@@ -37,7 +44,6 @@ test('knows the names that emoticons stand for, and their like', () => {
     neutral: '1f610',
     confused: '1f615',
     wink: '1f609',
-    smile: '1f604',
     open_mouth: '1f62e',
     stuck_out_tongue: '1f61b',
     heart_eyes: '1f60d',
@@ -50,6 +56,30 @@ test('knows the names that emoticons stand for, and their like', () => {
     expect(emojiNamed(name)).toBeUndefined();
     expect(emojiWithCode(name)).toBeUndefined();
   }
+});
+
+test('knows what clients call emoji, whatever the data sets call so', () => {
+  const aliases: Readonly<Record<string, readonly string[]>> = JSON.parse(
+    readFileSync(new URL('../src/markdown/emoji-aliases.json', import.meta.url), 'utf8'),
+  );
+  const pairs = Object.entries(aliases).flatMap(([code, names]) => names.map((name) => [name, code] as const));
+  expect(pairs.length).toBeGreaterThan(600);
+  expect(pairs.filter(([name, code]) => emojiNamed(name)?.code !== code)).toEqual([]);
+  const others = { smile: '1f642', big_smile: '1f604', calendar: '1f4c5', date: '1f4c6', cat: '1f408', ok: '1f44c' };
+  for (const [name, code] of Object.entries(others)) expect([name, emojiNamed(name)?.code]).toEqual([name, code]);
+  // Canonical names stay those of the data sets, and what an emoji was called before it still is.
+  expect(emojiWithCode('1f642')?.names.slice(0, 1)).toEqual(['slight_smile']);
+  expect(emojiWithCode('1f604')?.names[0]).toBe('big_smile');
+  expect(emojiWithCode('1f44d')?.names.slice(0, 3)).toEqual(['thumbs_up', '+1', 'like']);
+  expect(emojiNamed('tears')).toEqual({ name: 'joy', code: '1f602' });
+});
+
+test('takes a code with U+FE0F for the same without it', () => {
+  expect(normalEmojiCode('2764-fe0f')).toBe('2764');
+  expect(normalEmojiCode('1f3f3-fe0f-200d-1f308')).toBe('1f3f3-200d-1f308');
+  expect(normalEmojiCode('0031-fe0f-20e3')).toBe('0031-20e3');
+  expect(normalEmojiCode('1f44d')).toBe('1f44d');
+  expect(normalEmojiCode('fe0f')).toBe('fe0f');
 });
 
 test('finds every emoji of the data in a text, whole, and none of its skin-tone variants', () => {

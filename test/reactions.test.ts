@@ -163,3 +163,38 @@ test.concurrent('tells whose a reaction is as a fetched message does, the addres
     { ...told, op: 'add', ...hidden },
   ]);
 });
+
+test.concurrent('takes the names that clients have for emoji, and codes with and without U+FE0F for one, on both doors', async () => {
+  const { owner, member, guest } = await organisation();
+  const id = await say(owner, await channelOf(owner, 'general', [owner, member, guest]), 'topic');
+  const reaction_type = 'unicode_emoji';
+  for (const [emoji_name, emoji_code] of [
+    ['smile', '1f642'],
+    ['big_smile', '1f604'],
+    ['calendar', '1f4c5'],
+    ['heart', '2764-fe0f'],
+    ['rainbow_flag', '1f3f3-fe0f-200d-1f308'],
+  ] as const) {
+    const emoji = { emoji_name, emoji_code, reaction_type };
+    const stored = { ...emoji, emoji_code: emoji_code.replaceAll('-fe0f', '') };
+    const heard = await guest.hearing({ event_types: ['reaction', 'user_status'] });
+    expect((await react(owner, id, emoji)).body).toMatchObject({ result: 'success' });
+    expect((await react(owner, id, stored)).body.code).toBe('REACTION_ALREADY_EXISTS');
+    expect(await mutate(member, 'addReaction', id, emoji)).toEqual({ __typename: 'AddReactionPayload' });
+    expect((await unreact(owner, id, { emoji_code, reaction_type })).body).toMatchObject({ result: 'success' });
+    // Whoever comes later has it by the name it was given first.
+    await member.ok('POST', '/users/me/status', { ...emoji });
+    expect((await owner.ok('GET', `/users/${member.id}/status`)).status).toEqual(stored);
+    const told = (await heard()).map(({ type, emoji_name, emoji_code }) => ({ type, emoji_name, emoji_code }));
+    const { reaction_type: _, ...named } = stored;
+    expect(told).toEqual(['reaction', 'reaction', 'reaction', 'user_status'].map((type) => ({ type, ...named })));
+  }
+  // A name of another emoji, and one of none, where nobody has named the code before.
+  const other = await say(owner, 'general', 'topic');
+  expect((await react(owner, other, { emoji_name: 'smile', emoji_code: '1f604', reaction_type })).body.msg).toBe(
+    'Invalid emoji name.',
+  );
+  expect((await react(owner, other, { emoji_name: 'no_such_name' })).body.msg).toBe(
+    "Emoji 'no_such_name' does not exist",
+  );
+});

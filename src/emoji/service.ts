@@ -1,6 +1,6 @@
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
-import { CUSTOM_EMOJI_NAME, EXTRA_EMOJI, emojiNamed, emojiWithCode } from '../markdown/emoji.ts';
+import { CUSTOM_EMOJI_NAME, EXTRA_EMOJI, emojiNamed, emojiWithCode, normalEmojiCode } from '../markdown/emoji.ts';
 
 /** The namespaces of emoji codes. @see interface document 2.4 */
 export const REACTION_TYPES = ['unicode_emoji', 'realm_emoji', 'service_extra_emoji'] as const;
@@ -49,10 +49,15 @@ export async function requireEmoji(db: Db, realmId: number, reference: EmojiRefe
  */
 export async function completeEmoji(db: Db, realmId: number, reference: EmojiReference): Promise<NamedEmoji> {
   const { name, code, type } = reference;
-  if (code !== undefined && type !== undefined) return { name, code, type };
+  if (code !== undefined && type !== undefined) return { name, code: normalCode(code, type), type };
   const found = await findEmoji(db, realmId, name);
-  return { name, code: code ?? found.code, type: type ?? found.type };
+  const whole = { name, code: code ?? found.code, type: type ?? found.type };
+  return { ...whole, code: normalCode(whole.code, whole.type) };
 }
+
+/** An emoji's code as it is stored: sequences of Unicode with and without U+FE0F are one. */
+export const normalCode = (code: string, type: string): string =>
+  type === 'unicode_emoji' ? normalEmojiCode(code) : code;
 
 /**
  * Checks that name, code and type belong together, and that the emoji may be used.

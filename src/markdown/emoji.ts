@@ -42,7 +42,7 @@ const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
   ['1f610', 'neutral', 'neutral_face'],
   ['1f615', 'confused'],
   ['1f609', 'wink'],
-  ['1f604', 'smile'],
+  ['1f604', 'big_smile'],
   ['1f62e', 'open_mouth'],
   ['1f61b', 'stuck_out_tongue'],
   ['1f44d', 'thumbs_up', '+1', 'like'],
@@ -51,14 +51,24 @@ const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
   ['1f389', 'tada', 'party_popper'],
   ['1f6e0', 'tools', 'hammer_and_wrench', 'working_on_it', 'working'],
   ['2705', 'check', 'white_check_mark', 'done'],
+  // Their only names are those of others, which came first.
+  ['1fab2', 'beetle_insect'],
+  ['1f997', 'cricket_insect'],
+  ['1f9fe', 'invoice'],
 ];
 
 /**
  * The data sets that name the rest, best first; where two emoji claim a name, the better set wins, then the earlier
- * emoji. The last gives the CLDR short names, so that none is left without a name.
+ * emoji. The first three give canonical names, the CLDR short names being the last resort; the others only know more.
  * @see endpoints companion E
  */
-const NAME_SETS = ['joypixels', 'github', 'cldr'] as const;
+const NAME_SETS = ['joypixels', 'github', 'cldr', 'iamcal', 'emojibase', 'emojibase-legacy'] as const;
+
+/**
+ * By code, what clients of this interface call emoji and the data sets do not, or call another emoji: such a name is
+ * theirs, or a client could not say what it shows.
+ */
+const ALIASES = 'emoji-aliases.json';
 
 /** In the data, the group of what only changes other emoji: skin tones and hair. */
 const COMPONENTS = 2;
@@ -84,6 +94,9 @@ export const emojiPattern: RegExp = new RegExp(SEQUENCE, 'gu');
 export function emojiNamed(name: string): UnicodeEmoji | undefined {
   return tables().emojis.get(name);
 }
+
+/** The code as the table has it, for one a client may have written with U+FE0F in it: "2764-fe0f". */
+export const normalEmojiCode = (code: string): string => code.replaceAll(/-fe0f(?=-|$)/g, '');
 
 /** All names of the emoji with `code`, canonical first. */
 export function emojiWithCode(code: string): { readonly names: readonly string[] } | undefined {
@@ -148,16 +161,27 @@ function makeTables(): Tables {
     emojis.set(name, { name: known[0] ?? name, code });
   };
   for (const [code, ...own] of CURATED) for (const name of own) claim(code, name);
+  const aliases = readAliases();
+  const kept = new Map(aliases.map(({ name, code }) => [name, code]));
   for (const set of NAME_SETS) {
     const given = readData(`shortcodes/${set}`) as Readonly<Record<string, string | readonly string[]>>;
     listed.forEach(({ hexcode }, i) => {
-      for (const name of [given[hexcode] ?? []].flat()) claim(codes[i] ?? '', name);
+      const code = codes[i] ?? '';
+      for (const name of [given[hexcode] ?? []].flat()) if ((kept.get(name) ?? code) === code) claim(code, name);
     });
   }
+  // Last, so that one of them is canonical only where the data sets have no other name.
+  for (const { name, code } of aliases) claim(code, name);
   const textByDefault = new Set(
     listed.flatMap(({ type, hexcode }, i) => (type === TEXT || hexcode.endsWith('-20E3') ? [codes[i] ?? ''] : [])),
   );
   return { emojis, names, textByDefault };
+}
+
+function readAliases(): { readonly name: string; readonly code: string }[] {
+  const text = readFileSync(new URL(ALIASES, import.meta.url), 'utf8');
+  const byCode = JSON.parse(text) as Readonly<Record<string, readonly string[]>>;
+  return Object.entries(byCode).flatMap(([code, names]) => names.map((name) => ({ name, code })));
 }
 
 function readData(name: string): unknown {

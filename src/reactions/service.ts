@@ -1,6 +1,13 @@
 import type { Ctx } from '../app.ts';
 import type { Tx } from '../db/client.ts';
-import { completeEmoji, type EmojiReference, type NamedEmoji, requireEmoji, requireWhole } from '../emoji/service.ts';
+import {
+  completeEmoji,
+  type EmojiReference,
+  type NamedEmoji,
+  normalCode,
+  requireEmoji,
+  requireWhole,
+} from '../emoji/service.ts';
 import { BadRequestError, ReactionAlreadyExistsError, ReactionDoesNotExistError } from '../errors.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Reaction } from '../generated/prisma/client.ts';
@@ -124,7 +131,10 @@ async function removed(
   mine: readonly Reaction[],
   { name = '', code, type }: RemovedEmoji,
 ): Promise<Pick<NamedEmoji, 'code' | 'type'>> {
-  if (code !== undefined) return { code, type: type ?? 'unicode_emoji' };
+  if (code !== undefined) {
+    const known = type ?? 'unicode_emoji';
+    return { code: normalCode(code, known), type: known };
+  }
   const there = mine.find(
     ({ emojiName, reactionType }) => emojiName === name && reactionType === (type ?? reactionType),
   );

@@ -313,7 +313,7 @@ export const GOLDEN: readonly Golden[] = [
     p(
       [
         ...['slight_smile 1f642', 'slight_smile 1f642', 'frown 1f641', 'heart 2764', 'neutral 1f610', 'confused 1f615'],
-        ...['wink 1f609', 'smile 1f604', 'open_mouth 1f62e', 'open_mouth 1f62e'],
+        ...['wink 1f609', 'smile 1f642', 'open_mouth 1f62e', 'open_mouth 1f62e'],
         ...['stuck_out_tongue 1f61b', 'stuck_out_tongue 1f61b'],
       ]
         .map((face) => face.split(' '))
