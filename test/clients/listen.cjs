@@ -1,0 +1,7 @@
+// Listens with the client's own loop, which never ends: the process that started this one ends it.
+const start = require('zulip-js');
+
+const { REALM, USERNAME, API_KEY } = process.env;
+start({ realm: REALM, username: USERNAME, apiKey: API_KEY }).then((client) =>
+  client.callOnEachEvent((event) => console.log(JSON.stringify(event)), ['message', 'reaction']),
+);
