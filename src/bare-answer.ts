@@ -4,7 +4,11 @@ import type { Duplex } from 'node:stream';
 /** Our choice: what a client needs to read a short answer and close. */
 const LINGER_MS = 2_000;
 
-export const BARE_HEADERS = { 'Content-Type': 'application/json', 'Cache-Control': 'private, no-store' } as const;
+export const BARE_HEADERS = {
+  'Content-Type': 'application/json',
+  'Cache-Control': 'private, no-store',
+  'X-Content-Type-Options': 'nosniff',
+} as const;
 
 /** The body of a refusal, as REST has it. */
 export const bareBody = (msg: string, code = 'BAD_REQUEST', data: object = {}): string =>

@@ -19,6 +19,7 @@ export const ERROR_CODES = [
   'USER_DEACTIVATED',
   'REALM_DEACTIVATED',
   'NONEXISTENT_SUBDOMAIN',
+  'CSRF_FAILED',
   'INVALID_VIDEO_CALL_PROVIDER_TOKEN',
   'RATE_LIMIT_HIT',
   'BAD_EVENT_QUEUE_ID',
@@ -383,6 +384,18 @@ export class NonexistentSubdomainError extends ChatError {
 
   constructor() {
     super('There is no organization at this address');
+  }
+}
+
+/** A page of another site had a browser send the request with credentials of its own accord. */
+export class CsrfFailedError extends ChatError {
+  override name = 'CsrfFailedError';
+  readonly code = 'CSRF_FAILED';
+  override readonly status = 403;
+  override readonly data = { reason: 'cross-site' };
+
+  constructor() {
+    super('CSRF error: the request comes from a page of another site');
   }
 }
 

@@ -2,12 +2,16 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { App } from './app.ts';
+import { requireOwnSite } from './auth/cross-site.ts';
 import { addAvatars } from './avatars/pictures.ts';
 import { answerBare, BARE_HEADERS, bareBody } from './bare-answer.ts';
+import type { Config } from './config.ts';
 import { addCustomEmoji } from './custom-emoji/pictures.ts';
+import { expectedError } from './db/errors.ts';
 import type { DemoOwner } from './demo-access.ts';
 import { addEmailPages } from './email-changes/page.ts';
 import { addEmojiFiles } from './emoji/files.ts';
+import { CsrfFailedError } from './errors.ts';
 import { addHealth } from './health.ts';
 import { observeRequest } from './metrics.ts';
 import { addPages } from './pages.ts';
@@ -55,12 +59,22 @@ export function createServer(app: App, { graphql, upgrade, demoOwner = null, rou
   addEmojiFiles(web);
   addCustomEmoji(web, app);
   web.onError((error) => {
+    const expected = expectedError(error);
+    if (expected !== undefined) return new Response(`${expected.message}\n`, { status: expected.status });
     app.log.error({ err: error }, 'a page failed unexpectedly');
     return new Response('Internal server error\n', { status: 500 });
   });
   // The name stands in for a Host that HTTP/1.0 does not ask for: health probes send none.
   const listener = getRequestListener(web.fetch, { hostname: 'localhost', errorHandler: refuseRequest });
   const server = createHttpServer({ ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES }, (incoming, outgoing) => {
+    // What is JSON or text is never taken for a page or a script.
+    outgoing.setHeader('X-Content-Type-Options', 'nosniff');
+    const error = crossSiteError(app.config, incoming, false);
+    if (error !== undefined) {
+      if (isGraphql(incoming.url)) observeGraphql(incoming, outgoing);
+      refuseCrossSite(error, incoming.url, outgoing);
+      return;
+    }
     if (!isGraphql(incoming.url)) {
       void listener(incoming, outgoing);
       return;
@@ -71,7 +85,9 @@ export function createServer(app: App, { graphql, upgrade, demoOwner = null, rou
   // A long poll is silent until its heartbeat.
   server.timeout = Math.max(SILENCE_MS, 2 * app.config.heartbeatMs);
   server.on('upgrade', (incoming, socket, head) => {
-    if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
+    const error = crossSiteError(app.config, incoming, true);
+    if (error !== undefined) answerBare(socket, error.status, error.message, { code: error.code, ...error.data });
+    else if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
     else answerBare(socket, 404, 'There is nothing here that speaks WebSocket');
   });
   server.on('clientError', refuseBytes);
@@ -88,6 +104,30 @@ function observeGraphql({ method = '' }: IncomingMessage, outgoing: ServerRespon
     const label = method === 'GET' || method === 'POST' ? method : 'other';
     observeRequest(label, GRAPHQL_PATH, outgoing.statusCode, (performance.now() - startedAt) / 1000);
   });
+}
+
+/** @returns Undefined for what a page of another site cannot have had a browser send. */
+function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: boolean): CsrfFailedError | undefined {
+  try {
+    requireOwnSite(config, incoming, { isUpgrade });
+    return undefined;
+  } catch (error) {
+    if (error instanceof CsrfFailedError) return error;
+    throw error;
+  }
+}
+
+/** Before any door: one that is added later cannot forget it. */
+function refuseCrossSite(
+  { message, code, status, data }: CsrfFailedError,
+  url: string | undefined,
+  to: ServerResponse,
+) {
+  const body = isGraphql(url)
+    ? JSON.stringify({ errors: [{ message, extensions: { code, ...data } }] })
+    : bareBody(message, code, data);
+  if (!isGraphql(url)) observeRequest('other', 'cross-site', status, 0);
+  to.writeHead(status, BARE_HEADERS).end(body);
 }
 
 /** A request line or Host that names nothing. */

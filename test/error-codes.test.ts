@@ -57,6 +57,8 @@ async function uploading(by: Visitor, image: Uint8Array): Promise<unknown> {
   return JSON.parse(text).data.setAvatar.code;
 }
 
+const CROSS_SITE = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', origin: 'https://evil.example' };
+
 const me = (by: Visitor) => by.rest('GET', '/users/me');
 const viewer = (by: Visitor) => asked(by, '{ viewer { fullName } }');
 const elsewhere = ({ member }: World) =>
@@ -216,6 +218,19 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       status: 401,
       rest: ({ member }) => me(member.as(basic(member.email, 'x'.repeat(32)))),
       graphql: ({ member }) => viewer(member.as(basic(member.email, 'x'.repeat(32)))),
+    },
+  ],
+  'a request that a page of another site has a browser send': [
+    'CSRF_FAILED',
+    {
+      status: 403,
+      fields: { reason: 'cross-site' },
+      rest: ({ member }) => member.rest('POST', '/users/me/status', {}, { headers: CROSS_SITE }),
+      graphql: async ({ member }) => {
+        const headers = { ...member.headers, ...CROSS_SITE, 'content-type': 'application/json' };
+        const { text } = await send(member.url, { method: 'POST', path: '/graphql', headers, body: '{}' });
+        return JSON.parse(text).errors[0].extensions.code;
+      },
     },
   ],
   'a wrong password': [

@@ -8,6 +8,7 @@ import {
   type YogaServerOptions,
 } from 'graphql-yoga';
 import type { App } from '../app.ts';
+import { challengeOf } from '../auth/cross-site.ts';
 import { signIn } from '../auth/service.ts';
 import { expectedError } from '../db/errors.ts';
 import { BadRequestError, ChatError } from '../errors.ts';
@@ -229,11 +230,11 @@ async function executeForHttp(args: ExecutionArgs): Promise<ExecutionResult> {
   const result = await executeOperation(args);
   if (result.data !== undefined || result.errors === undefined) return result;
   // Nothing was executed: the variables or the idempotency key were wrong, which is a failure of the HTTP request as well.
+  const { req } = args.contextValue as NodeContext;
+  const asRefusal = (error: GraphQLError) =>
+    error.originalError instanceof ChatError ? refusal(error.originalError, req) : asInvalid(error);
   return { ...result, errors: result.errors.map(asRefusal) };
 }
-
-const asRefusal = (error: GraphQLError): GraphQLError =>
-  error.originalError instanceof ChatError ? refusal(error.originalError) : asInvalid(error);
 
 /** Signs in: last, because all before it costs the database nothing. */
 async function makeContext(
@@ -256,15 +257,14 @@ async function makeContext(
     });
   } catch (error) {
     const expected = expectedError(error);
-    if (expected !== undefined) throw refusal(expected);
+    if (expected !== undefined) throw refusal(expected, req);
     throw error instanceof GraphQLError ? asInvalid(error) : error;
   }
 }
 
 /** A failure before execution, which is a failure of the HTTP request as well. */
-function refusal({ message, code, data, status }: ChatError): GraphQLError {
-  const headers: Record<string, string> = {};
-  if (status === 401) headers['www-authenticate'] = 'Basic realm="API"';
+function refusal({ message, code, data, status }: ChatError, req?: IncomingMessage): GraphQLError {
+  const headers: Record<string, string> = status === 401 ? { ...challengeOf(req?.headers ?? {}) } : {};
   if ('retry-after' in data) headers['retry-after'] = String(data['retry-after']);
   return new GraphQLError(message, { extensions: { code, ...data, http: { status, headers } } });
 }

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { CloseCode, handleProtocols, MessageType, type Server } from 'graphql-ws';
 import type { Logger } from 'pino';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
+import { answerBare } from '../bare-answer.ts';
 import { isBusy } from '../db/errors.ts';
 import { parseJson } from '../json.ts';
 
@@ -62,6 +63,9 @@ export function createSocketServer<E extends SocketExtra>(
     // The library's own answers to pings pile up without bound where nobody reads them.
     autoPong: false,
     handleProtocols,
+  });
+  server.on('wsClientError', (error, socket) => {
+    answerBare(socket, 400, error.message);
   });
   server.on('connection', (socket: WebSocket, request: IncomingMessage) => {
     const bounded = () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import type { App } from '../app.ts';
+import { challengeOf } from '../auth/cross-site.ts';
 import { signIn } from '../auth/service.ts';
 import { expectedError } from '../db/errors.ts';
 import { BadRequestError } from '../errors.ts';
@@ -91,7 +92,7 @@ function refuse(response: ServerResponse, errors: readonly GraphQLError[], statu
   response.writeHead(status, {
     'content-type': 'application/graphql-response+json; charset=utf-8',
     'cache-control': 'private, no-store',
-    ...(status === 401 && { 'www-authenticate': 'Basic realm="API"' }),
+    ...(status === 401 && challengeOf(response.req.headers)),
   });
   response.end(JSON.stringify({ errors }));
 }

@@ -163,8 +163,8 @@ class ConnectionState {
   constructor(app: App, extra: Extra, authorization: unknown) {
     this.#app = app;
     this.#extra = extra;
-    const { headers } = extra.request;
-    this.#authorization = typeof authorization === 'string' ? authorization : headers.authorization;
+    // Not that of the handshake, which a browser sends by itself, whatever page opens the socket.
+    this.#authorization = typeof authorization === 'string' ? authorization : undefined;
   }
 
   /** @throws ChatError when the credentials given are not, or no longer, good. */

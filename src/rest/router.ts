@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../app.ts';
+import { challengeOf } from '../auth/cross-site.ts';
 import { anonymous, signIn } from '../auth/service.ts';
 import { expectedError } from '../db/errors.ts';
 import { NotFoundError } from '../errors.ts';
@@ -21,9 +22,7 @@ type WebContext = Context<{ Bindings: HttpBindings }>;
 const HEADERS = {
   'Content-Type': 'application/json',
   'Cache-Control': 'private, no-store',
-  'X-Content-Type-Options': 'nosniff',
 } as const;
-const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Team chat API"' } as const;
 
 /** An endpoint, ready to serve. */
 interface Prepared {
@@ -60,7 +59,10 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   }
   web.notFound((c) => {
     observeRequest('other', 'unknown', 404, 0);
-    return renderError(app, new NotFoundError(`There is nothing at ${c.req.path}`), c.req.path, { headers: HEADERS });
+    return renderError(app, new NotFoundError(`There is nothing at ${c.req.path}`), c.req.path, {
+      headers: HEADERS,
+      challenge: {},
+    });
   });
   return web;
 }
@@ -106,7 +108,7 @@ function bySpecificity(a: Resource, b: Resource): number {
 async function serve(app: App, resource: Resource, c: WebContext): Promise<Response> {
   const startedAt = performance.now();
   const { incoming } = c.env;
-  const reply: Reply = { headers: HEADERS };
+  const reply: Reply = { headers: HEADERS, challenge: challengeOf(incoming.headers) };
   let method = incoming.method ?? '';
   let response: Response;
   try {
@@ -135,6 +137,8 @@ function overridden(form: Fields): string | undefined {
 /** What is known of the reply before it is made. */
 interface Reply {
   headers: Readonly<Record<string, string>>;
+  /** The headers that a 401 has besides. */
+  readonly challenge: Readonly<Record<string, string>>;
 }
 
 async function run(
@@ -242,7 +246,7 @@ function renderError(app: App, thrown: unknown, what: string, reply: Reply): Res
     return json(500, { result: 'error', msg: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' }, reply.headers);
   }
   const { status, message, code, data } = error;
-  const headers = status === 401 ? { ...reply.headers, ...CHALLENGE } : reply.headers;
+  const headers = status === 401 ? { ...reply.headers, ...reply.challenge } : reply.headers;
   const wait = data['retry-after'];
   return json(
     status,
