@@ -101,7 +101,7 @@ export interface Config {
   /** Undefined: made and kept in `dataDir` (embedded database only). */
   readonly secretKey: string | undefined;
   readonly logLevel: string;
-  /** Whether an empty database gets the demo organisation, and GraphiQL opens signed in for loopback visitors. */
+  /** Whether an empty database gets the demo organisation, and the start address signs in to it. */
   readonly demo: boolean;
   /** For tests: whether a query beside the transaction under way fails instead of hanging. */
   readonly guardsTransactions: boolean;

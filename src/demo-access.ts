@@ -1,47 +1,71 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIPv6 } from 'node:net';
 import type { App } from './app.ts';
+import { SIGNED_IN_COOKIE } from './auth/cross-site.ts';
+import { urlOf } from './auth/host.ts';
+import { isSameSecret } from './auth/keys.ts';
+import type { Config } from './config.ts';
+import { cookieName, readCookie, setCookie } from './cookies.ts';
 
-/** The owner of the demo organisation, whose key is shown to whoever sits at this machine. */
+/** The owner of the demo organisation, whose key is shown to whoever started the server. */
 export interface DemoOwner {
   readonly email: string;
   readonly apiKey: string;
 }
 
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
-
-/** Headers by which a proxy says for whom it asks. */
-const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
+/** The variable that keeps the demo owner's key off all pages; undefined when they may show it. */
+export function hidesDemoKey({ externalHost, databaseUrl }: Config): 'EXTERNAL_HOST' | 'DATABASE_URL' | undefined {
+  if (externalHost !== undefined) return 'EXTERNAL_HOST';
+  return databaseUrl === undefined ? undefined : 'DATABASE_URL';
+}
 
 /**
- * Whether a page may hold the demo owner's key: demo mode, a peer on this machine, and a Host that names this machine.
+ * The address that opens the pages signed in as the demo owner; null where no page may show the key. What it is opened
+ * by stands in the fragment, which browsers send nowhere: no log, proxy or Referer has it.
+ */
+export function startUrlOf({ config, keys }: Pick<App, 'config' | 'keys'>): string | null {
+  return hidesDemoKey(config) === undefined ? `${urlOf(config, '')}/#start=${keys.token(START)}` : null;
+}
+
+/** Both are of SECRET_KEY, so that an address printed once, and a browser let in, stay good over restarts. */
+const START = 'demo start';
+const LET_IN = 'demo browser';
+
+/**
+ * Who gets pages that hold the demo owner's key: a browser that showed the token of the start address, and has had a
+ * cookie since. Where a request comes from says nothing: behind a proxy on this machine every visitor looks local.
  *
- * The Host is checked because a page of a foreign name that resolves to this machine could otherwise read the key.
- *
- * @param peerAddress The socket's remote address.
- * @param host The Host header.
  * @see architecture 7
  */
-export function isLocalDemo(app: App, peerAddress: string | undefined, host: string | undefined): boolean {
-  return app.config.demo && isLoopbackAddress(peerAddress) && isLoopbackHost(host);
-}
+export class DemoAccess {
+  readonly owner: DemoOwner;
+  readonly #app: App;
 
-/**
- * `isLocalDemo` for a whole request. A proxy on this machine is a loopback peer whoever sits behind it, so a request
- * that says it was forwarded is not local.
- */
-export function isLocalDemoRequest(app: App, { headers, socket }: IncomingMessage): boolean {
-  if (FORWARDING.some((name) => headers[name] !== undefined)) return false;
-  return isLocalDemo(app, socket.remoteAddress, headers.host);
-}
+  private constructor(app: App, owner: DemoOwner) {
+    this.#app = app;
+    this.owner = owner;
+  }
 
-function isLoopbackAddress(address: string | undefined): boolean {
-  if (address === undefined) return false;
-  return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
-}
+  /** @returns Null where no page may show the key. */
+  static of(app: App, owner: DemoOwner | null): DemoAccess | null {
+    return owner === null || hidesDemoKey(app.config) !== undefined ? null : new DemoAccess(app, owner);
+  }
 
-function isLoopbackHost(host: string | undefined): boolean {
-  return host !== undefined && /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d+)?$/i.test(host);
+  /** @returns The Set-Cookie header for a browser that shows the right token; undefined for any other. */
+  enter(token: string): string | undefined {
+    const { config, keys } = this.#app;
+    if (!isSameSecret(token, keys.token(START))) return undefined;
+    return setCookie({
+      name: cookieName(config, SIGNED_IN_COOKIE),
+      value: keys.token(LET_IN),
+      sameSite: 'Strict',
+      path: '/',
+    });
+  }
+
+  /** Whether the request is of a browser that was let in. */
+  isOpenTo({ headers }: IncomingMessage): boolean {
+    const { config, keys } = this.#app;
+    const shown = readCookie(headers.cookie, cookieName(config, SIGNED_IN_COOKIE));
+    return shown !== undefined && isSameSecret(shown, keys.token(LET_IN));
+  }
 }

@@ -10,7 +10,7 @@ import { archiveChannel } from './channels/archive.ts';
 import { createChannel } from './channels/create.ts';
 import { type ShownUser, shownUser } from './commands.ts';
 import { holdingLock } from './db/advisory-lock.ts';
-import type { DemoOwner } from './demo-access.ts';
+import { type DemoOwner, startUrlOf } from './demo-access.ts';
 import { makeMessages } from './demo-messages.ts';
 import { makePeople } from './demo-people.ts';
 import { createDrafts } from './drafts/service.ts';
@@ -21,6 +21,8 @@ import { createSavedSnippet } from './saved-snippets/service.ts';
 /** DATA_DIR/demo.json: how to sign in as each demo user. @see architecture 9 */
 interface DemoFile {
   readonly url: string;
+  /** Opens the start page signed in as the owner; null where no page may show their key. */
+  readonly start_url: string | null;
   readonly realm: string;
   readonly users: readonly ShownUser[];
 }
@@ -159,13 +161,15 @@ async function makeNotes(
   await createDrafts(await actAs(app, dana), [{ type: '', to: [], topic: '', content: 'Ask about the printer' }]);
 }
 
-const demoFile = ({ config }: App) => join(config.dataDir, 'demo.json');
+/** Where the demo's file is. */
+export const demoFile = ({ config }: Pick<App, 'config'>): string => join(config.dataDir, 'demo.json');
 
 /** Whole or not at all, and for the server's own user alone. */
-function writeDemoFile(app: App, demo: DemoFile): void {
+function writeDemoFile(app: App, { url, ...demo }: Omit<DemoFile, 'start_url'>): void {
   const path = demoFile(app);
   mkdirSync(app.config.dataDir, { recursive: true, mode: 0o700 });
-  writeFileSync(`${path}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600, flush: true });
+  const file: DemoFile = { url, start_url: startUrlOf(app), ...demo };
+  writeFileSync(`${path}.new`, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600, flush: true });
   renameSync(`${path}.new`, path);
 }
 

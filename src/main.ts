@@ -1,9 +1,9 @@
-import { join } from 'node:path';
+import type { App } from './app.ts';
 import { hostOf, urlOf } from './auth/host.ts';
 import { type Config, readConfig } from './config.ts';
 import { openControl } from './control.ts';
-import { prepareDemo } from './demo.ts';
-import type { DemoOwner } from './demo-access.ts';
+import { demoFile, prepareDemo, refreshDemoFile } from './demo.ts';
+import { DemoAccess, type DemoOwner, hidesDemoKey, startUrlOf } from './demo-access.ts';
 import { explain } from './failures.ts';
 import { serve } from './serve.ts';
 import { startApp } from './start.ts';
@@ -22,8 +22,11 @@ async function run(config: Config): Promise<void> {
   const { app, close } = await startApp(config);
   const owner = await prepareDemo(app);
   const control = await openControl(app);
-  const server = await serve(app, owner);
-  announce(app.config, owner, await app.db.realm.count());
+  const isPortOpen = config.port === 0;
+  const server = await serve(app, DemoAccess.of(app, owner));
+  // The addresses in it are known from here on.
+  if (isPortOpen) await refreshDemoFile(app);
+  announce(app, owner, await app.db.realm.count());
   const stop = once(async () => {
     setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref();
     control.close();
@@ -47,18 +50,25 @@ function once(work: () => Promise<void>): () => void {
   };
 }
 
-function announce(config: Config, owner: DemoOwner | null, realmCount: number): void {
+/** To standard output, which service managers keep: so it holds no key of anybody. */
+function announce(app: App, owner: DemoOwner | null, realmCount: number): void {
+  const { config } = app;
   const url = urlOf(config, '');
   const lines = [
     `Team chat is ready after ${process.uptime().toFixed(1)} s`,
     '',
-    `  Start page  ${url}/`,
+    `  Start page  ${(owner && startUrlOf(app)) ?? `${url}/`}`,
     `  GraphQL     ${url}/graphql`,
     `  REST        ${url}/api/v1/   (reference: ${url}/docs)`,
   ];
   if (owner !== null) {
-    lines.push('', `  Demo owner  ${owner.email}`, `  API key     ${owner.apiKey}`);
-    lines.push(`  Everyone    ${join(config.dataDir, 'demo.json')}`);
+    lines.push(`  Demo keys   ${demoFile(app)}   (the owner is ${owner.email})`, '');
+    const variable = hidesDemoKey(config);
+    lines.push(
+      variable === undefined
+        ? 'Whoever has the start address gets the key of the demo owner: give it to nobody.'
+        : `No page is opened signed in as the demo owner, because ${variable} is set.`,
+    );
   }
   if (realmCount === 0) lines.push('', 'There is no organization yet: npm run cli -- org create --help');
   if (config.externalHost === undefined && !isLoopback(config.host)) {

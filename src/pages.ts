@@ -3,31 +3,43 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { App } from './app.ts';
-import { type DemoOwner, isLocalDemoRequest } from './demo-access.ts';
-import { PAGE_HEADERS } from './pages/html.ts';
+import type { DemoAccess, DemoOwner } from './demo-access.ts';
+import { pageHeaders } from './pages/html.ts';
 import { referenceOf } from './pages/reference.ts';
-import { startPage } from './pages/start.ts';
+import { START_PATH, START_SCRIPT, startPage } from './pages/start.ts';
 import type { Endpoint } from './rest/endpoint.ts';
+import { readForm } from './rest/form.ts';
 import { openApi } from './rest/openapi.ts';
 import { API_PREFIX, type Web } from './rest/router.ts';
 
 const SCHEMA_FILE = join(import.meta.dirname, '../schema.graphql');
 
 /** Adds the public pages and files: the start page, the REST reference, the OpenAPI file and the GraphQL schema. */
-export function addPages(web: Web, app: App, routes: readonly Endpoint[], demoOwner: DemoOwner | null): void {
+export function addPages(web: Web, app: App, routes: readonly Endpoint[], demo: DemoAccess | null): void {
   const reference = once(() => referenceOf(routes));
   const description = once(() => file('application/json', JSON.stringify(openApi(routes), null, 2)));
   const schema = once(() => file('text/plain; charset=utf-8', readFileSync(SCHEMA_FILE, 'utf8')));
-  const shown = (render: (origin: string, owner: DemoOwner | null) => string, incoming: IncomingMessage) => {
-    const owner = isLocalDemoRequest(app, incoming) ? demoOwner : null;
-    return new Response(render(originOf(app, incoming), owner), {
-      headers: { ...PAGE_HEADERS, 'Cache-Control': 'private, no-store' },
-    });
-  };
-  web.get('/', ({ env }) => shown(startPage, env.incoming));
-  web.get('/docs', ({ env }) => shown(reference(), env.incoming));
+  const ownerFor = (incoming: IncomingMessage): DemoOwner | null =>
+    demo?.isOpenTo(incoming) === true ? demo.owner : null;
+  web.get('/', ({ env: { incoming } }) => {
+    const text = startPage(originOf(app, incoming), ownerFor(incoming), demo !== null);
+    return new Response(text, { headers: pageHeaders({ script: START_SCRIPT }) });
+  });
+  web.get('/docs', ({ env: { incoming } }) => {
+    return new Response(reference()(originOf(app, incoming), ownerFor(incoming)), { headers: pageHeaders() });
+  });
+  if (demo !== null) web.post(START_PATH, ({ env }) => letIn(demo, env.incoming));
   web.get(`${API_PREFIX}/openapi.json`, ({ env }) => description()(env.incoming));
   web.get('/schema.graphql', ({ env }) => schema()(env.incoming));
+}
+
+/** Gives a cookie to the browser that shows the token of the start address. */
+async function letIn(demo: DemoAccess, incoming: IncomingMessage): Promise<Response> {
+  const { fields } = await readForm(incoming, false);
+  const cookie = demo.enter(fields.get('token') ?? '');
+  const headers = { 'Cache-Control': 'private, no-store' };
+  if (cookie === undefined) return new Response('This is not the start address\n', { status: 403, headers });
+  return new Response(null, { status: 204, headers: { ...headers, 'Set-Cookie': cookie } });
 }
 
 function once<T>(make: () => T): () => T {

@@ -3,7 +3,7 @@ import { type App, signedIn } from './app.ts';
 import { hostOf } from './auth/host.ts';
 import { signIn } from './auth/service.ts';
 import type { Config } from './config.ts';
-import type { DemoOwner } from './demo-access.ts';
+import type { DemoAccess, DemoOwner } from './demo-access.ts';
 import { registerQueue } from './event-queue/service.ts';
 import { NO_CAPABILITIES } from './events/view.ts';
 import { createGraphiQL } from './graphql/graphiql.ts';
@@ -27,22 +27,22 @@ export interface Served {
  * Opens the service's doors at the configured host and port, and delivers what was scheduled from then on. With port 0 the system chooses one, and the configuration
  * says it from then on.
  *
- * @param demoOwner Whose key the pages show to visitors on this machine, in demo mode.
+ * @param demo Who gets pages with the demo owner's key; null: nobody.
  * @throws Error with code EADDRINUSE when something else has the port.
  */
-export async function serve(app: App, demoOwner: DemoOwner | null): Promise<Served> {
+export async function serve(app: App, demo: DemoAccess | null): Promise<Served> {
   const graphql = createGraphQL(app, {
     eventStream: (hall) => createEventStreamDoor(app, hall),
     page: createGraphiQL(
       app,
-      demoOwner === null ? undefined : { owner: demoOwner, registerQueue: () => registerDemoQueue(app, demoOwner) },
+      demo === null ? undefined : { access: demo, registerQueue: () => registerDemoQueue(app, demo.owner) },
     ),
   });
   const sockets = createWebSocketDoor(app, graphql);
   const server = createServer(app, {
     graphql: (request, response) => graphql.handle(request, response),
     upgrade: (request, socket, head) => sockets.upgrade(request, socket, head),
-    demoOwner,
+    demo,
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(app.config.port, app.config.host, () => resolve());

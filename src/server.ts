@@ -8,7 +8,7 @@ import { answerBare, BARE_HEADERS, bareBody } from './bare-answer.ts';
 import type { Config } from './config.ts';
 import { addCustomEmoji } from './custom-emoji/pictures.ts';
 import { expectedError } from './db/errors.ts';
-import type { DemoOwner } from './demo-access.ts';
+import type { DemoAccess } from './demo-access.ts';
 import { addEmailPages } from './email-changes/page.ts';
 import { addEmojiFiles } from './emoji/files.ts';
 import { CsrfFailedError } from './errors.ts';
@@ -27,8 +27,8 @@ export interface Doors {
   graphql(incoming: IncomingMessage, outgoing: ServerResponse): void;
   /** Takes over a connection that is to become a WebSocket at /graphql. */
   upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void;
-  /** Whose key the pages show to visitors on this machine, in demo mode. */
-  readonly demoOwner?: DemoOwner | null;
+  /** Who gets pages with the demo owner's key; null: nobody. */
+  readonly demo?: DemoAccess | null;
   /** The REST endpoints; all of them, when absent. */
   readonly routes?: readonly Endpoint[];
 }
@@ -50,9 +50,9 @@ const SILENCE_MS = 120_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /** The one HTTP server: /graphql to the GraphQL door, everything else to REST and the pages. It does not listen yet. */
-export function createServer(app: App, { graphql, upgrade, demoOwner = null, routes = allRoutes }: Doors): Server {
+export function createServer(app: App, { graphql, upgrade, demo = null, routes = allRoutes }: Doors): Server {
   const web = createRestApp(app, routes);
-  addPages(web, app, routes, demoOwner);
+  addPages(web, app, routes, demo);
   addEmailPages(web, app);
   addHealth(web, app);
   addAvatars(web, app);

@@ -21,20 +21,31 @@ describe.skipIf(CHROMIUM === undefined)(`the first five minutes in a browser${NO
   let server: ServerProcess;
   let browser: Browser;
   let owner: Visitor;
+  let startUrl: string;
 
   beforeAll(async () => {
-    const starting = startServer({ env: { DEMO: 'on' } });
+    const starting = startServer({ env: { DEMO: 'on', DATABASE_URL: undefined } });
     browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: FLAGS });
     stack.defer(() => browser.close());
     server = stack.use(await starting);
     const demo = JSON.parse(readFileSync(join(server.dataDir, 'demo.json'), 'utf8'));
     const { email, api_key } = demo.users[0];
+    startUrl = demo.start_url;
     owner = new Visitor({ url: server.url, host: `127.0.0.1:${server.port}`, authorization: basic(email, api_key) });
   }, 60_000);
   afterAll(() => stack.disposeAsync());
 
+  /** What a browser is made with, and whether it opened the start address before. */
+  type VisitOptions = Parameters<Browser['newContext']>[0] & { readonly opened?: boolean };
+
+  /** Opens the start address, as somebody does who has just started the server. */
+  async function enter(page: Page): Promise<void> {
+    await page.goto(startUrl);
+    await page.getByText('Because this browser opened the start address').waitFor();
+  }
+
   /** A page, and all that went wrong in it so far. */
-  async function visit(path: string, options: Parameters<Browser['newContext']>[0] = {}) {
+  async function visit(path: string, { opened = true, ...options }: VisitOptions = {}) {
     const context: BrowserContext = await browser.newContext(options);
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
@@ -49,6 +60,7 @@ describe.skipIf(CHROMIUM === undefined)(`the first five minutes in a browser${NO
     page.on('request', (request) => {
       if (!new RegExp(`^(${server.url}/|data:|blob:)`).test(request.url())) problems.push(`asked ${request.url()}`);
     });
+    if (opened) await enter(page);
     await page.goto(server.url + path);
     return { page, problems, [Symbol.asyncDispose]: () => context.close() };
   }
@@ -70,6 +82,35 @@ describe.skipIf(CHROMIUM === undefined)(`the first five minutes in a browser${NO
       );
       expect(problems).toEqual([]);
     }
+  });
+
+  test('the start address shows the key, leaves the address, and lets this browser in from then on', async () => {
+    await using visited = await visit('/', { opened: false });
+    const { page, problems } = visited;
+    const key =
+      Buffer.from(owner.authorization?.split(' ')[1] ?? '', 'base64')
+        .toString()
+        .split(':')[1] ?? '';
+    expect(await page.content()).not.toContain(key);
+    // In the tab that is open already: only the fragment changes.
+    await enter(page);
+    expect(page.url()).toBe(`${server.url}/`);
+    expect(await page.content()).toContain(key);
+    expect(await page.evaluate(() => document.cookie)).toBe('');
+    await page.goBack();
+    expect(page.url()).not.toContain('start=');
+    await page.goto(`${server.url}/docs`);
+    expect(await page.content()).toContain(key);
+    expect(problems).toEqual([]);
+    await using other = await visit('/docs', { opened: false });
+    expect(await other.page.content()).not.toContain(key);
+  });
+
+  test('an old start address says that it is old', async () => {
+    await using visited = await visit('/', { opened: false });
+    await visited.page.goto(`${server.url}/#start=${'x'.repeat(43)}`);
+    await visited.page.getByText('This start address is not, or no longer').waitFor();
+    expect(visited.page.url()).toBe(`${server.url}/`);
   });
 
   test('the calls on the start page run as they are copied', async () => {

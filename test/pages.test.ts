@@ -1,9 +1,13 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { createServer, request, type Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { hidesDemoKey } from '../src/demo-access.ts';
 import { takesIdempotencyKey } from '../src/rest/endpoint.ts';
 import { isFile } from '../src/rest/params.ts';
 import { routes } from '../src/rest/routes.ts';
@@ -15,19 +19,57 @@ import { organisation, serverOf, startServer } from './helpers/server.ts';
 const PAGES = ['/', '/docs', '/graphql'];
 const AS_BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
+/** Behind a proxy as nginx is with nothing but `proxy_pass`: it names the server itself as Host, and forwards nothing. */
+const PROXIED = ['127.0.0.1', 'localhost', '[::1]'];
+
 let demo: ServerProcess;
+let proxy: Server;
+let proxyUrl: string;
 let secrets: string[];
+let startUrl: string;
+/** Of the browser that opened the start address. */
+let cookie: string;
 
 beforeAll(async () => {
   // Reachable from outside, so that there can be visitors who are not on this machine.
-  demo = await startServer({ env: { DEMO: 'on', HOST: '0.0.0.0' } });
-  const { email, api_key } = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8')).users[0];
+  demo = await startServer({ env: { DEMO: 'on', HOST: '0.0.0.0', DATABASE_URL: undefined } });
+  proxy = createServer((incoming, outgoing) => {
+    const { method, url: path } = incoming;
+    const headers = { ...incoming.headers, host: `127.0.0.1:${demo.port}`, connection: 'close' };
+    const passed = request(demo.url, { method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+      answer.pipe(outgoing);
+    });
+    incoming.pipe(passed);
+  }).listen(0);
+  await once(proxy, 'listening');
+  proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const file = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
+  const { email, api_key } = file.users[0];
   secrets = [api_key, basic(email, api_key)];
+  startUrl = file.start_url;
+  cookie = cookieOf(await show(tokenOf(startUrl)));
 }, 60_000);
-afterAll(() => demo[Symbol.asyncDispose]());
+afterAll(async () => {
+  proxy?.close();
+  await demo[Symbol.asyncDispose]();
+});
 
 const get = (path: string, headers: Record<string, string> = {}, url = demo.url): Promise<Reply> =>
   send(url, { method: 'GET', path, headers: { host: `localhost:${demo.port}`, ...AS_BROWSER, ...headers } });
+
+const tokenOf = (url: string) => new URL(url).hash.slice('#start='.length);
+
+/** What the start page does with the token in its address. */
+const show = (token: string, headers: Record<string, string> = {}, url = demo.url): Promise<Reply> =>
+  send(url, {
+    method: 'POST',
+    path: '/start',
+    headers: { host: `127.0.0.1:${demo.port}`, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    body: new URLSearchParams({ token }).toString(),
+  });
+
+const cookieOf = ({ headers }: Reply) => headers['set-cookie']?.[0]?.split(';')[0] ?? '';
 
 /** Whether the page holds the demo owner's key, as it is or in a header. */
 const holdsKey = (page: Reply) => secrets.some((secret) => page.text.includes(secret));
@@ -71,25 +113,30 @@ describe.for(PAGES)('%s', (path) => {
     for (const link of links) expect([link, (await get(link)).status]).toEqual([link, 200]);
   });
 
-  test('holds the key of the demo owner for whoever sits at this machine', async () => {
-    for (const host of [`localhost:${demo.port}`, `127.0.0.1:${demo.port}`, '127.0.0.2', '[::1]:80', 'LOCALHOST']) {
-      expect([host, holdsKey(await get(path, { host }))]).toEqual([host, true]);
+  test('holds the key of the demo owner for the browser that opened the start address, and is not kept', async () => {
+    const page = await get(path, { cookie: `other=1; ${cookie}` });
+    expect([page.status, holdsKey(page), page.headers['cache-control']]).toEqual([200, true, 'private, no-store']);
+    expect(page.headers['cross-origin-resource-policy']).toBe('same-origin');
+  });
+
+  test.for(PROXIED)('holds no key for a visitor behind a default proxy, who looks local as %s', async (name) => {
+    for (const [url, host] of [
+      [proxyUrl, 'chat.example'],
+      [demo.url, `${name}:${demo.port}`],
+    ] as const) {
+      const page = await get(path, { host }, url);
+      expect([page.status, holdsKey(page)]).toEqual([200, false]);
     }
   });
 
-  test.for<[string, Record<string, string>]>([
-    ['of another name', { host: 'evil.example' }],
-    ['of a name that begins like this machine', { host: 'localhost.evil.example' }],
-    ['of a name that ends like it', { host: 'evil.example.localhost' }],
-    ['of a name that begins like its address', { host: '127.0.0.1.evil.example' }],
-    ['with a user in its name', { host: 'localhost@evil.example' }],
-    ['passed on by a proxy', { 'x-forwarded-for': '127.0.0.1' }],
-    ['passed on under another name', { 'x-forwarded-host': 'localhost' }],
-    ['passed on by the newer header', { forwarded: 'for=127.0.0.1;host=localhost' }],
-    ['passed on with an address', { 'x-real-ip': '127.0.0.1' }],
-    ['passed on with a way', { via: '1.1 proxy' }],
-  ])('holds no key for a request %s', async ([, headers]) => {
-    expect(holdsKey(await get(path, headers))).toBe(false);
+  test('holds no key for a cookie that is not the one given', async () => {
+    const [name = '', value = ''] = cookie.split('=');
+    const others = [
+      ...['', 'x', value.slice(1), `${value}x`, value.toUpperCase(), tokenOf(startUrl), '%', '"', 'null', 'true'],
+    ].map((other) => `${name}=${other}`);
+    for (const shown of [...others, value, `x${cookie}`, `${name.replace(/\d+$/, '1')}=${value}`]) {
+      expect([shown, holdsKey(await get(path, { cookie: shown }))]).toEqual([shown, false]);
+    }
   });
 
   const address = Object.values(networkInterfaces())
@@ -110,6 +157,79 @@ describe.for(PAGES)('%s', (path) => {
     const page = await get(path, { host: 'localhost' }, serverOf().url);
     expect(page.status).toBe(200);
     expect(/Basic [\w+/]{20}|-u [^\s']+@/.test(page.text)).toBe(false);
+  });
+});
+
+describe('the start address', () => {
+  test('has its token in the fragment, where no server, proxy or log sees it, and gives a cookie for it', async () => {
+    const { origin, pathname, search, hash } = new URL(startUrl);
+    expect([origin, pathname, search]).toEqual([demo.url, '/', '']);
+    expect(hash).toMatch(/^#start=[\w-]{43}$/);
+    const reply = await show(tokenOf(startUrl));
+    expect([reply.status, reply.text, reply.headers['cache-control']]).toEqual([204, '', 'private, no-store']);
+    const [set = '', ...more] = reply.headers['set-cookie'] ?? [];
+    const [pair = '', ...attributes] = set.split('; ');
+    expect(more).toEqual([]);
+    // A browser sends cookies to every port of a host.
+    expect(pair.split('=')[0]).toContain(String(demo.port));
+    expect(attributes.toSorted()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict']);
+    expect(pair).not.toContain(tokenOf(startUrl));
+    expect(secrets.some((secret) => set.includes(secret))).toBe(false);
+  });
+
+  test('is good over a proxy, and over restarts, like the cookie', async () => {
+    expect((await show(tokenOf(startUrl), {}, proxyUrl)).status).toBe(204);
+    await demo.restart();
+    const file = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
+    expect(file.start_url).toBe(startUrl);
+    expect((await show(tokenOf(startUrl))).status).toBe(204);
+    expect(holdsKey(await get('/', { cookie }))).toBe(true);
+  });
+
+  test('gives nothing for another token', async () => {
+    const token = tokenOf(startUrl);
+    for (const wrong of ['', 'x', token.slice(1), `${token}x`, token.toLowerCase(), cookie.split('=')[1] ?? '', 'é']) {
+      const { status, headers } = await show(wrong);
+      expect([wrong, status, headers['set-cookie']]).toEqual([wrong, 403, undefined]);
+    }
+    for (const path of [`/start?token=${token}`, `/?start=${token}`]) {
+      const reply = await get(path);
+      expect([reply.headers['set-cookie'], holdsKey(reply)]).toEqual([undefined, false]);
+    }
+    const huge = await show('x'.repeat(3_000_000));
+    expect([huge.status, huge.headers['set-cookie']]).toEqual([413, undefined]);
+  });
+
+  test("is told on standard output with the path of demo.json, and nobody's key is", () => {
+    const log = demo.log();
+    expect(log).toContain(startUrl);
+    expect(log).toContain(join(demo.dataDir, 'demo.json'));
+    const { users } = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
+    for (const { api_key } of users) expect(log).not.toContain(api_key);
+  });
+
+  test('is off where the server has a name of its own, and that is said', async () => {
+    await using named = await startServer({
+      env: { DEMO: 'on', DATABASE_URL: undefined, EXTERNAL_HOST: 'localhost', SECRET_KEY: 'x'.repeat(40) },
+    });
+    const file = JSON.parse(readFileSync(join(named.dataDir, 'demo.json'), 'utf8'));
+    expect(file.start_url).toBeNull();
+    expect(named.log()).toContain('No page is opened signed in as the demo owner, because EXTERNAL_HOST is set.');
+    expect(named.log()).not.toContain(file.users[0].api_key);
+    const headers = { host: 'localhost', 'content-type': 'application/x-www-form-urlencoded' };
+    const reply = await send(named.url, { method: 'POST', path: '/start', headers, body: 'token=x' });
+    expect(reply.status).toBe(404);
+    for (const path of PAGES) {
+      const page = await get(path, { host: 'localhost', cookie }, named.url);
+      expect([path, page.status, page.text.includes(file.users[0].api_key)]).toEqual([path, 200, false]);
+    }
+  });
+
+  test('is off with a database of its own address, too', () => {
+    const config = (env: Record<string, string>) => readConfig({ SECRET_KEY: 'x'.repeat(32), ...env });
+    expect(hidesDemoKey(config({}))).toBeUndefined();
+    expect(hidesDemoKey(config({ DATABASE_URL: 'postgres://localhost/chat' }))).toBe('DATABASE_URL');
+    expect(hidesDemoKey(config({ EXTERNAL_HOST: 'chat.example' }))).toBe('EXTERNAL_HOST');
   });
 });
 

@@ -6,6 +6,7 @@ import {
   hkdfSync,
   randomBytes,
   randomInt,
+  timingSafeEqual,
 } from 'node:crypto';
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,6 +20,12 @@ const TAG_BYTES = 16;
 /** Whether `text` has the form of an API key. */
 export const isKey = (text: string): boolean => /^[A-Za-z0-9]{32}$/.test(text);
 
+/** Whether two texts are the same, in a time that says nothing of where they differ. */
+export function isSameSecret(shown: string, secret: string): boolean {
+  const [a, b] = [shown, secret].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
+  return timingSafeEqual(a, b);
+}
+
 /**
  * Makes API keys and keeps them: as a hash, by which sign-in finds them, and sealed, because two endpoints must return
  * them.
@@ -26,12 +33,13 @@ export const isKey = (text: string): boolean => /^[A-Za-z0-9]{32}$/.test(text);
 export class KeyVault {
   readonly #sealing: Uint8Array;
   readonly #marking: Uint8Array;
+  readonly #derived: (purpose: string) => Uint8Array;
 
   /** @param secret SECRET_KEY, from which the keys to seal and to mark with are derived. */
   constructor(secret: string) {
-    const derived = (purpose: string) => new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));
-    this.#sealing = derived('api key sealing');
-    this.#marking = derived('fingerprints');
+    this.#derived = (purpose) => new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));
+    this.#sealing = this.#derived('api key sealing');
+    this.#marking = this.#derived('fingerprints');
   }
 
   /** A new key: 32 characters of [A-Za-z0-9], each equally likely. */
@@ -47,6 +55,11 @@ export class KeyVault {
   /** HMAC-SHA-256: tells whether two texts are the same, and without SECRET_KEY nothing of them, however short. */
   fingerprint(text: string): Uint8Array<ArrayBuffer> {
     return new Uint8Array(createHmac('sha256', this.#marking).update(text).digest());
+  }
+
+  /** A secret of this server's for one purpose, the same at every start: 43 characters of [A-Za-z0-9_-]. */
+  token(purpose: string): string {
+    return Buffer.from(this.#derived(purpose)).toString('base64url');
   }
 
   /** AES-256-GCM: nonce, tag, ciphertext. */

@@ -1,7 +1,7 @@
 import type { App } from '../app.ts';
 import { anonymous } from '../auth/service.ts';
 import { expectedError } from '../db/errors.ts';
-import { FORM_PAGE_HEADERS, type Html, html, page } from '../pages/html.ts';
+import { type Html, html, page, pageHeaders } from '../pages/html.ts';
 import { readForm } from '../rest/form.ts';
 import type { Web } from '../rest/router.ts';
 import { CONFIRMATION_PATH, confirmEmailChange } from './service.ts';
@@ -35,5 +35,5 @@ const question = (token: string) => html`<h1>Your new e-mail address</h1>
 
 function answer(status: number, content: Html): Response {
   const body = page('Your e-mail address', html`<main><div class="card">${content}</div></main>`);
-  return new Response(body, { status, headers: { ...FORM_PAGE_HEADERS, 'Cache-Control': 'private, no-store' } });
+  return new Response(body, { status, headers: pageHeaders({ hasForm: true }) });
 }

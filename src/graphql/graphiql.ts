@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { App } from '../app.ts';
-import { type DemoOwner, isLocalDemoRequest } from '../demo-access.ts';
+import type { DemoAccess } from '../demo-access.ts';
 
 interface Tab {
   readonly query: string;
@@ -18,8 +18,8 @@ interface Options {
 }
 
 interface Demo {
-  /** Whose key the page holds for visitors on this machine. */
-  readonly owner: DemoOwner;
+  /** Which browsers get the page with the demo owner's key. */
+  readonly access: DemoAccess;
   /** Registers an event queue of the owner's, for one page. Returns its id. */
   readonly registerQueue: () => Promise<string>;
 }
@@ -107,7 +107,7 @@ function tabs(queueId: string, headers: string | undefined): Tab[] {
 /**
  * Makes the page browsers get at /graphql: GraphiQL, whole, with nothing fetched from anywhere.
  *
- * For visitors on this machine in demo mode it opens signed in as the demo owner, in tabs that run as they are, and
+ * For a browser that opened the start address it opens signed in as the demo owner, in tabs that run as they are, and
  * keeps nothing in the browser: keys and queues of an earlier start would not work. Others get the same tabs without a
  * key.
  *
@@ -117,7 +117,7 @@ function tabs(queueId: string, headers: string | undefined): Tab[] {
 export function createGraphiQL(app: App, demo: Demo | undefined) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
-      const options = demo !== undefined && isLocalDemoRequest(app, request) ? await signedIn(demo) : SIGNED_OUT;
+      const options = demo?.access.isOpenTo(request) === true ? await signedIn(demo) : SIGNED_OUT;
       await sendPage(response, options);
     } catch (error) {
       app.log.error({ err: error }, 'GraphiQL cannot be shown');
@@ -129,7 +129,7 @@ export function createGraphiQL(app: App, demo: Demo | undefined) {
 
 const SIGNED_OUT: Options = { defaultTabs: tabs('the queueId of a registerEventQueue mutation', undefined) };
 
-async function signedIn({ owner, registerQueue }: Demo): Promise<Options> {
+async function signedIn({ access: { owner }, registerQueue }: Demo): Promise<Options> {
   const credentials = Buffer.from(`${owner.email}:${owner.apiKey}`).toString('base64');
   const headers = pretty({ authorization: `Basic ${credentials}` });
   return { defaultTabs: tabs(await registerQueue(), headers), headers, storage: null };
@@ -142,6 +142,8 @@ async function sendPage(response: ServerResponse, options: Options): Promise<voi
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': policy(nonce),
     'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
   });
   response.write(head);

@@ -130,37 +130,41 @@ document.addEventListener('click', async ({ target }) => {
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Nothing from another host, and nothing inline but the two texts above. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  `style-src ${hashOf(STYLE)}`,
-  `script-src ${hashOf(SCRIPT)}`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** What a page does besides being read. */
+interface Doings {
+  /** Whether its form comes back to this server. */
+  readonly hasForm?: boolean;
+  /** A script of its own, as `page` is given it; it may ask this server. */
+  readonly script?: string;
+}
 
-export const PAGE_HEADERS = {
+/** Nothing from another host, nothing inline but the texts above and the page's own script, and nothing kept. */
+export const pageHeaders = ({ hasForm = false, script }: Doings = {}): Record<string, string> => ({
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    `style-src ${hashOf(STYLE)}`,
+    `script-src ${[SCRIPT, script].flatMap((text) => (text === undefined ? [] : [hashOf(text)])).join(' ')}`,
+    ...(script === undefined ? [] : ["connect-src 'self'"]),
+    'img-src data:',
+    "base-uri 'none'",
+    `form-action ${hasForm ? "'self'" : "'none'"}`,
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'Cache-Control': 'private, no-store',
   'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
-} as const;
-
-/** Of a page whose form comes back to this server. */
-export const FORM_PAGE_HEADERS = {
-  ...PAGE_HEADERS,
-  'Content-Security-Policy': CONTENT_SECURITY_POLICY.replace("form-action 'none'", "form-action 'self'"),
-} as const;
+});
 
 /** A speech bubble, drawn here: a browser asks for an icon, and would ask for /favicon.ico otherwise. */
 const ICON =
   'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E%3Cpath fill=%22%230b6e4f%22 ' +
   'd=%22M3 1h10a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H7l-4 4v-4a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z%22/%3E%3C/svg%3E';
 
-/** A whole page. */
-export function page(title: string, content: Html): string {
+/** A whole page. @param script Its own, besides the one all pages have. */
+export function page(title: string, content: Html, script?: string): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -172,7 +176,12 @@ export function page(title: string, content: Html): string {
 </head>
 <body>
 ${content}
-<script>${new Html(SCRIPT)}</script>
+<script>${new Html(SCRIPT)}</script>${
+    script === undefined
+      ? undefined
+      : html`
+<script>${new Html(script)}</script>`
+  }
 </body>
 </html>
 `.text;

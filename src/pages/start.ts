@@ -1,13 +1,34 @@
 import type { DemoOwner } from '../demo-access.ts';
 import { type Html, html, page, shellWord, snippet } from './html.ts';
 
+/** Where the start page shows the token it was opened with. */
+export const START_PATH = '/start';
+
+/** Takes the token out of the address before anything else, so that no history, bookmark or screen keeps it. */
+export const START_SCRIPT = `
+const enter = async () => {
+  const token = /^#start=(.+)$/.exec(location.hash)?.[1];
+  if (token === undefined) return;
+  history.replaceState(null, '', location.pathname);
+  const body = new URLSearchParams({ token });
+  const isLetIn = await fetch('${START_PATH}', { method: 'POST', body })
+    .then(async (answer) => (await answer.text(), answer.ok))
+    .catch(() => false);
+  if (isLetIn) location.reload();
+  else document.getElementById('refused').hidden = false;
+};
+addEventListener('hashchange', enter);
+enter();
+`;
+
 /**
  * The start page: what this is, and one call of each kind to copy.
  *
  * @param origin Where the visitor found the service: `http://127.0.0.1:4000`.
  * @param owner Whose key the calls hold; null: they hold a placeholder.
+ * @param hasStartAddress Whether there is one, by which the page is opened with a key.
  */
-export function startPage(origin: string, owner: DemoOwner | null): string {
+export function startPage(origin: string, owner: DemoOwner | null, hasStartAddress: boolean): string {
   const login = shellWord(owner === null ? 'YOUR_API_EMAIL:YOUR_API_KEY' : `${owner.email}:${owner.apiKey}`);
   return page(
     'Team chat service',
@@ -17,7 +38,9 @@ export function startPage(origin: string, owner: DemoOwner | null): string {
 GraphQL, REST, and live events over either. What one door changes, the others hear.</p>
 </header>
 <main>
-${owner === null ? SIGN_IN : demoNotice(owner)}
+<p id="refused" class="card" role="alert" hidden>This start address is not, or no longer, that of this server: open the one it printed
+when it was started.</p>
+${owner === null ? signInNotice(hasStartAddress) : demoNotice(owner)}
 <h2 id="rest">REST</h2>
 <div class="card">
 <p>Form fields in, JSON out, under <code>/api/v1</code>. This asks who you are:</p>
@@ -38,18 +61,23 @@ ${snippet(viewerCall(origin, login), 'Ask over GraphQL who you are')}
 <li><a href="/schema.graphql">GraphQL schema</a><span>Every type and field, in one file</span></li>
 </ul>
 </main>
-<footer>Health: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a>, <a href="/metrics">/metrics</a></footer>`,
+<footer>Health: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a></footer>`,
+    START_SCRIPT,
   );
 }
 
-const SIGN_IN = html`<div class="card">
-<p>Sign in with HTTP Basic: your API email as user name, your API key as password. Users and bots alike.</p>
+function signInNotice(hasStartAddress: boolean): Html {
+  const start = html`
+<p>Did you start this server? Open the start address it printed, and the calls below hold a key that works.</p>`;
+  return html`<div class="card">
+<p>Sign in with HTTP Basic: your API email as user name, your API key as password. Users and bots alike.</p>${hasStartAddress ? start : undefined}
 </div>`;
+}
 
 function demoNotice({ email }: DemoOwner): Html {
   return html`<div class="card notice">
-<p><strong>This is the demo organization.</strong> Because you are on the machine that runs it, the calls below hold the
-owner's own key (<code>${email}</code>): they run as they are. Other visitors see placeholders. The keys of all demo users,
+<p><strong>This is the demo organization.</strong> Because this browser opened the start address, the calls below hold
+the owner's own key (<code>${email}</code>): they run as they are. Others see placeholders. The keys of all demo users,
 of every role, are in <code>demo.json</code> in the data directory.</p>
 </div>`;
 }
