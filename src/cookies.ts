@@ -13,6 +13,14 @@ export interface Cookie {
   readonly secure?: boolean;
 }
 
+/** The client at the other end of an HTTP request, which may be a browser. */
+export interface Browser {
+  /** A request header, by its name in lower case. */
+  header(name: string): string | undefined;
+  /** @param cookie As `setCookie` makes it. */
+  setCookie(cookie: string): void;
+}
+
 /** The name of a cookie of ours. The port is in it, because a browser sends cookies to every port of a host. */
 export const cookieName = ({ port }: Pick<Config, 'port'>, purpose: string): string => `chat-${purpose}-${port}`;
 

@@ -678,11 +678,11 @@ test('the address of a user', async () => {
 test('leave to make video calls', async () => {
   await using provider = await startVideoProvider();
   await using service = await startInProcess({ env: provider.env });
-  const { member, anonymous } = await organisation({}, { on: service });
+  const { member } = await organisation({}, { on: service });
   const agree = async () => {
     const { videoCallRegistrationUrl } = await member.query('{ videoCallRegistrationUrl }');
     const { code, state } = Object.fromEntries(new URL(provider.agree(videoCallRegistrationUrl)).searchParams);
-    await anonymous.ok('GET', '/calls/videoprovider/complete', { code, state });
+    await member.mutate('completeVideoCallRegistration', { code, state }, 'hasVideoCallToken');
   };
   const call = () => member.rest('POST', '/calls/videoprovider/create');
   await expectReplay(member, { given: agree, 'given anew': agree, taken: [async () => provider.revoke(), call] });

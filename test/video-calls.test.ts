@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/config.ts';
+import { SomebodysBrowser } from './helpers/browser.ts';
+import { send } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
-import { type Person, Visitor } from './helpers/person.ts';
+import type { Person, Visitor } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 import { json, startVideoProvider, type VideoProvider } from './helpers/video-provider.ts';
 
@@ -26,22 +28,25 @@ const CREATE = '/calls/videoprovider/create';
 const REGISTER = '/calls/videoprovider/register';
 const TOLD = (value: boolean) => ({ type: 'has_videoprovider_token', value });
 
+const addressOf = ({ host }: Person, path: string) => `http://${host}/api/v1${path}`;
+
 /** Where the person's browser is sent to agree. */
-async function registering(person: Person): Promise<string> {
-  const { status, headers, body } = await person.rest('GET', REGISTER);
-  expect([status, body, headers['cache-control']]).toEqual([302, undefined, 'private, no-store']);
+async function registering(person: Person, browser = new SomebodysBrowser(person.url)): Promise<string> {
+  const { status, headers, text } = await browser.open(addressOf(person, REGISTER), person.headers);
+  expect([status, text, headers['cache-control']]).toEqual([302, '', 'private, no-store']);
   return headers.location ?? '';
 }
 
 /** Follows the provider back, without credentials. @returns What the service answered. */
-function back(person: Person, url: string) {
-  const { host, pathname, search } = new URL(url);
-  expect(pathname).toBe('/api/v1/calls/videoprovider/complete');
-  return new Visitor({ url: person.url, host }).rest('GET', `${pathname.slice('/api/v1'.length)}${search}`);
+async function back(browser: SomebodysBrowser, url: string) {
+  expect(new URL(url).pathname).toBe('/api/v1/calls/videoprovider/complete');
+  const { status, text } = await browser.open(url);
+  return { status, body: JSON.parse(text) };
 }
 
 async function connected(person: Person): Promise<Person> {
-  expect((await back(person, provider.agree(await registering(person)))).status).toBe(200);
+  const browser = new SomebodysBrowser(person.url);
+  expect((await back(browser, provider.agree(await registering(person, browser)))).status).toBe(200);
   return person;
 }
 
@@ -53,6 +58,7 @@ async function create(person: Person): Promise<readonly unknown[]> {
 
 const CALL = [200, expect.stringMatching(/^https:\/\/video\.example\/join\/\w+$/)];
 const NO_TOKEN = [400, 'INVALID_VIDEO_CALL_PROVIDER_TOKEN', 'Invalid video provider access token'];
+const BAD_STATE = [400, 'BAD_REQUEST', 'Invalid video provider session identifier'];
 const FAILED = [400, 'BAD_REQUEST', 'Failed to create video call'];
 
 async function hasToken(person: Person): Promise<boolean> {
@@ -74,21 +80,25 @@ describe('consent', () => {
     expect([await heardByOthers(), await hasToken(owner), await create(owner)]).toEqual([[], false, NO_TOKEN]);
   });
 
-  test('goes the same way over GraphQL', async () => {
-    const { member, anonymous } = await organisation({}, { on: service });
+  test('goes the same way over GraphQL, where the viewer completes what they began', async () => {
+    const { member, owner, anonymous } = await organisation({}, { on: service });
     await using stream = await member.events('... on VideoCallTokenChangedEvent { hasVideoCallToken }');
     const { videoCallRegistrationUrl: url } = await member.query('{ videoCallRegistrationUrl }');
     const { code, state } = Object.fromEntries(new URL(provider.agree(url)).searchParams);
-    const complete = (input: object) =>
-      anonymous.graphql(
+    const complete = (input: object, by: Visitor = member) =>
+      by.graphql(
         `mutation ($input: CompleteVideoCallRegistrationInput!) { completeVideoCallRegistration(input: $input) {
           ... on CompleteVideoCallRegistrationPayload { hasVideoCallToken } ... on ServiceError { code message } } }`,
         { input },
       );
-    expect((await complete({ code, state: 'x' })).data.completeVideoCallRegistration).toEqual({
-      ...{ code: 'BAD_REQUEST', message: 'Invalid video provider session identifier' },
-    });
+    const refused = { data: { completeVideoCallRegistration: { code: 'BAD_REQUEST', message: BAD_STATE[2] } } };
+    expect(await complete({ code, state: 'x' })).toMatchObject(refused);
+    expect(await complete({ code, state }, owner)).toMatchObject(refused);
+    expect((await complete({ code, state }, anonymous)).errors).toMatchObject([
+      { extensions: { code: 'UNAUTHORIZED' } },
+    ]);
     expect((await complete({ code, state })).data.completeVideoCallRegistration).toEqual({ hasVideoCallToken: true });
+    expect(await complete({ code, state })).toMatchObject(refused);
     const query = 'mutation { createVideoCall { ... on CreateVideoCallPayload { url } ... on ServiceError { code } } }';
     expect((await member.query(query)).createVideoCall).toEqual({ url: CALL[1] });
     expect((await stream.next()).hasVideoCallToken).toBe(true);
@@ -97,17 +107,86 @@ describe('consent', () => {
     expect((await stream.next()).hasVideoCallToken).toBe(false);
   });
 
-  test('takes a state of its own alone: whole, for ten minutes, of this organization and a user who is there', async () => {
-    const [{ member, anonymous }, other] = [
-      await organisation({}, { on: service }),
-      await organisation({}, { on: service }),
+  test('that a page began over GraphQL is completed by its browser, and that of a socket by no browser', async () => {
+    const { member } = await organisation({}, { on: service });
+    const query = '{ videoCallRegistrationUrl }';
+    const headers = { ...member.headers, 'content-type': 'application/json' };
+    const reply = await send(member.url, {
+      method: 'POST',
+      path: '/graphql',
+      headers,
+      body: JSON.stringify({ query }),
+    });
+    const browser = new SomebodysBrowser(member.url);
+    browser.keep(member.host.split(':')[0] ?? '', reply);
+    const agreed = provider.agree(JSON.parse(reply.text).data.videoCallRegistrationUrl);
+    expect((await back(new SomebodysBrowser(member.url), agreed)).body.msg).toBe(BAD_STATE[2]);
+    expect((await back(browser, agreed)).status).toBe(200);
+    const { data } = await member.graphqlOverSocket(query);
+    expect((await back(browser, provider.agree(data.videoCallRegistrationUrl))).body.msg).toBe(BAD_STATE[2]);
+  });
+
+  test('is completed by the browser that began it alone: who has another agree gets nothing of theirs', async () => {
+    const { member: attacker, owner: victim } = await organisation({}, { on: service });
+    const [theirs, others, nobodys] = [1, 2, 3].map(() => new SomebodysBrowser(attacker.url)) as [
+      ...[SomebodysBrowser, SomebodysBrowser, SomebodysBrowser],
     ];
-    const complete = async (at: Visitor, parameters: Record<string, unknown>) => {
-      const { status, body } = await at.rest('GET', '/calls/videoprovider/complete', parameters);
-      return [status, body.code, body.msg];
+    const agreed = provider.agree(await registering(attacker, theirs));
+    // The victim has begun one of their own, so that they have a cookie, too.
+    const own = provider.agree(await registering(victim, others));
+    for (const browser of [others, nobodys]) {
+      expect((await back(browser, agreed)).body).toMatchObject({ code: 'BAD_REQUEST', msg: BAD_STATE[2] });
+    }
+    expect(await hasToken(attacker)).toBe(false);
+    expect((await back(others, own)).status).toBe(200);
+    expect([await hasToken(attacker), await hasToken(victim)]).toEqual([false, true]);
+    expect((await back(theirs, agreed)).status).toBe(200);
+  });
+
+  test('works once, however often and on whatever node it comes at once, and whatever it came to', async () => {
+    const { member } = await organisation({}, { on: service });
+    const browser = new SomebodysBrowser(member.url);
+    const agreed = provider.agree(await registering(member, browser));
+    provider.asked.token = 0;
+    const replies = await Promise.all(Array.from({ length: 5 }, () => back(browser, agreed)));
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400, 400]);
+    expect(provider.asked.token).toBe(1);
+    // The same bytes, written otherwise.
+    const again = new URL(agreed);
+    again.searchParams.set('state', `${again.searchParams.get('state')}=`);
+    expect((await back(browser, again.href)).body.msg).toBe(BAD_STATE[2]);
+    const refused = new URL(provider.agree(await registering(member, browser)));
+    refused.searchParams.set('error', 'access_denied');
+    expect((await back(browser, refused.href)).body.msg).toBe('The video provider did not give its permission');
+    refused.searchParams.delete('error');
+    expect((await back(browser, refused.href)).body.msg).toBe(BAD_STATE[2]);
+  });
+
+  test('gives a cookie that no script reads, for these addresses and ten minutes, and takes it back', async () => {
+    const { member } = await organisation({}, { on: service });
+    const { headers } = await member.rest('GET', REGISTER);
+    const [cookie = ''] = headers['set-cookie'] ?? [];
+    const port = new URL(service.url).port;
+    expect(cookie).toMatch(new RegExp(`^chat-call-${port}=[\\w-]{43}; `));
+    const expected = ['HttpOnly', 'Max-Age=600', 'Path=/api/v1/calls/videoprovider', 'SameSite=Lax'];
+    expect(cookie.split('; ').slice(1).toSorted()).toEqual(expected);
+    const { code, state } = Object.fromEntries(new URL(provider.agree(headers.location ?? '')).searchParams);
+    const shown = { headers: { cookie: cookie.split(';')[0] ?? '' } };
+    const reply = await member.rest('GET', '/calls/videoprovider/complete', { code, state }, shown);
+    expect([reply.status, reply.headers['set-cookie']?.[0]]).toEqual([200, expect.stringContaining('Max-Age=0')]);
+  });
+
+  test('takes a state of its own alone: whole, for ten minutes, of this organization and a user who is there', async () => {
+    const [{ member }, other] = [await organisation({}, { on: service }), await organisation({}, { on: service })];
+    const browser = new SomebodysBrowser(member.url);
+    const complete = async (at: Visitor, parameters: Record<string, string>) => {
+      const query = new URLSearchParams(parameters);
+      const { status, text } = await browser.open(`http://${at.host}/api/v1/calls/videoprovider/complete?${query}`);
+      const { code, msg } = JSON.parse(text);
+      return [status, code, msg];
     };
-    const agreed = async () => Object.fromEntries(new URL(provider.agree(await registering(member))).searchParams);
-    const BAD_STATE = [400, 'BAD_REQUEST', 'Invalid video provider session identifier'];
+    const agreed = async () =>
+      Object.fromEntries(new URL(provider.agree(await registering(member, browser))).searchParams);
     const { code = '', state = '' } = await agreed();
     const changed = Buffer.from(state, 'base64url').map((byte, i) => (i === 40 ? byte ^ 1 : byte));
     const sealedKey = service.app.keys.seal(JSON.stringify({ realmId: 1, userId: 1 }));
@@ -118,37 +197,31 @@ describe('consent', () => {
       Buffer.from(changed).toString('base64url'),
       Buffer.from(sealedKey).toString('base64url'),
     ]) {
-      expect(await complete(anonymous, { code, state: wrong }), wrong).toEqual(BAD_STATE);
+      expect(await complete(member, { code, state: wrong }), wrong).toEqual(BAD_STATE);
     }
     expect(await complete(other.anonymous, { code, state })).toEqual(BAD_STATE);
-    expect((await complete(anonymous, { state })).slice(0, 2)).toEqual([400, 'REQUEST_VARIABLE_MISSING']);
-    expect((await complete(anonymous, { code })).slice(0, 2)).toEqual([400, 'REQUEST_VARIABLE_MISSING']);
-    expect(await complete(anonymous, { error: 'access_denied', state })).toEqual([
-      ...[400, 'BAD_REQUEST', 'The video provider did not give its permission'],
-    ]);
+    expect((await complete(member, { state })).slice(0, 2)).toEqual([400, 'REQUEST_VARIABLE_MISSING']);
+    expect((await complete(member, { code })).slice(0, 2)).toEqual([400, 'REQUEST_VARIABLE_MISSING']);
     clock += 599_000;
-    expect(await complete(anonymous, { code, state })).toEqual([200, undefined, '']);
-    // The provider takes a code once.
-    expect(await complete(anonymous, { code, state })).toEqual([
-      400,
-      'BAD_REQUEST',
-      'Invalid video provider credentials',
-    ]);
-    clock += 1_000;
-    expect(await complete(anonymous, { code, state })).toEqual(BAD_STATE);
+    expect(await complete(member, { code, state })).toEqual([200, undefined, '']);
+    const old = await agreed();
+    clock += 600_000;
+    expect(await complete(member, old)).toEqual(BAD_STATE);
     const late = await agreed();
     await service.app.db.user.update({ where: { id: member.id }, data: { isActive: false } });
-    expect((await complete(anonymous, late)).slice(0, 2)).toEqual([401, 'USER_DEACTIVATED']);
+    expect((await complete(member, late)).slice(0, 2)).toEqual([401, 'USER_DEACTIVATED']);
   });
 
   test('is refused when the verifier is not of the challenge, or the provider cannot be reached', async () => {
     const { member } = await organisation({}, { on: service });
-    const [one, two] = [provider.agree(await registering(member)), provider.agree(await registering(member))];
-    const mixed = new URL(one);
-    mixed.searchParams.set('state', new URL(two).searchParams.get('state') ?? '');
-    expect((await back(member, mixed.href)).body.msg).toBe('Invalid video provider credentials');
+    const browser = new SomebodysBrowser(member.url);
+    const one = provider.agree(await registering(member, browser));
+    const mixed = new URL(provider.agree(await registering(member, browser)));
+    mixed.searchParams.set('code', new URL(one).searchParams.get('code') ?? '');
+    expect((await back(browser, mixed.href)).body.msg).toBe('Invalid video provider credentials');
+    const two = provider.agree(await registering(member, browser));
     provider.instead.token = (response) => response.destroy();
-    expect((await back(member, two)).body.msg).toBe('Failed to reach the video provider');
+    expect((await back(browser, two)).body.msg).toBe('Failed to reach the video provider');
     expect(await hasToken(member)).toBe(false);
   });
 

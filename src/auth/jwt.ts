@@ -1,18 +1,15 @@
-import { createHash } from 'node:crypto';
-import { errors, type JWTPayload, jwtVerify } from 'jose';
+import { errors, jwtVerify } from 'jose';
 import type { App, RequestCtx } from '../app.ts';
 import { AuthenticationFailedError, BadRequestError, NonexistentSubdomainError } from '../errors.ts';
-import type { Realm } from '../generated/prisma/client.ts';
 import { findUserByEmail } from '../users/service.ts';
 import type { JwtKey } from './jwt-keys.ts';
 import { type Login, logIn } from './login.ts';
+import { useUp } from './used-tokens.ts';
 
 /** Our choice: identity providers' tokens have a kilobyte or two; whatever is longer is not read at all. */
 export const MAX_TOKEN_BYTES = 8 * 1024;
 /** Our choice, in seconds: how far the clocks of issuer and server may be apart. */
 const CLOCK_SKEW = 60;
-/** Our choice: expired rows removed with each one added, so that the table never grows by itself. */
-const PURGED_AT_ONCE = 100;
 /** The year 9999: what a token says of later is as good as for ever. */
 const LAST_DATE = Date.UTC(9999, 0);
 
@@ -41,7 +38,9 @@ export async function fetchApiKeyByJwt({ app, realm }: RequestCtx, { token }: { 
   if (user === null || user.botType !== null || user.isSystem) throw new AuthenticationFailedError();
   const login = await logIn(app, { user, realm });
   // Last: a token whose use came to nothing may be tried again.
-  if (key.once) await useUp(app, realm, claims);
+  const { jti, exp = 0 } = claims;
+  const expiresAt = new Date(Math.min((exp + CLOCK_SKEW) * 1000, LAST_DATE));
+  if (key.once && !(await useUp(app, realm.id, String(jti), expiresAt))) throw badToken();
   return login;
 }
 
@@ -95,16 +94,4 @@ function namesTwice(json: string): boolean {
     }
   }
   return false;
-}
-
-/** Remembers the token for as long as it could be shown again. The database decides who is first. */
-async function useUp({ db, now }: App, { id: realmId }: Realm, { jti, exp = 0 }: JWTPayload): Promise<void> {
-  const idHash = new Uint8Array(createHash('sha256').update(String(jti)).digest());
-  const expiresAt = new Date(Math.min((exp + CLOCK_SKEW) * 1000, LAST_DATE));
-  const { count } = await db.usedToken.createMany({ data: [{ realmId, idHash, expiresAt }], skipDuplicates: true });
-  if (count === 0) throw badToken();
-  await db.$executeRaw`
-    DELETE FROM used_token WHERE (realm_id, id_hash) IN (
-      SELECT realm_id, id_hash FROM used_token WHERE expires_at < ${now()}
-      LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
 }

@@ -1,4 +1,5 @@
 import type { RequestCtx } from '../app.ts';
+import type { Browser } from '../cookies.ts';
 import type { Budget } from '../rate-limits.ts';
 
 /** What a document costs to answer, and the most it may. */
@@ -14,6 +15,8 @@ export interface GraphQLContext extends RequestCtx {
   readonly cost: Cost;
   /** What is left of the caller's budget; undefined where nothing is counted. */
   readonly budget?: Budget | undefined;
+  /** Undefined on a socket, which can be given no cookie. */
+  readonly browser?: Browser;
   /** Under which the operation may be repeated. */
   readonly idempotencyKey?: string | undefined;
 }

@@ -10,6 +10,7 @@ import {
 import type { App } from '../app.ts';
 import { challengeOf } from '../auth/cross-site.ts';
 import { signIn } from '../auth/service.ts';
+import type { Browser } from '../cookies.ts';
 import { expectedError } from '../db/errors.ts';
 import { BadRequestError, ChatError } from '../errors.ts';
 import { parseJson } from '../json.ts';
@@ -250,17 +251,24 @@ async function makeContext(
     }
     const cost = documents.cost(document, params.operationName, params.variables);
     const { host, authorization, 'user-agent': userAgent, 'idempotency-key': keyHeader } = req.headers;
-    return await beginOperation(app, req, {
+    const context = await beginOperation(app, req, {
       signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
       ...{ cost, extensions: params.extensions, keyHeader, answer: res },
       told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
     });
+    return { ...context, browser: browserOf(req, res) };
   } catch (error) {
     const expected = expectedError(error);
     if (expected !== undefined) throw refusal(expected, req);
     throw error instanceof GraphQLError ? asInvalid(error) : error;
   }
 }
+
+/** Whom the reply may give a cookie. */
+const browserOf = ({ headers }: IncomingMessage, response: ServerResponse): Browser => ({
+  header: (name) => headers[name]?.toString(),
+  setCookie: (cookie) => void response.appendHeader('set-cookie', cookie),
+});
 
 /** A failure before execution, which is a failure of the HTTP request as well. */
 function refusal({ message, code, data, status }: ChatError, req?: IncomingMessage): GraphQLError {

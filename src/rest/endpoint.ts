@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Ctx, RequestCtx } from '../app.ts';
+import type { Browser } from '../cookies.ts';
 import { isInPath, type Params, type Values } from './params.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -25,11 +26,9 @@ export class Redirect {
 }
 
 /** What a handler may want to know of the transport. */
-export interface Http {
+export interface Http extends Browser {
   /** Aborted when the client goes away before it has the answer. */
   readonly signal: AbortSignal;
-  /** A request header, by its name in lower case. */
-  header(name: string): string | undefined;
 }
 
 /** The fields added to the success envelope, a whole body, another address, or nothing. */

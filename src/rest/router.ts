@@ -160,7 +160,7 @@ async function run(
   const ctx = endpoint.auth === 'basic' ? signedIn(request) : request;
   const inSlots = slots.length === 0 ? NO_SLOTS : slots.map((slot) => c.req.param(slot) ?? '');
   const { values, ignored } = read(inSlots, sent, form.files);
-  const http = httpOf(c);
+  const http = httpOf(c, reply);
   const input = () => [endpoint.method, template, inSlots, [...sent].sort(), form.files];
   const answer = await answerOnce(endpoint, ctx, http, input, (ctx) => endpoint.handle(ctx, values, http));
   return envelope(answer, ignored, reply);
@@ -193,7 +193,7 @@ function identify(app: App, { auth }: Endpoint, { headers }: IncomingMessage, cl
 }
 
 /** The signal is made only when a handler asks for it: most answer before anybody could leave. */
-function httpOf({ env, req }: WebContext): Http {
+function httpOf({ env, req }: WebContext, reply: Reply): Http {
   return {
     get signal() {
       return req.raw.signal;
@@ -201,6 +201,9 @@ function httpOf({ env, req }: WebContext): Http {
     header(name) {
       const value = env.incoming.headers[name];
       return Array.isArray(value) ? value.join(', ') : value;
+    },
+    setCookie(cookie) {
+      reply.headers = { ...reply.headers, 'Set-Cookie': cookie };
     },
   };
 }

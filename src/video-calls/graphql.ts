@@ -2,7 +2,7 @@ import { signedIn } from '../app.ts';
 import { InvalidVideoCallProviderTokenError, RealmDeactivatedError, UserDeactivatedError } from '../errors.ts';
 import { builder } from '../graphql/builder.ts';
 import { eventType } from '../graphql/event-types.ts';
-import { mutation, publicMutation } from '../graphql/mutation.ts';
+import { mutation } from '../graphql/mutation.ts';
 import { beginRegistration, completeRegistration } from './registration.ts';
 import { createVideoCall, hasCallToken } from './service.ts';
 
@@ -17,13 +17,14 @@ builder.queryField('videoCallRegistrationUrl', (t) =>
   t.string({
     description:
       "Where the viewer's browser goes, within ten minutes, to allow video calls to be made in their name: to the " +
-      'provider, who sends it on to `GET /calls/videoprovider/complete`.',
-    resolve: (_root, _args, ctx) => beginRegistration(signedIn(ctx)),
+      'provider, who sends it on to `GET /calls/videoprovider/complete`. The reply gives a cookie over HTTP: only a ' +
+      'browser that has it can complete there, and otherwise only the viewer by `completeVideoCallRegistration`.',
+    resolve: (_root, _args, ctx) => beginRegistration(signedIn(ctx), ctx.browser),
   }),
 );
 
-publicMutation('completeVideoCallRegistration', {
-  description: 'Takes what the provider sent when the user had agreed. Needs no credentials: `state` says who it is.',
+mutation('completeVideoCallRegistration', {
+  description: 'Takes what the provider sent when the viewer had agreed: once, and of a consent that the viewer began.',
   input: (t) => ({
     state: t.string({ description: 'As it was sent to the provider.' }),
     code: t.string({ required: false, description: 'Of the consent; absent with `error`.' }),
@@ -32,8 +33,10 @@ publicMutation('completeVideoCallRegistration', {
   ignoresIdempotencyKey: true,
   payload: () => ({ hasVideoCallToken: { type: 'Boolean' } }),
   errors: [UserDeactivatedError, RealmDeactivatedError],
-  resolve: async (request, { state, code, error }) => {
-    await completeRegistration(request, { state, code: code ?? undefined, error: error ?? undefined });
+  resolve: async ({ app, viewer }, { state, code, error }) => {
+    const request = { app, viewer, realm: viewer.realm, clientName: viewer.clientName };
+    const consent = { state, code: code ?? undefined, error: error ?? undefined };
+    await completeRegistration(request, consent, undefined);
     return { hasVideoCallToken: true };
   },
 });

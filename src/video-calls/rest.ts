@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endpoint, Redirect } from '../rest/endpoint.ts';
 import { text } from '../rest/params.ts';
-import { beginRegistration, completeRegistration } from './registration.ts';
+import { beginRegistration, completeRegistration, homeOfRegistration } from './registration.ts';
 import { createVideoCall } from './service.ts';
 
 /** 4.21 */
@@ -27,12 +27,13 @@ export const getVideoCallRegister = endpoint({
   auth: 'basic',
   section: '4.21',
   summary: 'Allow video calls to be made in your name',
-  description: 'For a browser: redirects to the provider, who asks you and sends you on to `complete`.',
+  description:
+    'For a browser: gives it a cookie and redirects to the provider, who asks you and sends you on to `complete`.',
   redirects: true,
   params: {},
   reply: {},
-  async handle(ctx) {
-    return new Redirect(beginRegistration(ctx));
+  async handle(ctx, _values, http) {
+    return new Redirect(beginRegistration(ctx, http));
   },
 });
 
@@ -43,14 +44,18 @@ export const getVideoCallComplete = endpoint({
   auth: 'none',
   section: '4.21',
   summary: 'Complete what allows video calls',
-  description: 'The provider sends the browser here. Needs no credentials: `state` says who you are, for ten minutes.',
+  description:
+    'The provider sends the browser here. Needs no credentials, but the cookie of `register`: only the browser that began ' +
+    'can complete, once, within ten minutes.',
   params: {
     state: text(z.string(), { description: 'As it was sent to the provider.' }),
     code: text(z.string(), { description: 'Of the consent; absent with `error`.' }).optional(),
     error: text(z.string(), { description: 'Why the provider gave no code.' }).optional(),
   },
   reply: {},
-  async handle(request, consent) {
-    await completeRegistration(request, consent);
+  async handle(request, consent, http) {
+    const home = homeOfRegistration(request, consent, http);
+    if (home !== undefined) return new Redirect(home);
+    await completeRegistration(request, consent, http);
   },
 });

@@ -1,5 +1,6 @@
 import { SignJWT } from 'jose';
-import { type Person, Visitor } from './person.ts';
+import { SomebodysBrowser } from './browser.ts';
+import type { Person } from './person.ts';
 import { type Organisation, organisation } from './server.ts';
 import { startVideoProvider } from './video-provider.ts';
 
@@ -35,9 +36,11 @@ export async function startIntegrated<S extends Served>(
     tokenOf: (claims, secret = JWT_SECRET) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret)),
     async allowCalls(person) {
-      const { headers } = await person.rest('GET', '/calls/videoprovider/register');
-      const { host, pathname, search } = new URL(provider.agree(headers.location ?? ''));
-      await new Visitor({ url: person.url, host }).ok('GET', `${pathname.slice('/api/v1'.length)}${search}`);
+      const browser = new SomebodysBrowser(person.url);
+      const register = `http://${person.host}/api/v1/calls/videoprovider/register`;
+      const { headers } = await browser.open(register, person.headers);
+      const { status } = await browser.open(provider.agree(headers.location ?? ''));
+      if (status !== 200) throw new Error(`The consent was answered with ${status}`);
     },
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
