@@ -7,6 +7,7 @@ import { selectAmong, selectIds } from '../src/messages/narrow-select.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
+import { PNG } from './helpers/pictures.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
 /** A service of this file's own, so that it can be looked into, and its clock set. */
@@ -744,4 +745,34 @@ describe('the connections of messages', () => {
     );
     expect(costly.errors).toMatchObject([{ extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } }]);
   });
+});
+
+test('a page of messages ends where 16 MiB do, on the far sides of its anchor, and says that there is more', async () => {
+  const { owner } = await organisation();
+  const id = await channelOf(owner, 'long', [owner]);
+  await owner.ok('POST', '/realm/emoji/e', { file: PNG });
+  // A third of a megabyte as HTML.
+  const content = ':e: '.repeat(2_500);
+  const ids: number[] = [];
+  for (let i = 0; i < 80; i++)
+    ids.push((await owner.ok('POST', '/messages', { type: 'channel', to: id, topic: 't', content })).id);
+  const page = (parameters: Parameters) => owner.ok('GET', '/messages', parameters);
+  const newest = await page({ anchor: 'newest', num_before: 5_000, num_after: 0 });
+  expect(newest).toMatchObject({ found_newest: true, found_oldest: false });
+  expect(JSON.stringify(newest).length).toBeLessThan(18 * 1024 * 1024);
+  // Going on from there everything is found.
+  const found: number[] = newest.messages.map((message: Json) => message.id);
+  expect(found.at(-1)).toBe(ids.at(-1));
+  for (let isWhole = false; !isWhole; ) {
+    const more = await page({ anchor: found[0], include_anchor: false, num_before: 5_000, num_after: 0 });
+    found.unshift(...more.messages.map((message: Json) => message.id));
+    isWhole = more.found_oldest;
+  }
+  expect(found.slice(-ids.length)).toEqual(ids);
+  const middle = await page({ anchor: ids[40], num_before: 5_000, num_after: 5_000 }).catch(String);
+  expect(middle).toContain('Too many messages requested');
+  const around = await page({ anchor: ids[40], num_before: 2_000, num_after: 2_000 });
+  expect(around).toMatchObject({ found_anchor: true, found_oldest: false, found_newest: false });
+  const named = await owner.rest('GET', '/messages', { message_ids: ids });
+  expect(named.body.msg).toBe('The messages are too long together; please ask for fewer.');
 });

@@ -9,6 +9,7 @@ import { type CompiledNarrow, compileNarrow } from './narrow.ts';
 import { highlighter } from './narrow-search.ts';
 import { type Range, type Selection, selectAmong, selectIds } from './narrow-select.ts';
 import type { NarrowTerm } from './narrow-terms.ts';
+import { cutToSize, requireSize } from './page-size.ts';
 import { readFlags } from './user-flags.ts';
 import type { MessageFacts, UserFlags } from './wire.ts';
 
@@ -40,14 +41,16 @@ export interface FetchedPage extends Omit<Selection, 'ids'> {
 }
 
 /**
- * The messages of a narrow around an anchor, as the viewer has them. As many queries for many as for few.
+ * The messages of a narrow around an anchor, as the viewer has them: fewer than asked for where they are too long
+ * together. As many queries for many as for few.
  *
  * @throws BadNarrowError as `compileNarrow`, BadRequestError as `selectIds`.
  * @see endpoints companion B.10.3
  */
 export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], range: Range): Promise<FetchedPage> {
   const narrow = await compileNarrow(ctx, terms);
-  const { ids, ...found } = await selectIds(ctx, narrow, range);
+  const selection = await selectIds(ctx, narrow, range);
+  const { ids, ...found } = await cutToSize(ctx.app.db, ctx.realmId, selection);
   return { ...found, messages: await assemble(ctx, narrow, ids) };
 }
 
@@ -56,7 +59,7 @@ export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], rang
  * narrow.
  *
  * @throws BadNarrowError as `compileNarrow`.
- * @throws BadRequestError for more than 5000.
+ * @throws BadRequestError for more than 5000, or more than a reply holds.
  * @see endpoints companion B.10.3
  */
 export async function fetchByIds(
@@ -68,6 +71,7 @@ export async function fetchByIds(
   // Who names messages need not have received them, unless the narrow is about what they have with them.
   const readsHistory = narrow.readsHistory || terms.length === 0;
   const found = await selectAmong(ctx, { ...narrow, readsHistory }, ids);
+  await requireSize(ctx.app.db, ctx.realmId, found);
   return assemble(ctx, narrow, found);
 }
 
