@@ -177,6 +177,11 @@ async function measure(
   const flooding = flood(server, crowd.guest, until, told);
   const watching = [
     everyMs(HEALTH_EVERY_MS, async () => {
+      if (server.pid === undefined) {
+        failures.add(`the server died: ${lastWords(server)}`);
+        over.abort();
+        return;
+      }
       most = Math.max(most, rssOf(server.pid));
       const { reply, milliseconds } = await timed(server.url, {
         method: 'GET',
@@ -202,13 +207,13 @@ async function measure(
         failures.add(`${act.method} ${act.path}: ${reply?.status} ${reply?.text.slice(0, 100)}`);
     }),
   ];
-  await sleep(seconds * 1_000);
+  await sleep(seconds * 1_000, undefined, { signal: until }).catch(() => undefined);
   over.abort();
   await Promise.all(watching);
   await flooding;
   await sleep(2_000);
   const [p99, p95] = [percentile(health, 0.99), percentile(others, 0.95)];
-  const violations = failures.lines.map((line) => `another was refused: ${line}`);
+  const violations = failures.lines.map((line) => `another was not served: ${line}`);
   if (p99 > MARKS.healthzP99) violations.push(`/healthz took ${Math.round(p99)} ms at p99`);
   if (p95 > MARKS.othersP95) violations.push(`others waited ${Math.round(p95)} ms at p95`);
   if (mib(most - rest) > MARKS.memoryMib) violations.push(`memory rose by ${mib(most - rest)} MiB`);

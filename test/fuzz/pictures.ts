@@ -82,21 +82,28 @@ function withSides(good: Buffer, dice: Dice): Buffer {
   return bytes;
 }
 
+/** What stands before the compressed bytes of a part. */
+const HEADS: Readonly<Record<string, string>> = { zTXt: 'Comment\0\0', iTXt: 'Comment\0\x01\0\0\0', iCCP: 'icc\0\0' };
+
+/** A small PNG with so many bytes beside the picture, in a thousandth of their number. */
+export function bloatedPng(kind: string, length: number): Buffer {
+  return withPart(chunk(kind, Buffer.concat([Buffer.from(HEADS[kind] ?? ''), deflateSync(Buffer.alloc(length))])));
+}
+
+/** Behind the head, which is 33 bytes long. */
+const withPart = (part: Buffer): Buffer => Buffer.concat([PNG.subarray(0, 33), part, PNG.subarray(33)]);
+
 /** A PNG with much beside the picture, some of it in few bytes. */
 function withMetadata(dice: Dice): Buffer {
-  const bomb = deflateSync(Buffer.alloc(dice.pick([1_000, 4_000_000])));
+  if (dice.chance(0.4)) return bloatedPng(dice.pick(Object.keys(HEADS)), dice.pick([1_000, 4_000_000]));
   const extra = dice.pick([
     () => chunk('tEXt', Buffer.concat([Buffer.from('Comment\0'), Buffer.alloc(200_000, 'x')])),
-    () => chunk('zTXt', Buffer.concat([Buffer.from('Comment\0\0'), bomb])),
-    () => chunk('iTXt', Buffer.concat([Buffer.from('Comment\0\x01\0\0\0'), bomb])),
-    () => chunk('iCCP', Buffer.concat([Buffer.from('icc\0\0'), bomb])),
     () => chunk('eXIf', Buffer.from(dice.text())),
     () => chunk('acTL', Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0])),
     () => Buffer.concat(Array.from({ length: 2_000 }, () => chunk('tEXt', Buffer.from('a\0b')))),
     () => chunk(dice.pick(['IDAT', 'IHDR', 'PLTE', 'tRNS', 'gAMA', 'abcd']), Buffer.from(dice.text())),
   ])();
-  // Behind the head, which is 33 bytes long.
-  return Buffer.concat([PNG.subarray(0, 33), extra, PNG.subarray(33)]);
+  return withPart(extra);
 }
 
 /** A GIF of so many frames of one point each. */
