@@ -335,5 +335,17 @@ function percentile(values: readonly number[], share: number): number {
 
 const PAGE_BYTES = 4_096;
 const mib = (bytes: number) => Math.round(bytes / 1024 / 1024);
-const rssOf = (pid: number | undefined) =>
-  Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+
+/** In bytes; 0 of a process that is no more. */
+function rssOf(pid: number | undefined): number {
+  return pid === undefined ? 0 : Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+}
+
+/** Of what is not one of its own log lines: what the engine says when it gives up. */
+function lastWords(server: ServerProcess): string {
+  const lines = server
+    .log()
+    .split('\n')
+    .filter((line) => /FATAL|Error|heap/.test(line));
+  return lines.slice(-3).join(' | ').slice(0, 400);
+}

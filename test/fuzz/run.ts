@@ -5,6 +5,7 @@ import { type Kind, runCampaign } from './campaign.ts';
 import { graphqlKind } from './graphql.ts';
 import { guestTrial } from './guest.ts';
 import { restKind } from './rest.ts';
+import { slowTrial } from './slow.ts';
 import { socketKind } from './sockets.ts';
 import { openStage } from './stage.ts';
 import { uploadKind } from './uploads.ts';
@@ -33,6 +34,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   graphql: campaign(graphqlKind),
   sockets: campaign(socketKind),
   uploads: campaign(uploadKind),
+  slow: () => slowTrial({ databaseServer }),
   guest: () => guestTrial({ seconds: Number(options.seconds) }),
 };
 
