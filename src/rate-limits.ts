@@ -6,6 +6,7 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import type { App } from './app.ts';
 import type { Config } from './config.ts';
 import { ChatError, RateLimitHitError } from './errors.ts';
+import { redisPrefix } from './redis-names.ts';
 
 /** @see endpoints companion E (api_by_user, api_by_ip) */
 const WINDOW_SECONDS = 60;
@@ -49,8 +50,9 @@ export class RateLimits {
     const { rateLimitPerUser, rateLimitPerIp, redisUrl } = config;
     const isOn = rateLimitPerUser !== undefined || rateLimitPerIp !== undefined;
     this.#redis = isOn && redisUrl !== undefined ? connect(redisUrl, log) : undefined;
-    this.#byUser = counting('api_by_user', rateLimitPerUser, this.#redis);
-    this.#byAddress = counting('api_by_ip', rateLimitPerIp, this.#redis);
+    const prefix = redisPrefix(config);
+    this.#byUser = counting(`${prefix}api_by_user`, rateLimitPerUser, this.#redis);
+    this.#byAddress = counting(`${prefix}api_by_ip`, rateLimitPerIp, this.#redis);
     this.#trustedProxies = config.trustedProxies;
   }
 

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { redisPrefix } from '../redis-names.ts';
 
 /** Wake-ups between nodes. A hint says that a realm's log has grown; it carries nothing and may get lost. */
 export interface Bus {
@@ -13,7 +14,7 @@ export interface Bus {
   close(): Promise<void>;
 }
 
-/** The channel's name, on Redis and PostgreSQL alike. */
+/** The channel's name, on PostgreSQL and, behind this service's prefix, on Redis. */
 const CHANNEL = 'event_log';
 /** Hints of this long go out as one. A hint costs every node a read, and NOTIFY a lock that all commits share. */
 const DEBOUNCE_MS = 10;
@@ -23,7 +24,8 @@ const REALMS_PER_HINT = 500;
 
 /** Redis where `REDIS_URL` names one, else PostgreSQL's own LISTEN/NOTIFY; the embedded database has one node only. */
 export function openBus(config: Config, log: Logger): Bus {
-  if (config.redisUrl !== undefined) return new DebouncedBus(redisWire(config.redisUrl, log));
+  if (config.redisUrl !== undefined)
+    return new DebouncedBus(redisWire(config.redisUrl, `${redisPrefix(config)}${CHANNEL}`, log));
   if (config.databaseUrl !== undefined) return new DebouncedBus(postgresWire(config.databaseUrl, log));
   return { publish() {}, onHint() {}, async close() {} };
 }
@@ -75,24 +77,24 @@ class DebouncedBus implements Bus {
 function readHint(text: string): { node: unknown; realms: readonly number[] } | undefined {
   try {
     const { node, realms } = JSON.parse(text) as { node: unknown; realms: unknown };
-    return Array.isArray(realms) ? { node, realms } : undefined;
+    return Array.isArray(realms) ? { node, realms: realms.filter(Number.isSafeInteger) } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function redisWire(url: string, log: Logger): Wire {
+function redisWire(url: string, channel: string, log: Logger): Wire {
   // A hint that cannot go out now is of no use later: the counters are compared every second anyway.
   const sender = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0 });
   const receiver = new Redis(url, { maxRetriesPerRequest: null });
   for (const redis of [sender, receiver]) redis.on('error', (err: Error) => log.warn({ err }, 'Redis is out of reach'));
   return {
     send(text) {
-      sender.publish(CHANNEL, text).catch(() => {});
+      sender.publish(channel, text).catch(() => {});
     },
     receive(listen) {
       receiver.on('message', (_channel: string, text: string) => listen(text));
-      receiver.subscribe(CHANNEL).catch((err: unknown) => log.warn({ err }, 'could not subscribe to wake-ups'));
+      receiver.subscribe(channel).catch((err: unknown) => log.warn({ err }, 'could not subscribe to wake-ups'));
     },
     async close() {
       sender.disconnect();
