@@ -162,6 +162,106 @@ describe('queued mail', () => {
   });
 });
 
+/** What people can make others' mail say of them. */
+describe('mail about people and organizations of hostile names', () => {
+  const HEADERS = [
+    ...['Auto-Submitted', 'From', 'To', 'Subject', 'Message-ID', 'Date', 'MIME-Version'],
+    ...['Content-Type', 'Content-Transfer-Encoding'],
+  ];
+  const INJECTION =
+    '\r\nBcc: eve@evil.example\r\n\r\n.\r\nMAIL FROM:<eve@evil.example>\r\nRCPT TO:<eve@evil.example>\r\n';
+  const NAMES = [
+    `Eve${INJECTION}`,
+    'Eve\nBcc: eve@evil.example',
+    'Eve\rBcc: eve@evil.example',
+    'Eve\u2028Bcc: eve@evil.example\u2029',
+    'Eve\u0085Bcc: eve@evil.example\v\f',
+    '=?utf-8?B?DQpCY2M6IGV2ZUBldmlsLmV4YW1wbGU=?=',
+    '=?utf-8?Q?=0D=0ABcc:_eve?=',
+    'Eve <eve@evil.example>, Mallory',
+    'Eve, "x" <y>;',
+    `${'Ë'.repeat(59)}`,
+    '\u202Eeve',
+  ];
+
+  let mailbox: Mailbox;
+  let service: InProcess;
+  beforeAll(async () => {
+    mailbox = await openMailbox();
+    service = await startInProcess({ env: { SMTP_URL: mailbox.url } });
+  });
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]();
+    await mailbox[Symbol.asyncDispose]();
+  });
+
+  /** The headers of a mail, continuation lines with them, and its body. */
+  function partsOf(raw: string) {
+    const end = raw.indexOf('\r\n\r\n');
+    const fields = raw
+      .slice(0, end)
+      .replaceAll(/\r\n[ \t]/g, ' ')
+      .split('\r\n');
+    return { fields: fields.map((field) => field.split(':')[0]), body: raw.slice(end + 4) };
+  }
+
+  test('has these headers alone, goes to one person, and ends where it ends', async () => {
+    const made = await organisation({}, { on: service });
+    const { owner, realm } = made;
+    let taken = 0;
+    for (const [i, name] of NAMES.entries()) {
+      const named = await owner.rest('PATCH', '/realm', { name });
+      const leaver = await made.signUp(`Leaver ${'x'.repeat(i + 1)}`);
+      const renamed = await leaver.rest('PATCH', '/settings', { full_name: name });
+      taken += [named, renamed].filter(({ status }) => status === 200).length;
+      const wanted = `leaver${i}@new.example`;
+      await leaver.ok('PATCH', '/settings', { email: wanted });
+      await owner.ok('DELETE', `/users/${leaver.id}`, { deactivation_notification_comment: name });
+      const before = mailbox.mails.length;
+      await service.app.mail.sendDue();
+      const mails = mailbox.mails.slice(before);
+      expect(mails.map(({ to }) => to)).toEqual([[wanted], [leaver.email]]);
+      for (const { raw } of mails) {
+        const { fields, body } = partsOf(raw);
+        expect(fields.toSorted(), name).toEqual(HEADERS.toSorted());
+        // What ends a mail early, or a line by half of a line's end, would have ended it before its own end.
+        expect(raw, name).not.toMatch(/[^\r]\n|\r[^\n]|\0/);
+        const text = body.replaceAll('=\r\n', '');
+        expect(text, name).toMatch(/has been deactivated|the address is then not used/);
+        // An administrator's comment may have lines; a name is none.
+        const [withoutComment = ''] = text.split('have added this comment:');
+        expect(withoutComment, name).not.toMatch(/^(Bcc|MAIL|RCPT|\.)/m);
+      }
+    }
+    expect(taken).toBeGreaterThan(8);
+    expect(realm.name).not.toBe('');
+    expect(mailbox.mails.some(({ to }) => to.some((address) => address.includes('evil')))).toBe(false);
+  });
+
+  test('is refused for an address that is several, or that ends a line', async () => {
+    const { member } = await organisation({}, { on: service });
+    for (const email of [
+      ...[
+        'a@b.example\r\nBcc: c@d.example',
+        'a@b.example,c@d.example',
+        '<a@b.example>',
+        '"a b"@c.example',
+        'a@[127.0.0.1]',
+      ],
+      ...[
+        'a@b.example\u2028c',
+        'a\u0085@b.example',
+        'a@b.example>',
+        'a@b.example SIZE=1',
+        '=?utf-8?Q?eve=40evil.example=3e=00?=@b.example',
+      ],
+    ]) {
+      const { status, body } = await member.rest('PATCH', '/settings', { email });
+      expect([status, body.msg], email).toEqual([400, 'Bad name or username']);
+    }
+  });
+});
+
 test('refuses what is no mail server, and a sender of two lines', () => {
   expect(() => readConfig({ SMTP_URL: 'http://mail.example' })).toThrow('SMTP_URL');
   expect(() => readConfig({ MAIL_FROM: 'a@b.example\nBcc: c@d.example' })).toThrow('MAIL_FROM');

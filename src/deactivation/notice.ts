@@ -2,7 +2,7 @@ import type { App } from '../app.ts';
 import { urlOf } from '../auth/host.ts';
 import type { Tx } from '../db/client.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
-import { queueMail } from '../mail/outbox.ts';
+import { oneLine, queueMail } from '../mail/outbox.ts';
 
 /**
  * Queues the mail that tells somebody that their account is deactivated.
@@ -17,10 +17,11 @@ export function mailDeactivation(
   { email, fullName }: Pick<User, 'email' | 'fullName'>,
   comment: string,
 ): Promise<void> {
+  const place = oneLine(realm.name);
   const lines = [
-    `Hello ${fullName},`,
+    `Hello ${oneLine(fullName)},`,
     '',
-    `your account ${email} at ${realm.name} (${urlOf(config, realm.subdomain)}) has been deactivated.`,
+    `your account ${email} at ${place} (${urlOf(config, realm.subdomain)}) has been deactivated.`,
     'You can no longer sign in to it.',
     ...(comment === '' ? [] : ['', 'The administrators have added this comment:', '', comment]),
     '',
@@ -28,7 +29,7 @@ export function mailDeactivation(
   return queueMail(tx, {
     realmId: realm.id,
     to: email,
-    subject: `Your account at ${realm.name} has been deactivated`,
+    subject: `Your account at ${place} has been deactivated`,
     body: lines.join('\n'),
   });
 }

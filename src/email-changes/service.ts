@@ -7,7 +7,7 @@ import type { Tx } from '../db/client.ts';
 import { BadRequestError, NonexistentSubdomainError } from '../errors.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
-import { queueMail } from '../mail/outbox.ts';
+import { oneLine, queueMail } from '../mail/outbox.ts';
 import { realmSetting } from '../realm/settings.ts';
 import { requireAllowedAddress } from '../realm-domains/service.ts';
 import { requireAddress } from '../users/address.ts';
@@ -73,8 +73,8 @@ export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token, isTa
   await tx.emailChange.create({
     data: { realmId, userId: viewer.id, newEmail, tokenHash: hashOf(token), createdAt: now, expiresAt },
   });
-  const { name, subdomain } = viewer.realm;
-  const { fullName } = viewer.user;
+  const { subdomain } = viewer.realm;
+  const [name, fullName] = [viewer.realm.name, viewer.user.fullName].map(oneLine);
   if (isTaken) {
     const body = `Hello,
 
@@ -136,14 +136,15 @@ async function useAddress(
   requireMayChange(realm, user);
   await requireAllowedAddress(tx, realm, newEmail);
   const after = await changeAddress(tx, emit, user, newEmail);
+  const place = oneLine(realm.name);
   await queueMail(tx, {
     realmId: realm.id,
     to: user.email,
-    subject: `Your e-mail address for ${realm.name} has changed`,
+    subject: `Your e-mail address for ${place} has changed`,
     body: `Hello,
 
-your e-mail address in ${realm.name} is ${newEmail} from now on.
-If you did not want that, tell the administrators of ${realm.name}.
+your e-mail address in ${place} is ${newEmail} from now on.
+If you did not want that, tell the administrators of ${place}.
 `,
   });
   return after;

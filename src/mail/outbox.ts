@@ -27,6 +27,9 @@ export interface ClaimedMail {
 /** What would end one header and begin another, or make one address two. */
 const UNSAFE_IN_ADDRESS = /[\p{Cc}\s<>,;:()[\]\\"]/u;
 
+/** A text as it may stand in a sentence of a mail: a name with line breaks would write lines of its own. */
+export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+
 /**
  * Queues a mail in the change's own transaction: it is sent when the change is committed, and never when it is not.
  *
@@ -34,7 +37,7 @@ const UNSAFE_IN_ADDRESS = /[\p{Cc}\s<>,;:()[\]\\"]/u;
  */
 export async function queueMail(tx: Tx, { realmId, to, subject, body }: Mail): Promise<void> {
   if (UNSAFE_IN_ADDRESS.test(to) || !to.includes('@')) throw new Error('A mail goes to one address');
-  const line = subject.replace(/\p{Cc}+/gu, ' ').trim();
+  const line = oneLine(subject);
   await tx.$executeRaw`
     INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at)
     VALUES (${realmId}, ${to}, ${line.toWellFormed()}, ${body.replaceAll('\0', '').toWellFormed()}, CURRENT_TIMESTAMP)`;

@@ -32,6 +32,8 @@ export function requireAddress(address: string): string {
     at <= 64 &&
     stripped.length <= MAX_ADDRESS_LENGTH &&
     LOCAL_PART.test(stripped.slice(0, at)) &&
+    // An encoded word, which some mail software decodes into another address altogether. @see RFC 2047 5
+    !stripped.includes('=?') &&
     labels.every((label) => LABEL.test(label)) &&
     domain.toLowerCase() !== STAND_IN_DOMAIN;
   if (!valid) throw new BadRequestError('Bad name or username');
