@@ -30,12 +30,12 @@ export interface StoredEvent {
 export interface Emit {
   (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>): void;
   /** Adds, in its turn among the events, a statement that takes ids from the counter and logs events itself. */
-  writing(write: (tx: Tx) => Promise<Appended>): void;
+  writing(write: Write): void;
   /**
    * Adds, in their turn, events that say what is so when they are logged, and not only what the change makes so: what
    * `read` finds is what all earlier events have told, and what no later one has. It may be called twice.
    */
-  reading(read: (tx: Tx) => Promise<readonly ToldTo[]>): void;
+  reading(read: Read): void;
 }
 
 /** An event, and who hears it. */
@@ -48,20 +48,23 @@ interface Emitted extends ToldTo {
   readonly withId?: ((id: number) => Promise<unknown>) | undefined;
 }
 
-/** What is to be logged, in order: events, and statements that log their own. */
-type Turn = Emitted[] | ((tx: Tx, log: Log) => Promise<Appended>);
+type Write = (tx: Tx) => Promise<Appended>;
+type Read = (tx: Tx) => Promise<readonly ToldTo[]>;
+
+/** What is to be logged, in order: events, statements that log their own, and events that are still to be found out. */
+type KnownTurn = { readonly events: Emitted[] } | { readonly write: Write };
+type Turn = KnownTurn | { readonly read: Read };
 
 function collect(turns: Turn[]): Emit {
   const emit = (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>) => {
     const emitted = { event, audience, withId };
     const last = turns.at(-1);
-    if (Array.isArray(last)) last.push(emitted);
-    else turns.push([emitted]);
+    if (last !== undefined && 'events' in last) last.events.push(emitted);
+    else turns.push({ events: [emitted] });
   };
   return Object.assign(emit, {
-    writing: (write: (tx: Tx) => Promise<Appended>) => void turns.push(write),
-    reading: (read: (tx: Tx) => Promise<readonly ToldTo[]>) =>
-      void turns.push((tx, log) => appendAsOfNow(tx, log, read)),
+    writing: (write: Write) => void turns.push({ write }),
+    reading: (read: Read) => void turns.push({ read }),
   });
 }
 
@@ -107,32 +110,86 @@ async function make<T>(tx: Tx, { app, realmId }: Scope, change: (tx: Tx, emit: E
   return { result, ...(await appendAll(tx, realmId, turns, app.now())) };
 }
 
-/** A change that fails leaves nothing behind, and the transaction around it can go on: its caller may know what to do. */
+/**
+ * A change that fails leaves nothing behind, and the transaction around it can go on: its caller may know what to do.
+ *
+ * Its events are logged when the request has read all it answers with, because the organisation waits from then on; at
+ * once where the change itself needs an id.
+ */
 async function changeWithin<T>(unit: Unit, scope: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
   const { tx } = unit;
+  const { app, realmId } = scope;
   await tx.$executeRaw`SAVEPOINT change`;
+  const unlogged = [...unit.unlogged];
   try {
-    const { result, events } = await make(tx, scope, change);
+    const turns: Turn[] = [];
+    const result = await change(tx, collect(turns));
+    unit.unlogged.push(async () => {
+      const { events } = await appendAll(tx, realmId, turns, app.now());
+      return { realmId, events };
+    });
+    const logged = turns.every(canWait) ? [] : await logAll(unit);
     await tx.$executeRaw`RELEASE SAVEPOINT change`;
-    unit.published(scope.realmId, events);
+    for (const { realmId, events } of logged) unit.published(realmId, events);
     return result;
   } catch (error) {
+    unit.unlogged.splice(0, Number.POSITIVE_INFINITY, ...unlogged);
     // What lost a race, or its connection, is over as a whole.
     if (!isLostRace(error) && !isBusy(error)) await tx.$executeRaw`ROLLBACK TO SAVEPOINT change`;
     throw error;
   }
 }
 
+/** Whether nothing that the change has to do waits for the ids. */
+const canWait = (turn: Turn): boolean =>
+  'read' in turn || ('events' in turn && turn.events.every(({ withId }) => withId === undefined));
+
+/** Logs, in its turn, what changes of a request have left to be logged. To be told of after the commit. */
+export async function logAll({ unlogged }: Pick<Unit, 'unlogged'>): Promise<Logged[]> {
+  const logged: Logged[] = [];
+  for (const log of unlogged.splice(0)) logged.push(await log());
+  return logged;
+}
+
+/** Events of a realm that are logged, and not yet committed. */
+export interface Logged {
+  readonly realmId: number;
+  readonly events: readonly StoredEvent[];
+}
+
 async function appendAll(tx: Tx, realmId: number, turns: readonly Turn[], now: Date): Promise<Appended> {
   const events: StoredEvent[] = [];
   let xid: string | undefined;
-  for (const turn of turns) {
-    const log = { realmId, now };
-    const appended = Array.isArray(turn) ? await append(tx, log, turn) : await turn(tx, log);
+  for (const turn of await foundOut(tx, realmId, turns)) {
+    const appended = 'write' in turn ? await turn.write(tx) : await append(tx, { realmId, now }, turn.events);
     events.push(...appended.events);
     xid = appended.xid ?? xid;
   }
   return { events, ...(xid !== undefined && { xid }) };
+}
+
+/**
+ * The turns with all that is still to be found out. What was read is so for as long as nobody else has logged anything since
+ * before it was read, because all that changes what can be read is logged. Else it is read anew with the counter held, for
+ * which the organisation waits.
+ */
+async function foundOut(tx: Tx, realmId: number, turns: readonly Turn[]): Promise<readonly KnownTurn[]> {
+  if (!turns.some((turn) => 'read' in turn)) return turns as KnownTurn[];
+  const findOut = async () => {
+    const found: KnownTurn[] = [];
+    for (const turn of turns) found.push('read' in turn ? { events: [...(await turn.read(tx))] } : turn);
+    return found;
+  };
+  const { lastId } = await readCounter(tx, realmId);
+  const found = await findOut();
+  return (await holdCounter(tx, realmId)) === lastId ? found : findOut();
+}
+
+/** Keeps the log from growing until the change is over. @returns Its last id. */
+async function holdCounter(tx: Tx, realmId: number): Promise<number> {
+  const [row] = await tx.$queryRaw<{ last_id: bigint }[]>`
+    SELECT last_id FROM event_counter WHERE realm_id = ${realmId} FOR NO KEY UPDATE`;
+  return Number(row?.last_id);
 }
 
 /** Where events are logged, and when. */
@@ -141,37 +198,8 @@ interface Log {
   readonly now: Date;
 }
 
-/**
- * What was read is logged if nobody else has logged anything since before it was read: all that changes what can be read
- * is logged. Else it is read anew with the counter held, which the organisation then waits for.
- */
-async function appendAsOfNow(tx: Tx, log: Log, read: (tx: Tx) => Promise<readonly ToldTo[]>): Promise<Appended> {
-  const { lastId } = await readCounter(tx, log.realmId);
-  const emitted = await read(tx);
-  const appended = await tryToAppend(tx, log, emitted, lastId);
-  if (appended !== undefined) return appended;
-  await tx.$queryRaw`SELECT 1 AS held FROM event_counter WHERE realm_id = ${log.realmId} FOR NO KEY UPDATE`;
-  return append(tx, log, await read(tx));
-}
-
-async function append(tx: Tx, log: Log, emitted: readonly Emitted[]): Promise<Appended> {
-  const appended = await tryToAppend(tx, log, emitted);
-  if (appended === undefined) throw new Error(`Realm ${log.realmId} has no event counter`);
-  return appended;
-}
-
-/**
- * One statement: bumps the counter, which stays locked until the commit, and inserts the events under its new ids.
- *
- * @param expected Where the counter must stand.
- * @returns Undefined when it stands elsewhere; nothing was done.
- */
-async function tryToAppend(
-  tx: Tx,
-  { realmId, now }: Log,
-  emitted: readonly Emitted[],
-  expected: number | null = null,
-): Promise<Appended | undefined> {
+/** One statement: bumps the counter, which stays locked until the commit, and inserts the events under its new ids. */
+async function append(tx: Tx, { realmId, now }: Log, emitted: readonly Emitted[]): Promise<Appended> {
   if (emitted.length === 0) return { events: [] };
   let offset = 0;
   const rows = emitted.map(({ event, audience }) => {
@@ -192,8 +220,7 @@ async function tryToAppend(
   });
   const [counter] = await tx.$queryRaw<{ base: bigint; xid: string }[]>`
     WITH counter AS (
-      UPDATE event_counter SET last_id = last_id + ${offset}
-      WHERE realm_id = ${realmId} AND (${expected}::bigint IS NULL OR last_id = ${expected})
+      UPDATE event_counter SET last_id = last_id + ${offset} WHERE realm_id = ${realmId}
       RETURNING last_id - ${offset} AS base
     ), logged AS (
       INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
@@ -205,7 +232,7 @@ async function tryToAppend(
         except_user_ids int[], public_channel_id int, width int, ephemeral boolean)
     )
     SELECT base, pg_current_xact_id()::text AS xid FROM counter`;
-  if (counter === undefined) return undefined;
+  if (counter === undefined) throw new Error(`Realm ${realmId} has no event counter`);
   const base = Number(counter.base);
   const stored = emitted.map(({ event, audience }, i) => {
     const json = JSON.stringify(event.payload);

@@ -5,11 +5,13 @@ import { isBusy, isLostRace } from '../db/errors.ts';
 import { BadRequestError } from '../errors.ts';
 import { committing, retrying } from './commit.ts';
 import { keepReply, keptReply, requireRoomForKey } from './kept-replies.ts';
-import type { StoredEvent } from './log.ts';
+import { type Logged, logAll, type StoredEvent } from './log.ts';
 
 /** The transaction of a request that is to have its effect once: all its changes are parts of it. */
 export interface Unit {
   readonly tx: Tx;
+  /** What logs the events of its changes that are still to be logged, in order. */
+  readonly unlogged: (() => Promise<Logged>)[];
   /** Takes note of events that readers are to hear of after the commit. */
   published(realmId: number, events: readonly StoredEvent[]): void;
   /** What `aside` does in such a request. */
@@ -133,6 +135,7 @@ async function answerWithin<T>(
   await requireRoomForKey(tx, key);
   const reply = await answer(work.app);
   await keepReply(tx, key, JSON.stringify(reply ?? null));
+  for (const { realmId, events } of await logAll(work)) work.published(realmId, events);
   return { reply, after: work.after(), xid };
 }
 
@@ -140,6 +143,7 @@ async function answerWithin<T>(
 class UnitOfWork implements Unit {
   readonly tx: Tx;
   readonly app: App;
+  readonly unlogged: Unit['unlogged'] = [];
   readonly #hub: App['hub'];
   readonly #events = new Map<number, StoredEvent[]>();
   readonly #wakes: Date[] = [];

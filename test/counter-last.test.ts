@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Endpoint, takesIdempotencyKey } from '../src/rest/endpoint.ts';
+import { routes } from '../src/rest/routes.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { pathOf, REST_CALLS, type RestCall } from './helpers/rest-calls.ts';
+import { makeScene, type Scene } from './helpers/scene.ts';
+
+/** Statements that take ids from the organisation's counter, which is held from then on. */
+const COUNTS = /UPDATE event_counter SET last_id|event_counter WHERE realm_id = \S+ FOR NO KEY UPDATE|send_message\(/;
+
+/** What may come between the counter and the commit: all of it needs the event's id, or that nobody else has one. */
+const NEEDS_THE_ID: readonly RegExp[] = [
+  // From when to when somebody hears a channel; from when they have another role.
+  /INSERT INTO subscription_period/,
+  /UPDATE subscription_period/,
+  /INSERT INTO "public"\."role_change"/,
+  // What was sent before the event is read by it.
+  /INSERT INTO read_mark|UPDATE read_mark/,
+  /INSERT INTO read_exception/,
+  // That no message came in under the old policy.
+  /SELECT 1 FROM message WHERE channel_id = \S+ AND lower\(topic\) > ''/,
+];
+
+/** The reply is kept after what it says: a message's id. */
+const KEEPS_THE_REPLY = /UPDATE "public"\."idempotency_record"|^RELEASE SAVEPOINT/;
+
+const writes = routes.filter(({ method }) => method !== 'GET');
+const byName = new Map(writes.map((route) => [`${route.method} ${route.path}`, route]));
+const names = Object.keys(REST_CALLS).filter((name) => byName.has(name));
+
+/** The statements after the first that counts, to the end of its transaction. */
+function afterCounter(queries: readonly string[]): string[] {
+  const first = queries.findIndex((sql) => COUNTS.test(sql));
+  const rest = first === -1 ? [] : queries.slice(first + 1);
+  const end = rest.findIndex((sql) => /"COMMIT"/.test(sql));
+  // A statement that is a transaction by itself is followed by none.
+  return rest.slice(0, Math.max(end, 0)).filter((sql) => !COUNTS.test(sql));
+}
+
+describe('while an organisation waits, a change does nothing but what needs the id of its event', () => {
+  let server: InProcess;
+  let scenes: { readonly plain: Scene; readonly keyed: Scene };
+  beforeAll(async () => {
+    server = await startInProcess();
+    const on = { on: server, withPassword: true };
+    scenes = { plain: await makeScene(on), keyed: await makeScene(on) };
+  }, 240_000);
+  afterAll(() => server[Symbol.asyncDispose]());
+  let counted = 0;
+  const excused = new Set<RegExp>();
+
+  async function statementsAfter(scene: Scene, { method, path, auth }: Endpoint, call: RestCall, keyed: boolean) {
+    const caller = auth === 'none' ? scene.anonymous : scene[call.as ?? 'owner'];
+    const options = keyed ? { headers: { 'idempotency-key': randomUUID() } } : {};
+    const queries = await server.queriesOf(() =>
+      caller.rest(method as 'POST', pathOf(path, call), call.parameters, options),
+    );
+    if (queries.some((sql) => COUNTS.test(sql))) counted++;
+    return afterCounter(queries).filter((sql) => {
+      const reason = [...NEEDS_THE_ID, ...(keyed ? [KEEPS_THE_REPLY] : [])].find((known) => known.test(sql.trim()));
+      if (reason !== undefined) excused.add(reason);
+      return reason === undefined;
+    });
+  }
+
+  test.for(names)('%s', async (name) => {
+    const endpoint = byName.get(name) as Endpoint;
+    for (const call of REST_CALLS[name]?.(scenes.plain.names) ?? []) {
+      expect(await statementsAfter(scenes.plain, endpoint, call, false), JSON.stringify(call)).toEqual([]);
+    }
+  });
+
+  const keepers = names.filter((name) => takesIdempotencyKey(byName.get(name) as Endpoint));
+  test.for(keepers)('%s, under an idempotency key', async (name) => {
+    const endpoint = byName.get(name) as Endpoint;
+    for (const call of (REST_CALLS[name]?.(scenes.keyed.names) ?? []).slice(0, 3)) {
+      expect(await statementsAfter(scenes.keyed, endpoint, call, true), JSON.stringify(call)).toEqual([]);
+    }
+  });
+
+  test('which the others would have shown', () => {
+    expect(counted).toBeGreaterThan(100);
+    expect(excused.size).toBeGreaterThan(3);
+  });
+});
