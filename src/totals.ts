@@ -28,16 +28,16 @@ const lengthOf = (max: number, things: string): Total => ({
  */
 export const TOTALS = {
   drafts: ofUser(1_000, 'drafts'),
-  drafts_total_length: lengthOf(1_000_000, 'drafts'),
+  drafts_total_length: lengthOf(500_000, 'drafts'),
   saved_snippets: ofUser(1_000, 'saved snippets'),
-  saved_snippets_total_length: lengthOf(1_000_000, 'saved snippets'),
+  saved_snippets_total_length: lengthOf(500_000, 'saved snippets'),
   /** Those that are sent count no more. */
   scheduled_messages: ofUser(1_000, 'scheduled messages'),
   /** With their HTML, which is listed too. */
-  scheduled_messages_total_length: lengthOf(4_000_000, 'scheduled messages'),
+  scheduled_messages_total_length: lengthOf(2_000_000, 'scheduled messages'),
   reminders: ofUser(1_000, 'reminders'),
   /** With the messages they quote, and their HTML. */
-  reminders_total_length: lengthOf(4_000_000, 'reminders'),
+  reminders_total_length: lengthOf(1_000_000, 'reminders'),
   /** Each is looked for in every message that user could receive. */
   alert_words: ofUser(500, 'alert words'),
   navigation_views: ofUser(1_000, 'navigation views'),

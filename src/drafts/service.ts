@@ -82,7 +82,7 @@ export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
  * @throws BadRequestError for more than 1,000 drafts; when a draft is blank, holds a null byte, has a timestamp before 1970 or after 9999, names
  *   other than one channel or a channel the viewer may not read, or names a user who is not there; or when the viewer
  *   has turned synchronizing drafts off.
- * @throws TotalReachedError when there would be more than 1,000 in all, or more than 1,000,000 characters in them.
+ * @throws TotalReachedError when there would be more than 1,000 in all, or more than 500,000 characters in them.
  * @see interface document 4.8, 2.5, 6.5; endpoints companion B.3
  */
 export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promise<Draft[]> {

@@ -51,7 +51,7 @@ export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
  * Keeps a text for the viewer and tells the viewer's clients.
  *
  * @throws BadRequestError when title or content is blank, too long, or holds a null byte.
- * @throws TotalReachedError when there would be more than 1,000, or more than 1,000,000 characters in them.
+ * @throws TotalReachedError when there would be more than 1,000, or more than 500,000 characters in them.
  * @see endpoints companion B.4
  */
 export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<SnippetEdit>): Promise<SavedSnippet> {

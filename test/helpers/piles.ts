@@ -129,7 +129,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
   },
   drafts_total_length: {
     ...drafts,
-    fill: ({ sql }) => sql(drafts.fill, 100, 10_000),
+    fill: ({ sql }) => sql(drafts.fill, 50, 10_000),
     rest: (hoard) => drafts.rest(hoard, 'x'.repeat(10_000)),
     graphql: () => drafts.graphql('x'.repeat(10_000)),
     held: heldBy('draft', 'author_id = $1', 'sum(char_length(content))'),
@@ -143,7 +143,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
   },
   saved_snippets_total_length: {
     ...snippets,
-    fill: ({ sql }) => sql(snippets.fill, 100, 10_000),
+    fill: ({ sql }) => sql(snippets.fill, 50, 10_000),
     rest: ({ member }) => member.rest('POST', '/saved_snippets', { title: 't', content: 'x'.repeat(10_000) }),
     graphql: () => ['createSavedSnippet', { title: 't', content: 'x'.repeat(10_000) }],
     held: heldBy('saved_snippet', 'author_id = $1', 'sum(char_length(content))'),
@@ -156,7 +156,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
     free: ({ member }) => removeFirst(member, '/scheduled_messages', 'scheduled_message_id'),
   },
   scheduled_messages_total_length: {
-    fill: ({ sql }) => sql(waiting('message', 'NULL'), 200, 10_000),
+    fill: ({ sql }) => sql(waiting('message', 'NULL'), 100, 10_000),
     rest: ({ member, channelId }) => member.rest('POST', '/scheduled_messages', later(channelId, 'x'.repeat(9_900))),
     graphql: ({ channelId }) => [
       'scheduleMessage',
@@ -173,7 +173,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
     free: ({ member }) => removeFirst(member, '/reminders', 'reminder_id'),
   },
   reminders_total_length: {
-    fill: ({ sql, messageId }) => sql(waiting('reminder', String(messageId)), 200, 10_000),
+    fill: ({ sql, messageId }) => sql(waiting('reminder', String(messageId)), 50, 10_000),
     rest: ({ member, messageId }) => member.rest('POST', '/reminders', { message_id: messageId, ...LATER }),
     graphql: ({ messageId }) => ['createReminder', { messageId, scheduledAt: LATER_TOO }],
     held: heldBy('scheduled_message', "owner_id = $1 AND kind = 'reminder'"),
