@@ -1,0 +1,166 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Json } from './helpers/http.ts';
+import type { Person } from './helpers/person.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+// In a channel with protected history nobody reads what they did not receive, by whatever way round.
+
+let place: Organisation;
+/** Joined after the secret was sent. */
+let late: Person;
+let guarded: number;
+let open: number;
+let secret: number;
+const WORD = 'unmistakable';
+
+const post = async (who: Person, to: number, topic: string, content: string): Promise<number> =>
+  (await who.ok('POST', '/messages', { type: 'channel', to, topic, content })).id;
+
+beforeAll(async () => {
+  place = await organisation();
+  const { owner, member } = place;
+  late = await place.signUp('Latecomer');
+  const create = (name: string, more: object = {}) =>
+    owner.ok('POST', '/channels/create', { name, subscribers: [owner.id, member.id], ...more });
+  guarded = (await create('guarded', { invite_only: true, history_public_to_subscribers: false })).id;
+  open = (await create('open')).id;
+  await owner.ok('PATCH', '/realm', { enable_read_receipts: true });
+  const moderation = { name: 'moderation', subscribers: [owner.id], invite_only: true };
+  const { id } = await owner.ok('POST', '/channels/create', moderation);
+  await owner.ok('PATCH', '/realm', { moderation_request_channel_id: id });
+  secret = await post(owner, guarded, 'old topic', `the ${WORD} secret`);
+  await owner.ok('PATCH', `/messages/${secret}`, { content: `the ${WORD} secret, edited` });
+  await member.ok('POST', `/messages/${secret}/reactions`, { emoji_name: 'octopus' });
+  await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'guarded' }], principals: [late.id] });
+});
+
+/** Every act on a message by its id. */
+const ACTS: Readonly<Record<string, (who: Person, id: number) => Promise<{ status: number; body: Json }>>> = {
+  reading: (who, id) => who.rest('GET', `/messages/${id}`),
+  'the history': (who, id) => who.rest('GET', `/messages/${id}/history`),
+  'read receipts': (who, id) => who.rest('GET', `/messages/${id}/read_receipts`),
+  reacting: (who, id) => who.rest('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' }),
+  'reacting as another did': (who, id) => who.rest('POST', `/messages/${id}/reactions`, { emoji_name: 'octopus' }),
+  'taking back a reaction': (who, id) => who.rest('DELETE', `/messages/${id}/reactions`, { emoji_name: 'octopus' }),
+  reporting: (who, id) => who.rest('POST', `/messages/${id}/report`, { report_type: 'spam', description: '' }),
+  reminding: (who, id) =>
+    who.rest('POST', '/reminders', { message_id: id, scheduled_delivery_timestamp: 4_102_444_800 }),
+  editing: (who, id) => who.rest('PATCH', `/messages/${id}`, { content: 'mine' }),
+  'moving it': (who, id) => who.rest('PATCH', `/messages/${id}`, { topic: 'another', propagate_mode: 'change_one' }),
+  'moving all': (who, id) => who.rest('PATCH', `/messages/${id}`, { stream_id: open, propagate_mode: 'change_all' }),
+  deleting: (who, id) => who.rest('DELETE', `/messages/${id}`),
+  'telling of editing': (who, id) => who.rest('POST', `/messages/${id}/typing`, { op: 'start' }),
+  starring: (who, id) => who.rest('POST', '/messages/flags', { messages: [id], op: 'add', flag: 'starred' }),
+  'fetching by id': (who, id) => who.rest('GET', '/messages', { message_ids: [id] }),
+  matching: (who, id) => who.rest('GET', '/messages/matches_narrow', { msg_ids: [id], narrow: [['search', WORD]] }),
+  'narrowing by id': (who, id) =>
+    who.rest('GET', '/messages', { anchor: id, narrow: [{ operator: 'id', operand: id }] }),
+  'narrowing with it': (who, id) => {
+    const narrow = [
+      { operator: 'channel', operand: guarded },
+      { operator: 'with', operand: id },
+    ];
+    return who.rest('GET', '/messages', { anchor: 'newest', num_before: 9, narrow });
+  },
+  linking: (who, id) =>
+    who.rest('POST', '/messages/render', { content: `#**guarded>old topic@${id}** #**guarded>old topic**` }),
+};
+
+const NOTHING = 2_000_000_000;
+const without = ({ status, body }: { status: number; body: Json }, id: number) =>
+  `${status} ${JSON.stringify(body)}`.replaceAll(String(id), '<id>');
+
+describe('what was sent before somebody joined', () => {
+  test.for(Object.entries(ACTS))('is not there for %s', async ([name, act]) => {
+    if (name === 'linking') {
+      // The address is made of what the author wrote; only what the service adds would tell.
+      expect(JSON.stringify((await act(late, secret)).body)).not.toContain('/with/');
+      return;
+    }
+    expect(without(await act(late, secret), secret)).toBe(without(await act(late, NOTHING), NOTHING));
+  });
+
+  test('is there for who received it', async () => {
+    for (const name of ['reading', 'the history', 'read receipts', 'fetching by id', 'matching', 'narrowing by id']) {
+      const act = ACTS[name] as (typeof ACTS)[string];
+      expect(without(await act(place.member, secret), secret), name).not.toBe(
+        without(await act(place.member, NOTHING), NOTHING),
+      );
+    }
+  });
+
+  test('is in no search, list, topic or count of theirs', async () => {
+    const found = async (narrow: Json) =>
+      (await late.ok('GET', '/messages', { anchor: 'oldest', num_after: 100, narrow })).messages;
+    const channel = ['channel', 'guarded'];
+    for (const narrow of [
+      [channel],
+      [channel, ['topic', 'old topic']],
+      [['search', WORD]],
+      [channel, ['search', WORD]],
+      [['sender', place.owner.email], channel],
+      [channel, { operator: 'has', operand: 'reaction' }],
+      [channel, { operator: 'is', operand: 'unread' }],
+      [channel, { operator: 'search', operand: 'no such word', negated: true }],
+    ]) {
+      expect(JSON.stringify(await found(narrow)), JSON.stringify(narrow)).not.toContain(WORD);
+    }
+    expect((await late.ok('GET', `/users/me/${guarded}/topics`)).topics).toEqual([]);
+    const state = await late.register();
+    expect(JSON.stringify([state.unread_msgs, state.recent_private_conversations])).not.toContain(String(secret));
+    const query = `{ channel(channelId: ${guarded}) { topics { edges { node { name } } } } }`;
+    const { data } = await late.graphql(query);
+    expect(JSON.stringify(data ?? null)).not.toContain('old topic');
+  });
+
+  test('is not told by what is written, scheduled, drafted or muted to its topic', async () => {
+    const said = async (topic: string) => {
+      const to = { type: 'channel', to: guarded, topic };
+      const replies = [
+        await late.rest('POST', '/scheduled_messages', {
+          ...to,
+          content: 'x',
+          scheduled_delivery_timestamp: 4_102_444_800,
+        }),
+        await late.rest('POST', '/drafts', { drafts: [{ type: 'stream', to: [guarded], topic, content: 'x' }] }),
+        await late.rest('POST', '/user_topics', { stream_id: guarded, topic, visibility_policy: 1 }),
+        await late.rest('POST', '/mark_topic_as_read', { stream_id: guarded, topic_name: topic }),
+        await late.rest('POST', '/typing', { op: 'start', type: 'channel', stream_id: guarded, topic }),
+        await late.rest('POST', `/streams/${guarded}/delete_topic`, { topic_name: topic }),
+      ];
+      return replies.map(({ status, body }) =>
+        `${status} ${JSON.stringify(body)}`.replaceAll(topic, '_').replaceAll(/\d+/g, '0'),
+      );
+    };
+    expect(await said('old topic')).toEqual(await said('new topic'));
+  });
+
+  test('does not come with what is moved out of the channel by somebody who did not receive it, nor with its quotes', async () => {
+    const own = await post(late, guarded, 'old topic', 'I am new here');
+    const heard = await late.hearing();
+    const { status } = await late.rest('PATCH', `/messages/${own}`, { stream_id: open, propagate_mode: 'change_all' });
+    const stays = await place.owner.ok('GET', `/messages/${secret}`);
+    // Whatever the permission says: nobody moves what they may not read.
+    expect([status === 200 || status === 400, stays.message.stream_id]).toEqual([true, guarded]);
+    const { status: renamed } = await late.rest('PATCH', `/messages/${own}`, {
+      topic: 'new',
+      propagate_mode: 'change_all',
+    });
+    expect([200, 400]).toContain(renamed);
+    const { body } = await late.rest('GET', `/messages/${secret}`);
+    expect(body.msg).toBe('Invalid message(s)');
+    for (const { message_ids = [] } of await heard()) expect(message_ids).not.toContain(secret);
+  });
+
+  test('is not shown by a move into the channel, and is there again when it is moved back', async () => {
+    const { owner } = place;
+    const moved = await post(owner, open, 'moving', `another ${WORD}`);
+    const heard = await late.hearing();
+    await owner.ok('PATCH', `/messages/${moved}`, { stream_id: guarded, propagate_mode: 'change_all' });
+    // Sent where it was not theirs: the move into the channel does not show it to who was not there.
+    expect((await late.rest('GET', `/messages/${moved}`)).body.msg).toBe('Invalid message(s)');
+    expect(JSON.stringify((await heard()).filter(({ type }) => type === 'update_message'))).not.toContain(WORD);
+    await owner.ok('PATCH', `/messages/${moved}`, { stream_id: open, propagate_mode: 'change_all' });
+    expect((await late.rest('GET', `/messages/${moved}`)).status).toBe(200);
+  });
+});
