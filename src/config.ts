@@ -64,6 +64,12 @@ const Environment = z.object({
   PERSISTED_DOCUMENTS: z.string().optional(),
   PERSISTED_DOCUMENTS_ONLY: z.enum(['on', 'off']).default('off'),
   AVATAR_PROVIDER_URL: z.url({ protocol: /^https?$/ }).optional(),
+  ANONYMOUS_INTROSPECTION: z.enum(['on', 'off']).optional(),
+  METRICS_ADDRESS: z
+    .string()
+    .regex(/^([a-z0-9.-]+|\[[0-9a-f:]+\]):\d{1,5}$/i, 'must be an address to listen on: <host>:<port>')
+    .optional(),
+  METRICS_TOKEN: z.string().min(16, 'must hold at least 16 characters').optional(),
   JWT_AUTH_KEYS: z.string().optional(),
   VIDEO_PROVIDER_CLIENT_ID: z.string().optional(),
   VIDEO_PROVIDER_CLIENT_SECRET: z.string().optional(),
@@ -125,6 +131,12 @@ export interface Config {
   readonly persistedDocuments: string | undefined;
   /** Whether no other documents are executed. */
   readonly persistedDocumentsOnly: boolean;
+  /** Whether GraphQL tells its schema, and what somebody may have meant, to those who are not signed in. */
+  readonly anonymousIntrospection: boolean;
+  /** Where metrics are served, and nothing else; undefined: at the service's own address. */
+  readonly metricsAddress: { readonly host: string; readonly port: number } | undefined;
+  /** What is asked of who reads metrics, as a bearer; undefined: nothing. */
+  readonly metricsToken: string | undefined;
   /** How web tokens are verified that are exchanged for API keys; empty: nowhere. */
   readonly jwtKeys: JwtKeys;
   /** Undefined: no video calls. */
@@ -186,6 +198,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     trustedProxies: e.TRUST_PROXY,
     persistedDocuments: e.PERSISTED_DOCUMENTS,
     persistedDocumentsOnly: e.PERSISTED_DOCUMENTS_ONLY === 'on',
+    anonymousIntrospection: (e.ANONYMOUS_INTROSPECTION ?? (e.DATABASE_URL === undefined ? 'on' : 'off')) === 'on',
+    metricsAddress: addressOf(e.METRICS_ADDRESS),
+    metricsToken: e.METRICS_TOKEN,
     jwtKeys: jwtKeysOf(e),
     videoProvider: videoProviderOf(e),
     avatarProviderUrl: e.AVATAR_PROVIDER_URL,
@@ -195,6 +210,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     logRetentionMs: e.EVENT_LOG_DAYS * 86_400_000,
     logRowsPerRealm: e.EVENT_LOG_ROWS_PER_REALM,
   };
+}
+
+function addressOf(text: string | undefined): Config['metricsAddress'] {
+  const [, host = '', port] = /^\[?(.*?)\]?:(\d+)$/.exec(text ?? '') ?? [];
+  return port === undefined ? undefined : { host, port: Number(port) };
 }
 
 type Read = z.output<typeof Environment>;

@@ -1,4 +1,9 @@
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
 import type { App } from './app.ts';
+import { isSameSecret } from './auth/keys.ts';
+import type { Config } from './config.ts';
 import { readMigrations } from './db/migrate.ts';
 import { metrics } from './metrics.ts';
 import type { Web } from './rest/router.ts';
@@ -6,9 +11,16 @@ import type { Web } from './rest/router.ts';
 /** Our choice: shorter than the time-outs of the load balancers that ask. */
 const DATABASE_PATIENCE_MS = 2_000;
 
-const HEADERS = { 'Content-Type': 'text/plain; charset=utf-8', 'Cache-Control': 'no-store' } as const;
+const HEADERS = {
+  'Content-Type': 'text/plain; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+} as const;
 
-/** Adds what operators ask: /healthz (the process is up), /readyz (it can serve), /metrics (Prometheus). */
+/**
+ * Adds what operators ask: /healthz (the process is up), /readyz (it can serve), and /metrics (Prometheus) where it is
+ * served with everything else.
+ */
 export function addHealth(web: Web, app: App): void {
   const migrations = readMigrations().map(({ name }) => name);
   web.get('/healthz', () => new Response('ok\n', { headers: HEADERS }));
@@ -17,9 +29,39 @@ export function addHealth(web: Web, app: App): void {
     const text = missing.length === 0 ? 'ready\n' : missing.map((part) => `not ready: ${part}\n`).join('');
     return new Response(text, { status: missing.length === 0 ? 200 : 503, headers: HEADERS });
   });
-  web.get('/metrics', async () => {
+  if (servesMetrics(app.config)) addMetrics(web, app.config);
+}
+
+/**
+ * Whether metrics are at the service's own address: never when they have one of their own; to everybody, with no token
+ * to ask for, only while the service is one for trying out.
+ */
+function servesMetrics({ metricsAddress, metricsToken, externalHost, databaseUrl }: Config): boolean {
+  if (metricsAddress !== undefined) return false;
+  return metricsToken !== undefined || (externalHost === undefined && databaseUrl === undefined);
+}
+
+function addMetrics(web: Web, { metricsToken: token }: Config): void {
+  web.get('/metrics', async ({ req }) => {
+    const shown = /^bearer +(.+)$/i.exec(req.header('authorization') ?? '')?.[1];
+    if (token !== undefined && !isSameSecret(shown ?? '', token)) {
+      return new Response('Unauthorized\n', { status: 401, headers: { ...HEADERS, 'WWW-Authenticate': 'Bearer' } });
+    }
     return new Response(await metrics.metrics(), { headers: { ...HEADERS, 'Content-Type': metrics.contentType } });
   });
+}
+
+/** A server of nothing but /metrics, listening at `config.metricsAddress`; undefined when there is none. */
+export async function serveMetrics(config: Config): Promise<Server | undefined> {
+  const { metricsAddress: address } = config;
+  if (address === undefined) return undefined;
+  const web: Web = new Hono();
+  addMetrics(web, config);
+  const server = createServer(getRequestListener(web.fetch, { hostname: 'localhost' }));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(address.port, address.host, () => resolve());
+  });
+  return server;
 }
 
 async function missingForService(app: App, migrations: readonly string[]): Promise<string[]> {

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import type { App } from './app.ts';
+import { type App, signedIn } from './app.ts';
+import { signIn } from './auth/service.ts';
 import type { DemoAccess, DemoOwner } from './demo-access.ts';
 import { pageHeaders } from './pages/html.ts';
 import { referenceOf } from './pages/reference.ts';
 import { START_PATH, START_SCRIPT, startPage } from './pages/start.ts';
+import { countRequest } from './rate-limits.ts';
 import type { Endpoint } from './rest/endpoint.ts';
 import { readForm } from './rest/form.ts';
 import { openApi } from './rest/openapi.ts';
@@ -22,7 +24,10 @@ export function addPages(web: Web, app: App, routes: readonly Endpoint[], demo: 
   const ownerFor = (incoming: IncomingMessage): DemoOwner | null =>
     demo?.isOpenTo(incoming) === true ? demo.owner : null;
   web.get('/', ({ env: { incoming } }) => {
-    const text = startPage(originOf(app, incoming), ownerFor(incoming), demo !== null);
+    const text = startPage(originOf(app, incoming), ownerFor(incoming), {
+      hasStartAddress: demo !== null,
+      hasSchema: app.config.anonymousIntrospection,
+    });
     return new Response(text, { headers: pageHeaders({ script: START_SCRIPT }) });
   });
   web.get('/docs', ({ env: { incoming } }) => {
@@ -30,7 +35,17 @@ export function addPages(web: Web, app: App, routes: readonly Endpoint[], demo: 
   });
   if (demo !== null) web.post(START_PATH, ({ env }) => letIn(demo, env.incoming));
   web.get(`${API_PREFIX}/openapi.json`, ({ env }) => description()(env.incoming));
-  web.get('/schema.graphql', ({ env }) => schema()(env.incoming));
+  web.get('/schema.graphql', async ({ env: { incoming } }) => {
+    if (!app.config.anonymousIntrospection) await requireSignedIn(app, incoming);
+    return schema()(incoming);
+  });
+}
+
+/** @throws UnauthorizedError, and what signing in throws. */
+async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<void> {
+  const { host, authorization, 'user-agent': userAgent } = incoming.headers;
+  const facts = { host, authorization, userAgent, allowBearer: true };
+  signedIn(await countRequest(app, incoming, () => signIn(app, facts), { told() {} }));
 }
 
 /** Gives a cookie to the browser that shows the token of the start address. */

@@ -10,6 +10,7 @@ import { createGraphiQL } from './graphql/graphiql.ts';
 import { createGraphQL } from './graphql/server.ts';
 import { createEventStreamDoor } from './graphql/sse.ts';
 import { createWebSocketDoor } from './graphql/websocket.ts';
+import { serveMetrics } from './health.ts';
 import { announceRestart } from './realm/restart.ts';
 import { closeServer, createServer } from './server.ts';
 
@@ -49,6 +50,7 @@ export async function serve(app: App, demo: DemoAccess | null): Promise<Served> 
   });
   const { port } = server.address() as AddressInfo;
   (app.config as { -readonly [K in keyof Config]: Config[K] }).port = port;
+  const metrics = await serveMetrics(app.config);
   app.deliveries.start();
   app.mail.start();
   // In the background: what clients hear of it does not keep them from what they came for.
@@ -57,6 +59,7 @@ export async function serve(app: App, demo: DemoAccess | null): Promise<Served> 
     port,
     async close() {
       const closed = closeServer(server, GRACE_MS);
+      metrics?.close().closeAllConnections();
       // What is being delivered has the time that requests have.
       const delivered = Promise.all([app.deliveries.stop(), app.mail.stop()]);
       await sockets.close();

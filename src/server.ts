@@ -2,7 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { App } from './app.ts';
-import { requireOwnSite } from './auth/cross-site.ts';
+import { challengeOf, requireOwnSite } from './auth/cross-site.ts';
 import { addAvatars } from './avatars/pictures.ts';
 import { answerBare, BARE_HEADERS, bareBody } from './bare-answer.ts';
 import type { Config } from './config.ts';
@@ -58,9 +58,13 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   addAvatars(web, app);
   addEmojiFiles(web);
   addCustomEmoji(web, app);
-  web.onError((error) => {
+  web.onError((error, { env }) => {
     const expected = expectedError(error);
-    if (expected !== undefined) return new Response(`${expected.message}\n`, { status: expected.status });
+    if (expected !== undefined) {
+      const { status, message } = expected;
+      const headers = status === 401 ? { ...challengeOf(env.incoming.headers) } : {};
+      return new Response(`${message}\n`, { status, headers: { 'Cache-Control': 'private, no-store', ...headers } });
+    }
     app.log.error({ err: error }, 'a page failed unexpectedly');
     return new Response('Internal server error\n', { status: 500 });
   });

@@ -1,5 +1,6 @@
 import { complexityFromQuery } from '@pothos/plugin-complexity';
 import {
+  BREAK,
   type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
@@ -62,7 +63,8 @@ export interface Documents {
 
 type Variables = Readonly<Record<string, unknown>> | null | undefined;
 
-export function createDocuments(schema: GraphQLSchema): Documents {
+/** @param hideSuggestions Whether what is wrong is told without what may have been meant: names of the schema. */
+export function createDocuments(schema: GraphQLSchema, { hideSuggestions = false } = {}): Documents {
   const known = new Map<string, Checked>();
   return {
     check(source) {
@@ -73,7 +75,7 @@ export function createDocuments(schema: GraphQLSchema): Documents {
         known.set(source, kept);
         return kept;
       }
-      const checked = checkDocument(schema, source);
+      const checked = checkDocument(schema, source, hideSuggestions);
       if (checked.document !== undefined && source.length <= CACHED_LENGTH) {
         known.set(source, checked);
         if (known.size > CACHED_DOCUMENTS) known.delete(known.keys().next().value ?? '');
@@ -90,6 +92,24 @@ export function createDocuments(schema: GraphQLSchema): Documents {
   };
 }
 
+const introspecting = new WeakMap<DocumentNode, boolean>();
+
+/** Whether a document asks for the schema itself; no field of ours may have such a name. */
+export function introspects(document: DocumentNode): boolean {
+  const known = introspecting.get(document);
+  if (known !== undefined) return known;
+  let found = false;
+  visit(document, {
+    Field({ name: { value } }) {
+      if (value !== '__schema' && value !== '__type') return undefined;
+      found = true;
+      return BREAK;
+    },
+  });
+  introspecting.set(document, found);
+  return found;
+}
+
 /** @param actual Unknown when reading stopped at the limit. */
 function overLimit(limit: Limit, actual?: number): GraphQLError {
   const max = DOCUMENT_LIMITS[limit];
@@ -99,13 +119,13 @@ function overLimit(limit: Limit, actual?: number): GraphQLError {
   });
 }
 
-function checkDocument(schema: GraphQLSchema, source: string): Checked {
+function checkDocument(schema: GraphQLSchema, source: string, hideSuggestions: boolean): Checked {
   try {
     const document = parse(source, { maxTokens: DOCUMENT_LIMITS.tokens });
     // Limits come first: validation itself is what a hostile document aims at.
     const over = sizeError(document);
     if (over !== undefined) return { errors: [over] };
-    const errors = validate(schema, document);
+    const errors = validate(schema, document, undefined, { hideSuggestions });
     if (errors.length === 0) return { document };
     return { errors: errors.map((error) => coded(error, 'GRAPHQL_VALIDATION_FAILED')) };
   } catch (error) {

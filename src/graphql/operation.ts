@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
+  type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
   execute,
@@ -10,10 +11,11 @@ import {
   print,
 } from 'graphql';
 import type { App, RequestCtx } from '../app.ts';
-import { BadRequestError, ChatError } from '../errors.ts';
+import { BadRequestError, ChatError, UnauthorizedError } from '../errors.ts';
 import { beginsAnew, idempotencyKey, once } from '../events/once.ts';
 import { type Budget, countRequest } from '../rate-limits.ts';
 import type { Cost, GraphQLContext } from './context.ts';
+import { introspects } from './documents.ts';
 import { hasFailed, ignoresIdempotencyKey } from './mutation.ts';
 import { acknowledged } from './read-back.ts';
 
@@ -22,6 +24,7 @@ type Extensions = Readonly<Record<string, unknown>> | null | undefined;
 interface Beginning {
   readonly signIn: () => Promise<RequestCtx>;
   readonly cost: Cost;
+  readonly document: DocumentNode;
   /** What the client sent beside the document. */
   readonly extensions: Extensions;
   /** The idempotency key of an HTTP request, where `extensions` have none. */
@@ -36,13 +39,14 @@ interface Beginning {
  * Signs an operation in, and counts it, with all it is to do: nothing is executed of what does not fit into the budget.
  *
  * @returns What its resolvers are given.
+ * @throws UnauthorizedError where strangers are not told the schema, and one asks for it.
  * @throws RateLimitHitError, BadRequestError for a key that is no text, and what `signIn` throws.
  * @see architecture 7
  */
 export async function beginOperation(
   app: App,
   origin: IncomingMessage,
-  { signIn, cost, extensions, keyHeader, answer, told }: Beginning,
+  { signIn, cost, document, extensions, keyHeader, answer, told }: Beginning,
 ): Promise<GraphQLContext> {
   let budget: Budget | undefined;
   const counting = {
@@ -54,6 +58,9 @@ export async function beginOperation(
     },
   };
   const request = await countRequest(app, origin, signIn, counting);
+  if (request.viewer === null && !app.config.anonymousIntrospection && introspects(document)) {
+    throw new UnauthorizedError('The schema is told to those who are signed in');
+  }
   const key = extensions?.['idempotencyKey'] ?? keyHeader;
   if (key !== undefined && typeof key !== 'string') throw new BadRequestError('"idempotencyKey" must be text');
   return { ...request, cost, budget, idempotencyKey: key };
@@ -69,8 +76,10 @@ export async function executeOperation(args: ExecutionArgs): Promise<ExecutionRe
   const context = args.contextValue as GraphQLContext;
   const { cost, budget: rateLimit } = context;
   const extensions = { cost, ...(rateLimit !== undefined && { rateLimit }) };
+  // To strangers, as the schema itself.
+  const hideSuggestions = context.viewer === null && !context.app.config.anonymousIntrospection;
   try {
-    const result = await executeOnce(args, context);
+    const result = await executeOnce({ ...args, hideSuggestions }, context);
     return { ...result, extensions: { ...extensions, ...result.extensions } };
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;

@@ -61,7 +61,7 @@ interface NodeContext {
  */
 export function createGraphQL(app: App, { eventStream, page }: Others): GraphQLDoor {
   const schema = buildSchema();
-  const documents = createDocuments(schema);
+  const documents = createDocuments(schema, { hideSuggestions: !app.config.anonymousIntrospection });
   const persisted = readPersistedDocuments(app.config, documents);
   const hall = { schema, documents, persisted };
   const streamEvents = eventStream(hall);
@@ -253,7 +253,7 @@ async function makeContext(
     const { host, authorization, 'user-agent': userAgent, 'idempotency-key': keyHeader } = req.headers;
     const context = await beginOperation(app, req, {
       signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
-      ...{ cost, extensions: params.extensions, keyHeader, answer: res },
+      ...{ cost, document, extensions: params.extensions, keyHeader, answer: res },
       told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
     });
     return { ...context, browser: browserOf(req, res) };

@@ -53,7 +53,7 @@ export function createEventStreamDoor(app: App, { schema, documents, persisted }
       const { host, authorization, 'user-agent': userAgent } = request.headers;
       const context = await beginOperation(app, request, {
         signIn: () => signIn(app, { host, userAgent, authorization, allowBearer: true }),
-        ...{ cost, extensions, keyHeader: request.headers['idempotency-key'], answer: response },
+        ...{ cost, document, extensions, keyHeader: request.headers['idempotency-key'], answer: response },
         told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
       });
       const operation = getOperationAST(document, operationName);

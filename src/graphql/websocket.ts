@@ -135,7 +135,7 @@ async function prepare(
     // Who it is, as of now: an operation is not run with the rights of an hour ago.
     const request = await beginOperation(app, ctx.extra.request, {
       signIn: () => state.signIn(),
-      ...{ cost, extensions: payload.extensions },
+      ...{ cost, document, extensions: payload.extensions },
     });
     const args = { schema, document, operationName, variableValues: variables };
     if (getOperationAST(document, operationName)?.operation !== 'subscription') {

@@ -26,9 +26,12 @@ enter();
  *
  * @param origin Where the visitor found the service: `http://127.0.0.1:4000`.
  * @param owner Whose key the calls hold; null: they hold a placeholder.
- * @param hasStartAddress Whether there is one, by which the page is opened with a key.
  */
-export function startPage(origin: string, owner: DemoOwner | null, hasStartAddress: boolean): string {
+export function startPage(
+  origin: string,
+  owner: DemoOwner | null,
+  { hasStartAddress, hasSchema }: { readonly hasStartAddress: boolean; readonly hasSchema: boolean },
+): string {
   const login = shellWord(owner === null ? 'YOUR_API_EMAIL:YOUR_API_KEY' : `${owner.email}:${owner.apiKey}`);
   return page(
     'Team chat service',
@@ -58,13 +61,15 @@ ${snippet(viewerCall(origin, login), 'Ask over GraphQL who you are')}
 <li><a href="/graphql">GraphiQL</a><span>Write and run GraphQL in the browser</span></li>
 <li><a href="/docs">REST reference</a><span>Every endpoint, with its parameters and a call to copy</span></li>
 <li><a href="/api/v1/openapi.json">OpenAPI 3.1</a><span>The same, for programs</span></li>
-<li><a href="/schema.graphql">GraphQL schema</a><span>Every type and field, in one file</span></li>
-</ul>
+${hasSchema ? SCHEMA_LINK : undefined}</ul>
 </main>
 <footer>Health: <a href="/healthz">/healthz</a>, <a href="/readyz">/readyz</a></footer>`,
     START_SCRIPT,
   );
 }
+
+const SCHEMA_LINK = html`<li><a href="/schema.graphql">GraphQL schema</a><span>Every type and field, in one file</span></li>
+`;
 
 function signInNotice(hasStartAddress: boolean): Html {
   const start = html`

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { send } from './helpers/http.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import type { Visitor } from './helpers/person.ts';
+import { RawSocket } from './helpers/raw-socket.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+// What a service tells those who are not signed in of itself: its metrics and its schema.
+
+const metricsOf = async (url: string, headers: Record<string, string> = {}) => {
+  const reply = await send(url, { method: 'GET', path: '/metrics', headers: { host: 'localhost', ...headers } });
+  return { ...reply, isMetrics: reply.text.includes('process_cpu_seconds_total') };
+};
+
+describe('metrics', () => {
+  const TOKEN = 'a token of sixteen characters or more';
+
+  test('are open where the service is tried out, and nowhere else unless the operator says where', async () => {
+    await using open = await startInProcess();
+    expect(await metricsOf(open.url)).toMatchObject({ status: 200, isMetrics: true });
+    await using named = await startInProcess({ env: { EXTERNAL_HOST: 'localhost' } });
+    expect(await metricsOf(named.url)).toMatchObject({ status: 404, isMetrics: false });
+  });
+
+  test('ask for the token that is set', async () => {
+    await using service = await startInProcess({ env: { EXTERNAL_HOST: 'localhost', METRICS_TOKEN: TOKEN } });
+    for (const authorization of [
+      '',
+      TOKEN,
+      `Bearer ${TOKEN}x`,
+      `Bearer ${TOKEN.slice(1)}`,
+      'Bearer',
+      `Basic ${TOKEN}`,
+    ]) {
+      const { status, isMetrics, headers } = await metricsOf(service.url, { authorization });
+      expect([authorization, status, isMetrics, headers['www-authenticate']]).toEqual([
+        authorization,
+        401,
+        false,
+        'Bearer',
+      ]);
+    }
+    expect(await metricsOf(service.url, { authorization: `Bearer ${TOKEN}` })).toMatchObject({
+      status: 200,
+      isMetrics: true,
+    });
+  });
+
+  test('are at the address that is set, with nothing else, and no more at the public one', async () => {
+    const address = '127.0.0.1:46817';
+    await using service = await startInProcess({ env: { METRICS_ADDRESS: address } });
+    expect(await metricsOf(service.url)).toMatchObject({ status: 404, isMetrics: false });
+    const reply = await metricsOf(`http://${address}`);
+    expect(reply).toMatchObject({ status: 200, isMetrics: true, headers: { 'x-content-type-options': 'nosniff' } });
+    for (const path of ['/', '/api/v1/server_settings', '/graphql?query={__typename}']) {
+      const other = await send(`http://${address}`, { method: 'GET', path, headers: { host: 'localhost' } });
+      expect([path, other.status]).toEqual([path, 404]);
+    }
+  });
+
+  test('are not configured by half', () => {
+    expect(readConfig({ METRICS_ADDRESS: '[::1]:9090' }).metricsAddress).toEqual({ host: '::1', port: 9090 });
+    expect(() => readConfig({ METRICS_ADDRESS: '9090' })).toThrow(/^METRICS_ADDRESS: must be an address/);
+    expect(() => readConfig({ METRICS_TOKEN: 'short' })).toThrow(/^METRICS_TOKEN: must hold at least 16/);
+  });
+});
+
+describe('the schema, where strangers are not told it', () => {
+  let service: InProcess;
+  let people: Organisation;
+
+  beforeAll(async () => {
+    service = await startInProcess({ env: { ANONYMOUS_INTROSPECTION: 'off' } });
+    people = await organisation({}, { on: service });
+  });
+  afterAll(() => service[Symbol.asyncDispose]());
+
+  const INTROSPECTION = [
+    '{ __schema { queryType { name } } }',
+    '{ a: __type(name: "User") { name } }',
+    '{ ...a } fragment a on Query { ... { __schema { queryType { name } } } }',
+    'query A { __typename } query B { __schema { queryType { name } } }',
+  ];
+
+  test.for(INTROSPECTION)('answers %s to those who are signed in alone, over every transport', async (query) => {
+    const operationName = query.includes('query B') ? 'B' : undefined;
+    const over = async (by: Visitor, accept: string) => {
+      const headers = { ...by.headers, accept, 'content-type': 'application/json' };
+      const body = JSON.stringify({ query, operationName });
+      return send(by.url, { method: 'POST', path: '/graphql', headers, body });
+    };
+    for (const accept of ['application/json', 'text/event-stream']) {
+      const refused = await over(people.anonymous, accept);
+      expect([accept, refused.status, refused.text]).toEqual([accept, 401, expect.stringContaining('"UNAUTHORIZED"')]);
+      const told = await over(people.member, accept);
+      expect([accept, told.status]).toEqual([accept, 200]);
+      expect(told.text).toMatch(/"name":"(Query|User)"/);
+    }
+    await using socket = await RawSocket.connected(people.anonymous);
+    socket.send({ id: '1', type: 'subscribe', payload: { query, operationName } });
+    expect((await socket.next('error')).payload).toMatchObject([{ extensions: { code: 'UNAUTHORIZED' } }]);
+  });
+
+  test('is not found out by mistakes: no name is suggested', async () => {
+    const mistakes: [string, object?][] = [
+      ['{ viewr { fullName } }'],
+      ['{ viewer { fullNam } }'],
+      ['{ serverSettings { featureLevl } }'],
+      ['{ ... on Usr { id } }'],
+      ['query ($x: Drafts) { viewer { fullName } }'],
+      ['{ channels(frst: 1) { edges { node { id } } } }'],
+      ['mutation { sendMesage }'],
+      ['mutation { setStatus(input: { txt: "x" }) { __typename } }'],
+      [
+        'query ($x: MessageNarrowInput) { messages(last: 1, narrow: $x) { edges { node { id } } } }',
+        { x: { serch: 'x' } },
+      ],
+      ['mutation ($x: SetStatusInput!) { setStatus(input: $x) { __typename } }', { x: { txt: 'x', tex: 'y' } }],
+    ];
+    for (const [query, variables = {}] of mistakes) {
+      const { errors } = await people.anonymous.graphql(query, { ...variables });
+      expect(errors?.length).toBeGreaterThan(0);
+      expect(JSON.stringify(errors)).not.toMatch(/did you mean/i);
+    }
+    await using socket = await RawSocket.connected(people.anonymous);
+    socket.subscribe('1', '{ viewr { fullName } }');
+    expect(JSON.stringify(await socket.next('error'))).not.toMatch(/did you mean/i);
+  });
+
+  test('is not told as a file either, and not linked to', async () => {
+    const ask = (by: Visitor, path: string) => send(by.url, { method: 'GET', path, headers: by.headers });
+    const refused = await ask(people.anonymous, '/schema.graphql');
+    expect([refused.status, refused.text]).toEqual([401, expect.not.stringContaining('type')]);
+    expect(refused.headers['www-authenticate']).toMatch(/^Basic /);
+    const told = await ask(people.member, '/schema.graphql');
+    expect([told.status, told.text]).toEqual([200, expect.stringContaining('type Query')]);
+    expect((await ask(people.anonymous, '/')).text).not.toContain('/schema.graphql');
+  });
+
+  test('is a setting, off by default on a database of its own', () => {
+    const database = { DATABASE_URL: 'postgres://localhost/chat', SECRET_KEY: 'x'.repeat(32) };
+    const told = (env: Record<string, string>) => readConfig(env).anonymousIntrospection;
+    expect([told({}), told(database), told({ ANONYMOUS_INTROSPECTION: 'off' })]).toEqual([true, false, false]);
+    expect(told({ ...database, ANONYMOUS_INTROSPECTION: 'on' })).toBe(true);
+  });
+});
