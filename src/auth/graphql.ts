@@ -15,8 +15,8 @@ publicMutation('fetchApiKey', {
   ignoresIdempotencyKey: true,
   provesIdentity: true,
   description:
-    'Gets an API key with a password; needs no credentials. After 5 failures for one address within 30 minutes, ' +
-    'further attempts are refused for a while.',
+    'Gets an API key with a password; needs no credentials. After 5 failures for one address within 30 minutes, and while ' +
+    'too many wait to sign in, further attempts are refused for a while. Once in an operation.',
   input: (t) => ({
     username: t.string({ description: "The account's e-mail address." }),
     password: t.string(),

@@ -13,7 +13,9 @@ export const fetchApiKey = endpoint({
   auth: 'none',
   section: 'B.12',
   summary: 'Get an API key with a password',
-  description: 'After 5 failures for one address within 30 minutes, further attempts are refused for a while.',
+  description:
+    'After 5 failures for one address within 30 minutes, and while too many wait to sign in, further attempts are refused ' +
+    'for a while, which `retry-after` tells.',
   params: {
     username: text(z.string(), { description: "The account's e-mail address.", example: 'iris@example.com' }),
     password: text(z.string(), { example: 'correct horse battery staple' }),
