@@ -364,6 +364,79 @@ describe.for(Object.entries(CASES))('%s', ([, cases]) => {
   });
 });
 
+/** Beyond the rules: what else such tokens are known to be tried with. */
+test.for<Case>([
+  [
+    'a key in the header itself',
+    () => {
+      const jwk = { kty: 'oct', k: Buffer.from(OTHER_SECRET).toString('base64url') };
+      return expectRefused('plain', tokenOf(claimsFor('plain'), { jwk }, { secret: OTHER_SECRET }));
+    },
+  ],
+  [
+    'an empty key, by an id that leads to none',
+    () => expectRefused('plain', tokenOf(claimsFor('plain'), { kid: '' }, { secret: '' })),
+  ],
+  ['a payload that is not encoded', () => expectRefused('plain', good('plain', {}, { crit: ['b64'], b64: false }))],
+  ['an encrypted token', () => expectRefused('plain', `${encode({ alg: 'dir', enc: 'A128GCM' })}..AAAA.AAAA.AAAA`)],
+  [
+    'a token in JSON',
+    () => {
+      const [header, payload, signature] = good('plain').split('.');
+      return expectRefused('plain', JSON.stringify({ protected: header, payload, signature }));
+    },
+  ],
+  [
+    'space, or padding, around it',
+    async () => {
+      for (const token of [` ${good('plain')}`, `${good('plain')}=`, `${good('plain')}\n`])
+        await expectRefused('plain', token);
+    },
+  ],
+  [
+    'times that are no numbers',
+    async () => {
+      for (const exp of ['9999999999', [NOW + 60], {}, true]) await expectRefused('plain', good('plain', { exp }));
+      await expectRefused('plain', tokenOf(`{"email":"${at.plain.member.email}","nbf":1e999}`));
+    },
+  ],
+  [
+    'times beyond any calendar, where each token is taken once',
+    () => expectTaken('once', good('once', { jti: 'far', exp: 1e300 })),
+  ],
+  [
+    'addresses that stand in for somebody',
+    async () => {
+      for (const email of [
+        `user${at.plain.member.id}@users.invalid`,
+        'notification-bot@system.invalid',
+        `${at.plain.member.email}\0`,
+        '%',
+        '_@t%',
+      ]) {
+        await expectRefused('plain', tokenOf({ email }), NOBODY);
+      }
+    },
+  ],
+  [
+    'addresses in a list or an object',
+    async () => {
+      for (const email of [[at.plain.member.email], { toString: at.plain.member.email }, '', null]) {
+        await expectRefused('plain', tokenOf({ email }), NO_EMAIL);
+      }
+    },
+  ],
+  [
+    'the signature of another payload',
+    () => {
+      const [header, , signature] = good('plain').split('.');
+      return expectRefused('plain', `${header}.${encode(claimsFor('plain', { admin: true }))}.${signature}`);
+    },
+  ],
+])('besides: %s', async ([, run]) => {
+  await run();
+});
+
 test('the cases are as many as the rules have', () => {
   const counts = Object.values(CASES).map(({ length }) => length);
   expect(counts).toEqual([8, 3, 8, 3, 4, 3, 5, 3, 6, 8, 2]);

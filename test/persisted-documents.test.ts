@@ -16,6 +16,7 @@ import { organisation, startServer } from './helpers/server.ts';
 const ME = '{ viewer { fullName } }';
 const NAMED = 'query Named($id: Int!) { user(userId: $id) { fullName } }';
 const EVENTS = 'subscription ($queueId: String!) { events(queueId: $queueId) { type } }';
+const SAVE = `mutation { createSavedSnippet(input: { title: "t", content: "c" }) { __typename } }`;
 const idOf = (document: string) => createHash('sha256').update(document).digest('hex');
 const UNKNOWN = idOf('nothing');
 
@@ -25,7 +26,7 @@ function fileOf(content: unknown): string {
   writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
   return path;
 }
-const FILE = () => fileOf(Object.fromEntries([ME, NAMED, EVENTS].map((document) => [idOf(document), document])));
+const FILE = () => fileOf(Object.fromEntries([ME, NAMED, EVENTS, SAVE].map((document) => [idOf(document), document])));
 
 type Operation = Readonly<Record<string, unknown>>;
 type Ask = (who: Person, operation: Operation) => Promise<Json>;
@@ -117,6 +118,48 @@ describe('beside other documents', () => {
     });
   });
 
+  test.for(WAYS)('an id that is none finds nothing, whatever it is %s', async ([, ask]) => {
+    const ids = [
+      '__proto__',
+      'constructor',
+      '',
+      ' ',
+      `${idOf(ME)} `,
+      `${idOf(ME)}\0`,
+      `sha256:sha256:${idOf(ME)}`,
+      'x'.repeat(5_000),
+    ];
+    const odd = [7, null, true, [idOf(ME)], { id: idOf(ME) }];
+    for (const id of [...ids, ...odd]) {
+      for (const operation of [
+        { documentId: id },
+        { extensions: { persistedQuery: { version: 1, sha256Hash: id } } },
+      ]) {
+        const reply = await ask(member, operation);
+        expect(reply.data, JSON.stringify(operation).slice(0, 99)).toBeUndefined();
+        expect(reply.errors?.length, JSON.stringify(operation).slice(0, 99)).toBeGreaterThan(0);
+      }
+    }
+  });
+
+  test('a mutation is not made by GET because its document is known', async () => {
+    const snippets = async () => (await member.ok('GET', '/saved_snippets')).saved_snippets.length;
+    const before = await snippets();
+    const { errors, data } = await get(member, { documentId: idOf(SAVE) });
+    expect([data?.createSavedSnippet, errors?.length]).toEqual([undefined, 1]);
+    expect(await snippets()).toBe(before);
+    const [, byPost] = WAYS[0] as (typeof WAYS)[number];
+    expect((await byPost(member, { documentId: idOf(SAVE) })).data.createSavedSnippet.__typename).toMatch(/Payload$/);
+    expect(await snippets()).toBe(before + 1);
+  });
+
+  test('a document is executed with the rights of whoever names it', async () => {
+    const anonymous = member.as(undefined) as Person;
+    const [, byPost] = WAYS[0] as (typeof WAYS)[number];
+    const { data, errors } = await byPost(anonymous, { documentId: idOf(NAMED), variables: { id: member.id } });
+    expect([data?.user ?? null, errors?.[0]?.extensions.code]).toEqual([null, 'UNAUTHORIZED']);
+  });
+
   test('many operations in one request stay refused', async () => {
     const [, ask] = WAYS[0] as (typeof WAYS)[number];
     expect((await ask(member, [{ documentId: idOf(ME) }] as never)).errors).toHaveLength(1);
@@ -138,6 +181,8 @@ describe('alone', () => {
       { query: '{ viewer { email } }' },
       { query: ME },
       { query: '{ viewer { email } }', documentId: idOf(ME) },
+      { query: '{ __schema { types { name } } }' },
+      { query: '{ __schema { types { name } } }', documentId: idOf(ME) },
       {},
     ];
     for (const other of others) {

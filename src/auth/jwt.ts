@@ -8,6 +8,8 @@ import { useUp } from './used-tokens.ts';
 
 /** Our choice: identity providers' tokens have a kilobyte or two; whatever is longer is not read at all. */
 export const MAX_TOKEN_BYTES = 8 * 1024;
+/** Three parts of base64url and nothing else: decoders pass over padding and white space. @see RFC 7515 2, 3.1 */
+const COMPACT = /^[\w-]*\.[\w-]*\.[\w-]*$/;
 /** Our choice, in seconds: how far the clocks of issuer and server may be apart. */
 const CLOCK_SKEW = 60;
 /** The year 9999: what a token says of later is as good as for ever. */
@@ -48,7 +50,7 @@ const badToken = () => new BadRequestError('Bad JSON web token');
 
 /** The claims of a token that is whole, of the organisation's issuer, and timely. */
 async function verify(app: App, { key, algorithms, issuer, audience, type, once }: JwtKey, token: string) {
-  if (Buffer.byteLength(token) > MAX_TOKEN_BYTES) throw badToken();
+  if (Buffer.byteLength(token) > MAX_TOKEN_BYTES || !COMPACT.test(token)) throw badToken();
   const now = app.now();
   try {
     const { payload } = await jwtVerify(token, key, {
