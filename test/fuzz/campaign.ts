@@ -101,6 +101,7 @@ export async function runCampaign({ kind, target, inputs, seed, progress = () =>
     progress(sent);
   }
   for (const fault of target.faults?.() ?? []) violations.add(`the server logged a fault of its own: ${fault}`);
+  for (const name of readings.at(-1)?.polluted ?? []) violations.add(`the prototype of all objects got ${name}`);
   for (const growth of growthIn(readings)) violations.add(growth);
   const share = successes / sent;
   if (share < MIN_SUCCESS && sent >= MEANINGFUL)

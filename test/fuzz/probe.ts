@@ -11,6 +11,8 @@ export interface MemoryReading {
   readonly external: number;
   /** Of the process, as the system counts it. */
   readonly rss: number;
+  /** What was added to the prototype of all objects: nothing should be. */
+  readonly polluted: readonly string[];
 }
 
 const path = process.env['FUZZ_PROBE'];
@@ -24,7 +26,8 @@ if (path !== undefined) {
     setImmediate(() => {
       collect();
       const { heapUsed, external, rss } = process.memoryUsage();
-      connection.end(JSON.stringify({ heap: heapUsed, external, rss } satisfies MemoryReading));
+      const polluted = Object.keys(Object.prototype);
+      connection.end(JSON.stringify({ heap: heapUsed, external, rss, polluted } satisfies MemoryReading));
     });
   })
     .listen(path)
