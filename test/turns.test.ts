@@ -62,7 +62,7 @@ test('refuses at once whoever comes after too many, and sooner where a lock was 
   expect(await turns.take(1, async () => 'done')).toBe('done');
 });
 
-test('refuses whoever waited for as long as for a lock', { timeout: 20_000 }, async () => {
+test('refuses whoever waited for too long', { timeout: 20_000 }, async () => {
   const turns = new Turns({ total: 1, each: 1, spare: 0 });
   const { changes, ends } = changesOf(turns, 1, 2);
   await expect(ends[1]).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });

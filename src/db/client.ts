@@ -10,7 +10,7 @@ import { type Prisma, PrismaClient } from '../generated/prisma/client.ts';
 import { EmbeddedDatabase } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 import { keepPrivate } from './private-files.ts';
-import { PATIENCE_MS, placesOf, Turns } from './turns.ts';
+import { placesOf, Turns } from './turns.ts';
 
 /** The client outside transactions; inside a change only `Tx` may be used. */
 export type Db = PrismaClient;
@@ -45,12 +45,13 @@ export function withinTransaction<T>(run: () => Promise<T>): Promise<T> {
  *
  * A node that is gone, without its connections having been closed, stops whoever needs what it has locked. Our choice: a
  * transaction is ended when nothing comes of it for 5 s, and a connection when nobody takes what is sent for 10 s. No
- * transaction of ours is left alone for so long: what takes its time is done outside.
+ * transaction of ours is left alone for so long: what takes its time is done outside. Who waits for a lock gives up sooner,
+ * or transactions of the same node would inherit it one after the other, for 5 s each.
  */
 const SESSION_OPTIONS = [
   'default_transaction_isolation=read\\ committed',
   'jit=off',
-  `lock_timeout=${PATIENCE_MS}`,
+  'lock_timeout=4000',
   'idle_in_transaction_session_timeout=5000',
   'tcp_user_timeout=10000',
   'tcp_keepalives_idle=5',

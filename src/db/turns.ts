@@ -1,11 +1,8 @@
 import { RequestTimeoutError } from '../errors.ts';
 import { isLockTimeout } from './errors.ts';
 
-/**
- * Our choice: a little longer than a transaction whose node is gone holds its locks, so that who waits behind it is
- * served and not refused.
- */
-export const PATIENCE_MS = 6_000;
+/** Our choice: a little longer than a transaction whose node is gone holds its locks, so that who waits is served after it. */
+const PATIENCE_MS = 6_000;
 /** Our choice: more than any burst of one organisation's clients that is served in time. */
 const MAX_LINE = 250;
 /** Our choice: enough to notice that an organisation is not stuck any more. */
