@@ -77,9 +77,12 @@ export class ByteSocket {
       'Sec-WebSocket-Protocol: graphql-transport-ws',
     ];
     socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+    // Refused without a word, it would be waited for without end.
+    const gone = new AbortController();
+    socket.on('error', () => {}).once('close', () => gone.abort(new Error('The connection ended')));
     let head = Buffer.alloc(0);
     while (!head.includes('\r\n\r\n')) {
-      const [chunk] = (await once(socket, 'data')) as [Buffer];
+      const [chunk] = (await once(socket, 'data', { signal: gone.signal })) as [Buffer];
       head = Buffer.concat([head, chunk]);
     }
     const end = head.indexOf('\r\n\r\n') + 4;
