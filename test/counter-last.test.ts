@@ -23,7 +23,7 @@ const NEEDS_THE_ID: readonly RegExp[] = [
 ];
 
 /** The reply is kept after what it says: a message's id. */
-const KEEPS_THE_REPLY = /UPDATE "public"\."idempotency_record"|^RELEASE SAVEPOINT/;
+const KEEPS_THE_REPLY = /^UPDATE idempotency_record SET result|^RELEASE SAVEPOINT/;
 
 const writes = routes.filter(({ method }) => method !== 'GET');
 const byName = new Map(writes.map((route) => [`${route.method} ${route.path}`, route]));

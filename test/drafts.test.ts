@@ -174,7 +174,7 @@ describe('a draft that is not there', () => {
   test.concurrent('is no path when its id is no number', async () => {
     const { member } = await organisation();
     const { status, body } = await member.rest('DELETE', '/drafts/abc');
-    expect([status, body.result, body.code]).toEqual([404, 'error', undefined]);
+    expect([status, body.result, body.code]).toEqual([404, 'error', 'BAD_REQUEST']);
   });
 });
 

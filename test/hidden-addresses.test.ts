@@ -195,7 +195,8 @@ test('an address that is hidden takes the same queries as one that nobody has, a
       const made = await service.queriesOf(async () => {
         ({ status } = await ask(address));
       });
-      return { status, made };
+      // The hub compares its windows with the log once a second, whoever asks for what.
+      return { status, made: made.filter((sql) => !/FROM event_counter WHERE realm_id = ANY/.test(sql)) };
     };
     const ofNobodys = await queries(addressOfNobody());
     expect(ofNobodys.status).not.toBe(200);

@@ -650,7 +650,7 @@ describe('a message', () => {
     for (const [{ channelId, channelName, directTo, topic = 'topic', content = 'x' }, code] of [
       [{ channelId: NOBODY }, 'STREAM_DOES_NOT_EXIST'],
       [{ channelName: 'nowhere' }, 'STREAM_DOES_NOT_EXIST'],
-      [{ channelId: hidden }, 'BAD_REQUEST'],
+      [{ channelId: hidden }, 'STREAM_DOES_NOT_EXIST'],
       [{ channelId: id, topic: null }, 'BAD_REQUEST'],
       [{ channelId: id, topic: 'a\nb' }, 'BAD_REQUEST'],
       [{ channelId: id, content: ' ' }, 'BAD_REQUEST'],

@@ -924,7 +924,7 @@ describe('subscriptions', () => {
         { authorization_errors_fatal: false },
         { skipUnauthorized: true },
       ]),
-      'a guest to a public one': act('guest', [{ name: 'other' }], [], 'BAD_REQUEST'),
+      'a guest to a public one': act('guest', [{ name: 'other' }], [], 'UNAUTHORIZED_PRINCIPAL'),
       'a guest to a new one': act('guest', [{ name: 'newer' }], [], 'UNAUTHORIZED_PRINCIPAL'),
       'others by a guest': act('guest', [{ name: 'general' }], ['owner'], 'BAD_REQUEST'),
       'a blank name': act('owner', [{ name: ' ' }], [], 'BAD_REQUEST'),

@@ -56,16 +56,13 @@ async function countKeys(tx: Tx, userId: number, limit: number): Promise<number>
  */
 export async function keepReply(tx: Tx, { userId, key }: Keyed, reply: string): Promise<void> {
   const bytes = Buffer.byteLength(reply);
-  if (bytes > MAX_REPLY_BYTES || (await bytesOfLarge(tx, userId)) + bytes > MAX_REPLIES_BYTES) return;
-  const where = { userId_key: { userId, key } };
-  await tx.idempotencyRecord.update({ where, data: { result: reply, replyBytes: bytes } });
-}
-
-async function bytesOfLarge(tx: Tx, userId: number): Promise<number> {
-  const [held] = await tx.$queryRaw<{ bytes: number }[]>`
-    SELECT COALESCE(sum(reply_bytes), 0)::int AS bytes FROM idempotency_record
-    WHERE user_id = ${userId} AND reply_bytes > 1024`;
-  return held?.bytes ?? 0;
+  if (bytes > MAX_REPLY_BYTES) return;
+  // One statement: the organisation may be waiting for its counter by now.
+  await tx.$executeRaw`
+    UPDATE idempotency_record SET result = ${JSON.stringify(reply)}::jsonb, reply_bytes = ${bytes}
+    WHERE user_id = ${userId} AND key = ${key} AND ${bytes} + (
+      SELECT COALESCE(sum(reply_bytes), 0) FROM idempotency_record
+      WHERE user_id = ${userId} AND reply_bytes > 1024) <= ${MAX_REPLIES_BYTES}`;
 }
 
 /**
