@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { FairGate } from '../src/auth/fair-gate.ts';
 import type { Caller } from '../src/rate-limits.ts';
 import { type Json, send } from './helpers/http.ts';
-import type { ServerProcess } from './helpers/process.ts';
+import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organisation, organisation, startServer } from './helpers/server.ts';
 
@@ -116,14 +116,14 @@ describe('a server that is asked to hash passwords', () => {
   let server: ServerProcess;
   let people: Organisation;
   beforeAll(async () => {
-    server = await startServer();
+    server = await startServer({ env: METRICS.env });
     people = await organisation({}, { on: server, password: PASSWORD });
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
 
   /** Passwords hashed so far, and those that wait. */
   async function hashes(): Promise<{ done: number; waiting: number }> {
-    const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: {} });
+    const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
     const value = (name: string) => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1]);
     return { done: value('password_hash_duration_seconds_count'), waiting: value('password_hash_waiting') };
   }

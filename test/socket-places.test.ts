@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/config.ts';
 import { send } from './helpers/http.ts';
 import type { Visitor } from './helpers/person.ts';
-import type { ServerProcess } from './helpers/process.ts';
+import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organisation, organisation, startServer } from './helpers/server.ts';
 
@@ -18,7 +18,7 @@ let people: Organisation;
 
 beforeAll(async () => {
   const limits = { SOCKETS_PER_IP: String(PER_IP), SOCKETS_PER_USER: String(PER_USER), MAX_SOCKETS: String(MAX) };
-  server = await startServer({ env: { ...limits, TRUST_PROXY: '1' } });
+  server = await startServer({ env: { ...limits, ...METRICS.env, TRUST_PROXY: '1' } });
   people = await organisation({}, { on: server });
 }, 60_000);
 afterAll(() => server[Symbol.asyncDispose]());
@@ -56,7 +56,7 @@ async function refusal(headers: Readonly<Record<string, string>>) {
 /** Until every socket of the test before is counted out. */
 async function allGone(): Promise<void> {
   await vi.waitFor(async () => {
-    const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: {} });
+    const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
     expect(text).toMatch(/^websockets_open 0$/m);
   }, 10_000);
 }

@@ -44,6 +44,12 @@ const DEFAULTS: Environment = {
   EVENT_QUEUE_WRITE_SECONDS: '1',
 };
 
+/** For servers whose metrics a test reads, which with a database of their own are told to nobody without a token. */
+export const METRICS = {
+  env: { METRICS_TOKEN: 'a token of the tests' },
+  headers: { authorization: 'Bearer a token of the tests' },
+} as const;
+
 /** A server process of the test's own, on a port it keeps. */
 export class ServerProcess implements AsyncDisposable {
   readonly port: number;
