@@ -7,6 +7,7 @@ import { DemoAccess, type DemoOwner, hidesDemoKey, startUrlOf } from './demo-acc
 import { explain } from './failures.ts';
 import { serve } from './serve.ts';
 import { startApp } from './start.ts';
+import { outliveStrayRejections } from './stray-rejections.ts';
 
 /** Our choice: what service managers wait for at the least before they kill. */
 const STOP_WITHIN_MS = 5_000;
@@ -20,6 +21,7 @@ try {
 
 async function run(config: Config): Promise<void> {
   const { app, close } = await startApp(config);
+  outliveStrayRejections(app.log);
   const owner = await prepareDemo(app);
   const control = await openControl(app);
   const isPortOpen = config.port === 0;

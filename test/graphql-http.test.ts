@@ -330,6 +330,19 @@ test.concurrent('tells its schema to whoever asks, as it stands in schema.graphq
   expect(printed).toBe(readFileSync(join(import.meta.dirname, '../schema.graphql'), 'utf8'));
 });
 
+test('a list of which one item fails at once, and another later on, ends no process', async () => {
+  const { owner } = await organisation();
+  for (const name of ['first', 'second']) {
+    await owner.ok('POST', '/user_groups/create', { name, description: '', members: [owner.id] });
+  }
+  const groups = (await owner.ok('GET', '/user_groups')).user_groups as Json[];
+  await owner.ok('POST', `/user_groups/${groups.at(-1)?.id}/deactivate`);
+  const query = `{ userGroups(first: 100, includeDeactivated: true) { edges { node { hasMember(userId: ${2 ** 30}) } } } }`;
+  const { errors } = await owner.graphql(query);
+  expect(errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
+  expect(await owner.rest('GET', '/users/me')).toMatchObject({ status: 200 });
+});
+
 describe('credentials', () => {
   test.concurrent('that are no good are refused with status 401 and the code of REST', async () => {
     const { member, administrator } = await organisation();
