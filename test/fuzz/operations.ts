@@ -87,7 +87,9 @@ export class OperationMaker {
     dice: Dice,
   ): string {
     const calls = GRAPHQL_CALLS[`${root.name}.${field.name}`]?.(this.#cast.names) ?? [];
-    const args = calls.length > 0 && dice.chance(0.75) ? dice.pick(calls).args : undefined;
+    // What is made up may name anybody.
+    const isKnown = ENDS_NAMED.has(field.name) || dice.chance(0.75);
+    const args = calls.length > 0 && isKnown ? dice.pick(calls).args : undefined;
     // Files go in a body of their own kind, which uploads try.
     if (args === undefined || holdsFile(args)) return document.arguments(field);
     const given = field.args.filter(({ name }) => name in args);
