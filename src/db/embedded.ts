@@ -1,3 +1,4 @@
+import { setImmediate as looked } from 'node:timers/promises';
 import {
   messages,
   PGlite,
@@ -49,6 +50,9 @@ interface Prepared {
 /** Our choice: all the service's own statements, and some lists of ids of each length. */
 const MAX_PREPARED = 500;
 
+/** Our choice, in milliseconds: how long statements follow one another before the process looks at its connections. */
+const UNLOOKED_MS = 5;
+
 /**
  * The embedded database, which reads and plans each statement once.
  *
@@ -60,6 +64,7 @@ const MAX_PREPARED = 500;
  */
 export class EmbeddedDatabase extends PGlite {
   readonly #prepared = new Map<string, Prepared>();
+  #lookedAt = 0;
 
   /** Opens what is in a folder, or makes it. One process may have a folder open at a time. */
   static async open(dataDir: string): Promise<EmbeddedDatabase> {
@@ -83,6 +88,7 @@ export class EmbeddedDatabase extends PGlite {
 
   #run<T>(sql: string, params: unknown[] = [], options: QueryOptions = {}): Promise<Results<T>> {
     return this.runExclusive(async () => {
+      await this.#letOthersIn();
       const statement = this.#prepared.get(sql) ?? (await this.#prepare(sql));
       const values = params.map((value, i) => this.#serialized(value, statement.parameterTypes[i] ?? 0));
       const told = await this.#send([
@@ -93,6 +99,16 @@ export class EmbeddedDatabase extends PGlite {
       const [result] = parse.parseResults([...statement.rows, ...told], this.parsers, options);
       return result as Results<T>;
     });
+  }
+
+  /**
+   * Statements are executed in this process, and what waits for one goes on at once: while there is work, one would follow
+   * the other for seconds, and nothing be read from any connection.
+   */
+  async #letOthersIn(): Promise<void> {
+    if (performance.now() - this.#lookedAt < UNLOOKED_MS) return;
+    await looked();
+    this.#lookedAt = performance.now();
   }
 
   #serialized(value: unknown, type: number): string | null {
