@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { AccountShares } from './account-shares.ts';
 import type { KeyVault } from './auth/keys.ts';
 import type { Config } from './config.ts';
 import type { Database, Db } from './db/client.ts';
@@ -27,6 +28,8 @@ export interface App {
   readonly mail: MailWorker;
   readonly rateLimits: RateLimits;
   readonly unread: Unread;
+  /** How much of this process each account may have. */
+  readonly shares: AccountShares;
   readonly log: Logger;
   /** The one transaction a request is made in that is to have its effect once; `db` is that transaction then. */
   readonly unit?: Unit;

@@ -1,4 +1,5 @@
 import { destination, type Logger, pino } from 'pino';
+import { AccountShares } from './account-shares.ts';
 import type { App } from './app.ts';
 import { KeyVault, loadSecretKey } from './auth/keys.ts';
 import type { Config } from './config.ts';
@@ -59,6 +60,7 @@ function compose(
     keys: new KeyVault(loadSecretKey(config)),
     rateLimits: new RateLimits(config, log),
     unread: new Unread(),
+    shares: new AccountShares(),
     log,
     now,
     // These hold the app and the app holds them.
@@ -84,6 +86,7 @@ function compose(
       await app.queues.stop();
       app.hub.stop();
       app.rateLimits.close();
+      app.shares.close();
       await bus.close();
       await database.close();
     },

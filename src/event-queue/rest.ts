@@ -92,6 +92,7 @@ export const postRegister = endpoint({
 export const getEventsEndpoint = endpoint({
   method: 'GET',
   path: '/events',
+  waits: true,
   auth: 'basic',
   section: '4.3',
   summary: 'Get events from a queue',

@@ -79,7 +79,9 @@ export async function executeOperation(args: ExecutionArgs): Promise<ExecutionRe
   // To strangers, as the schema itself.
   const hideSuggestions = context.viewer === null && !context.app.config.anonymousIntrospection;
   try {
-    const result = await executeOnce({ ...args, hideSuggestions }, context);
+    const { app, viewer } = context;
+    const work = () => executeOnce({ ...args, hideSuggestions }, context);
+    const result = await (viewer === null ? work() : app.shares.run(viewer.id, work));
     return { ...result, extensions: { ...extensions, ...result.extensions } };
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;

@@ -51,6 +51,8 @@ interface Description {
    * would be stored with is then of no use, or of too much.
    */
   readonly ignoresIdempotencyKey?: true;
+  /** True for what mostly waits for something to happen: an account may have any number of these under way. */
+  readonly waits?: true;
   /** True when success is another address, for a browser to go to; for the documentation alone. */
   readonly redirects?: true;
   /** The fields added to the success envelope; for the documentation alone. */

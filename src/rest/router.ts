@@ -162,8 +162,10 @@ async function run(
   const { values, ignored } = read(inSlots, sent, form.files);
   const http = httpOf(c, reply);
   const input = () => [endpoint.method, template, inSlots, [...sent].sort(), form.files];
-  const answer = await answerOnce(endpoint, ctx, http, input, (ctx) => endpoint.handle(ctx, values, http));
-  return envelope(answer, ignored, reply);
+  const work = async () =>
+    envelope(await answerOnce(endpoint, ctx, http, input, (ctx) => endpoint.handle(ctx, values, http)), ignored, reply);
+  const { viewer } = ctx;
+  return viewer === null || endpoint.waits === true ? work() : app.shares.run(viewer.id, work);
 }
 
 /**
