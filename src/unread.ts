@@ -2,6 +2,7 @@
 interface Outgoing {
   /** Bytes that wait in this process for the other end to read. */
   readonly writableLength: number;
+  readonly destroyed: boolean;
   once(event: 'close', listener: () => void): unknown;
 }
 
@@ -21,8 +22,17 @@ export class Unread {
     this.maxBytes = maxBytes;
   }
 
+  /** How many answers, streams and connections are counted. */
+  get size(): number {
+    let size = 0;
+    for (const held of this.#outgoing.values()) size += held.size;
+    return size;
+  }
+
   /** Counts what goes out to an account, until it is closed. */
   hold(userId: number, outgoing: Outgoing): void {
+    // Closed while it was looked up whose it is: that is not told again.
+    if (outgoing.destroyed) return;
     const held = this.#outgoing.get(userId) ?? new Set();
     if (held.has(outgoing)) return;
     held.add(outgoing);

@@ -1,4 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Unread } from '../src/unread.ts';
 import { open } from './helpers/http.ts';
@@ -52,6 +55,31 @@ test('nor does one whose answers were broken off count on', async () => {
   expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 429 });
   answer.destroy();
   await vi.waitFor(async () => expect(await member.rest('GET', '/users/me')).toMatchObject({ status: 200 }), 20_000);
+});
+
+test('what was closed while its caller was signed in is not counted, nor kept', async () => {
+  const { member } = people;
+  const { unread } = service.app;
+  let late = 0;
+  const hold = vi.spyOn(unread, 'hold').mockImplementation((userId, outgoing) => {
+    if ((outgoing as ServerResponse).destroyed) late++;
+    Unread.prototype.hold.call(unread, userId, outgoing);
+  });
+  const { hostname, port } = new URL(service.url);
+  const head = Object.entries(member.headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const connection = connect(Number(port), hostname);
+  await once(connection, 'connect');
+  // While the one connection of the database is taken, nobody is looked up.
+  await service.app.db.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT 1`;
+    connection.write(`GET /api/v1/users/me HTTP/1.1\r\n${head.join('')}\r\n`);
+    await sleep(200);
+    connection.destroy();
+    await sleep(200);
+  });
+  await vi.waitFor(() => expect(late).toBe(1));
+  await vi.waitFor(() => expect(unread.size).toBe(0));
+  hold.mockRestore();
 });
 
 test('the streams of an account that leaves too much unread in all are closed with a code to come back on', async () => {
