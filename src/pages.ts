@@ -65,8 +65,10 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Serves `body`, or 304 to whoever has it. */
-function file(type: string, body: string): (incoming: IncomingMessage) => Response {
+/** Serves `text`, or 304 to whoever has it. */
+function file(type: string, text: string): (incoming: IncomingMessage) => Response {
+  // Bytes: all answers share them, and text would be copied for each, which may be many that nobody reads.
+  const body = Buffer.from(text);
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   const headers = {
     'Content-Type': type,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -81,6 +81,23 @@ test('what was closed while its caller was signed in is not counted, nor kept', 
   await vi.waitFor(() => expect(unread.size).toBe(0));
   hold.mockRestore();
 });
+
+test.for(['/api/v1/openapi.json', '/static/generated/emoji/emoji_api.json', '/schema.graphql'])(
+  'strangers who do not read %s share what they are sent, however many they are',
+  async (path) => {
+    const end = vi.spyOn(ServerResponse.prototype, 'end');
+    for (let i = 0; i < 2; i++) {
+      const answer = await open(service.url, { method: 'GET', path, headers: {} });
+      expect(answer.statusCode).toBe(200);
+      answer.destroy();
+    }
+    const [first, second] = end.mock.calls.map(([body]) => body as unknown);
+    end.mockRestore();
+    // Text would be copied for each of them.
+    expect(first).toBeInstanceOf(Uint8Array);
+    expect(second).toBe(first);
+  },
+);
 
 test('the streams of an account that leaves too much unread in all are closed with a code to come back on', async () => {
   const { member } = people;

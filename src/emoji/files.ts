@@ -8,7 +8,8 @@ const TABLE_PATH = '/static/generated/emoji/emoji_api.json';
 
 /** The table of Unicode emoji as it is sent: the same in every process of one version. */
 interface TableFile {
-  readonly text: string;
+  /** Shared by all answers: text would be copied for each, which may be many that nobody reads. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** A strong entity tag. */
   readonly tag: string;
 }
@@ -18,8 +19,8 @@ let made: TableFile | undefined;
 /** Made once, when somebody first wants it. */
 function tableFile(): TableFile {
   if (made === undefined) {
-    const text = JSON.stringify(emojiTable());
-    made = { text, tag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"` };
+    const bytes = Buffer.from(JSON.stringify(emojiTable()));
+    made = { bytes, tag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
   }
   return made;
 }
@@ -38,7 +39,7 @@ export const emojiDataUrl = (): string => `${TABLE_PATH}?v=${tableFile().tag.sli
  */
 export function addEmojiFiles(web: Web): void {
   web.get(TABLE_PATH, ({ req }) => {
-    const { text, tag } = tableFile();
+    const { bytes, tag } = tableFile();
     const headers = {
       'Content-Type': 'application/json',
       'Cache-Control': `"${req.query('v')}"` === tag ? FOR_EVER : FOR_NOW,
@@ -49,7 +50,7 @@ export function addEmojiFiles(web: Web): void {
     };
     return hasTag(req.header('if-none-match'), tag)
       ? new Response(null, { status: 304, headers })
-      : new Response(text, { headers });
+      : new Response(bytes, { headers });
   });
   const image = new Uint8Array(readFileSync(new URL('team_chat.png', import.meta.url)));
   web.get(EXTRA_EMOJI_URL, () => imageAnswer({ mediaType: 'image/png', bytes: image }, FOR_NOW));
