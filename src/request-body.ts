@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { MIMEType } from 'node:util';
-import { BadRequestError } from './errors.ts';
+import { BadRequestError, RequestTimeoutError } from './errors.ts';
 import { MAX_FILE_SIZES_MIB } from './realm/limits.ts';
 
 /**
@@ -17,6 +17,12 @@ export const FILE_BODY_LIMIT_BYTES = MAX_FILE_SIZES_MIB.avatar * 1024 * 1024 + B
  * send, would keep the service from everything else for a second.
  */
 const MAX_PARTS = 1_000;
+
+/**
+ * Our choice: forty of the largest bodies. Anybody may send one, a stranger too, and take a minute for it: hundreds at a
+ * time would fill the memory.
+ */
+const MAX_ARRIVING_BYTES = 256 * 1024 * 1024;
 
 /** The body is longer than the service reads. */
 export class BodyTooLargeError extends BadRequestError {
@@ -70,33 +76,80 @@ function hasTooManyParts(body: Buffer, contentType: string): boolean {
   return parts > MAX_PARTS;
 }
 
-/**
- * Reads a whole body, and no more of it than `limitBytes`.
- *
- * @throws BodyTooLargeError beyond `limitBytes`, at once if the head says so, and else as soon as it is passed.
- * @throws BadRequestError when the connection breaks.
- */
-export function readBody(incoming: IncomingMessage, limitBytes: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    if (Number(incoming.headers['content-length'] ?? 0) > limitBytes) {
-      reject(new BodyTooLargeError(limitBytes));
-      return;
-    }
-    const chunks: Buffer[] = [];
-    let size = 0;
-    incoming.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limitBytes) {
-        // What still comes is let through unread, so that the client gets to read the answer.
-        chunks.length = 0;
-        reject(new BodyTooLargeError(limitBytes));
-      } else {
-        chunks.push(chunk);
-      }
-    });
-    incoming.once('end', () => resolve(Buffer.concat(chunks, size)));
-    const cut = () => reject(new BadRequestError('The request body ended early'));
-    incoming.once('error', cut);
-    incoming.once('close', cut);
-  });
+/** A body of which something is still to come. */
+interface Arriving {
+  bytes: number;
+  readonly giveUp: (error: Error) => void;
 }
+
+/** Bodies this process keeps while they arrive. */
+export class Arrivals {
+  readonly #maxBytes: number;
+  /** The one that began to arrive first stands first. */
+  readonly #bodies = new Set<Arriving>();
+  #bytes = 0;
+
+  constructor(maxBytes = MAX_ARRIVING_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * Reads a whole body, and no more of it than `limitBytes`.
+   *
+   * @throws BodyTooLargeError beyond `limitBytes`, at once if the head says so, and else as soon as it is passed.
+   * @throws RequestTimeoutError when there is no room for all that arrive, and this has taken longest.
+   * @throws BadRequestError when the connection breaks.
+   */
+  read(incoming: IncomingMessage, limitBytes: number): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      if (Number(incoming.headers['content-length'] ?? 0) > limitBytes) {
+        reject(new BodyTooLargeError(limitBytes));
+        return;
+      }
+      const chunks: Buffer[] = [];
+      const body: Arriving = {
+        bytes: 0,
+        giveUp: (error) => {
+          this.#remove(body);
+          // What still comes is let through unread, so that the client gets to read the answer.
+          chunks.length = 0;
+          reject(error);
+        },
+      };
+      this.#bodies.add(body);
+      incoming.on('data', (chunk: Buffer) => {
+        if (!this.#bodies.has(body)) return;
+        chunks.push(chunk);
+        body.bytes += chunk.length;
+        this.#bytes += chunk.length;
+        if (body.bytes > limitBytes) body.giveUp(new BodyTooLargeError(limitBytes));
+        else this.#makeRoom();
+      });
+      incoming.once('end', () => {
+        this.#remove(body);
+        resolve(Buffer.concat(chunks));
+      });
+      const cut = () => body.giveUp(new BadRequestError('The request body ended early'));
+      incoming.once('error', cut);
+      incoming.once('close', cut);
+    });
+  }
+
+  /** Who sends on purpose what never ends gives way first: all others are through in a moment. */
+  #makeRoom(): void {
+    for (const body of this.#bodies) {
+      if (this.#bytes <= this.#maxBytes) return;
+      body.giveUp(new RequestTimeoutError());
+    }
+  }
+
+  #remove(body: Arriving): void {
+    if (this.#bodies.delete(body)) this.#bytes -= body.bytes;
+  }
+}
+
+const arrivals = new Arrivals();
+
+/** Reads a whole body. As `Arrivals.read`, for all of this process. */
+export const readBody = (incoming: IncomingMessage, limitBytes: number): Promise<Buffer> =>
+  arrivals.read(incoming, limitBytes);

@@ -15,6 +15,7 @@ import { expectedError } from '../db/errors.ts';
 import { BadRequestError, ChatError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { budgetHeaders } from '../rate-limits.ts';
+import { readBody } from '../request-body.ts';
 import type { GraphQLContext } from './context.ts';
 import { createDocuments, type Documents } from './documents.ts';
 import { presentError } from './errors.ts';
@@ -65,9 +66,7 @@ export function createGraphQL(app: App, { eventStream, page }: Others): GraphQLD
   const persisted = readPersistedDocuments(app.config, documents);
   const hall = { schema, documents, persisted };
   const streamEvents = eventStream(hall);
-  const yoga = createYoga(optionsFor(app, hall, false));
-  // Yoga measures a body by another stream around it, which halves the requests per second: only where it must.
-  const measuringYoga = createYoga(optionsFor(app, hall, MAX_BODY_BYTES));
+  const yoga = createYoga(optionsFor(app, hall));
   return {
     ...hall,
     handle(request, response) {
@@ -81,7 +80,7 @@ export function createGraphQL(app: App, { eventStream, page }: Others): GraphQLD
       else if (request.method === 'POST' && !isJson(type))
         refuseBody(response, 415, 'The body must be application/json');
       else if (Number(length) > MAX_BODY_BYTES) refuseBody(response, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
-      else void (length === undefined && request.method === 'POST' ? measuringYoga : yoga)(request, response);
+      else void yoga(request, response);
     },
   };
 }
@@ -89,7 +88,6 @@ export function createGraphQL(app: App, { eventStream, page }: Others): GraphQLD
 function optionsFor(
   app: App,
   { schema, documents, persisted }: GraphQLHall,
-  maxRequestBodySize: number | false,
 ): YogaServerOptions<NodeContext, GraphQLContext> {
   return {
     schema,
@@ -106,7 +104,8 @@ function optionsFor(
     maskedErrors: { maskError: (error) => maskError(app, error) },
     // `documents` keeps them, for all transports.
     parserAndValidationCache: false,
-    maxRequestBodySize,
+    // Every body is measured as it is read: Yoga would do so by another stream around it, at half the requests a second.
+    maxRequestBodySize: false,
     extraParamNames: ['documentId'],
     logging: false,
     graphiql: false,
@@ -143,17 +142,18 @@ const useQueryString: Plugin = {
   },
 };
 
-/** In place of Yoga's own reading, which takes JSON however deep. */
-const useJsonBody: Plugin = {
-  onRequestParse({ request, setRequestParser }) {
-    if (request.method === 'POST' && isJson(request.headers.get('content-type') ?? '')) setRequestParser(readJsonBody);
+/** In place of Yoga's own reading, which takes JSON however long and deep. */
+const useJsonBody: Plugin<object, NodeContext> = {
+  onRequestParse({ serverContext: { req }, setRequestParser }) {
+    if (req.method === 'POST' && isJson(req.headers['content-type'])) setRequestParser(() => readJsonBody(req));
   },
 };
 
-async function readJsonBody(request: Request): Promise<GraphQLParams> {
+async function readJsonBody(incoming: IncomingMessage): Promise<GraphQLParams> {
   try {
+    const body = await readBody(incoming, MAX_BODY_BYTES);
     // What is no object is refused before anything looks into it.
-    return parseJson(await request.text(), 'The body') as GraphQLParams;
+    return parseJson(new TextDecoder().decode(body), 'The body') as GraphQLParams;
   } catch (error) {
     if (error instanceof GraphQLError) throw error;
     if (error instanceof ChatError) throw refusal(error);

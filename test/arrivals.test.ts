@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ChatError } from '../src/errors.ts';
+import { Arrivals } from '../src/request-body.ts';
+import { send } from './helpers/http.ts';
+
+const LIMIT = 100_000;
+/** Of what all bodies may hold together: two that are nearly whole, and some more. */
+const ROOM = 250_000;
+
+let server: Server;
+let url: string;
+
+beforeAll(async () => {
+  const arrivals = new Arrivals(ROOM);
+  server = createServer(async (incoming, outgoing) => {
+    try {
+      outgoing.end(String((await arrivals.read(incoming, LIMIT)).length));
+    } catch (error) {
+      outgoing.statusCode = error instanceof ChatError ? error.status : 500;
+      outgoing.end();
+    }
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Sends all of a body but its end. */
+async function stall(): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${LIMIT}\r\n\r\n${'x'.repeat(LIMIT - 1)}`);
+  await once(server, 'request');
+  return socket;
+}
+
+const statusOf = async (socket: Socket) => String((await once(socket, 'data'))[0]).slice(9, 12);
+
+test('bodies that never end give way to those that do, the oldest first, and leave no trace', async () => {
+  const whole = () => send(url, { method: 'POST', path: '/', headers: {}, body: 'y'.repeat(LIMIT) });
+  const first = await stall();
+  const second = await stall();
+  const refused = statusOf(first);
+  expect(await whole()).toMatchObject({ status: 200, text: String(LIMIT) });
+  expect(await refused).toBe('503');
+  second.write('x');
+  expect(await statusOf(second)).toBe('200');
+  for (const socket of [first, second]) socket.destroy();
+  // What was cut off, answered or refused takes no room of those that come after.
+  const third = await stall();
+  third.destroy();
+  const others = await Promise.all([stall(), stall()]);
+  const answers = others.map(statusOf);
+  for (const socket of others) socket.write('x');
+  expect(await Promise.all(answers)).toEqual(['200', '200']);
+});
