@@ -70,7 +70,8 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   });
   // The name stands in for a Host that HTTP/1.0 does not ask for: health probes send none.
   const listener = getRequestListener(web.fetch, { hostname: 'localhost', errorHandler: refuseRequest });
-  const server = createHttpServer({ ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES }, (incoming, outgoing) => {
+  const options = { ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES, shouldUpgradeCallback: asksForWebSocket };
+  const server = createHttpServer(options, (incoming, outgoing) => {
     // What is JSON or text is never taken for a page or a script.
     outgoing.setHeader('X-Content-Type-Options', 'nosniff');
     const error = crossSiteError(app.config, incoming, false);
@@ -97,6 +98,9 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   server.on('clientError', refuseBytes);
   return server;
 }
+
+/** Other protocols, which some clients offer with every request, are left alone: they are answered in this one. */
+const asksForWebSocket = ({ headers }: IncomingMessage): boolean => /^websocket$/i.test(headers.upgrade ?? '');
 
 function isGraphql(url = ''): boolean {
   return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || url.startsWith(`${GRAPHQL_PATH}/`);

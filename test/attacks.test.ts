@@ -97,6 +97,25 @@ describe('on a bare connection', () => {
     expect(text).toContain('The request head is too large');
   });
 
+  test.concurrent('a client that offers HTTP/2 besides, as some do with every request, is answered as it asked', async () => {
+    const { member } = await organisation();
+    const offer = [
+      'Connection: Upgrade, HTTP2-Settings, close',
+      'Upgrade: h2c',
+      'HTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA',
+    ];
+    const form = ['Content-Type: application/x-www-form-urlencoded', 'Content-Length: 14'];
+    const requests = [
+      head(member, 'GET /api/v1/users/me HTTP/1.1', ...offer),
+      `${head(member, 'POST /api/v1/users/me/status HTTP/1.1', ...offer, ...form)}status_text=hi`,
+    ];
+    for (const request of requests) {
+      const bare = new Bare(member.url).write(request);
+      await bare.closed;
+      expect([bare.statuses, bare.text]).toEqual([[200], expect.stringContaining('"success"')]);
+    }
+  });
+
   test.concurrent('a hundred requests sent at once are each answered, in their order', async () => {
     const { member } = await organisation();
     const one = (i: number) =>
