@@ -1,3 +1,4 @@
+import { lockKind } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/client.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 
@@ -36,15 +37,12 @@ export async function shareChannels(tx: Tx, realmId: number, channelIds: readonl
     SELECT 1 AS held FROM channel WHERE realm_id = ${realmId} AND id = ANY(${[...channelIds]}) ORDER BY id FOR SHARE`;
 }
 
-/** Numbers of our own choice, beside the one migrations take. */
-const [DEFAULT_CHANNELS, NEW_CHANNELS] = [7_340_165, 7_340_166];
-
 /**
  * Makes the changes that make channels follow one another, so that how many there are is known. After channels, and
  * before the list of default channels, in the order of locks.
  */
 export async function lockNewChannels(tx: Tx, realmId: number): Promise<void> {
-  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${NEW_CHANNELS}::int, ${realmId}::int)::text AS held`;
+  await lockKind(tx, 'new_channels', realmId);
 }
 
 /**
@@ -52,5 +50,5 @@ export async function lockNewChannels(tx: Tx, realmId: number): Promise<void> {
  * whole list, so two changes of it must follow one another.
  */
 export async function lockDefaultChannels(tx: Tx, realmId: number): Promise<void> {
-  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${DEFAULT_CHANNELS}::int, ${realmId}::int)::text AS held`;
+  await lockKind(tx, 'default_channels', realmId);
 }

@@ -1,3 +1,4 @@
+import { lockKind } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import { requireWithin, TOTALS } from '../totals.ts';
@@ -22,8 +23,6 @@ export class ReplyNotKeptError extends BadRequestError {
   }
 }
 
-/** A number of our own choice, beside those of channels/locks.ts. */
-const IDEMPOTENCY_KEYS = 7_340_167;
 /** More requests than one user can have under way. */
 const MARGIN = 1_000;
 
@@ -36,7 +35,7 @@ const MARGIN = 1_000;
 export async function requireRoomForKey(tx: Tx, { userId }: Keyed): Promise<void> {
   const { max } = TOTALS.idempotency_keys;
   if ((await countKeys(tx, userId, max - MARGIN)) < max - MARGIN) return;
-  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${IDEMPOTENCY_KEYS}::int, ${userId}::int)::text AS held`;
+  await lockKind(tx, 'idempotency_keys', userId);
   requireWithin('idempotency_keys', await countKeys(tx, userId, max + 1));
 }
 

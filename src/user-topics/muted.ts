@@ -1,4 +1,5 @@
 import { GUEST } from '../auth/roles.ts';
+import { lockKind } from '../db/advisory-lock.ts';
 import type { Tx } from '../db/client.ts';
 import { users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
@@ -7,9 +8,6 @@ import { mutedTopicsChanged } from './events.ts';
 import type { WireMutedTopic } from './wire.ts';
 
 // What clients from before there were policies of topics know: a list of the muted ones, told anew as a whole.
-
-/** A number of our own choice, beside the one of default channels. */
-const MUTED_TOPICS = 7_340_166;
 
 interface MutedRow {
   readonly userId: number;
@@ -54,7 +52,7 @@ const toWireMuted = ({ name, topic, lastUpdated }: MutedRow): WireMutedTopic => 
  */
 export async function tellMutedTopics(tx: Tx, emit: Emit, realm: Realm, userIds: readonly number[]): Promise<void> {
   if (userIds.length === 0) return;
-  await tx.$queryRaw`SELECT pg_advisory_xact_lock(${MUTED_TOPICS}::int, ${realm.id}::int)::text AS held`;
+  await lockKind(tx, 'muted_topics', realm.id);
   for (const [userId, list] of await mutedTopics(tx, realm, userIds)) {
     emit(mutedTopicsChanged(list, realm), users([userId]));
   }

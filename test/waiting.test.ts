@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lockDefaultChannels, lockNewChannels } from '../src/channels/locks.ts';
+import type { Tx } from '../src/db/client.ts';
+import { transact } from '../src/events/log.ts';
+import { createDatabase } from './helpers/database.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import type { Person } from './helpers/person.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+import { channelOf } from './helpers/talk.ts';
+
+const { DATABASE_URL } = process.env;
+
+// The embedded database has one connection: there, everything waits for everything.
+describe.skipIf(DATABASE_URL === undefined)('while a change is under way that has nothing to do with it', () => {
+  const stack = new AsyncDisposableStack();
+  let service: InProcess;
+  let people: Organisation;
+  let channelId: number;
+  beforeAll(async () => {
+    const { url } = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    service = stack.use(await startInProcess({ env: { DATABASE_URL: url, SECRET_KEY: 'x'.repeat(32) } }));
+    people = await organisation({}, { on: service });
+    channelId = await channelOf(people.owner, 'general', [people.owner, people.member]);
+  });
+  afterAll(() => stack.disposeAsync());
+
+  const mute = (person: Person) =>
+    person.ok('PATCH', '/users/me/subscriptions/muted_topics', { stream_id: channelId, topic: 'x', op: 'add' });
+
+  test.for<[string, (tx: Tx) => Promise<void>, (person: Person) => Promise<unknown>]>([
+    ['a topic is muted: as channels are made', (tx) => lockNewChannels(tx, people.realm.id), mute],
+    ['a topic is muted: as default channels are set', (tx) => lockDefaultChannels(tx, people.realm.id), mute],
+  ])('%s', async ([, hold, work]) => {
+    await transact({ app: service.app, realmId: people.realm.id }, async (tx) => {
+      await hold(tx);
+      expect(await work(people.member)).toMatchObject({ result: 'success' });
+    });
+  });
+});
