@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lockDefaultChannels, lockNewChannels } from '../src/channels/locks.ts';
 import type { Tx } from '../src/db/client.ts';
 import { transact } from '../src/events/log.ts';
+import { lockUser } from '../src/users/new-user.ts';
 import { createDatabase } from './helpers/database.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
@@ -26,10 +27,12 @@ describe.skipIf(DATABASE_URL === undefined)('while a change is under way that ha
 
   const mute = (person: Person) =>
     person.ok('PATCH', '/users/me/subscriptions/muted_topics', { stream_id: channelId, topic: 'x', op: 'add' });
+  const register = (person: Person) => person.register({ fetch_event_types: [] });
 
   test.for<[string, (tx: Tx) => Promise<void>, (person: Person) => Promise<unknown>]>([
     ['a topic is muted: as channels are made', (tx) => lockNewChannels(tx, people.realm.id), mute],
     ['a topic is muted: as default channels are set', (tx) => lockDefaultChannels(tx, people.realm.id), mute],
+    ['a queue is registered: as the same user changes something', (tx) => lockUser(tx, people.member), register],
   ])('%s', async ([, hold, work]) => {
     await transact({ app: service.app, realmId: people.realm.id }, async (tx) => {
       await hold(tx);

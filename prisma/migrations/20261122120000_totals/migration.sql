@@ -15,6 +15,8 @@ ALTER TABLE "event_queue" DROP CONSTRAINT "event_queue_end", ADD CONSTRAINT "eve
 -- Makes a queue. Where that is one more than a user may have, the least recently used ends: of two nodes that make one at
 -- once the second sees what the first has made. Forgets what ended before `p_max_ended` others did. Gives what it ends.
 --
+-- The lock is one for this alone: the user's row is held by any change of theirs, which may wait for the organisation.
+--
 -- p_read: queues that are being read on the node that asks. p_fresh: since when a queue that a node holds may still be
 -- being read there.
 CREATE FUNCTION "make_event_queue"(
@@ -23,7 +25,7 @@ CREATE FUNCTION "make_event_queue"(
   p_max_live INTEGER, p_max_ended INTEGER
 ) RETURNS TABLE (ended_id UUID) LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM 1 FROM user_account u WHERE u.id = p_user_id FOR NO KEY UPDATE;
+  PERFORM pg_advisory_xact_lock(7340169, p_user_id);
 
   DELETE FROM event_queue q USING (
     SELECT e.id, row_number() OVER (ORDER BY e.ended_at DESC, e.id) AS place
