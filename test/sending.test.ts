@@ -371,3 +371,19 @@ test.concurrent("takes the service's own bot for nobody", async () => {
   }
   expect((await send(guest, { type: 'direct', to: [other.id, member.id], content: 'hello' })).status).toBe(200);
 });
+
+test('does not say that a part was done of a message that is not sent, and would have had its topic followed', async () => {
+  await using server = await startInProcess();
+  const { app } = server;
+  const { owner, member, realm } = await organisation({}, { on: server });
+  const id = await channelOf(owner, 'general', [owner, member]);
+  // Who begins a topic follows it.
+  const { promise: enough, resolve: end } = Promise.withResolvers<void>();
+  const line = Array.from({ length: 300 }, () => app.database.turns.take(realm.id, () => enough));
+  const answers = Promise.allSettled(line);
+  const sent = await member.tryMutation('sendMessage', { channelId: id, topic: 'new', content: 'hello' });
+  end();
+  await answers;
+  expect(sent.message).toBe('The service is busy; nothing was changed, please try again');
+  await member.mutate('sendMessage', { channelId: id, topic: 'new', content: 'hello' }, '__typename');
+});

@@ -82,7 +82,7 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
   const sent = await retrying(async () => {
     const prepared = { ...(await prepare(app.db)), token };
     // Two acts, that must be one change.
-    if (prepared.newPolicy !== undefined) return prepared;
+    if (prepared.newPolicy !== undefined) return sendWithin(ctx, input);
     try {
       return await writeInTurn(app, realmId, prepared, { repeated });
     } catch (error) {
@@ -91,7 +91,7 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
       return confirm(app, realmId, prepared);
     }
   });
-  if (!('events' in sent)) return sendWithin(ctx, input);
+  if (!('events' in sent)) return sent;
   app.hub.publish(realmId, sent.events);
   return { id: sent.messageId, newPolicy: undefined };
 }
