@@ -341,6 +341,22 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
     expect(await mutedOf(member)).toEqual([]);
   });
 
+  test('tells registrations alone of more than 500: each event would hold them all', async () => {
+    const service = await startInProcess();
+    await using _ = service;
+    const { member } = await organisation({}, { on: service });
+    const channel = await create(member, 'general');
+    await service.app.db.$executeRaw`
+      INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
+      SELECT realm_id, id, ${channel}, 'topic ' || i, 1, now() FROM user_account, generate_series(1, 499) AS i
+      WHERE id = ${member.id}`;
+    const heard = await member.hearing({ event_types: ['muted_topics'] });
+    for (const topic of ['500th', '501st']) await patch(member, 'add', { stream_id: channel, topic });
+    expect(await mutedOf(member)).toHaveLength(501);
+    for (const topic of ['501st', '500th']) await patch(member, 'remove', { stream_id: channel, topic });
+    expect((await heard()).map(({ muted_topics }) => muted_topics.length)).toEqual([500, 500, 499]);
+  });
+
   test('tells everything in the end when much is muted at the same time', async () => {
     const { member } = await organisation();
     const channel = await create(member, 'general');

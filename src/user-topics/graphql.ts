@@ -103,7 +103,7 @@ eventType<{ readonly muted_topics: readonly WireMutedTopic[] }>(
   (t) => ({ mutedTopics: t.field({ type: [MutedTopic], resolve: ({ event }) => event.muted_topics }) }),
   {
     description:
-      'Comes with `TopicVisibilityChangedEvent` when what the user has muted changed, and lists all of it. A queue that ' +
-      'names the type of that one does not hear this one.',
+      'Comes with `TopicVisibilityChangedEvent` when what the user has muted changed, and lists all of it, unless that is ' +
+      'more than 500. A queue that names the type of that one does not hear this one.',
   },
 );

@@ -9,6 +9,12 @@ import type { WireMutedTopic } from './wire.ts';
 
 // What clients from before there were policies of topics know: a list of the muted ones, told anew as a whole.
 
+/**
+ * Our choice: who mutes more than this is told by registrations alone. Each event holds the whole list, and is logged while
+ * the organisation waits: one account that mutes ten thousand and goes on would log gigabytes.
+ */
+const MAX_TOLD = 500;
+
 interface MutedRow {
   readonly userId: number;
   readonly name: string;
@@ -47,13 +53,18 @@ const toWireMuted = ({ name, topic, lastUpdated }: MutedRow): WireMutedTopic => 
 ];
 
 /**
- * Tells users what they have muted, as part of a change of it. From here to its end no other such change is made in the
+ * Tells users what they have muted, unless it is too much, as part of a change of it. From here to its end no other such change is made in the
  * organisation: each tells the whole list, so they must follow one another.
  */
 export async function tellMutedTopics(tx: Tx, emit: Emit, realm: Realm, userIds: readonly number[]): Promise<void> {
   if (userIds.length === 0) return;
   await lockKind(tx, 'muted_topics', realm.id);
-  for (const [userId, list] of await mutedTopics(tx, realm, userIds)) {
+  const rows = await tx.$queryRaw<{ user_id: number }[]>`
+    SELECT user_id FROM user_topic WHERE realm_id = ${realm.id} AND user_id = ANY(${[...userIds]}) AND policy = 1
+    GROUP BY user_id HAVING count(*) > ${MAX_TOLD}`;
+  const untold = new Set(rows.map((row) => row.user_id));
+  const told = userIds.filter((id) => !untold.has(id));
+  for (const [userId, list] of await mutedTopics(tx, realm, told)) {
     emit(mutedTopicsChanged(list, realm), users([userId]));
   }
 }
