@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lockDefaultChannels, lockNewChannels } from '../src/channels/locks.ts';
 import type { Tx } from '../src/db/client.ts';
@@ -38,5 +39,25 @@ describe.skipIf(DATABASE_URL === undefined)('while a change is under way that ha
       await hold(tx);
       expect(await work(people.member)).toMatchObject({ result: 'success' });
     });
+  });
+
+  test('pings of an organization that waits for a lock leave connections to others', async () => {
+    const { app } = service;
+    const neighbour = (await organisation({}, { on: service })).member;
+    const ping = () => people.member.rest('POST', '/users/me/presence', { status: 'active', ping_only: true });
+    await ping();
+    // As old as makes a ping count.
+    await app.db.$executeRaw`
+      UPDATE presence SET idle_at = now() - interval '1 minute', active_at = now() - interval '1 minute'`;
+    let ended = 0;
+    const pings = await transact({ app, realmId: people.realm.id }, async (tx) => {
+      await tx.$queryRaw`SELECT 1 AS held FROM presence_counter WHERE realm_id = ${people.realm.id} FOR UPDATE`;
+      const waiting = Array.from({ length: 2 * app.config.databasePoolSize }, () => ping().finally(() => ended++));
+      await sleep(500);
+      await neighbour.ok('GET', '/users/me');
+      expect(ended).toBe(0);
+      return waiting;
+    });
+    for (const { status } of await Promise.all(pings)) expect(status).toBe(200);
   });
 });

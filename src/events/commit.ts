@@ -40,6 +40,15 @@ export async function committing<T extends { readonly xid?: string }>(
 }
 
 /**
+ * Runs a statement that is a change by itself, and may wait for others of its organisation, when it is the organisation's
+ * turn. In a request that is to have its effect once, it is a part of that one's turn.
+ *
+ * @throws RequestTimeoutError when its turn does not come in time.
+ */
+export const inTurn = <T>({ app, realmId }: Scope, statement: () => Promise<T>): Promise<T> =>
+  app.unit === undefined ? app.database.turns.take(realmId, statement) : statement();
+
+/**
  * Whether a transaction whose commit was not answered has come through.
  *
  * @throws Error when the database cannot be asked for so long that nobody would wait for the answer.

@@ -2,6 +2,7 @@ import type { Ctx } from '../app.ts';
 import type { Tx } from '../db/client.ts';
 import { BadRequestError } from '../errors.ts';
 import { everyone } from '../events/audience.ts';
+import { inTurn } from '../events/commit.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { PRESENCE_SECONDS } from '../realm/limits.ts';
@@ -39,7 +40,8 @@ export async function recordPresence(ctx: Ctx, status: string): Promise<void> {
   const ping = PRESENCE_PINGS.find((known) => known === status);
   if (ping === undefined) throw new BadRequestError(`Invalid status: ${status}`);
   if (realmSetting(realm, 'presence_disabled') || !userSetting(user, 'presence_enabled')) return;
-  if (!(await stayOnline(ctx, ping))) await comeOnline(ctx, ping);
+  // In turn, because one who comes online may hold their counter for as long as they wait for the log's.
+  if (!(await inTurn(ctx, () => stayOnline(ctx, ping)))) await comeOnline(ctx, ping);
 }
 
 /**
