@@ -15,6 +15,10 @@ const schema = buildSchema();
 /** Of calls that differ in a value alone, the first few say what all do. */
 const MOST_CALLS = 6;
 
+const LOGIN = `mutation ($input: FetchApiKeyInput!) {
+  fetchApiKey(input: $input) { __typename ... on FetchApiKeyPayload { apiKey } }
+}`;
+
 /** What came of a call after whose first commit the database was gone. */
 interface CutCall {
   readonly status: number;
@@ -112,6 +116,20 @@ describe.skipIf(DATABASE_URL === undefined)(
         }
         unread += paths.length;
       }
+    });
+
+    test('but who signs in for the first time gets a key or an error, not a key that is null', async () => {
+      const { owner, anonymous } = scenes.graphql;
+      const account = { email: 'stub@example.com', password: 'correct horse battery' };
+      await owner.ok('POST', '/users', { ...account, full_name: 'Stub' });
+      const input = { username: account.email, password: account.password };
+      // Locked for longer than anybody waits: the login is recorded, and the key cannot be read.
+      await database.query('BEGIN');
+      await database.query('LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE');
+      const { errors } = await anonymous.graphql(LOGIN, { input });
+      await database.query('ROLLBACK');
+      expect(errors).toMatchObject([{ extensions: { code: 'REQUEST_TIMEOUT' } }]);
+      expect((await anonymous.graphql(LOGIN, { input })).data?.fetchApiKey.apiKey).toEqual(expect.any(String));
     });
   },
 );

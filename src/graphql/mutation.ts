@@ -106,7 +106,8 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
           return resolve(contextOf(ctx), input as InputShapeFromFields<I>);
         });
         if ('value' in outcome) return outcome.value;
-        if (outcome.isMade && isOutOfReach(outcome.error)) {
+        // Who signs in wants the key: that the first login is recorded is no answer to them.
+        if (outcome.isMade && provesIdentity !== true && isOutOfReach(outcome.error)) {
           noteUnread(ctx, [path.key]);
           return {};
         }
