@@ -221,6 +221,8 @@ describe('an operation over a socket', () => {
   });
 
   test.concurrent('ends without a word when the client has enough of it', async () => {
+    // Others' drafts come and go meanwhile.
+    const { member } = await organisation();
     await using socket = await RawSocket.connected(member);
     const queueId = await newQueue(member);
     socket.subscribe('1', EVENTS, { queueId });
