@@ -23,8 +23,8 @@ export class AccountShares {
 
   /** Works on a request of an account when its turn comes: at once while the process keeps up. */
   async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
-    if (this.#runningOf(userId) >= this.#allowed()) await this.#wait(userId);
-    this.#running.set(userId, this.#runningOf(userId) + 1);
+    if (this.#lines.has(userId) || this.#runningOf(userId) >= this.#allowed()) await this.#wait(userId);
+    else this.#enter(userId);
     try {
       return await work();
     } finally {
@@ -64,14 +64,20 @@ export class AccountShares {
     const left = this.#runningOf(userId) - 1;
     if (left > 0) this.#running.set(userId, left);
     else this.#running.delete(userId);
-    if (left < this.#allowed()) this.#startNext(userId);
+    for (let free = this.#allowed() - left; free > 0; free--) this.#startNext(userId);
+  }
+
+  #enter(userId: number): void {
+    this.#running.set(userId, this.#runningOf(userId) + 1);
   }
 
   #startNext(userId: number): void {
     const line = this.#lines.get(userId);
     const next = line?.shift();
     if (line?.length === 0) this.#lines.delete(userId);
+    if (next === undefined) return;
+    this.#enter(userId);
     // After what has arrived meanwhile.
-    if (next !== undefined) setImmediate(next);
+    setImmediate(next);
   }
 }

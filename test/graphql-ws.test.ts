@@ -336,6 +336,8 @@ test.concurrent.for(Object.keys(UNREAD))(
       UNREAD[what]?.(socket, 200_000);
       await socket.written();
     }
+    // Operations of an account take turns: this one's comes after all that were sent before it.
+    await member.graphql('{ viewer { id } }');
     socket.readOn();
     socket.send({ type: 'ping', payload: { is: 'last' } });
     const answers = async () => {
