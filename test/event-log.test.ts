@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App, Scope } from '../src/app.ts';
 import { KeyVault } from '../src/auth/keys.ts';
+import type { Tx } from '../src/db/client.ts';
 import { BadRequestError } from '../src/errors.ts';
 import { everyone, users } from '../src/events/audience.ts';
 import { defineEvent } from '../src/events/define.ts';
-import { readCounter, readLog, transact } from '../src/events/log.ts';
+import { readCounter, readLogAfter, transact } from '../src/events/log.ts';
 import { aside, idempotencyKey, once } from '../src/events/once.ts';
 import { createRealm } from '../src/realm/service.ts';
 import type { Json } from './helpers/http.ts';
@@ -35,7 +36,7 @@ async function realm(): Promise<Scope & { ownerId: number }> {
   return { app, realmId: realm.id, ownerId: made.user.id };
 }
 const log = async ({ realmId }: Scope, after = 0) =>
-  readLog(app.db, realmId, { after, through: Number.MAX_SAFE_INTEGER, limit: 1000 });
+  (await readLogAfter(app.db, realmId, { after, limit: 1000 })).events;
 const texts = (events: readonly { payload: unknown }[]) => events.map(({ payload }) => (payload as Json).text);
 
 test('commits a change and its events together, or neither', async () => {
@@ -53,6 +54,32 @@ test('commits a change and its events together, or neither', async () => {
   expect(await readCounter(app.db, scope.realmId)).toMatchObject({ lastId });
   expect(await log(scope, lastId)).toEqual([]);
 });
+
+test.for([
+  { meanwhile: 'test_note', times: 2 },
+  { meanwhile: 'test_pieces', times: 1 },
+])('what a change tells is read $times time(s) when $meanwhile was logged meanwhile', async ({ meanwhile, times }) => {
+  const scope = await realm();
+  const { lastId } = await readCounter(app.db, scope.realmId);
+  let reads = 0;
+  await transact(scope, async (_, emit) => {
+    const read = async (tx: Tx) => {
+      reads++;
+      if (reads === 1) await logAsAnother(tx, scope, meanwhile);
+      return [{ event: noted(`read ${reads}`), audience: everyone() }];
+    };
+    emit.reading(read, ['test_pieces']);
+  });
+  expect(reads).toBe(times);
+  expect(texts(await log(scope, lastId)).at(-1)).toBe(`read ${times}`);
+});
+
+/** As what another node commits meanwhile is seen: the embedded database has one connection, on which nobody else can. */
+async function logAsAnother(tx: Tx, { realmId }: Scope, type: string): Promise<void> {
+  await tx.$executeRaw`
+    WITH counter AS (UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${realmId} RETURNING last_id)
+    INSERT INTO event (realm_id, id, type, payload, max_role) SELECT ${realmId}, last_id, ${type}, '{}', 600 FROM counter`;
+}
 
 test('gives ids in the order of commits to changes made at once', async () => {
   const scope = await realm();

@@ -81,8 +81,8 @@ async function settleUnfinished(database: Database, migrations: Migration[]): Pr
   }
 }
 
-/** "Already exists", of a table, another object, a column, or a schema. */
-const DUPLICATES = ['42P07', '42710', '42701', '42P06'];
+/** "Already exists", of a table, another object, a column, a schema, or a function. */
+const DUPLICATES = ['42P07', '42710', '42701', '42P06', '42723'];
 
 async function hasRun(database: Database, { sql }: Migration): Promise<boolean> {
   try {

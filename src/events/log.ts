@@ -34,8 +34,10 @@ export interface Emit {
   /**
    * Adds, in their turn, events that say what is so when they are logged, and not only what the change makes so: what
    * `read` finds is what all earlier events have told, and what no later one has. It may be called twice.
+   *
+   * @param harmless Types of others' events that change nothing of what `read` finds.
    */
-  reading(read: Read): void;
+  reading(read: Read, harmless: readonly string[]): void;
 }
 
 /** An event, and who hears it. */
@@ -53,7 +55,7 @@ type Read = (tx: Tx) => Promise<readonly ToldTo[]>;
 
 /** What is to be logged, in order: events, statements that log their own, and events that are still to be found out. */
 type KnownTurn = { readonly events: Emitted[] } | { readonly write: Write };
-type Turn = KnownTurn | { readonly read: Read };
+type Turn = KnownTurn | { readonly read: Read; readonly harmless: readonly string[] };
 
 function collect(turns: Turn[]): Emit {
   const emit = (event: EventDraft, audience: Audience, withId?: (id: number) => Promise<unknown>) => {
@@ -64,7 +66,7 @@ function collect(turns: Turn[]): Emit {
   };
   return Object.assign(emit, {
     writing: (write: Write) => void turns.push({ write }),
-    reading: (read: Read) => void turns.push({ read }),
+    reading: (read: Read, harmless: readonly string[]) => void turns.push({ read, harmless }),
   });
 }
 
@@ -169,12 +171,13 @@ async function appendAll(tx: Tx, realmId: number, turns: readonly Turn[], now: D
 }
 
 /**
- * The turns with all that is still to be found out. What was read is so for as long as nobody else has logged anything since
- * before it was read, because all that changes what can be read is logged. Else it is read anew with the counter held, for
- * which the organisation waits.
+ * The turns with all that is still to be found out. What was read is so for as long as nobody else has logged anything that
+ * changes it since before it was read, because all that changes what can be read is logged. Else it is read anew with the
+ * counter held, for which the organisation waits.
  */
 async function foundOut(tx: Tx, realmId: number, turns: readonly Turn[]): Promise<readonly KnownTurn[]> {
-  if (!turns.some((turn) => 'read' in turn)) return turns as KnownTurn[];
+  const readings = turns.filter((turn) => 'read' in turn);
+  if (readings.length === 0) return turns as KnownTurn[];
   const findOut = async () => {
     const found: KnownTurn[] = [];
     for (const turn of turns) found.push('read' in turn ? { events: [...(await turn.read(tx))] } : turn);
@@ -182,14 +185,20 @@ async function foundOut(tx: Tx, realmId: number, turns: readonly Turn[]): Promis
   };
   const { lastId } = await readCounter(tx, realmId);
   const found = await findOut();
-  return (await holdCounter(tx, realmId)) === lastId ? found : findOut();
+  const [harmless = [], ...others] = readings.map((turn) => turn.harmless);
+  const harmlessToAll = harmless.filter((type) => others.every((types) => types.includes(type)));
+  return (await holdLog(tx, realmId, lastId, harmlessToAll)) ? findOut() : found;
 }
 
-/** Keeps the log from growing until the change is over. @returns Its last id. */
-async function holdCounter(tx: Tx, realmId: number): Promise<number> {
-  const [row] = await tx.$queryRaw<{ last_id: bigint }[]>`
-    SELECT last_id FROM event_counter WHERE realm_id = ${realmId} FOR NO KEY UPDATE`;
-  return Number(row?.last_id);
+/**
+ * Keeps the log from growing until the change is over.
+ *
+ * @returns Whether events of other than the harmless types were logged after `seen`.
+ */
+async function holdLog(tx: Tx, realmId: number, seen: number, harmless: readonly string[]): Promise<boolean> {
+  const [row] = await tx.$queryRaw<{ hold_log: boolean }[]>`
+    SELECT hold_log(${realmId}::int, ${seen}::bigint, ${[...harmless]}::text[])`;
+  return row?.hold_log !== false;
 }
 
 /** Where events are logged, and when. */
@@ -317,16 +326,24 @@ export async function bumpCounter(db: Reader, realmId: number): Promise<number> 
   return Number(row.last_id);
 }
 
-/** The realm's whole log after `after`, through `through`, in order, at most `limit` rows. */
-export async function readLog(
+/**
+ * Where the realm's log ends, and its events after `after`, in order, at most `limit`. One statement, so that all of them up
+ * to the end are there.
+ */
+export async function readLogAfter(
   db: Reader,
   realmId: number,
-  { after, through, limit }: { after: number; through: number; limit: number },
-): Promise<StoredEvent[]> {
-  const rows = await db.$queryRaw<EventRow[]>`
-    SELECT ${EVENT_COLUMNS} FROM event
-    WHERE realm_id = ${realmId} AND id > ${after} AND id <= ${through} ORDER BY id LIMIT ${limit}`;
-  return rows.map(fromRow);
+  { after, limit }: { after: number; limit: number },
+): Promise<{ lastId: number; events: StoredEvent[] }> {
+  const rows = await db.$queryRaw<({ last_id: bigint } & (EventRow | { id: null }))[]>`
+    SELECT c.last_id, e.* FROM event_counter c
+    LEFT JOIN LATERAL (
+      SELECT ${EVENT_COLUMNS} FROM event WHERE realm_id = c.realm_id AND id > ${after} ORDER BY id LIMIT ${limit}
+    ) AS e ON true
+    WHERE c.realm_id = ${realmId} ORDER BY e.id`;
+  const [first] = rows;
+  if (first === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  return { lastId: Number(first.last_id), events: rows.flatMap((row) => (row.id === null ? [] : fromRow(row))) };
 }
 
 /** A stretch of the log in which a user was subscribed to a channel: `began` <= id < `ended`. */

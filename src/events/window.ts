@@ -2,7 +2,7 @@ import type { App } from '../app.ts';
 import { hears } from './audience.ts';
 import { definitionOf, type Effect } from './define.ts';
 import { Hearer } from './hearer.ts';
-import { bumpCounter, readCounter, readLog, type StoredEvent } from './log.ts';
+import { bumpCounter, readLogAfter, type StoredEvent } from './log.ts';
 import { forgetResults } from './rendering.ts';
 import type { QueueOptions } from './view.ts';
 
@@ -126,18 +126,15 @@ export class RealmWindow {
   }
 
   async #fill(): Promise<void> {
-    // What was read of the log before the counter is: commits here move the end on while that is on its way.
-    const before = this.#through;
-    // The counter first: whatever it says is committed, so the rows up to there are all to be seen.
-    const { lastId } = await readCounter(this.#app.db, this.realmId);
-    if (lastId < before) this.#startAnew(lastId);
-    while (this.#through < lastId) {
+    for (let isMore = true; isMore; ) {
+      // What was read of the log before: commits here move the end on while the answer is on its way.
       const after = this.#through;
-      const events = await readLog(this.#app.db, this.realmId, { after, through: lastId, limit: READ_LIMIT });
-      const through = events.length < READ_LIMIT ? lastId : (events.at(-1) as StoredEvent).id;
-      // Meanwhile local commits may have moved the end on.
-      if (through > this.#through) {
-        const passed = this.#through;
+      const { lastId, events } = await readLogAfter(this.#app.db, this.realmId, { after, limit: READ_LIMIT });
+      if (lastId < after) this.#startAnew(lastId);
+      isMore = events.length === READ_LIMIT;
+      const through = isMore ? (events.at(-1) as StoredEvent).id : lastId;
+      const passed = this.#through;
+      if (through > passed) {
         this.#extend(
           events.filter(({ id }) => id > passed),
           through,

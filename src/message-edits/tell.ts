@@ -22,12 +22,18 @@ interface Edited {
 }
 
 /**
+ * Events after which it is as it was who hears of a message, and what it is to them: sends, and changes of messages, of
+ * which those that change is made of are locked.
+ */
+const OF_OTHER_MESSAGES = ['message', 'update_message', 'typing', 'presence'];
+
+/**
  * Tells of a change that is written, each user of the messages they may read.
  *
  * @see registration-and-events companion 3.1
  */
 export function tellOfEdit(emit: Emit, place: Place, edited: Edited): void {
-  emit.reading((tx) => whatToTell(tx, place, edited));
+  emit.reading((tx) => whatToTell(tx, place, edited), OF_OTHER_MESSAGES);
 }
 
 interface Place {
