@@ -32,7 +32,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   'scheduled-embedded': () =>
     scheduledTrial({ databaseServer: undefined, messages: much(2_000), kills: much(20), seed }),
   'scheduled-postgresql': () => scheduledTrial({ databaseServer, messages: much(2_000), kills: much(20), seed }),
-  steady: () => steadyTrial({ databaseServer, perSecond: 200, seconds: much(60) }),
+  steady: () => steadyTrial({ databaseServer, perSecond: 220, seconds: much(60) }),
   paused: () => pausedNodeTrial({ databaseServer, seconds: 10, isTimed: true }),
   held: () => heldCounterTrial({ databaseServer, seconds: 15, isTimed: true }),
   markdown: () => markdownTrial({ texts: much(20_000), seed }),
