@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type { App } from '../app.ts';
 import type { Tx } from '../db/client.ts';
+import { columnsOf, REALM_COLUMNS, type Row, rowOf, USER_COLUMNS } from '../db/columns.ts';
 import { Prisma, type Realm, type User } from '../generated/prisma/client.ts';
 
 /** Whose key it is, and where. */
@@ -9,54 +10,8 @@ export interface Account {
   readonly realm: Realm;
 }
 
-const USER_COLUMNS = {
-  id: 'id',
-  realmId: 'realm_id',
-  email: 'email',
-  fullName: 'full_name',
-  role: 'role',
-  isActive: 'is_active',
-  botType: 'bot_type',
-  botOwnerId: 'bot_owner_id',
-  isImportedStub: 'is_imported_stub',
-  isPlaceholder: 'is_placeholder',
-  isDeleted: 'is_deleted',
-  isSystem: 'is_system',
-  joinedAt: 'joined_at',
-  avatarSource: 'avatar_source',
-  avatarVersion: 'avatar_version',
-  avatarImageId: 'avatar_image_id',
-  passwordHash: 'password_hash',
-  settings: 'settings',
-  groupIds: 'group_ids',
-  fullMemberGroupIds: 'full_member_group_ids',
-  defaultSendingChannelId: 'default_sending_channel_id',
-  defaultEventsChannelId: 'default_events_channel_id',
-  defaultAllPublicChannels: 'default_all_public_channels',
-  canCreateUsers: 'can_create_users',
-  canChangeUserEmails: 'can_change_user_emails',
-  canForgeSender: 'can_forge_sender',
-} as const satisfies Record<keyof User, string>;
+const COLUMNS = Prisma.sql`${columnsOf('u', USER_COLUMNS)}, ${columnsOf('r', REALM_COLUMNS)}`;
 
-const REALM_COLUMNS = {
-  id: 'id',
-  subdomain: 'subdomain',
-  uuid: 'uuid',
-  name: 'name',
-  description: 'description',
-  settings: 'settings',
-  deactivatedAt: 'deactivated_at',
-  createdAt: 'created_at',
-  hasAlertWords: 'has_alert_words',
-  userDefaults: 'user_defaults',
-} as const satisfies Record<keyof Realm, string>;
-
-const select = (table: string, columns: Record<string, string>) =>
-  Object.entries(columns).map(([field, column]) => `${table}."${column}" AS "${table}.${field}"`);
-
-const COLUMNS = Prisma.raw([...select('u', USER_COLUMNS), ...select('r', REALM_COLUMNS)].join(', '));
-
-type Row = Readonly<Record<string, unknown>>;
 type KeyedRow = Row & { readonly hash: Uint8Array };
 
 const loaders = new WeakMap<App, DataLoader<Uint8Array<ArrayBuffer>, Account | undefined>>();
@@ -102,9 +57,7 @@ export async function readAccount(db: Pick<Tx, '$queryRaw'>, userId: number): Pr
 }
 
 function toAccount(row: Row): Account {
-  const take = (table: string, fields: object) =>
-    Object.fromEntries(Object.keys(fields).map((field) => [field, row[`${table}.${field}`]]));
-  return { user: take('u', USER_COLUMNS) as unknown as User, realm: take('r', REALM_COLUMNS) as unknown as Realm };
+  return { user: rowOf<User>(row, 'u', USER_COLUMNS), realm: rowOf<Realm>(row, 'r', REALM_COLUMNS) };
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');

@@ -24,6 +24,10 @@ export async function onlooker(db: Reader, person: Person, now: Date): Promise<O
   return { person, groups: await systemGroups(db, person.realm.id), now };
 }
 
+/** Whether one may read the channel whoever one is, and whatever groups one is in. */
+export const isOpenTo = ({ isWebPublic }: Pick<Channel, 'isWebPublic'>, isSubscribed: boolean): boolean =>
+  isWebPublic || isSubscribed;
+
 /**
  * Whether the person sees that the channel exists, its name, settings and subscribers.
  *
@@ -31,7 +35,7 @@ export async function onlooker(db: Reader, person: Person, now: Date): Promise<O
  */
 export function seesChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: boolean): boolean {
   const { role } = onlooker.person;
-  if (channel.isWebPublic || isSubscribed) return true;
+  if (isOpenTo(channel, isSubscribed)) return true;
   if (isGuest(role)) return false;
   return !channel.inviteOnly || isAdministrator(role) || holdsAny(onlooker, channel, SHOWING);
 }
@@ -42,7 +46,7 @@ export function seesChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: 
  * @see endpoints companion C.4
  */
 export function readsChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: boolean): boolean {
-  if (channel.isWebPublic || isSubscribed) return true;
+  if (isOpenTo(channel, isSubscribed)) return true;
   if (isGuest(onlooker.person.role)) return false;
   return !channel.inviteOnly || holdsAny(onlooker, channel, OPENING);
 }

@@ -38,6 +38,18 @@ export async function shareChannels(tx: Tx, realmId: number, channelIds: readonl
 }
 
 /**
+ * Keeps everybody's role as it is, and then the channels as `shareChannels` does. One statement, because every change of a
+ * message takes it: the organisation's row is locked before any channel is looked at.
+ */
+export async function holdRolesAndShareChannels(tx: Tx, realmId: number, channelIds: readonly number[]): Promise<void> {
+  await tx.$queryRaw`
+    WITH roles AS (SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR SHARE)
+    SELECT 1 AS held FROM channel
+    WHERE (SELECT count(*) FROM roles) = 1 AND realm_id = ${realmId} AND id = ANY(${[...channelIds]})
+    ORDER BY id FOR SHARE`;
+}
+
+/**
  * Makes the changes that make channels follow one another, so that how many there are is known. After channels, and
  * before the list of default channels, in the order of locks.
  */

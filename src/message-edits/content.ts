@@ -10,6 +10,8 @@ import { membersMentioned, type Named, requireMayMention, whoIsMentioned } from 
 export interface ContentEdit {
   readonly rendered: RenderedContent;
   readonly named: Named;
+  /** Whether anybody is named, or was: nobody's row is to be touched otherwise. */
+  readonly flagsAnybody: boolean;
 }
 
 /** What stands where there is nothing left to read. @see endpoints companion B.10.5 */
@@ -38,18 +40,40 @@ export async function prepareContent(
   const named = await whoIsMentioned(tx, viewer, where, rendered, now);
   const alerted = await alertedUserIds(tx, viewer.realm, source, null);
   const mentioned = [...named.mentioned, ...(await membersMentioned(tx, viewer.realm, rendered, now, null))];
-  return { rendered, named: await amongReceivers(tx, message, rendered, { ...named, mentioned, alerted }) };
+  const flagged = await flaggedIn(tx, message);
+  const among = await amongReceivers(tx, message, rendered, { ...named, mentioned, alerted }, flagged);
+  return {
+    rendered,
+    named: among,
+    flagsAnybody: flagged.length > 0 || Object.values(among).some((ids) => ids.length > 0),
+  };
+}
+
+interface Flagged {
+  readonly userId: number;
+  readonly topicWildcardMentioned: boolean;
+}
+
+/** Whom the message named before. */
+function flaggedIn(tx: Tx, { realmId, id }: PlacedMessage): Promise<Flagged[]> {
+  const isNamed = [{ mentioned: true }, { topicWildcardMentioned: true }, { hasAlertWord: true }];
+  return tx.userMessage.findMany({
+    where: { realmId, messageId: id, OR: isNamed },
+    select: { userId: true, topicWildcardMentioned: true },
+  });
 }
 
 /** Flags are of those who received the message, who need not be those who would receive it today. */
-async function amongReceivers(tx: Tx, message: PlacedMessage, rendered: RenderedContent, named: Named): Promise<Named> {
-  const { realmId, id } = message;
-  const flagged = await tx.userMessage.findMany({
-    where: { realmId, messageId: id, topicWildcardMentioned: true },
-    select: { userId: true },
-  });
+async function amongReceivers(
+  tx: Tx,
+  { realmId, id }: PlacedMessage,
+  rendered: RenderedContent,
+  named: Named,
+  flagged: readonly Flagged[],
+): Promise<Named> {
   const mentioned = [...new Set([...named.mentioned, ...rendered.mentionedUserIds])];
-  const before = rendered.topicWildcard ? flagged.map(({ userId }) => userId) : [];
+  const isStillMentioned = ({ topicWildcardMentioned }: Flagged) => rendered.topicWildcard && topicWildcardMentioned;
+  const before = flagged.filter(isStillMentioned).map(({ userId }) => userId);
   const topicMentioned = [...new Set([...named.topicMentioned, ...before])];
   const userIds = [...new Set([...mentioned, ...topicMentioned, ...named.alerted])];
   if (userIds.length === 0) return named;
@@ -65,25 +89,13 @@ async function amongReceivers(tx: Tx, message: PlacedMessage, rendered: Rendered
   };
 }
 
-/** Writes the new content into the locked message, and into the rows of those it names, or named. */
-export async function writeContent(
+/** Writes into the rows of those whom the new content names, or the old one named. */
+export async function writeFlags(
   tx: Tx,
   { realmId, id }: PlacedMessage,
-  { rendered, named }: ContentEdit,
-  now: Date,
+  { named, flagsAnybody }: ContentEdit,
 ): Promise<void> {
-  await tx.message.update({
-    where: { realmId_id: { realmId, id } },
-    data: {
-      content: rendered.source,
-      renderedContent: rendered.html,
-      channelWildcard: rendered.channelWildcard,
-      hasLink: rendered.hasLink,
-      hasImage: rendered.hasImage,
-      hasAttachment: rendered.hasAttachment,
-      lastEditedAt: now,
-    },
-  });
+  if (!flagsAnybody) return;
   const { mentioned, topicMentioned, alerted } = named;
   await tx.$executeRaw`
     INSERT INTO user_message (realm_id, user_id, message_id, mentioned, topic_wildcard_mentioned, has_alert_word)

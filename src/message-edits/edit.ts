@@ -7,7 +7,7 @@ import type { PlacedMessage } from '../messages/access.ts';
 import { emptyTopicName, RESOLVED_PREFIX, topicNamed } from '../messages/topic-name.ts';
 import { realmSetting } from '../realm/settings.ts';
 import { unprintableAt } from '../text.ts';
-import { type ContentEdit, prepareContent, writeContent } from './content.ts';
+import { type ContentEdit, prepareContent, writeFlags } from './content.ts';
 import type { PropagateMode } from './events.ts';
 import { lockMessages } from './locks.ts';
 import { dropWhatIsGone, type Move, prepareMove, takePoliciesAlong, writeMove } from './move.ts';
@@ -79,7 +79,7 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
   const taken = asked.move === null ? undefined : await takeBackNotice(tx, emit, place, asked.move);
   const move = asked.move === null ? null : { ...asked.move, ids: asked.move.ids.filter((id) => id !== taken) };
   await recordEdit(tx, { message, move, content, editorId: viewer.id, now });
-  if (content !== null) await writeContent(tx, message, content, now);
+  if (content !== null) await writeFlags(tx, message, content);
   if (move !== null) {
     await writeMove(tx, message.realmId, move, now);
     await dropWhatIsGone(tx, place, move);

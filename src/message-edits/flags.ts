@@ -1,6 +1,6 @@
 import type { Tx } from '../db/client.ts';
 import type { Audience } from '../events/audience.ts';
-import { channelRecipientId, conversationRecipientId, type UserFlags } from '../messages/wire.ts';
+import type { UserFlags } from '../messages/wire.ts';
 
 /** Whether a user has read a message, and whether they received it or took it up from the channel's history. */
 const STANDINGS = ['unread', 'read', 'historical', 'historical_unread'] as const;
@@ -37,9 +37,8 @@ export function flagsOf(facts: FlagFacts, userId: number): UserFlags {
   };
 }
 
-type FlagRow = Readonly<
-  Record<Standing | 'starred' | 'collapsed' | 'mentioned' | 'topic_mentioned' | 'alerted', readonly number[] | null>
->;
+type IdList = Standing | 'starred' | 'collapsed' | 'mentioned' | 'topic_mentioned' | 'alerted';
+type FlagRow = Readonly<Record<IdList, readonly number[] | null>> & { readonly channel_wildcard: boolean };
 
 /**
  * What a message is to everybody who hears of a change of it, as of an event that is about to be logged. The subscriptions
@@ -49,34 +48,31 @@ type FlagRow = Readonly<
  * organisation waits for it.
  */
 export async function readFlagFacts(
-  tx: Pick<Tx, '$queryRaw' | 'message'>,
+  tx: Pick<Tx, '$queryRaw'>,
   realmId: number,
   messageId: number,
   { channelIds, userIds }: Audience,
 ): Promise<FlagFacts> {
-  const message = await tx.message.findUniqueOrThrow({
-    where: { realmId_id: { realmId, id: messageId } },
-    select: { senderId: true, readBySender: true, sentChannelId: true, conversationId: true, channelWildcard: true },
-  });
-  const { senderId, readBySender, sentChannelId, conversationId } = message;
-  const isDirect = sentChannelId === null;
-  const recipientId = isDirect ? conversationRecipientId(conversationId ?? 0) : channelRecipientId(sentChannelId);
   const [row] = await tx.$queryRaw<FlagRow[]>`
-    WITH hearer AS (
+    WITH changed AS (
+      SELECT sender_id, read_by_sender, sent_channel_id, channel_wildcard,
+             COALESCE(2 * sent_channel_id::bigint, 2 * conversation_id::bigint + 1) AS recipient_id
+      FROM message WHERE realm_id = ${realmId} AND id = ${messageId}
+    ), hearer AS (
       SELECT user_id AS id FROM subscription WHERE channel_id = ANY(${[...channelIds]}) AND active
       UNION SELECT unnest(${[...userIds]}::int[])
     ), subscriber AS (
       SELECT DISTINCT user_id AS id FROM subscription_period
-      WHERE channel_id = ${sentChannelId}::int AND began_message_id < ${messageId}
+      WHERE channel_id = (SELECT sent_channel_id FROM changed) AND began_message_id < ${messageId}
         AND (ended_message_id IS NULL OR ended_message_id >= ${messageId})
     ), standing AS (
-      SELECT h.id, r.received, COALESCE(NOT x.is_read, r.received AND NOT (h.id = ${senderId} AND ${readBySender})
+      SELECT h.id, r.received, COALESCE(NOT x.is_read, r.received AND NOT (h.id = c.sender_id AND c.read_by_sender)
                AND COALESCE(k.read_through, 0) < ${messageId}) AS unread
-      FROM hearer h
+      FROM changed c CROSS JOIN hearer h
       LEFT JOIN subscriber s ON s.id = h.id
       LEFT JOIN read_exception x ON x.realm_id = ${realmId} AND x.message_id = ${messageId} AND x.user_id = h.id
-      LEFT JOIN read_mark k ON k.user_id = h.id AND k.recipient_id = ${recipientId}
-      CROSS JOIN LATERAL (SELECT ${isDirect} OR h.id = ${senderId} OR s.id IS NOT NULL AS received) AS r
+      LEFT JOIN read_mark k ON k.user_id = h.id AND k.recipient_id = c.recipient_id
+      CROSS JOIN LATERAL (SELECT c.sent_channel_id IS NULL OR h.id = c.sender_id OR s.id IS NOT NULL AS received) AS r
     ), sum AS (
       SELECT array_agg(id) FILTER (WHERE received AND unread) AS unread,
              array_agg(id) FILTER (WHERE received AND NOT unread) AS read,
@@ -90,8 +86,8 @@ export async function readFlagFacts(
              array_agg(user_id) FILTER (WHERE has_alert_word) AS alerted
       FROM user_message WHERE realm_id = ${realmId} AND message_id = ${messageId}
     )
-    SELECT sum.*, flagged.* FROM sum, flagged`;
-  if (row === undefined) throw new Error('Sums are of one row');
+    SELECT sum.*, flagged.*, changed.channel_wildcard FROM sum, flagged, changed`;
+  if (row === undefined) throw new Error(`There is no message ${messageId}`);
   const count = (one: Standing) => row[one]?.length ?? 0;
   const most = STANDINGS.reduce<Standing>((a, b) => (count(b) > count(a) ? b : a), 'unread');
   const rest = STANDINGS.filter((one) => one !== most && count(one) > 0);
@@ -101,7 +97,7 @@ export async function readFlagFacts(
     mentioned: row.mentioned ?? [],
     topicMentioned: row.topic_mentioned ?? [],
     alerted: row.alerted ?? [],
-    channelWildcard: message.channelWildcard,
+    channelWildcard: row.channel_wildcard,
     most,
     others: Object.fromEntries(rest.map((one) => [one, row[one] ?? []])),
   };

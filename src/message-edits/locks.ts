@@ -1,10 +1,18 @@
 import type { Ctx, Viewer } from '../app.ts';
 import { asOfNow } from '../auth/service.ts';
 import { isRowId } from '../channels/access.ts';
-import { holdRoles, shareChannels } from '../channels/locks.ts';
+import { holdRolesAndShareChannels } from '../channels/locks.ts';
 import type { Tx } from '../db/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
-import { accessMessageToChange, hasProtectedHistory, type PlacedMessage, receivedBy } from '../messages/access.ts';
+import {
+  accessMessageToChange,
+  findMessage,
+  hasProtectedHistory,
+  invalidMessage,
+  mayChange,
+  type PlacedMessage,
+  receivedBy,
+} from '../messages/access.ts';
 import type { PropagateMode } from './events.ts';
 
 // Messages come after channels in the order of locks (channels/locks.ts), ascending by id, and before the rows that hang
@@ -42,25 +50,27 @@ export async function lockMessages(tx: Tx, ctx: Ctx, messageId: number, reach: R
   const { app, viewer, realmId } = ctx;
   const seen = await accessMessageToChange(tx, viewer, messageId, app.now());
   if (seen.channelId !== null) {
-    await holdRoles(tx, realmId);
     const target = reach.channelId !== undefined && isRowId(reach.channelId) ? [reach.channelId] : [];
-    await shareChannels(tx, realmId, [seen.channelId, ...target]);
+    await holdRolesAndShareChannels(tx, realmId, [seen.channelId, ...target]);
   }
-  const ids = await lockRows(tx, seen, reach.mode);
+  const ids =
+    seen.channelId === null || reach.mode === 'change_one' ? [seen.id] : await lockTopic(tx, seen, reach.mode);
   const { viewer: current } = await asOfNow(tx, ctx);
-  const message = await accessMessageToChange(tx, current, messageId, app.now());
+  const found = await findMessage(tx, current, messageId, Prisma.sql`FOR NO KEY UPDATE OF m`);
+  if (found === undefined) throw invalidMessage();
+  const { message } = found;
   if (message.channelId !== seen.channelId || message.topic !== seen.topic) throw lostRace();
+  if (!(await mayChange(tx, current, found, app.now()))) throw invalidMessage();
   return { viewer: current, message, ids: await readable(tx, viewer.id, message, ids) };
 }
 
-async function lockRows(tx: Tx, { realmId, id, channelId, topic }: PlacedMessage, mode: PropagateMode) {
-  const which =
-    channelId === null || mode === 'change_one'
-      ? Prisma.sql`id = ${id}`
-      : Prisma.sql`channel_id = ${channelId} AND lower(topic) = lower(${topic})
-          AND id >= ${mode === 'change_later' ? id : 0n}`;
+/** Locks the messages of a topic, from one of them or all. @returns Their ids, ascending. */
+async function lockTopic(tx: Tx, { realmId, id, channelId, topic }: PlacedMessage, mode: PropagateMode) {
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
-    SELECT id FROM message WHERE realm_id = ${realmId} AND ${which} ORDER BY id FOR NO KEY UPDATE`;
+    SELECT id FROM message
+    WHERE realm_id = ${realmId} AND channel_id = ${channelId} AND lower(topic) = lower(${topic})
+      AND id >= ${mode === 'change_later' ? id : 0n}
+    ORDER BY id FOR NO KEY UPDATE`;
   return rows.map((row) => row.id);
 }
 
@@ -89,8 +99,7 @@ export async function lockToDelete(
   const seen = await tx.message.findMany({ where, select: { id: true, channelId: true } });
   const channelIds = [...new Set(seen.flatMap(({ channelId }) => channelId ?? []))];
   if (channelIds.length > 0) {
-    await holdRoles(tx, realmId);
-    await shareChannels(tx, realmId, channelIds);
+    await holdRolesAndShareChannels(tx, realmId, channelIds);
   }
   await tx.$queryRaw`
     SELECT 1 AS held FROM message WHERE realm_id = ${realmId} AND id = ANY(${[...messageIds]}::bigint[])

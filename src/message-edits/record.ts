@@ -1,4 +1,5 @@
 import type { Tx } from '../db/client.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 import type { PlacedMessage } from '../messages/access.ts';
 import type { ContentEdit } from './content.ts';
 import type { Move } from './move.ts';
@@ -13,20 +14,30 @@ interface Recorded {
 }
 
 /**
- * Writes into the history of each message what there is before the change: one entry each, whatever the request changes.
+ * Writes a message's new content, and into the history of each message what there was before the change: one entry each,
+ * whatever the request changes. One statement, which sees no message but as it was before.
  *
  * @see endpoints companion B.10.5
  */
 export async function recordEdit(tx: Tx, { message, move, content, editorId, now }: Recorded): Promise<void> {
-  const ids = [...new Set([...(move?.ids ?? []), ...(content === null ? [] : [Number(message.id)])])];
+  const { realmId, id } = message;
+  const ids = [...new Set([...(move?.ids ?? []), ...(content === null ? [] : [Number(id)])])];
   const topic = move === null || move.topic === move.oldTopic ? null : move.topic;
+  const writing = content === null ? Prisma.empty : Prisma.sql`WITH written AS (${writingOf(message, content, now)})`;
   await tx.$executeRaw`
+    ${writing}
     INSERT INTO message_edit (realm_id, message_id, editor_id, edited_at, prev_content, prev_rendered_content,
                               prev_topic, prev_channel_id)
     SELECT m.realm_id, m.id, ${editorId}, ${now},
-           CASE WHEN ${content !== null} AND m.id = ${message.id} THEN m.content END,
-           CASE WHEN ${content !== null} AND m.id = ${message.id} THEN m.rendered_content END,
+           CASE WHEN ${content !== null} AND m.id = ${id} THEN m.content END,
+           CASE WHEN ${content !== null} AND m.id = ${id} THEN m.rendered_content END,
            CASE WHEN m.topic <> ${topic}::text THEN m.topic END,
            CASE WHEN m.channel_id <> ${move?.to.id ?? null}::int THEN m.channel_id END
-    FROM message m WHERE m.realm_id = ${message.realmId} AND m.id = ANY(${ids}::bigint[]) ORDER BY m.id`;
+    FROM message m WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[]) ORDER BY m.id`;
 }
+
+const writingOf = ({ realmId, id }: PlacedMessage, { rendered }: ContentEdit, now: Date): Prisma.Sql => Prisma.sql`
+  UPDATE message SET content = ${rendered.source}, rendered_content = ${rendered.html},
+    channel_wildcard = ${rendered.channelWildcard}, has_link = ${rendered.hasLink}, has_image = ${rendered.hasImage},
+    has_attachment = ${rendered.hasAttachment}, last_edited_at = ${now}
+  WHERE realm_id = ${realmId} AND id = ${id}`;
