@@ -1,10 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { commands, type Command as Operation } from './commands.ts';
-import { type Config, readConfig } from './config.ts';
-import { NoServerError, runCommand, sendCommand } from './control.ts';
-import { explain } from './failures.ts';
-import { startApp } from './start.ts';
+import { type Config, readConfig } from './platform/config.ts';
+import { explain } from './server/failures.ts';
+import { commands, type Command as Operation } from './server/operator/commands.ts';
+import { NoServerError, runCommand, sendCommand } from './server/operator/control.ts';
+import { startApp } from './server/start.ts';
 
 const program = new Command('cli')
   .description(

@@ -1,13 +1,13 @@
-import type { App } from './app.ts';
-import { hostOf, urlOf } from './auth/host.ts';
-import { type Config, readConfig } from './config.ts';
-import { openControl } from './control.ts';
-import { demoFile, prepareDemo, refreshDemoFile } from './demo.ts';
-import { DemoAccess, type DemoOwner, hidesDemoKey, startUrlOf } from './demo-access.ts';
-import { explain } from './failures.ts';
-import { serve } from './serve.ts';
-import { startApp } from './start.ts';
-import { outliveStrayRejections } from './stray-rejections.ts';
+import type { App } from './access/context.ts';
+import { type Config, readConfig } from './platform/config.ts';
+import { hostOf, urlOf } from './platform/hosts.ts';
+import { demoFile, prepareDemo, refreshDemoFile } from './server/demo/demo.ts';
+import { DemoAccess, type DemoOwner, hidesDemoKey, startUrlOf } from './server/demo/demo-access.ts';
+import { explain } from './server/failures.ts';
+import { openControl } from './server/operator/control.ts';
+import { serve } from './server/serve.ts';
+import { startApp } from './server/start.ts';
+import { outliveStrayRejections } from './server/stray-rejections.ts';
 
 /** Our choice: what service managers wait for at the least before they kill. */
 const STOP_WITHIN_MS = 5_000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { AccountShares } from '../src/account-shares.ts';
+import { AccountShares } from '../src/platform/account-shares.ts';
 
 let shares: AccountShares;
 beforeEach(() => {

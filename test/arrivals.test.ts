@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ChatError } from '../src/errors.ts';
-import { Arrivals } from '../src/request-body.ts';
+import { Arrivals } from '../src/api/request-body.ts';
+import { ChatError } from '../src/platform/errors.ts';
 import { send } from './helpers/http.ts';
 
 const LIMIT = 100_000;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RequestTimeoutError } from '../src/errors.ts';
-import { prepareAvatar } from '../src/images/prepare.ts';
+import { RequestTimeoutError } from '../src/platform/errors.ts';
+import { prepareAvatar } from '../src/platform/images/prepare.ts';
 import type { Json } from './helpers/http.ts';
 import { send } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';

@@ -1,11 +1,11 @@
 import { getVariableValues, type OperationDefinitionNode, parse, print } from 'graphql';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ERROR_CODES } from '../src/errors.ts';
-import { buildSchema } from '../src/graphql/schema.ts';
-import { type Endpoint, slotsOf } from '../src/rest/endpoint.ts';
-import { isFile, isInPath, type Param } from '../src/rest/params.ts';
-import { routes } from '../src/rest/routes.ts';
+import { type Endpoint, slotsOf } from '../src/api/rest/endpoint.ts';
+import { isFile, isInPath, type Param } from '../src/api/rest/params.ts';
+import { ERROR_CODES } from '../src/platform/errors.ts';
+import { routes } from '../src/server/registries/endpoints.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
 import {
   documentOf,
   GRAPHQL_CALLS,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Endpoint, takesIdempotencyKey } from '../src/rest/endpoint.ts';
-import { routes } from '../src/rest/routes.ts';
+import { type Endpoint, takesIdempotencyKey } from '../src/api/rest/endpoint.ts';
+import { routes } from '../src/server/registries/endpoints.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { pathOf, REST_CALLS, type RestCall } from './helpers/rest-calls.ts';
 import { makeScene, type Scene } from './helpers/scene.ts';

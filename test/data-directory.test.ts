@@ -2,9 +2,9 @@ import { chmodSync, cpSync, lstatSync, mkdtempSync, readdirSync, rmSync, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { loadSecretKey } from '../src/auth/keys.ts';
-import { readConfig } from '../src/config.ts';
-import { openDatabase } from '../src/db/client.ts';
+import { readConfig } from '../src/platform/config.ts';
+import { openDatabase } from '../src/platform/db/client.ts';
+import { loadSecretKey } from '../src/platform/key-vault.ts';
 import { newDataDir } from './helpers/data-dir.ts';
 import { organisation, startServer } from './helpers/server.ts';
 

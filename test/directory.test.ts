@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { referencesIn } from '../src/markdown/references.ts';
 import { renderMessage } from '../src/markdown/render.ts';
-import { loadDirectory } from '../src/messages/directory.ts';
+import { loadDirectory } from '../src/messages/sending/directory.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';

@@ -1,7 +1,7 @@
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { createDocuments, DOCUMENT_LIMITS } from '../src/graphql/documents.ts';
-import { buildSchema } from '../src/graphql/schema.ts';
+import { createDocuments, DOCUMENT_LIMITS } from '../src/api/graphql/documents.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
 
 const documents = createDocuments(buildSchema());
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EmbeddedDatabase } from '../src/db/embedded.ts';
+import { EmbeddedDatabase } from '../src/platform/db/embedded.ts';
 
 let database: EmbeddedDatabase;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { ERROR_CODES, type ErrorCode } from '../src/errors.ts';
 import { Prisma } from '../src/generated/prisma/client.ts';
+import { ERROR_CODES, type ErrorCode } from '../src/platform/errors.ts';
 import { type Json, send } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { type Integrated, startIntegrated } from './helpers/integrations.ts';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { App, Scope } from '../src/app.ts';
-import { KeyVault } from '../src/auth/keys.ts';
-import type { Tx } from '../src/db/client.ts';
-import { BadRequestError } from '../src/errors.ts';
+import type { App, Scope } from '../src/access/context.ts';
+import { createRealm } from '../src/administration/organization/service.ts';
 import { everyone, users } from '../src/events/audience.ts';
 import { defineEvent } from '../src/events/define.ts';
 import { readCounter, readLogAfter, transact } from '../src/events/log.ts';
 import { aside, idempotencyKey, once } from '../src/events/once.ts';
-import { createRealm } from '../src/realm/service.ts';
+import type { Tx } from '../src/platform/db/client.ts';
+import { BadRequestError } from '../src/platform/errors.ts';
+import { KeyVault } from '../src/platform/key-vault.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { organisation } from './helpers/server.ts';

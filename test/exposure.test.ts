@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/platform/config.ts';
 import { send } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Visitor } from './helpers/person.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { schemaDrift } from '../src/db/migrate.ts';
+import { schemaDrift } from '../src/platform/db/migrate.ts';
 
 const root = join(import.meta.dirname, '..');
 const generated = join(root, 'src/generated');
@@ -25,7 +25,7 @@ if (fingerprint() !== before) problems.push('src/generated did not follow prisma
 const drift = await schemaDrift();
 if (drift !== '') problems.push(`prisma/migrations lack what prisma/schema.prisma says:\n${drift}`);
 
-const { buildSchema, printSDL } = await import('../src/graphql/schema.ts');
+const { buildSchema, printSDL } = await import('../src/server/registries/schema.ts');
 if (readFileSync(join(root, 'schema.graphql'), 'utf8') !== printSDL(buildSchema())) {
   problems.push('schema.graphql is not what the code says: run "npm run schema"');
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildSchema } from '../src/graphql/schema.ts';
-import { OPERATORS } from '../src/messages/narrow-operators.ts';
-import { EMAIL_VISIBILITIES } from '../src/users/settings.ts';
+import { EMAIL_VISIBILITIES } from '../src/access/user-settings.ts';
+import { OPERATORS } from '../src/messages/narrow/narrow-operators.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
 import { comparable, leavesOf, type Outcome } from './helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS, type GraphQLCall } from './helpers/graphql-calls.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';

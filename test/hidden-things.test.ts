@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { buildSchema } from '../src/graphql/schema.ts';
-import { routes } from '../src/rest/routes.ts';
+import { routes } from '../src/server/registries/endpoints.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
 import { expectAlike, type Outcome } from './helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS } from './helpers/graphql-calls.ts';
 import { Person } from './helpers/person.ts';

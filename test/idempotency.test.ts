@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ignoresIdempotencyKey } from '../src/graphql/mutation.ts';
-import { buildSchema } from '../src/graphql/schema.ts';
-import { type Endpoint, takesIdempotencyKey } from '../src/rest/endpoint.ts';
-import { routes } from '../src/rest/routes.ts';
+import { ignoresIdempotencyKey } from '../src/api/graphql/mutation.ts';
+import { type Endpoint, takesIdempotencyKey } from '../src/api/rest/endpoint.ts';
+import { routes } from '../src/server/registries/endpoints.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
 import { webSocketClient } from './helpers/events.ts';
 import { documentOf, GRAPHQL_CALLS, type GraphQLCall } from './helpers/graphql-calls.ts';
 import { type Json, send } from './helpers/http.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildSchema } from '../src/graphql/schema.ts';
-import { routes } from '../src/rest/routes.ts';
+import { routes } from '../src/server/registries/endpoints.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
 import { expectAlike, type Outcome } from './helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from './helpers/graphql-calls.ts';
 import type { Json } from './helpers/http.ts';

@@ -2,8 +2,8 @@ import { createHmac, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { MAX_TOKEN_BYTES } from '../src/auth/jwt.ts';
-import { readConfig } from '../src/config.ts';
+import { MAX_TOKEN_BYTES } from '../src/administration/sign-in/jwt.ts';
+import { readConfig } from '../src/platform/config.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { RestReply } from './helpers/person.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readConfig } from '../src/config.ts';
 import { transact } from '../src/events/log.ts';
-import { type Mail, queueMail } from '../src/mail/outbox.ts';
-import { MailWorker } from '../src/mail/worker.ts';
+import { readConfig } from '../src/platform/config.ts';
+import { type Mail, queueMail } from '../src/platform/mail/outbox.ts';
+import { MailWorker } from '../src/platform/mail/worker.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { type Mailbox, openMailbox } from './helpers/mailbox.ts';
 import { organisation } from './helpers/server.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { compact } from '../src/message-flags/read-state.ts';
-import { readUnread } from '../src/message-flags/unread.ts';
+import { compact } from '../src/messages/flags/read-state.ts';
+import { readUnread } from '../src/messages/flags/unread.ts';
 import { readFlags } from '../src/messages/user-flags.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Config, readConfig } from '../src/config.ts';
-import { type Database, openDatabase } from '../src/db/client.ts';
-import { DataDirectoryInUseError } from '../src/db/lock.ts';
-import { IncompatibleDatabaseError, migrate, readMigrations } from '../src/db/migrate.ts';
+import { type Config, readConfig } from '../src/platform/config.ts';
+import { type Database, openDatabase } from '../src/platform/db/client.ts';
+import { DataDirectoryInUseError } from '../src/platform/db/lock.ts';
+import { IncompatibleDatabaseError, migrate, readMigrations } from '../src/platform/db/migrate.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'chat-test-'));
 const config: Config = readConfig({ DATA_DIR: dataDir });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJson } from '../src/json.ts';
+import { parseJson } from '../src/platform/json.ts';
 import { type Json, send } from './helpers/http.ts';
 import { multipart, PREFLIGHT } from './helpers/multipart.ts';
 import { RawSocket } from './helpers/raw-socket.ts';

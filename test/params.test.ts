@@ -1,8 +1,8 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
-import { ChatError } from '../src/errors.ts';
-import { endpoint } from '../src/rest/endpoint.ts';
-import { inPath, json, type Params, readerOf, text } from '../src/rest/params.ts';
+import { endpoint } from '../src/api/rest/endpoint.ts';
+import { inPath, json, type Params, readerOf, text } from '../src/api/rest/params.ts';
+import { ChatError } from '../src/platform/errors.ts';
 
 /** Reads `sent` as the fields of a request to an endpoint that declares `params`. */
 function read(params: Params, sent: Record<string, string> | [string, string][], slots: Record<string, string> = {}) {

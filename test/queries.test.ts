@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { builder } from '../src/graphql/builder.ts';
-import { DOCUMENT_LIMITS } from '../src/graphql/documents.ts';
+import { builder } from '../src/api/graphql/builder.ts';
+import { DOCUMENT_LIMITS } from '../src/api/graphql/documents.ts';
 import { documentOf, type Limit } from './helpers/documents.ts';
 import { nodeIds } from './helpers/graphql-calls.ts';
 import type { Json } from './helpers/http.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildSchema } from '../src/graphql/schema.ts';
-import { routes } from '../src/rest/routes.ts';
+import { routes } from '../src/server/registries/endpoints.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
 import { createDatabase } from './helpers/database.ts';
 import { type DatabaseProxy, startDatabaseProxy } from './helpers/database-proxy.ts';
 import { documentOf, GRAPHQL_CALLS } from './helpers/graphql-calls.ts';

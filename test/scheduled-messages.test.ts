@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { LATENESS_MS } from '../src/scheduled-messages/delivery.ts';
+import { LATENESS_MS } from '../src/messages/scheduled/delivery.ts';
 import { createDatabase } from './helpers/database.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';

@@ -10,10 +10,10 @@ import {
   isUnionType,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { ERROR_CODES } from '../src/errors.ts';
+import { registeredEventTypes } from '../src/api/graphql/event-types.ts';
 import { definedEvents } from '../src/events/define.ts';
-import { registeredEventTypes } from '../src/graphql/event-types.ts';
-import { buildSchema } from '../src/graphql/schema.ts';
+import { ERROR_CODES } from '../src/platform/errors.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
 import { organisation } from './helpers/server.ts';
 
 const schema = buildSchema();

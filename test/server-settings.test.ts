@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TOTALS, toldTotals } from '../src/totals.ts';
+import { TOTALS, toldTotals } from '../src/platform/totals.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { Visitor } from './helpers/person.ts';
 import { organisation, serverOf } from './helpers/server.ts';

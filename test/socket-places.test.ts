@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/platform/config.ts';
 import { send } from './helpers/http.ts';
 import type { Visitor } from './helpers/person.ts';
 import { METRICS, type ServerProcess } from './helpers/process.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { transact } from '../src/events/log.ts';
-import { moveTopicPolicies } from '../src/user-topics/service.ts';
+import { moveTopicPolicies } from '../src/messages/topic-policies/service.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { TOTAL_NAMES, TOTALS, type TotalName, wireNameOf } from '../src/totals.ts';
+import { TOTAL_NAMES, TOTALS, type TotalName, wireNameOf } from '../src/platform/totals.ts';
 import { createDatabase, type TestDatabase } from './helpers/database.ts';
 import { EventStream } from './helpers/events.ts';
 import { type Json, send } from './helpers/http.ts';

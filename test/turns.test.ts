@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { placesOf, Turns } from '../src/db/turns.ts';
+import { placesOf, Turns } from '../src/platform/db/turns.ts';
 
 /** A change that ends when it is told to. */
 function change() {

@@ -1,7 +1,7 @@
 import { type GraphQLObjectType, isInterfaceType } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { buildSchema } from '../src/graphql/schema.ts';
-import { routes } from '../src/rest/routes.ts';
+import { routes } from '../src/server/registries/endpoints.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from './helpers/graphql-calls.ts';
 import { type Json, send } from './helpers/http.ts';
 import type { Method, Person } from './helpers/person.ts';

@@ -3,7 +3,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Unread } from '../src/unread.ts';
+import { Unread } from '../src/platform/unread.ts';
 import { open } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';

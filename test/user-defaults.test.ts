@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readAccount } from '../src/auth/accounts.ts';
-import { createUser } from '../src/users/service.ts';
+import { readAccount } from '../src/access/accounts.ts';
+import { createUser } from '../src/administration/users/service.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';

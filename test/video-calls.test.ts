@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/platform/config.ts';
 import { SomebodysBrowser } from './helpers/browser.ts';
 import { send } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lockUser } from '../src/administration/users/new-user.ts';
 import { lockDefaultChannels, lockNewChannels } from '../src/channels/locks.ts';
-import type { Tx } from '../src/db/client.ts';
 import { transact } from '../src/events/log.ts';
-import { lockUser } from '../src/users/new-user.ts';
+import type { Tx } from '../src/platform/db/client.ts';
 import { createDatabase } from './helpers/database.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';

@@ -1,11 +1,17 @@
-import type { Ctx } from '../app.ts';
-import { isAdministrator, isGuest } from '../auth/roles.ts';
-import type { Tx } from '../db/client.ts';
-import { BadRequestError } from '../errors.ts';
+import type { Ctx } from '../access/context.ts';
+import {
+  CHANNEL_PERMISSIONS,
+  type ChannelPermissionName,
+  channelPermission,
+  OPENING,
+  SHOWING,
+} from '../access/permissions/channel-permissions.ts';
+import { groupIdsOf, isInGroup, isInSystemGroup, type Person } from '../access/permissions/membership.ts';
+import { SYSTEM_GROUPS, type SystemGroups, systemGroups } from '../access/permissions/system-groups.ts';
+import { isAdministrator, isGuest } from '../access/roles.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
-import { groupIdsOf, isInGroup, isInSystemGroup, type Person } from '../user-groups/permissions.ts';
-import { SYSTEM_GROUPS, type SystemGroups, systemGroups } from '../user-groups/system-groups.ts';
-import { CHANNEL_PERMISSIONS, type ChannelPermissionName, channelPermission, OPENING, SHOWING } from './permissions.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { BadRequestError } from '../platform/errors.ts';
 
 /** What access needs to know of a channel. */
 export type Guarded = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'permissions' | 'creatorId'>;

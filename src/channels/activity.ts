@@ -1,5 +1,5 @@
-import type { Tx } from '../db/client.ts';
 import type { Channel, Realm } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
 
 /** What a channel object tells of the messages in the channel. */
 export interface ChannelActivity {

@@ -1,17 +1,17 @@
-import type { Ctx } from '../app.ts';
-import type { Tx } from '../db/client.ts';
-import { BadRequestError } from '../errors.ts';
+import type { Ctx } from '../access/context.ts';
+import { systemGroups } from '../access/permissions/system-groups.ts';
 import { subscribersOf } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
-import { systemGroups } from '../user-groups/system-groups.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { BadRequestError } from '../platform/errors.ts';
 import { readActivity } from './activity.ts';
 import { onlookersOf } from './audience.ts';
-import { announceDefaultChannels } from './default-channels.ts';
 import { channelUpdated, peersAdded, subscriptionsAdded } from './events.ts';
-import type { Place } from './membership.ts';
 import { lockAdministeredChannel } from './seen-channel.ts';
-import { readSubscribers } from './subscribers.ts';
+import { announceDefaultChannels } from './subscriptions/default-channels.ts';
+import type { Place } from './subscriptions/membership.ts';
+import { readSubscribers } from './subscriptions/subscribers.ts';
 import { toWireChannel } from './wire.ts';
 
 /**

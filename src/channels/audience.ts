@@ -1,12 +1,12 @@
-import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../auth/roles.ts';
-import type { Tx } from '../db/client.ts';
+import { channelPermission, SHOWING } from '../access/permissions/channel-permissions.ts';
+import { fullMemberSince, type Memberships } from '../access/permissions/membership.ts';
+import { type SystemGroupName, systemGroups } from '../access/permissions/system-groups.ts';
+import { realmSetting } from '../access/realm-settings.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../access/roles.ts';
 import { type Audience, either, everyone, roleAtMost, subscribersOf, users } from '../events/audience.ts';
 import { type Channel, Prisma, type Realm, type User } from '../generated/prisma/client.ts';
-import { realmSetting } from '../realm/settings.ts';
-import { fullMemberSince, type Memberships } from '../user-groups/permissions.ts';
-import { type SystemGroupName, systemGroups } from '../user-groups/system-groups.ts';
+import type { Tx } from '../platform/db/client.ts';
 import { readsChannel, seesChannel } from './access.ts';
-import { channelPermission, SHOWING } from './permissions.ts';
 
 /** The organisation, as of the change. */
 export type House = Pick<Realm, 'id' | 'settings'>;

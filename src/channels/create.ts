@@ -1,21 +1,18 @@
-import type { Ctx } from '../app.ts';
-import { isAdministrator, requireMember, requireOwner } from '../auth/roles.ts';
-import { asOfNow } from '../auth/service.ts';
-import type { Tx } from '../db/client.ts';
-import { isUniqueViolation } from '../db/errors.ts';
-import { ChannelAlreadyExistsError } from '../errors.ts';
+import type { Ctx } from '../access/context.ts';
+import { channelPermission } from '../access/permissions/channel-permissions.ts';
+import { isAdministrator, requireMember, requireOwner } from '../access/roles.ts';
+import { asOfNow } from '../access/sign-in.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
-import { requireWithin } from '../totals.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { isUniqueViolation } from '../platform/db/errors.ts';
+import { ChannelAlreadyExistsError } from '../platform/errors.ts';
+import { requireWithin } from '../platform/totals.ts';
 import { type Onlooker, onlooker } from './access.ts';
-import { announceDefaultChannels } from './default-channels.ts';
 import { holdRoles, lockNewChannels } from './locks.ts';
-import { announceChannel, join } from './membership.ts';
 import { requireChannelDescription, requireChannelName } from './names.ts';
 import { type PermissionValues, readPermissionValues, toStoredPermissions } from './permission-values.ts';
-import { channelPermission } from './permissions.ts';
-import { accessUsers, type Subject } from './principals.ts';
 import {
   type Privacy,
   type Retention,
@@ -28,6 +25,9 @@ import {
   requireTopicsPolicy,
   toStoredRetention,
 } from './settings.ts';
+import { announceDefaultChannels } from './subscriptions/default-channels.ts';
+import { announceChannel, join } from './subscriptions/membership.ts';
+import { accessUsers, type Subject } from './subscriptions/principals.ts';
 
 /** How a new channel is to be; what is absent takes its default. */
 export interface ChannelOptions {

@@ -1,7 +1,7 @@
+import type { ChannelPermissionName } from '../access/permissions/channel-permissions.ts';
 import { defineEvent, type RenderedEvent } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
 import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
-import type { ChannelPermissionName } from './permissions.ts';
 import {
   type Inherited,
   type SubscriberList,

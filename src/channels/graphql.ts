@@ -1,18 +1,19 @@
-import { type Ctx, signedIn } from '../app.ts';
+import { type Ctx, signedIn } from '../access/context.ts';
 import {
-  BadRequestError,
-  ChannelAlreadyExistsError,
-  ExpectationMismatchError,
-  UnauthorizedPrincipalError,
-} from '../errors.ts';
-import { builder, type Types } from '../graphql/builder.ts';
-import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../graphql/connection.ts';
-import type { GraphQLContext } from '../graphql/context.ts';
-import { eventType } from '../graphql/event-types.ts';
-import { given, mutation } from '../graphql/mutation.ts';
-import { nodeAccess } from '../graphql/node.ts';
-import { pageSize } from '../graphql/page-size.ts';
-import { fromUnix } from '../graphql/scalars.ts';
+  CHANNEL_PERMISSION_NAMES,
+  type ChannelPermissionName,
+  type ChannelPermissions,
+  channelPermission,
+} from '../access/permissions/channel-permissions.ts';
+import { toWireGroupSetting, type WireGroupSetting } from '../access/permissions/membership.ts';
+import { systemGroups } from '../access/permissions/system-groups.ts';
+import { builder, type Types } from '../api/graphql/builder.ts';
+import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../api/graphql/connection.ts';
+import type { GraphQLContext } from '../api/graphql/context.ts';
+import { eventType } from '../api/graphql/event-types.ts';
+import { given, mutation } from '../api/graphql/mutation.ts';
+import { nodeAccess } from '../api/graphql/node.ts';
+import { pageSize } from '../api/graphql/page-size.ts';
 import {
   GroupSetting,
   permissionEditsGiven,
@@ -21,10 +22,15 @@ import {
   permissionsInput,
   permissionsType,
   toWireSetting,
-} from '../group-settings/graphql.ts';
-import { toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
-import { systemGroups } from '../user-groups/system-groups.ts';
-import { User, UserConnection } from '../users/graphql.ts';
+} from '../api/graphql/permission-fields.ts';
+import { fromUnix } from '../api/graphql/scalars.ts';
+import { User, UserConnection } from '../people/graphql.ts';
+import {
+  BadRequestError,
+  ChannelAlreadyExistsError,
+  ExpectationMismatchError,
+  UnauthorizedPrincipalError,
+} from '../platform/errors.ts';
 import { accessChannel, isRowId, readableBy, visibleTo } from './access.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
@@ -36,16 +42,10 @@ import {
   subscriberPages,
   visibleChannels,
 } from './loaders.ts';
-import {
-  CHANNEL_PERMISSION_NAMES,
-  type ChannelPermissionName,
-  type ChannelPermissions,
-  channelPermission,
-} from './permissions.ts';
 import { findChannelId } from './reads.ts';
 import type { Retention, TopicsPolicy } from './settings.ts';
-import { updateSubscriptionSettings } from './subscription-settings.ts';
-import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions.ts';
+import { updateSubscriptionSettings } from './subscriptions/subscription-settings.ts';
+import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions/subscriptions.ts';
 import { updateChannel } from './update.ts';
 import type { WireChannel, WirePersonal } from './wire.ts';
 

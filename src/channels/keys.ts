@@ -1,4 +1,4 @@
-import type { Tx } from '../db/client.ts';
+import type { Tx } from '../platform/db/client.ts';
 import { invalidChannelId, isRowId } from './access.ts';
 
 /** A channel by id, or by name in whatever case. */

@@ -1,11 +1,11 @@
 import DataLoader from 'dataloader';
-import { signedIn } from '../app.ts';
+import { signedIn } from '../access/context.ts';
+import { perOperation } from '../api/graphql/context.ts';
 import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
-import { perOperation } from '../graphql/context.ts';
 import { visibleTo } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
 import { subscribedChannelIds } from './reads.ts';
-import { countSubscribers, readSubscriberPages, type SubscriberPage } from './subscribers.ts';
+import { countSubscribers, readSubscriberPages, type SubscriberPage } from './subscriptions/subscribers.ts';
 
 /** How many users are subscribed to a channel, by its id. */
 export const subscriberCounts = perOperation(

@@ -1,6 +1,6 @@
-import { lockKind } from '../db/advisory-lock.ts';
-import type { Tx } from '../db/client.ts';
 import type { Channel } from '../generated/prisma/client.ts';
+import { lockKind } from '../platform/db/advisory-lock.ts';
+import type { Tx } from '../platform/db/client.ts';
 
 // The order in which changes lock rows, so that none wait for each other in a circle: organisation, channels by id,
 // folder, subscriptions by (channel, user), the list of default channels, and last the event counter.

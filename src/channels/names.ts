@@ -1,6 +1,6 @@
-import { BadRequestError } from '../errors.ts';
-import { MAX_CHANNEL_DESCRIPTION_LENGTH, MAX_CHANNEL_NAME_LENGTH } from '../realm/limits.ts';
-import { lengthOf, requirePrintable, requireText } from '../text.ts';
+import { BadRequestError } from '../platform/errors.ts';
+import { MAX_CHANNEL_DESCRIPTION_LENGTH, MAX_CHANNEL_NAME_LENGTH } from '../platform/limits.ts';
+import { lengthOf, requirePrintable, requireText } from '../platform/text.ts';
 
 /**
  * A channel's name as it may be stored: without surrounding white space.

@@ -1,19 +1,19 @@
-import type { Tx } from '../db/client.ts';
-import type { Channel, Prisma } from '../generated/prisma/client.ts';
-import {
-  type GroupSettings,
-  type GroupSettingValues,
-  isSameSetting,
-  readGroupSettings,
-} from '../user-groups/setting-values.ts';
-import type { SystemGroups } from '../user-groups/system-groups.ts';
 import {
   CHANNEL_PERMISSION_NAMES,
   CHANNEL_PERMISSIONS,
   type ChannelPermissionName,
   channelPermission,
   initialPermission,
-} from './permissions.ts';
+} from '../access/permissions/channel-permissions.ts';
+import {
+  type GroupSettings,
+  type GroupSettingValues,
+  isSameSetting,
+  readGroupSettings,
+} from '../access/permissions/permission-values.ts';
+import type { SystemGroups } from '../access/permissions/system-groups.ts';
+import type { Channel, Prisma } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
 
 /** Permissions of a channel as clients give them. */
 export type PermissionValues = GroupSettingValues<ChannelPermissionName>;

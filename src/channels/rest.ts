@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { endpoint } from '../rest/endpoint.ts';
-import { inPath, json, text } from '../rest/params.ts';
-import { groupSetting, groupSettingEdit } from '../user-groups/wire.ts';
+import { CHANNEL_PERMISSION_NAMES, type ChannelPermissionName } from '../access/permissions/channel-permissions.ts';
+import { groupSetting, groupSettingEdit } from '../access/permissions/wire.ts';
+import { endpoint } from '../api/rest/endpoint.ts';
+import { inPath, json, text } from '../api/rest/params.ts';
 import { archiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
-import { setDefaultChannel } from './default-channels.ts';
-import { CHANNEL_PERMISSION_NAMES, type ChannelPermissionName } from './permissions.ts';
 import {
   channelIdsOfUser,
   channelSubscriberIds,
@@ -16,14 +15,15 @@ import {
   showChannel,
 } from './reads.ts';
 import { TOPICS_POLICIES } from './settings.ts';
-import { updateSubscriptionSettings } from './subscription-settings.ts';
+import { setDefaultChannel } from './subscriptions/default-channels.ts';
+import { updateSubscriptionSettings } from './subscriptions/subscription-settings.ts';
 import {
   type ChannelOutcome,
   editSubscriptions as edit,
   type SubscribeOutcome,
   subscribe,
   unsubscribe,
-} from './subscriptions.ts';
+} from './subscriptions/subscriptions.ts';
 import { updateChannel } from './update.ts';
 
 const permissionFields = <T>(field: T) =>

@@ -1,9 +1,9 @@
-import type { Ctx } from '../app.ts';
-import { isAdministrator } from '../auth/roles.ts';
-import { asOfNow } from '../auth/service.ts';
-import type { Tx } from '../db/client.ts';
-import { BadRequestError } from '../errors.ts';
+import type { Ctx } from '../access/context.ts';
+import { isAdministrator } from '../access/roles.ts';
+import { asOfNow } from '../access/sign-in.ts';
 import type { Channel } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { BadRequestError } from '../platform/errors.ts';
 import { holds, invalidChannelId, isRowId, type Onlooker, onlooker, readsChannel, seesChannel } from './access.ts';
 import { holdRoles, lockChannels } from './locks.ts';
 

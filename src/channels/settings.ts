@@ -1,18 +1,18 @@
-import type { Ctx } from '../app.ts';
-import { isAdministrator } from '../auth/roles.ts';
-import type { Tx } from '../db/client.ts';
-import { BadRequestError, UnsupportedParametersError } from '../errors.ts';
-import type { Channel } from '../generated/prisma/client.ts';
+import type { Ctx } from '../access/context.ts';
+import type { ChannelPermissionName } from '../access/permissions/channel-permissions.ts';
+import { type GroupSetting, isInGroup } from '../access/permissions/membership.ts';
+import type { SystemGroups } from '../access/permissions/system-groups.ts';
 import {
   REALM_GROUP_SETTINGS,
   type RealmGroupSettingName,
   realmGroupSetting,
   realmSetting,
-} from '../realm/settings.ts';
-import { type GroupSetting, isInGroup } from '../user-groups/permissions.ts';
-import type { SystemGroups } from '../user-groups/system-groups.ts';
+} from '../access/realm-settings.ts';
+import { isAdministrator } from '../access/roles.ts';
+import type { Channel } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { BadRequestError, UnsupportedParametersError } from '../platform/errors.ts';
 import { isRowId, type Onlooker } from './access.ts';
-import type { ChannelPermissionName } from './permissions.ts';
 
 /** What each value of `topics_policy` means is on the column. @see endpoints companion B.7 */
 export const TOPICS_POLICIES = ['inherit', 'allow_empty_topic', 'disable_empty_topic', 'empty_topic_only'] as const;

@@ -1,14 +1,14 @@
-import type { Tx } from '../db/client.ts';
+import { SHOWING } from '../access/permissions/channel-permissions.ts';
+import { systemGroups } from '../access/permissions/system-groups.ts';
 import { type Audience, except, users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
-import { systemGroups } from '../user-groups/system-groups.ts';
+import type { Tx } from '../platform/db/client.ts';
 import { readActivity } from './activity.ts';
 import { onlookersOf, userIdsSeeing } from './audience.ts';
 import { type ChannelChange, channelsCreated, peersAdded } from './events.ts';
-import type { Place } from './membership.ts';
-import { SHOWING } from './permissions.ts';
-import { readSubscribers } from './subscribers.ts';
+import type { Place } from './subscriptions/membership.ts';
+import { readSubscribers } from './subscriptions/subscribers.ts';
 import { toWireChannel } from './wire.ts';
 
 /** Changes of these change who sees a channel. */

@@ -1,8 +1,8 @@
-import { isGuest } from '../auth/roles.ts';
-import type { Snapshot, StateGroup } from '../event-queue/state-group.ts';
+import { isGuest } from '../access/roles.ts';
+import type { Snapshot, StateGroup } from '../api/state-group.ts';
 import type { Subscription } from '../generated/prisma/client.ts';
 import { seenBy } from './access.ts';
-import { defaultChannelIds } from './default-channels.ts';
+import { defaultChannelIds } from './subscriptions/default-channels.ts';
 import { toInherited, toWirePersonal, toWireSubscribers, withInherited } from './wire.ts';
 import { readPeopledChannels } from './wire-channels.ts';
 

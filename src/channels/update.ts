@@ -1,23 +1,25 @@
-import type { Ctx } from '../app.ts';
-import { requireOwner } from '../auth/roles.ts';
-import { renameInBots } from '../bots/defaults.ts';
-import type { Tx } from '../db/client.ts';
-import { isUniqueViolation } from '../db/errors.ts';
-import { BadRequestError, TopicPolicyError } from '../errors.ts';
+import type { Ctx } from '../access/context.ts';
+import {
+  CHANNEL_PERMISSIONS,
+  type ChannelPermissionName,
+  channelPermission,
+  OPENING,
+} from '../access/permissions/channel-permissions.ts';
+import { type GroupSetting, toWireGroupSetting } from '../access/permissions/membership.ts';
+import { changedGroupSettings, type GroupSettingEdits } from '../access/permissions/permission-values.ts';
+import { requireOwner } from '../access/roles.ts';
+import { renameInBots } from '../administration/bots/defaults.ts';
 import { users } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import { renderMarkdown } from '../markdown/render.ts';
-import { emptyTopicName } from '../messages/topic-name.ts';
-import { type GroupSetting, toWireGroupSetting } from '../user-groups/permissions.ts';
-import { changedGroupSettings, type GroupSettingEdits } from '../user-groups/setting-values.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { isUniqueViolation } from '../platform/db/errors.ts';
+import { BadRequestError, TopicPolicyError } from '../platform/errors.ts';
 import { bringBack } from './archive.ts';
-import { announceDefaultChannels } from './default-channels.ts';
 import { type ChannelChange, channelsDeleted, channelUpdated } from './events.ts';
-import type { Place } from './membership.ts';
 import { requireChannelDescription, requireChannelName } from './names.ts';
 import { toStoredPermissions } from './permission-values.ts';
-import { CHANNEL_PERMISSIONS, type ChannelPermissionName, channelPermission, OPENING } from './permissions.ts';
 import { lockAdministeredChannel, requireContentAccess, type SeenChannel } from './seen-channel.ts';
 import {
   type Retention,
@@ -31,6 +33,9 @@ import {
   toStoredRetention,
 } from './settings.ts';
 import { showChannels, sightChange } from './sight.ts';
+import { announceDefaultChannels } from './subscriptions/default-channels.ts';
+import type { Place } from './subscriptions/membership.ts';
+import { emptyTopicName } from './topic-name.ts';
 import { isAnnouncementOnly, postPolicyOf } from './wire.ts';
 
 /** What is to change; absent fields stay. */

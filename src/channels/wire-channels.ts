@@ -1,8 +1,8 @@
-import type { Tx } from '../db/client.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
 import type { Onlooker } from './access.ts';
 import { readActivity } from './activity.ts';
-import { countSubscribers, NOBODY, readSubscribers, readWholeSubscribers } from './subscribers.ts';
+import { countSubscribers, NOBODY, readSubscribers, readWholeSubscribers } from './subscriptions/subscribers.ts';
 import { type IncludeSubscribers, type SubscriberList, toWireChannel, type WireChannel } from './wire.ts';
 
 type Reader = Pick<Tx, 'channel' | '$queryRaw'>;

@@ -1,9 +1,13 @@
+import {
+  CHANNEL_PERMISSION_NAMES,
+  type ChannelPermissionName,
+  channelPermission,
+} from '../access/permissions/channel-permissions.ts';
+import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/membership.ts';
+import type { SystemGroupName, SystemGroups } from '../access/permissions/system-groups.ts';
+import { userSetting } from '../access/user-settings.ts';
 import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
-import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../user-groups/permissions.ts';
-import type { SystemGroupName, SystemGroups } from '../user-groups/system-groups.ts';
-import { userSetting } from '../users/settings.ts';
 import type { ChannelActivity } from './activity.ts';
-import { CHANNEL_PERMISSION_NAMES, type ChannelPermissionName, channelPermission } from './permissions.ts';
 
 /** What a channel object needs besides the channel's row. */
 interface Surroundings {

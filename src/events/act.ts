@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { RequestTimeoutError } from '../errors.ts';
+import { RequestTimeoutError } from '../platform/errors.ts';
 
 /** What a request does, as far as it has come. */
 interface Act {

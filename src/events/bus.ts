@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import { redisPrefix } from '../redis-names.ts';
+import type { Config } from '../platform/config.ts';
+import { redisPrefix } from '../platform/redis-names.ts';
 
 /** Wake-ups between nodes. A hint says that a realm's log has grown; it carries nothing and may get lost. */
 export interface Bus {

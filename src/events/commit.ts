@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App, Scope } from '../app.ts';
-import { type Tx, withinTransaction } from '../db/client.ts';
-import { isBusy, isLostRace } from '../db/errors.ts';
-import { RequestTimeoutError } from '../errors.ts';
+import type { App, Scope } from '../access/context.ts';
+import { type Tx, withinTransaction } from '../platform/db/client.ts';
+import { isBusy, isLostRace } from '../platform/db/errors.ts';
+import { RequestTimeoutError } from '../platform/errors.ts';
 import { changing } from './act.ts';
 
 /** Our choice: longer than any change takes, shorter than a client waits. Stated, because Prisma's own are 2 s and 5 s. */

@@ -1,4 +1,4 @@
-import type { Db } from '../db/client.ts';
+import type { Db } from '../platform/db/client.ts';
 import type { Listener } from './audience.ts';
 import type { Effect } from './define.ts';
 import { readRoleChanges, readStretches, type SubscriptionStretch } from './log.ts';

@@ -1,4 +1,4 @@
-import type { App } from '../app.ts';
+import type { App } from '../access/context.ts';
 import type { Bus } from './bus.ts';
 import type { Effect } from './define.ts';
 import { readCounter, readCounters, type StoredEvent } from './log.ts';

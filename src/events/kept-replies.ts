@@ -1,7 +1,7 @@
-import { lockKind } from '../db/advisory-lock.ts';
-import type { Tx } from '../db/client.ts';
-import { BadRequestError } from '../errors.ts';
-import { requireWithin, TOTALS } from '../totals.ts';
+import { lockKind } from '../platform/db/advisory-lock.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { BadRequestError } from '../platform/errors.ts';
+import { requireWithin, TOTALS } from '../platform/totals.ts';
 
 /** A change that was made under an idempotency key, of one user. */
 interface Keyed {

@@ -1,7 +1,7 @@
-import type { Scope } from '../app.ts';
-import type { Tx } from '../db/client.ts';
-import { isBusy, isLostRace } from '../db/errors.ts';
+import type { Scope } from '../access/context.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { isBusy, isLostRace } from '../platform/db/errors.ts';
 import type { Audience } from './audience.ts';
 import { committing, retrying } from './commit.ts';
 import type { EventDraft } from './define.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { App } from '../app.ts';
-import type { Db, Tx } from '../db/client.ts';
-import { isBusy, isLostRace } from '../db/errors.ts';
-import { BadRequestError } from '../errors.ts';
+import type { App } from '../access/context.ts';
+import type { Db, Tx } from '../platform/db/client.ts';
+import { isBusy, isLostRace } from '../platform/db/errors.ts';
+import { BadRequestError } from '../platform/errors.ts';
 import { committing, retrying } from './commit.ts';
 import { keepReply, keptReply, requireRoomForKey } from './kept-replies.ts';
 import { type Logged, logAll, type StoredEvent } from './log.ts';

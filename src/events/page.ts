@@ -1,4 +1,4 @@
-import type { Db } from '../db/client.ts';
+import type { Db } from '../platform/db/client.ts';
 import { hears } from './audience.ts';
 import type { Hearer } from './hearer.ts';
 import { readCounter, readLogFor, type StoredEvent } from './log.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { App, Ctx } from '../app.ts';
-import { BadEventQueueIdError } from '../errors.ts';
+import type { App, Ctx } from '../access/context.ts';
 import type { EventQueue } from '../generated/prisma/client.ts';
+import { BadEventQueueIdError } from '../platform/errors.ts';
 import type { QueueOptions } from './view.ts';
 
 /** Why a reader is told to stop. `lost` carries the error to tell the client. */

@@ -1,4 +1,4 @@
-import type { App } from '../app.ts';
+import type { App } from '../access/context.ts';
 
 /** How often a node tidies up. Several nodes may do so at once without harm. */
 const SWEEP_MS = 60_000;

@@ -1,5 +1,5 @@
-import type { App } from '../app.ts';
-import { BadEventQueueIdError } from '../errors.ts';
+import type { App } from '../access/context.ts';
+import { BadEventQueueIdError } from '../platform/errors.ts';
 import { hears } from './audience.ts';
 import type { Hearer } from './hearer.ts';
 import type { StoredEvent } from './log.ts';

@@ -1,4 +1,4 @@
-import type { App } from '../app.ts';
+import type { App } from '../access/context.ts';
 import { hears } from './audience.ts';
 import { definitionOf, type Effect } from './define.ts';
 import { Hearer } from './hearer.ts';

@@ -1,9 +1,16 @@
-import type { Ctx } from '../app.ts';
+import type { Ctx } from '../access/context.ts';
 import { isOpenTo, onlooker, readsChannel } from '../channels/access.ts';
-import type { Tx } from '../db/client.ts';
-import { CHANNEL_COLUMNS, CONVERSATION_COLUMNS, columnsOf, MESSAGE_COLUMNS, type Row, rowOf } from '../db/columns.ts';
-import { BadRequestError } from '../errors.ts';
 import { type Channel, type Conversation, type Message, Prisma } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
+import {
+  CHANNEL_COLUMNS,
+  CONVERSATION_COLUMNS,
+  columnsOf,
+  MESSAGE_COLUMNS,
+  type Row,
+  rowOf,
+} from '../platform/db/columns.ts';
+import { BadRequestError } from '../platform/errors.ts';
 
 /** One who may read, as far as access goes; a `Viewer` is one. */
 export type Reader = Ctx['viewer'];

@@ -1,5 +1,5 @@
+import { realmSetting } from '../access/realm-settings.ts';
 import type { Message, MessageEdit, Realm } from '../generated/prisma/client.ts';
-import { realmSetting } from '../realm/settings.ts';
 import { shownTopic } from './wire.ts';
 
 /** What of a message an edit can change. */

@@ -1,8 +1,8 @@
-import type { Tx } from '../db/client.ts';
+import { emptyTopicName } from '../channels/topic-name.ts';
 import type { Channel, ConversationMember, Message, Prisma, Realm, User } from '../generated/prisma/client.ts';
 import { topicLinks } from '../markdown/render.ts';
-import { apiEmail, toFacts } from '../users/wire.ts';
-import { emptyTopicName } from './topic-name.ts';
+import { apiEmail, toFacts } from '../people/wire.ts';
+import type { Tx } from '../platform/db/client.ts';
 import { channelRecipientId, conversationRecipientId, type MessageFacts } from './wire.ts';
 
 /** A message with everything of it that everybody who reads it sees alike. */

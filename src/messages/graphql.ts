@@ -1,38 +1,38 @@
 import { queryFromInfo } from '@pothos/plugin-prisma';
 import type { GraphQLResolveInfo } from 'graphql';
-import { type Ctx, signedIn } from '../app.ts';
+import { type Ctx, signedIn } from '../access/context.ts';
+import { builder, type Types } from '../api/graphql/builder.ts';
+import { type ConnectionArguments, idInCursor, pageByIds } from '../api/graphql/connection.ts';
+import type { GraphQLContext } from '../api/graphql/context.ts';
+import { eventType } from '../api/graphql/event-types.ts';
+import { mutation } from '../api/graphql/mutation.ts';
+import { nodeAccess } from '../api/graphql/node.ts';
+import { pageSize } from '../api/graphql/page-size.ts';
+import { fromUnix } from '../api/graphql/scalars.ts';
 import { Channel } from '../channels/graphql.ts';
 import { visibleChannels } from '../channels/loaders.ts';
+import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
+import { User } from '../people/graphql.ts';
 import {
   BadRequestError,
   ChannelDoesNotExistError,
   UnauthorizedPrincipalError,
   WildcardMentionNotAllowedError,
-} from '../errors.ts';
-import { builder, type Types } from '../graphql/builder.ts';
-import { type ConnectionArguments, idInCursor, pageByIds } from '../graphql/connection.ts';
-import type { GraphQLContext } from '../graphql/context.ts';
-import { eventType } from '../graphql/event-types.ts';
-import { mutation } from '../graphql/mutation.ts';
-import { nodeAccess } from '../graphql/node.ts';
-import { pageSize } from '../graphql/page-size.ts';
-import { fromUnix } from '../graphql/scalars.ts';
-import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
-import { deleteTopic } from '../message-edits/delete-topic.ts';
-import { requireText } from '../text.ts';
-import { TopicVisibility } from '../user-topics/graphql.ts';
-import { User } from '../users/graphql.ts';
+} from '../platform/errors.ts';
+import { requireText } from '../platform/text.ts';
 import { accessMessage } from './access.ts';
-import { normalContent, renderContent } from './content.ts';
-import type { Recipients } from './direct.ts';
+import { deleteTopic } from './edits/delete-topic.ts';
 import { ownFlags } from './loaders.ts';
-import { compileNarrow } from './narrow.ts';
-import { selectPage } from './narrow-select.ts';
-import type { NarrowTerm, Operand } from './narrow-terms.ts';
-import { sendMessage } from './send.ts';
-import type { ChannelReference } from './target.ts';
-import { ownPolicies, topicPages } from './topic-loaders.ts';
-import type { Topic as ReadTopic } from './topics.ts';
+import { compileNarrow } from './narrow/narrow.ts';
+import { selectPage } from './narrow/narrow-select.ts';
+import type { NarrowTerm, Operand } from './narrow/narrow-terms.ts';
+import { normalContent, renderContent } from './sending/content.ts';
+import type { Recipients } from './sending/direct.ts';
+import { sendMessage } from './sending/send.ts';
+import type { ChannelReference } from './sending/target.ts';
+import { TopicVisibility } from './topic-policies/graphql.ts';
+import { ownPolicies, topicPages } from './topics/topic-loaders.ts';
+import type { Topic as ReadTopic } from './topics/topics.ts';
 import { toWireFlags, type WireMessage } from './wire.ts';
 
 const MessageType = builder.enumType('MessageType', {

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
-import { signedIn } from '../app.ts';
-import { perOperation } from '../graphql/context.ts';
+import { signedIn } from '../access/context.ts';
+import { perOperation } from '../api/graphql/context.ts';
 import { readFlags } from './user-flags.ts';
 import type { UserFlags } from './wire.ts';
 

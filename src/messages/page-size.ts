@@ -1,6 +1,6 @@
-import type { Tx } from '../db/client.ts';
-import { BadRequestError } from '../errors.ts';
-import type { Selection } from './narrow-select.ts';
+import type { Tx } from '../platform/db/client.ts';
+import { BadRequestError } from '../platform/errors.ts';
+import type { Selection } from './narrow/narrow-select.ts';
 
 /**
  * Our choice: five thousand messages of the usual length. Messages may become a hundred times as long as HTML, and five

@@ -1,5 +1,5 @@
-import type { Ctx } from '../app.ts';
-import { isGuest } from '../auth/roles.ts';
+import type { Ctx } from '../access/context.ts';
+import { isGuest } from '../access/roles.ts';
 import { onlooker, readBy } from '../channels/access.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { hasProtectedHistory, receivedBy } from './access.ts';

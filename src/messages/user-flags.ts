@@ -1,5 +1,5 @@
-import type { Tx } from '../db/client.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import type { Tx } from '../platform/db/client.ts';
 import { receivedBy } from './access.ts';
 import type { UserFlags } from './wire.ts';
 

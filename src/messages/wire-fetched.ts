@@ -1,6 +1,6 @@
-import { toWireReaction } from '../reactions/wire.ts';
 import { toWireHistory } from './edit-history.ts';
 import type { FetchedMessage } from './fetch.ts';
+import { toWireReaction } from './reactions/wire.ts';
 import { type Shown, toWireFlags, toWireMessage } from './wire.ts';
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);

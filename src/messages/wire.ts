@@ -1,6 +1,6 @@
 import type { RenderOptions } from '../events/view.ts';
 import { isMeMessage, type TopicLink } from '../markdown/render.ts';
-import { apiEmailOf, avatarUrlFor, type Requester, type UserFacts } from '../users/wire.ts';
+import { apiEmailOf, avatarUrlFor, type Requester, type UserFacts } from '../people/wire.ts';
 
 /** Somebody who takes part in a direct conversation, as JSON. */
 export interface MemberFacts {

@@ -1,14 +1,14 @@
 // One writing process of the trials in commits.ts: it commits events through `transact` as a node of the service does.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import type { App } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
-import type { Tx } from '../../src/db/client.ts';
-import { openDatabase } from '../../src/db/client.ts';
-import { draftsAdded } from '../../src/drafts/events.ts';
+import type { App } from '../../src/access/context.ts';
 import { users } from '../../src/events/audience.ts';
 import { openBus } from '../../src/events/bus.ts';
 import { transact } from '../../src/events/log.ts';
+import { draftsAdded } from '../../src/messages/drafts/events.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import type { Tx } from '../../src/platform/db/client.ts';
+import { openDatabase } from '../../src/platform/db/client.ts';
 import { between, type Random, seeded } from './random.ts';
 
 /** What a committing process is told to do. */

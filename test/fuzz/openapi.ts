@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { Schema } from '../../src/rest/openapi.ts';
+import type { Schema } from '../../src/api/rest/openapi.ts';
 import { send } from '../helpers/http.ts';
 import type { Target } from './stage.ts';
 

@@ -1,4 +1,4 @@
-import type { Schema } from '../../src/rest/openapi.ts';
+import type { Schema } from '../../src/api/rest/openapi.ts';
 import type { Dice } from './dice.ts';
 import type { Cast } from './stage.ts';
 

@@ -1,4 +1,4 @@
-import type { DOCUMENT_LIMITS } from '../../src/graphql/documents.ts';
+import type { DOCUMENT_LIMITS } from '../../src/api/graphql/documents.ts';
 
 export type Limit = keyof typeof DOCUMENT_LIMITS;
 

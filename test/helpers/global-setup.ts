@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { readConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/db/client.ts';
-import { migrate } from '../../src/db/migrate.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { openDatabase } from '../../src/platform/db/client.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
 import { useTemplate } from './data-dir.ts';
 import { ServerProcess } from './process.ts';
 
@@ -86,7 +86,7 @@ function dropIfStale(path: string): void {
 /** Of all that decides what an empty database holds. */
 function fingerprint(): string {
   const hash = createHash('sha256').update(process.version);
-  const sources = globSync(['prisma/**/*.{sql,prisma}', 'src/db/*.ts', 'package-lock.json'], { cwd: ROOT });
+  const sources = globSync(['prisma/**/*.{sql,prisma}', 'src/platform/db/*.ts', 'package-lock.json'], { cwd: ROOT });
   for (const file of sources.toSorted()) hash.update(file).update(readFileSync(join(ROOT, file)));
   return hash.digest('hex').slice(0, 16);
 }

@@ -10,12 +10,12 @@ import {
   isRequiredArgument,
   isUnionType,
 } from 'graphql';
-import { settingFieldName, toFieldName } from '../../src/graphql/setting-fields.ts';
-import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../src/realm/settings.ts';
-import { EDITABLE_USER_DEFAULTS } from '../../src/user-defaults/settings.ts';
-import { GROUP_PERMISSION_NAMES } from '../../src/user-groups/group-permissions.ts';
-import { USER_SETTINGS } from '../../src/users/settings.ts';
-import { SETTINGS_OF_OTHERS } from '../../src/users/settings-of-others.ts';
+import { GROUP_PERMISSION_NAMES } from '../../src/access/permissions/group-permissions.ts';
+import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../src/access/realm-settings.ts';
+import { USER_SETTINGS } from '../../src/access/user-settings.ts';
+import { EDITABLE_USER_DEFAULTS } from '../../src/administration/user-defaults/settings.ts';
+import { SETTINGS_OF_OTHERS } from '../../src/administration/users/settings-of-others.ts';
+import { settingFieldName, toFieldName } from '../../src/api/graphql/setting-fields.ts';
 import type { Parameters } from './person.ts';
 import { PNG } from './pictures.ts';
 import { NO_VIDEO_PROVIDER, NO_WEB_TOKENS } from './rest-calls.ts';

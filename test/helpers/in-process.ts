@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { pino } from 'pino';
-import type { App } from '../../src/app.ts';
-import { readConfig } from '../../src/config.ts';
-import { openControl } from '../../src/control.ts';
-import { serve } from '../../src/serve.ts';
-import { startApp } from '../../src/start.ts';
+import type { App } from '../../src/access/context.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { openControl } from '../../src/server/operator/control.ts';
+import { serve } from '../../src/server/serve.ts';
+import { startApp } from '../../src/server/start.ts';
 import { newDataDir } from './data-dir.ts';
 
 export interface InProcessOptions {

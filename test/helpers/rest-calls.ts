@@ -1,8 +1,8 @@
-import { CHANNEL_PERMISSION_NAMES } from '../../src/channels/permissions.ts';
-import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../src/realm/settings.ts';
-import { EDITABLE_USER_DEFAULTS } from '../../src/user-defaults/settings.ts';
-import { GROUP_PERMISSION_NAMES } from '../../src/user-groups/group-permissions.ts';
-import { USER_SETTINGS } from '../../src/users/settings.ts';
+import { CHANNEL_PERMISSION_NAMES } from '../../src/access/permissions/channel-permissions.ts';
+import { GROUP_PERMISSION_NAMES } from '../../src/access/permissions/group-permissions.ts';
+import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../src/access/realm-settings.ts';
+import { USER_SETTINGS } from '../../src/access/user-settings.ts';
+import { EDITABLE_USER_DEFAULTS } from '../../src/administration/user-defaults/settings.ts';
 import type { Parameters } from './person.ts';
 import { PNG } from './pictures.ts';
 import { type Names, OWNER_PASSWORD } from './scene.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { TOTAL_NAMES, wireNameOf } from '../../src/totals.ts';
+import { TOTAL_NAMES, wireNameOf } from '../../src/platform/totals.ts';
 import { Visitor } from '../helpers/person.ts';
 import { organisation, serverOf } from '../helpers/server.ts';
 import { flag, integer, success, text } from '../helpers/shapes.ts';

@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import type { Caller, RateLimits } from '../api/rate-limits.ts';
+import type { EventHub } from '../events/hub.ts';
+import type { Unit } from '../events/once.ts';
+import type { QueueRegistry } from '../events/queues.ts';
+import type { Realm, User } from '../generated/prisma/client.ts';
+import type { DeliveryWorker } from '../messages/scheduled/worker.ts';
+import type { AccountShares } from '../platform/account-shares.ts';
+import type { Config } from '../platform/config.ts';
+import type { Database, Db } from '../platform/db/client.ts';
+import { UnauthorizedError } from '../platform/errors.ts';
+import type { KeyVault } from '../platform/key-vault.ts';
+import type { MailWorker } from '../platform/mail/worker.ts';
+import type { Unread } from '../platform/unread.ts';
+
+/** One running service: everything a request needs that is not the request's own. */
+export interface App {
+  readonly config: Config;
+  readonly database: Database;
+  /** Short for `database.db`: reads, and writes that emit no event. */
+  readonly db: Db;
+  readonly hub: EventHub;
+  readonly queues: QueueRegistry;
+  readonly keys: KeyVault;
+  /** Sends what is to be sent later. */
+  readonly deliveries: DeliveryWorker;
+  /** Sends what is queued as mail. */
+  readonly mail: MailWorker;
+  readonly rateLimits: RateLimits;
+  readonly unread: Unread;
+  /** How much of this process each account may have. */
+  readonly shares: AccountShares;
+  readonly log: Logger;
+  /** The one transaction a request is made in that is to have its effect once; `db` is that transaction then. */
+  readonly unit?: Unit;
+  /** The time: the only clock services read. */
+  now(): Date;
+}
+
+/** Who acts, read from the database once for each operation and handed down. */
+export interface Viewer {
+  readonly realm: Realm;
+  readonly user: User;
+  /** Short for `user.id`. */
+  readonly id: number;
+  /** 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
+  readonly role: number;
+  /** The client's own name for itself, at most 30 characters. */
+  readonly clientName: string;
+  /** SHA-256 of the key they signed in with; null for the server's operator. */
+  readonly keyHash: Uint8Array<ArrayBuffer> | null;
+}
+
+/** What a change needs: where it happens. */
+export interface Scope {
+  readonly app: App;
+  readonly realmId: number;
+}
+
+/** What a service function is given: the app, and who acts. */
+export interface Ctx extends Scope {
+  readonly viewer: Viewer;
+  /** Who waits for it; undefined for what the server, or its operator, does of their own accord. */
+  readonly caller?: Caller | undefined;
+}
+
+/** What a request carries before, and whether or not, it is signed in. */
+export interface RequestCtx {
+  readonly app: App;
+  /** The organisation its host names; null for the server's own domain without one. */
+  readonly realm: Realm | null;
+  readonly viewer: Viewer | null;
+  readonly clientName: string;
+  readonly caller?: Caller | undefined;
+}
+
+/**
+ * The context of a signed-in request.
+ *
+ * @throws UnauthorizedError when the request carried no credentials.
+ */
+export function signedIn({ app, viewer, caller }: RequestCtx): Ctx {
+  if (viewer === null) throw new UnauthorizedError();
+  return { app, realmId: viewer.realm.id, viewer, caller };
+}

@@ -1,0 +1,74 @@
+import type { Onlooker } from '../../channels/access.ts';
+import { mayInRealm } from '../../channels/settings.ts';
+import type { Prisma, UserGroup } from '../../generated/prisma/client.ts';
+import { type GroupSetting, isInGroup, roleGroup, toWireGroupSetting, type WireGroupSetting } from './membership.ts';
+import { type GroupRule, type GroupSettings, isSameSetting } from './permission-values.ts';
+import type { SystemGroupName, SystemGroups } from './system-groups.ts';
+
+interface GroupPermission extends GroupRule {
+  /** Who holds it in a new group: a role group, or the group's creator alone. */
+  readonly initial: SystemGroupName | 'creator';
+}
+
+/** Every permission of a group, by its wire name; all may be given to nobody. @see endpoints companion C.3 */
+export const GROUP_PERMISSIONS = {
+  can_add_members_group: { initial: 'creator', everyone: false },
+  can_join_group: { initial: 'role:nobody', everyone: false },
+  can_leave_group: { initial: 'role:everyone', everyone: true },
+  can_manage_group: { initial: 'creator', everyone: false },
+  can_mention_group: { initial: 'role:everyone', everyone: true },
+  can_remove_members_group: { initial: 'role:nobody', everyone: false },
+} as const satisfies Record<string, GroupPermission>;
+
+export type GroupPermissionName = keyof typeof GROUP_PERMISSIONS;
+export const GROUP_PERMISSION_NAMES = Object.keys(GROUP_PERMISSIONS) as readonly GroupPermissionName[];
+
+/** What a group's permissions follow from. */
+export type Governed = Pick<UserGroup, 'permissions' | 'creatorId' | 'isSystem'>;
+
+/** Who holds the permission in the group: what is set, or the default; of a role group, nobody. */
+export function groupPermission(groups: SystemGroups, group: Governed, name: GroupPermissionName): GroupSetting {
+  if (group.isSystem) return roleGroup(groups, 'role:nobody');
+  // The database holds an object in this column.
+  const set = (group.permissions as Readonly<Record<string, unknown>>)[name] as GroupSetting | undefined;
+  return set ?? initialPermission(groups, group.creatorId, name);
+}
+
+function initialPermission(groups: SystemGroups, creatorId: number | null, name: GroupPermissionName): GroupSetting {
+  const { initial } = GROUP_PERMISSIONS[name];
+  if (initial !== 'creator') return roleGroup(groups, initial);
+  return creatorId === null ? roleGroup(groups, 'role:nobody') : { members: [creatorId], groups: [] };
+}
+
+/** All of a group's permissions, as on the wire. */
+export function wirePermissions(groups: SystemGroups, group: Governed): Record<GroupPermissionName, WireGroupSetting> {
+  const entries = GROUP_PERMISSION_NAMES.map((name) => [
+    name,
+    toWireGroupSetting(groups, groupPermission(groups, group, name)),
+  ]);
+  return Object.fromEntries(entries) as Record<GroupPermissionName, WireGroupSetting>;
+}
+
+/** The column's value after `settings` are set in a group: only what differs from the defaults. */
+export function toStoredPermissions(
+  groups: SystemGroups,
+  group: Governed,
+  settings: GroupSettings<GroupPermissionName>,
+): Prisma.InputJsonObject {
+  const stored = GROUP_PERMISSION_NAMES.flatMap((name) => {
+    const setting = settings[name] ?? groupPermission(groups, group, name);
+    if (isSameSetting(setting, initialPermission(groups, group.creatorId, name))) return [];
+    return [[name, { members: setting.members, groups: setting.groups }] as const];
+  });
+  return Object.fromEntries(stored);
+}
+
+/** Whether the person holds the permission in the group. */
+export function holdsInGroup({ person, groups, now }: Onlooker, group: Governed, name: GroupPermissionName): boolean {
+  const { everyone: guests } = GROUP_PERMISSIONS[name];
+  return isInGroup(groups, person, groupPermission(groups, group, name), now, { guests });
+}
+
+/** Whether the person may change everything about the group. @see endpoints companion 4.19 item 4, C.3 */
+export const managesGroup = (look: Onlooker, group: Governed): boolean =>
+  !group.isSystem && (mayInRealm(look, 'can_manage_all_groups') || holdsInGroup(look, group, 'can_manage_group'));

@@ -1,0 +1,75 @@
+import { Prisma } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { MEMBER } from '../roles.ts';
+import type { Memberships } from './membership.ts';
+import { ROLE_REACH } from './system-groups.ts';
+
+/** A user whose groups are others than before. */
+export interface Regrouped {
+  readonly id: number;
+  readonly role: number;
+  readonly joinedAt: Date;
+  readonly before: Memberships;
+  readonly after: Memberships;
+}
+
+interface Row extends Memberships, Pick<Regrouped, 'id' | 'role' | 'joinedAt'> {
+  readonly oldGroupIds: number[];
+  readonly oldFullMemberGroupIds: number[];
+}
+
+/** The role groups whose members follow from the role, with the least role in each. */
+const REACH = Prisma.raw([...ROLE_REACH].map(([name, role]) => `('${name}', ${role})`).join(', '));
+
+/**
+ * Brings what each user's row says of their groups in line with members, subgroups and roles.
+ *
+ * To be called inside a change of any of these that holds the organisation's row, after the change. Deactivated groups
+ * and users count like others: they come back as they were.
+ *
+ * @param userIds Whose groups the change can concern; everybody's, when absent.
+ * @returns Those whose groups are others than before.
+ */
+export async function refreshMemberships(
+  tx: Tx,
+  realmId: number,
+  userIds: readonly number[] | null = null,
+): Promise<Regrouped[]> {
+  const ids = userIds === null ? null : [...userIds];
+  const rows = await tx.$queryRaw<Row[]>`
+    WITH RECURSIVE within (top, bottom) AS (
+      SELECT id, id FROM user_group WHERE realm_id = ${realmId} AND NOT is_system
+      UNION SELECT w.top, s.subgroup_id FROM within w JOIN user_group_subgroup s ON s.group_id = w.bottom
+    ), held AS (
+      SELECT m.user_id, w.top, false AS is_later
+      FROM within w JOIN user_group_member m ON m.group_id = w.bottom
+      WHERE ${ids}::int[] IS NULL OR m.user_id = ANY(${ids}::int[])
+      UNION ALL
+      SELECT u.id, w.top, g.name = 'role:fullmembers' AND u.role = ${MEMBER}::int
+      FROM within w
+      JOIN user_group g ON g.id = w.bottom AND g.is_system
+      JOIN (VALUES ${REACH}) AS reach (name, role) ON reach.name = g.name
+      JOIN user_account u ON u.realm_id = ${realmId} AND NOT u.is_system AND u.role <= reach.role
+      WHERE ${ids}::int[] IS NULL OR u.id = ANY(${ids}::int[])
+    ), settled AS (
+      SELECT user_id, top, bool_and(is_later) AS is_later FROM held GROUP BY user_id, top
+    ), fresh AS (
+      SELECT u.id, u.group_ids AS old_ids, u.full_member_group_ids AS old_later_ids,
+             COALESCE(array_agg(s.top ORDER BY s.top) FILTER (WHERE NOT s.is_later), '{}') AS ids,
+             COALESCE(array_agg(s.top ORDER BY s.top) FILTER (WHERE s.is_later), '{}') AS later_ids
+      FROM user_account u LEFT JOIN settled s ON s.user_id = u.id
+      WHERE u.realm_id = ${realmId} AND (${ids}::int[] IS NULL OR u.id = ANY(${ids}::int[]))
+      GROUP BY u.id
+    )
+    UPDATE user_account u SET group_ids = fresh.ids, full_member_group_ids = fresh.later_ids
+    FROM fresh
+    WHERE u.id = fresh.id AND (fresh.old_ids <> fresh.ids OR fresh.old_later_ids <> fresh.later_ids)
+    RETURNING u.id, u.role, u.joined_at AS "joinedAt", fresh.old_ids AS "oldGroupIds",
+              fresh.old_later_ids AS "oldFullMemberGroupIds", u.group_ids AS "groupIds",
+              u.full_member_group_ids AS "fullMemberGroupIds"`;
+  return rows.map(({ id, role, joinedAt, oldGroupIds, oldFullMemberGroupIds, groupIds, fullMemberGroupIds }) => ({
+    ...{ id, role, joinedAt },
+    before: { groupIds: oldGroupIds, fullMemberGroupIds: oldFullMemberGroupIds },
+    after: { groupIds, fullMemberGroupIds },
+  }));
+}

@@ -1,0 +1,104 @@
+import type { Prisma } from '../../generated/prisma/client.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../roles.ts';
+
+/** A set of users by role, in every organisation. @see endpoints companion C.2 */
+export type SystemGroupName =
+  | 'role:internet'
+  | 'role:everyone'
+  | 'role:members'
+  | 'role:fullmembers'
+  | 'role:moderators'
+  | 'role:administrators'
+  | 'role:owners'
+  | 'role:nobody';
+
+/** Each group and what it holds; every one but `role:nobody` is part of the one before it. */
+export const SYSTEM_GROUPS: readonly { readonly name: SystemGroupName; readonly description: string }[] = [
+  { name: 'role:internet', description: 'Everyone on the Internet' },
+  { name: 'role:everyone', description: 'Everyone in this organization, including guests' },
+  { name: 'role:members', description: 'Members of this organization, not including guests' },
+  { name: 'role:fullmembers', description: 'Members of this organization, not including new accounts and guests' },
+  { name: 'role:moderators', description: 'Moderators of this organization, including administrators' },
+  { name: 'role:administrators', description: 'Administrators of this organization, including owners' },
+  { name: 'role:owners', description: 'Owners of this organization' },
+  { name: 'role:nobody', description: 'Nobody' },
+];
+
+/** The role groups that hold anybody, with the role all of which, with all above it, is in each. */
+export const ROLE_REACH: ReadonlyMap<SystemGroupName, number> = new Map<SystemGroupName, number>([
+  ['role:internet', GUEST],
+  ['role:everyone', GUEST],
+  ['role:members', MEMBER],
+  // Of members only those past the waiting period.
+  ['role:fullmembers', MEMBER],
+  ['role:moderators', MODERATOR],
+  ['role:administrators', ADMINISTRATOR],
+  ['role:owners', OWNER],
+]);
+
+/** The role group of exactly one role. @see endpoints companion C.2 */
+export const GROUP_OF_ROLE: ReadonlyMap<number, SystemGroupName> = new Map<number, SystemGroupName>([
+  [OWNER, 'role:owners'],
+  [ADMINISTRATOR, 'role:administrators'],
+  [MODERATOR, 'role:moderators'],
+  [MEMBER, 'role:members'],
+  [GUEST, 'role:everyone'],
+]);
+
+/** The role groups within a role group, the widest first: each is the only direct subgroup of the one before it. */
+export function roleGroupsWithin(name: SystemGroupName): readonly SystemGroupName[] {
+  const nested = [...ROLE_REACH.keys()];
+  return name === 'role:nobody' ? [] : nested.slice(nested.indexOf(name) + 1);
+}
+
+/** The role groups of one organisation. Their ids never change. */
+export interface SystemGroups {
+  id(name: SystemGroupName): number;
+  /** Undefined for the id of any other group. */
+  name(id: number): SystemGroupName | undefined;
+}
+
+interface Reader {
+  readonly userGroup: Pick<Prisma.TransactionClient['userGroup'], 'findMany'>;
+}
+
+/** By client, so that two services in one process never share ids. A transaction's client lives as long as it does. */
+const known = new WeakMap<Reader, Map<number, Promise<SystemGroups>>>();
+
+/** The realm's role groups: read once per client, that is once per process or transaction. */
+export function systemGroups(db: Reader, realmId: number): Promise<SystemGroups> {
+  const byRealm = known.get(db) ?? new Map<number, Promise<SystemGroups>>();
+  known.set(db, byRealm);
+  let groups = byRealm.get(realmId);
+  if (groups === undefined) {
+    groups = readSystemGroups(db, realmId);
+    byRealm.set(realmId, groups);
+    groups.catch(() => byRealm.delete(realmId));
+  }
+  return groups;
+}
+
+async function readSystemGroups(db: Reader, realmId: number): Promise<SystemGroups> {
+  const rows = await db.userGroup.findMany({ where: { realmId, isSystem: true }, select: { id: true, name: true } });
+  return toSystemGroups(rows);
+}
+
+function toSystemGroups(rows: readonly { id: number; name: string }[]): SystemGroups {
+  const ids = new Map<string, number>(rows.map(({ id, name }) => [name, id]));
+  const names = new Map(rows.map(({ id, name }) => [id, name as SystemGroupName]));
+  return {
+    id(name) {
+      const id = ids.get(name);
+      if (id === undefined) throw new Error(`The organisation lacks the group ${name}`);
+      return id;
+    },
+    name: (id) => names.get(id),
+  };
+}
+
+/** Makes the role groups of a new organisation. */
+export async function createSystemGroups(tx: Prisma.TransactionClient, realmId: number, now: Date): Promise<void> {
+  await tx.userGroup.createMany({
+    data: SYSTEM_GROUPS.map((group) => ({ ...group, realmId, isSystem: true, createdAt: now })),
+  });
+}

@@ -1,0 +1,258 @@
+import DataLoader from 'dataloader';
+import { signedIn } from '../../access/context.ts';
+import { requireMember } from '../../access/roles.ts';
+import { builder } from '../../api/graphql/builder.ts';
+import { pageOf } from '../../api/graphql/connection.ts';
+import { perOperation } from '../../api/graphql/context.ts';
+import { eventType } from '../../api/graphql/event-types.ts';
+import { mutation } from '../../api/graphql/mutation.ts';
+import { Channel } from '../../channels/graphql.ts';
+import { visibleChannels } from '../../channels/loaders.ts';
+import type { User as UserRow } from '../../generated/prisma/client.ts';
+import { User, UserConnection, UserRole } from '../../people/graphql.ts';
+import { BadImageError, BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import type { DefaultsEdit } from './defaults.ts';
+import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
+import { administersBot, createBot, deactivateBot, ownBots, updateBot } from './service.ts';
+
+/** The API keys of bots, opened, by the bot's id: only for who may administer them. */
+const keys = perOperation(
+  ({ app }) =>
+    new DataLoader<number, string>(async (ids) => {
+      const rows = await app.db.apiKey.findMany({ where: { userId: { in: [...ids] } } });
+      const byUser = new Map(rows.map(({ userId, sealed }) => [userId, app.keys.open(sealed)]));
+      return ids.map((id) => byUser.get(id) ?? new Error(`There is no key of user ${id}`));
+    }),
+);
+
+type BotRow = Pick<UserRow, 'id' | 'defaultSendingChannelId' | 'defaultEventsChannelId' | 'defaultAllPublicChannels'>;
+
+const Bot = builder.objectRef<BotRow>('Bot').implement({
+  description: 'What those who may administer a bot know of it.',
+  fields: (t) => ({
+    apiKey: t.string({
+      description: 'Not in an operation under an idempotency key, whose answer is kept.',
+      resolve: ({ id }, _args, ctx) => {
+        if (ctx.app.unit !== undefined)
+          throw new BadRequestError('Under an idempotency key no API key is answered with');
+        return keys(ctx).load(id);
+      },
+    }),
+    defaultSendingChannel: t.field({
+      type: Channel,
+      nullable: true,
+      description:
+        'Kept for its program: where it sends when nothing else is said. Null as well where the viewer does not see it.',
+      resolve: ({ defaultSendingChannelId: id }, _args, ctx) => (id === null ? null : visibleChannels(ctx).load(id)),
+    }),
+    defaultEventsChannel: t.field({
+      type: Channel,
+      nullable: true,
+      description: 'Whose messages its queues hear when they name none.',
+      resolve: ({ defaultEventsChannelId: id }, _args, ctx) => (id === null ? null : visibleChannels(ctx).load(id)),
+    }),
+    hearsAllPublicChannels: t.exposeBoolean('defaultAllPublicChannels', {
+      description: 'Whether its queues hear all public channels where they do not say.',
+    }),
+  }),
+});
+
+builder.prismaObjectField(User, 'bot', (t) =>
+  t.field({
+    type: Bot,
+    nullable: true,
+    description: 'Of a bot the viewer may administer: as its owner, or as an administrator.',
+    select: {
+      ...{ id: true, botType: true, botOwnerId: true, role: true, isSystem: true },
+      ...{ defaultSendingChannelId: true, defaultEventsChannelId: true, defaultAllPublicChannels: true },
+    },
+    resolve: (user, _args, ctx) => {
+      const isBot = user.botType !== null && !user.isSystem;
+      return isBot && administersBot(signedIn(ctx).viewer, user) ? user : null;
+    },
+  }),
+);
+
+builder.queryField('ownBots', (t) =>
+  t.connection(
+    {
+      type: User,
+      description: "The viewer's active bots, by the time they were made. Not for guests.",
+      resolve: (_root, args, ctx, info) => {
+        const request = signedIn(ctx);
+        requireMember(request);
+        return pageOf('User', { joinedAt: 'asc', id: 'asc' }, args, ctx, info, (query) =>
+          ctx.app.db.user.findMany({ ...query, where: { AND: [ownBots(request.viewer), query.where] } }),
+        );
+      },
+    },
+    UserConnection,
+  ),
+);
+
+builder.queryField('botApiKey', (t) =>
+  t.string({
+    description: "A bot's API key, for its owner and administrators.",
+    args: { botId: t.arg.int() },
+    resolve: (_root, { botId }, ctx) => readBotKey(signedIn(ctx), botId),
+  }),
+);
+
+interface DefaultsInput {
+  readonly defaultSendingChannelId?: number | null | undefined;
+  readonly defaultEventsChannelId?: number | null | undefined;
+  readonly hearsAllPublicChannels?: boolean | null | undefined;
+}
+
+const toKey = (id: number | null | undefined) => (id == null ? id : { id });
+
+const toDefaults = (input: DefaultsInput): DefaultsEdit => ({
+  sendingChannel: toKey(input.defaultSendingChannelId),
+  eventsChannel: toKey(input.defaultEventsChannelId),
+  allPublicChannels: input.hearsAllPublicChannels ?? undefined,
+});
+
+const IMAGE = 'PNG, JPEG, WebP or GIF, of 5 MiB at most.';
+
+mutation('createBot', {
+  description: "Makes a bot of the viewer's. For people whom the organization lets create bots.",
+  // The reply may hold its key.
+  ignoresIdempotencyKey: true,
+  input: (t) => ({
+    fullName: t.string(),
+    shortName: t.string({ description: 'Begins its address.' }),
+    defaultSendingChannelId: t.int({ required: false }),
+    defaultEventsChannelId: t.int({ required: false }),
+    hearsAllPublicChannels: t.boolean({ required: false }),
+    image: t.field({ type: 'File', required: false, description: IMAGE }),
+  }),
+  payload: () => ({ user: { type: User } }),
+  errors: [UnauthorizedPrincipalError, BadImageError],
+  resolve: async (ctx, { fullName, shortName, image, ...defaults }) => {
+    const bot = { fullName, shortName, avatar: image ?? undefined, defaults: toDefaults(defaults) };
+    return { user: (await createBot(ctx, bot)).user };
+  },
+});
+
+mutation('updateBot', {
+  description: 'Changes what is given of a bot. For its owner and administrators; its role, for administrators.',
+  // The reply may hold its key.
+  ignoresIdempotencyKey: true,
+  input: (t) => ({
+    botId: t.int(),
+    fullName: t.string({ required: false }),
+    role: t.field({ type: UserRole, required: false }),
+    ownerId: t.int({ required: false }),
+    defaultSendingChannelId: t.int({ required: false, description: 'Null clears it.' }),
+    defaultEventsChannelId: t.int({ required: false, description: 'Null clears it.' }),
+    hearsAllPublicChannels: t.boolean({ required: false }),
+    image: t.field({ type: 'File', required: false, description: IMAGE }),
+  }),
+  payload: () => ({ user: { type: User } }),
+  errors: [UnauthorizedPrincipalError, BadImageError],
+  resolve: async (ctx, { botId, fullName, role, ownerId, image, ...defaults }) => ({
+    user: (
+      await updateBot(ctx, botId, {
+        fullName: fullName ?? undefined,
+        role: role ?? undefined,
+        ownerId: ownerId ?? undefined,
+        avatar: image ?? undefined,
+        defaults: toDefaults(defaults),
+      })
+    ).bot,
+  }),
+});
+
+mutation('deactivateBot', {
+  description: 'Deactivates a bot. For its owner and administrators.',
+  input: (t) => ({ botId: t.int() }),
+  payload: () => ({ user: { type: User } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { botId }) => ({ user: await deactivateBot(ctx, botId) }),
+});
+
+mutation('regenerateApiKey', {
+  description: 'Gives the viewer, or a bot they may administer, a new API key. The old one is void at once.',
+  ignoresIdempotencyKey: true,
+  input: (t) => ({ botId: t.int({ required: false, description: 'The viewer, if absent.' }) }),
+  payload: () => ({ apiKey: { type: 'String' } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { botId }) => ({
+    apiKey: botId == null ? await regenerateOwnKey(ctx) : await regenerateBotKey(ctx, botId),
+  }),
+});
+
+interface BotBody {
+  readonly user_id: number;
+  readonly default_sending_stream?: string | null;
+  readonly default_events_register_stream?: string | null;
+  readonly default_all_public_streams?: boolean;
+}
+
+const BotValue = builder.objectRef<BotBody>('BotValue').implement({
+  description: 'What those who may administer a bot know of it, as it was when something happened.',
+  fields: (t) => ({
+    userId: t.exposeInt('user_id'),
+    defaultSendingChannelName: t.string({
+      nullable: true,
+      resolve: ({ default_sending_stream }) => default_sending_stream ?? null,
+    }),
+    defaultEventsChannelName: t.string({
+      nullable: true,
+      resolve: ({ default_events_register_stream }) => default_events_register_stream ?? null,
+    }),
+    hearsAllPublicChannels: t.boolean({
+      resolve: ({ default_all_public_streams }) => default_all_public_streams ?? false,
+    }),
+  }),
+});
+
+const BotSetting = builder.enumType('BotSetting', {
+  values: {
+    DEFAULT_SENDING_CHANNEL: { value: 'default_sending_stream' },
+    DEFAULT_EVENTS_CHANNEL: { value: 'default_events_register_stream' },
+    HEARS_ALL_PUBLIC_CHANNELS: { value: 'default_all_public_streams' },
+  } as const,
+});
+
+const SETTINGS = ['default_sending_stream', 'default_events_register_stream', 'default_all_public_streams'] as const;
+
+eventType<{ bot: BotBody }>(
+  'realm_bot',
+  'add',
+  'BotAddedEvent',
+  (t) => ({ bot: t.field({ type: BotValue, resolve: ({ event }) => event.bot }) }),
+  { description: 'A bot is there that the viewer may administer, or they may from here on.' },
+);
+
+eventType<{ bot: BotBody }>(
+  'realm_bot',
+  'update',
+  'BotUpdatedEvent',
+  (t) => ({
+    userId: t.int({ resolve: ({ event }) => event.bot.user_id }),
+    setting: t.field({
+      type: BotSetting,
+      description: 'The one that changed; its value stands in the field of its type.',
+      resolve: ({ event }) => SETTINGS.find((name) => name in event.bot) ?? SETTINGS[0],
+    }),
+    channelName: t.string({
+      nullable: true,
+      description: 'Of a default channel: its name, or null when there is none any more.',
+      resolve: ({ event: { bot } }) => bot.default_sending_stream ?? bot.default_events_register_stream ?? null,
+    }),
+    hearsAllPublicChannels: t.boolean({
+      nullable: true,
+      resolve: ({ event }) => event.bot.default_all_public_streams ?? null,
+    }),
+  }),
+  { description: 'A setting of a bot changed, that those know who may administer it.' },
+);
+
+eventType<{ bot: BotBody }>(
+  'realm_bot',
+  'delete',
+  'BotLostEvent',
+  (t) => ({ userId: t.int({ resolve: ({ event }) => event.bot.user_id }) }),
+  { description: 'The viewer may not administer the bot any more.' },
+);

@@ -1,0 +1,92 @@
+import type { Ctx } from '../../access/context.ts';
+import { ADMINISTRATOR, isAdministrator, isOwner } from '../../access/roles.ts';
+import { onlooker } from '../../channels/access.ts';
+import { mayInRealm } from '../../channels/settings.ts';
+import { type Audience, either, everyone, roleAtMost, users } from '../../events/audience.ts';
+import type { Emit } from '../../events/log.ts';
+import type { User } from '../../generated/prisma/client.ts';
+import { botOwnerChanged } from '../../people/events.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { requireWithin } from '../../platform/totals.ts';
+import { isNameTaken } from '../users/new-user.ts';
+import { botAdded, botLost } from './events.ts';
+import { readWireBots } from './wire.ts';
+
+/** Those who may administer a bot: its owner, and administrators. @see registration-and-events companion 3.0 */
+export const administratorsOf = ({ botOwnerId }: Pick<User, 'botOwnerId'>): Audience =>
+  either(roleAtMost(ADMINISTRATOR), users(botOwnerId === null ? [] : [botOwnerId]));
+
+/** Tells those who may administer a new bot what they alone know of it. */
+export async function introduceBot(tx: Tx, emit: Emit, bot: User): Promise<void> {
+  for (const wire of await readWireBots(tx, bot.realmId, [bot])) emit(botAdded(wire), administratorsOf(bot));
+}
+
+/** @throws BadRequestError unless the viewer may create bots of the only type there is. */
+export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>, ctx: Ctx): Promise<void> {
+  const { viewer } = ctx;
+  const look = await onlooker(tx, viewer, ctx.app.now());
+  if (!mayInRealm(look, 'can_create_bots_group') || viewer.user.botType !== null) {
+    throw new BadRequestError('Insufficient permission');
+  }
+}
+
+/**
+ * Deactivated bots count: whoever owns them is told of them. The organisation's row is held.
+ *
+ * @throws TotalReachedError when one more would be more than one may own.
+ */
+export async function requireRoomForBot(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
+  requireWithin('bots_per_user', 1 + (await tx.user.count({ where: { botOwnerId: id } })));
+}
+
+/**
+ * A bot with the role of an owner is for owners: it may become the viewer's, and who has its key has its rights.
+ *
+ * @throws UnauthorizedPrincipalError unless the viewer is an owner, for such a bot.
+ * @throws BadRequestError when the viewer may not create bots, or an active user has the bot's name.
+ */
+export async function requireMayReactivateBot(tx: Tx, ctx: Ctx, bot: User): Promise<void> {
+  if (isOwner(bot.role) && !isOwner(ctx.viewer.role)) throw new UnauthorizedPrincipalError('an organization owner');
+  await requireMayCreateBots(tx, ctx);
+  if (await isNameTaken(tx, bot.realmId, bot.fullName, bot.id)) {
+    throw new BadRequestError(
+      `There is already an active bot named "${bot.fullName}" in this organization. ` +
+        'To reactivate this bot, you must rename or deactivate the other one first.',
+    );
+  }
+}
+
+/** Gives a bot another owner, inside a change that holds the organisation's row, and tells everybody concerned. */
+export async function giveBotTo(tx: Tx, emit: Emit, bot: User, owner: Pick<User, 'id' | 'role'>): Promise<void> {
+  const { id, realmId, botOwnerId } = bot;
+  const former = botOwnerId === null ? null : await tx.user.findUnique({ where: { id: botOwnerId } });
+  const after = await tx.user.update({ where: { id }, data: { botOwnerId: owner.id } });
+  if (former !== null && !isAdministrator(former.role)) emit(botLost(id), users([former.id]));
+  if (!isAdministrator(owner.role)) {
+    for (const wire of await readWireBots(tx, realmId, [after])) emit(botAdded(wire), users([owner.id]));
+  }
+  emit(botOwnerChanged(id, owner.id), everyone());
+}
+
+/** Tells somebody who becomes an administrator, or ceases to be one, of the bots that others own. */
+export async function botsAfterRoleChange(
+  tx: Tx,
+  emit: Emit,
+  { id, realmId }: Pick<User, 'id' | 'realmId'>,
+  { oldRole, newRole }: { oldRole: number; newRole: number },
+): Promise<void> {
+  if (isAdministrator(oldRole) === isAdministrator(newRole)) return;
+  const bots = await tx.user.findMany({
+    where: {
+      realmId,
+      botType: { not: null },
+      isSystem: false,
+      OR: [{ botOwnerId: null }, { botOwnerId: { not: id } }],
+    },
+    orderBy: { id: 'asc' },
+  });
+  for (const wire of await readWireBots(tx, realmId, bots)) {
+    emit(isAdministrator(newRole) ? botAdded(wire) : botLost(wire.user_id), users([id]));
+  }
+}

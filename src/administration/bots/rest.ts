@@ -1,0 +1,209 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { file, inPath, json, text } from '../../api/rest/params.ts';
+import type { ChannelKey } from '../../channels/keys.ts';
+import { apiEmail, avatarUrl } from '../../people/wire.ts';
+import type { DefaultsEdit } from './defaults.ts';
+import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
+import { createBot, deactivateBot, listOwnBots, updateBot } from './service.ts';
+import { channelNames, toWireDefaults } from './wire.ts';
+
+const IMAGE = 'PNG, JPEG, WebP or GIF, of 5 MiB at most.';
+
+const defaultParams = {
+  default_sending_stream: text(z.string(), {
+    description: 'The name of a channel, kept for the program: where it sends when nothing else is said; "" for none.',
+  }).optional(),
+  default_events_register_stream: text(z.string(), {
+    description: 'The name of the channel whose messages the bot\'s queues hear where they name none; "" for none.',
+  }).optional(),
+  default_all_public_streams: json(z.boolean(), {
+    description: "Whether the bot's queues hear all public channels where they do not say.",
+  }).optional(),
+};
+
+interface SentDefaults {
+  readonly default_sending_stream?: string | undefined;
+  readonly default_events_register_stream?: string | undefined;
+  readonly default_all_public_streams?: boolean | undefined;
+}
+
+const toDefaults = (sent: SentDefaults): DefaultsEdit => ({
+  sendingChannel: toKey(sent.default_sending_stream),
+  eventsChannel: toKey(sent.default_events_register_stream),
+  allPublicChannels: sent.default_all_public_streams,
+});
+
+const toKey = (name: string | undefined): ChannelKey | null | undefined =>
+  name === undefined ? undefined : name.trim() === '' ? null : { name };
+
+const defaultsReply = {
+  default_sending_stream: z.string().nullable(),
+  default_events_register_stream: z.string().nullable(),
+  default_all_public_streams: z.boolean(),
+};
+
+/** B.24 */
+export const getBots = endpoint({
+  method: 'GET',
+  path: '/bots',
+  auth: 'basic',
+  section: 'B.24',
+  summary: 'List your bots',
+  description: 'Your own active bots with their keys, by the time they were made.',
+  permission: 'members, not guests',
+  params: {},
+  reply: {
+    bots: z.array(
+      z.object({
+        username: z.string(),
+        full_name: z.string(),
+        api_key: z.string(),
+        avatar_url: z.string(),
+        ...defaultsReply,
+      }),
+    ),
+  },
+  async handle(ctx) {
+    const bots = await listOwnBots(ctx);
+    const nameOf = await channelNames(
+      ctx.app.db,
+      ctx.realmId,
+      bots.map(({ bot }) => bot),
+    );
+    return {
+      bots: bots.map(({ bot, apiKey }) => ({
+        username: apiEmail(bot),
+        full_name: bot.fullName,
+        api_key: apiKey,
+        avatar_url: avatarUrl(bot),
+        ...toWireDefaults(bot, nameOf),
+      })),
+    };
+  },
+});
+
+/** B.24 */
+export const postBot = endpoint({
+  method: 'POST',
+  path: '/bots',
+  auth: 'basic',
+  section: 'B.24',
+  summary: 'Create a bot',
+  permission: 'people whom the organization lets create bots',
+  // The reply holds a key.
+  ignoresIdempotencyKey: true,
+  params: {
+    full_name: text(z.string(), { example: 'Build Bot' }),
+    short_name: text(z.string(), { description: 'Begins its address.', example: 'build' }),
+    bot_type: json(z.int(), { description: '1, generic: the one type there is.' }).default(1),
+    ...defaultParams,
+    file: file({ description: `The image: ${IMAGE}` }).optional(),
+  },
+  reply: { user_id: z.int(), api_key: z.string(), avatar_url: z.string(), ...defaultsReply },
+  async handle(ctx, { full_name, short_name, bot_type, file, ...defaults }) {
+    const { user, apiKey, nameOf } = await createBot(ctx, {
+      ...{ fullName: full_name, shortName: short_name, type: bot_type, avatar: file },
+      defaults: toDefaults(defaults),
+    });
+    return { user_id: user.id, api_key: apiKey, avatar_url: avatarUrl(user), ...toWireDefaults(user, nameOf) };
+  },
+});
+
+/** B.24 */
+export const patchBot = endpoint({
+  method: 'PATCH',
+  path: '/bots/{bot_id}',
+  auth: 'basic',
+  section: 'B.24',
+  summary: 'Update a bot',
+  permission: "the bot's owner and administrators; administrators alone, for its role",
+  params: {
+    bot_id: inPath(z.int()),
+    full_name: text(z.string(), { example: 'Build Bot' }).optional(),
+    role: json(z.int(), {
+      description: '100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.',
+    }).optional(),
+    bot_owner_id: json(z.int()).optional(),
+    ...defaultParams,
+    file: file({ description: `The image: ${IMAGE}` }).optional(),
+  },
+  reply: { full_name: z.string(), avatar_url: z.string(), bot_owner: z.string().optional(), ...defaultsReply },
+  async handle(ctx, { bot_id, full_name, role, bot_owner_id, file, ...defaults }) {
+    const { bot, owner, nameOf } = await updateBot(ctx, bot_id, {
+      ...{ fullName: full_name, role, ownerId: bot_owner_id, avatar: file },
+      defaults: toDefaults(defaults),
+    });
+    return {
+      full_name: bot.fullName,
+      avatar_url: avatarUrl(bot),
+      ...toWireDefaults(bot, nameOf),
+      ...(owner !== null && { bot_owner: apiEmail(owner) }),
+    };
+  },
+});
+
+/** B.24 */
+export const deleteBot = endpoint({
+  method: 'DELETE',
+  path: '/bots/{bot_id}',
+  auth: 'basic',
+  section: 'B.24',
+  summary: 'Deactivate a bot',
+  permission: "the bot's owner and administrators",
+  params: { bot_id: inPath(z.int()) },
+  reply: {},
+  async handle(ctx, { bot_id }) {
+    await deactivateBot(ctx, bot_id);
+  },
+});
+
+/** B.12 */
+export const getBotKey = endpoint({
+  method: 'GET',
+  path: '/bots/{bot_id}/api_key',
+  auth: 'basic',
+  section: 'B.12',
+  summary: "Get a bot's API key",
+  permission: "the bot's owner and administrators",
+  params: { bot_id: inPath(z.int()) },
+  reply: { api_key: z.string() },
+  async handle(ctx, { bot_id }) {
+    return { api_key: await readBotKey(ctx, bot_id) };
+  },
+});
+
+/** B.12 */
+export const postBotKey = endpoint({
+  method: 'POST',
+  path: '/bots/{bot_id}/api_key/regenerate',
+  auth: 'basic',
+  section: 'B.12',
+  summary: 'Give a bot a new API key',
+  description: 'The old one is void at once.',
+  permission: "the bot's owner and administrators",
+  // The reply holds a key.
+  ignoresIdempotencyKey: true,
+  params: { bot_id: inPath(z.int()) },
+  reply: { api_key: z.string() },
+  async handle(ctx, { bot_id }) {
+    return { api_key: await regenerateBotKey(ctx, bot_id) };
+  },
+});
+
+/** B.12 */
+export const postOwnKey = endpoint({
+  method: 'POST',
+  path: '/users/me/api_key/regenerate',
+  auth: 'basic',
+  section: 'B.12',
+  summary: 'Get a new API key',
+  description: 'The old one is void at once.',
+  // The reply holds a key.
+  ignoresIdempotencyKey: true,
+  params: {},
+  reply: { api_key: z.string() },
+  async handle(ctx) {
+    return { api_key: await regenerateOwnKey(ctx) };
+  },
+});

@@ -1,0 +1,207 @@
+import type { Ctx } from '../../access/context.ts';
+import { isAdministrator, isGuest, isOwner, requireAdministrator, requireMember } from '../../access/roles.ts';
+import { asOfNow } from '../../access/sign-in.ts';
+import { isRowId } from '../../channels/access.ts';
+import { transact } from '../../events/log.ts';
+import type { User } from '../../generated/prisma/client.ts';
+import { readAvatar, setAvatar } from '../../people/avatars/service.ts';
+import { requireFullName } from '../../people/full-name.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { domainOf } from '../../platform/hosts.ts';
+import { deactivateBotOf } from '../deactivation/service.ts';
+import { checkNewUser, isNameTaken, lockRealm, type MadeUser, refusingTakenAddress } from '../users/new-user.ts';
+import { changeRole, introduceUser, rename, requireRole, requireRoleChange } from '../users/service.ts';
+import { type DefaultsEdit, requireDefaults, tellDefaults } from './defaults.ts';
+import { giveBotTo, requireMayCreateBots, requireRoomForBot } from './owners.ts';
+import { channelNames } from './wire.ts';
+
+/** Of a bot that does what its owner programs it to: the one type there is. */
+export const GENERIC_BOT = 1;
+
+/** Which bot to make. */
+export interface NewBot {
+  readonly fullName: string;
+  /** Begins the bot's address: "<shortName>-bot@<domain>". */
+  readonly shortName: string;
+  /** 1, generic, when absent. */
+  readonly type?: number | undefined;
+  readonly defaults?: DefaultsEdit | undefined;
+  /** PNG, JPEG, WebP or GIF, of 5 MiB at most. */
+  readonly avatar?: Uint8Array | undefined;
+}
+
+/**
+ * Makes a bot, owned by the viewer. It has the role of a member, and no subscriptions.
+ *
+ * @returns The bot and its key.
+ * @throws UnauthorizedPrincipalError when the viewer is a guest.
+ * @throws BadRequestError when the viewer may not create bots, or when type, name, address or a channel are not taken.
+ * @throws BadImageError when the avatar is no image that can be read.
+ * @throws TotalReachedError when the viewer would own more than 200, deactivated ones included.
+ * @see endpoints companion B.24
+ */
+export async function createBot(
+  ctx: Ctx,
+  { fullName, shortName, type = GENERIC_BOT, defaults = {}, avatar }: NewBot,
+): Promise<MadeUser & BotSurroundings> {
+  requireMember(ctx);
+  const { app, realmId, viewer } = ctx;
+  if (type !== GENERIC_BOT) throw new BadRequestError('Invalid bot type');
+  await requireMayCreateBots(app.db, ctx);
+  if (shortName.trim() === '') throw new BadRequestError('Bad name or username');
+  const email = `${shortName.trim()}-bot@${domainOf(app.config, viewer.realm.subdomain)}`;
+  const row = await checkNewUser({ email, fullName, botType: GENERIC_BOT, botOwnerId: viewer.id });
+  const image = avatar === undefined ? undefined : await readAvatar(ctx, avatar);
+  return refusingTakenAddress(() =>
+    transact(ctx, async (tx, emit) => {
+      await lockRealm(tx, realmId);
+      const now = await asOfNow(tx, ctx);
+      await requireMayCreateBots(tx, now);
+      if (await isNameTaken(tx, realmId, row.fullName)) throw new BadRequestError('Name is already in use.');
+      await requireRoomForBot(tx, viewer);
+      const whole = { ...row, ...(await requireDefaults(tx, now, defaults)) };
+      const made = await introduceUser(tx, emit, now, now.viewer.realm, whole);
+      const user = image === undefined ? made.user : await setAvatar(tx, emit, made.user, image);
+      return { ...made, user, ...(await surroundingsOf(tx, user)) };
+    }),
+  );
+}
+
+/**
+ * One bot, if the viewer may administer it: as its owner, or as an administrator. A bot with the role of an owner is
+ * for owners, because who has its key has its rights.
+ *
+ * @throws BadRequestError when there is no such bot, or it is not the viewer's to administer.
+ * @throws UnauthorizedPrincipalError when the viewer is a guest; unless an owner, for a bot with that role.
+ * @see endpoints companion B.24, C.1 (can_admin_user)
+ */
+export async function accessBot(db: Pick<Tx, 'user'>, ctx: Ctx, botId: number): Promise<User> {
+  requireMember(ctx);
+  const { viewer, realmId } = ctx;
+  const where = { realmId, id: botId, botType: { not: null }, isSystem: false };
+  const bot = isRowId(botId) ? await db.user.findFirst({ where }) : null;
+  if (bot === null) throw new BadRequestError('No such bot');
+  if (bot.botOwnerId === viewer.id) return bot;
+  if (!isAdministrator(viewer.role)) throw new BadRequestError('Insufficient permission');
+  if (isOwner(bot.role) && !isOwner(viewer.role)) throw new UnauthorizedPrincipalError('an organization owner');
+  return bot;
+}
+
+/** Whether the viewer may administer the bot, as `accessBot` decides it. */
+export function administersBot({ id, role }: Ctx['viewer'], bot: Pick<User, 'role' | 'botOwnerId'>): boolean {
+  if (isGuest(role)) return false;
+  return bot.botOwnerId === id || (isAdministrator(role) && (!isOwner(bot.role) || isOwner(role)));
+}
+
+/** The viewer's own active bots. */
+export const ownBots = ({ id, realm }: Ctx['viewer']) => ({ realmId: realm.id, botOwnerId: id, isActive: true });
+
+/** What is told with a bot that was changed, read in the change: afterwards it could be out of reach. */
+export interface BotSurroundings {
+  readonly owner: User | null;
+  /** Of the channels it works with, by id. */
+  readonly nameOf: Awaited<ReturnType<typeof channelNames>>;
+}
+
+async function surroundingsOf(tx: Tx, bot: User): Promise<BotSurroundings> {
+  const owner = bot.botOwnerId === null ? null : await tx.user.findUnique({ where: { id: bot.botOwnerId } });
+  return { owner, nameOf: await channelNames(tx, bot.realmId, [bot]) };
+}
+
+/** What may be changed of a bot; what is absent stays. */
+export interface BotEdit {
+  readonly fullName?: string | undefined;
+  /** 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
+  readonly role?: number | undefined;
+  readonly ownerId?: number | undefined;
+  readonly defaults?: DefaultsEdit | undefined;
+  readonly avatar?: Uint8Array | undefined;
+}
+
+/**
+ * Changes a bot. What is equal already is no change and makes no event.
+ *
+ * @returns The bot as it is after it.
+ * @throws BadRequestError, UnauthorizedPrincipalError as `accessBot`; BadRequestError when a name, role, owner or channel
+ *   is not taken; UnauthorizedPrincipalError unless an administrator changes the role.
+ * @throws BadImageError when the avatar is no image that can be read.
+ * @see endpoints companion B.24 (PATCH /bots/{bot_id})
+ */
+export async function updateBot(
+  ctx: Ctx,
+  botId: number,
+  edit: BotEdit,
+): Promise<{ readonly bot: User } & BotSurroundings> {
+  requireMember(ctx);
+  const { role, ownerId } = edit;
+  const fullName = edit.fullName === undefined ? undefined : requireFullName(edit.fullName);
+  if (role !== undefined) requireRole(role);
+  const image = edit.avatar === undefined ? undefined : await readAvatar(ctx, edit.avatar);
+  return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, ctx.realmId);
+    const now = await asOfNow(tx, ctx);
+    const bot = await accessBot(tx, now, botId);
+    const defaults = await requireDefaults(tx, now, edit.defaults ?? {});
+    const owner =
+      ownerId === undefined || ownerId === bot.botOwnerId ? undefined : await requireOwnerToBe(tx, ctx, ownerId);
+    if (role !== undefined && role !== bot.role) {
+      requireAdministrator(now);
+      await requireRoleChange(tx, now, bot, role);
+    }
+    if (fullName !== undefined && fullName !== bot.fullName) {
+      if (await isNameTaken(tx, ctx.realmId, fullName, bot.id)) throw new BadRequestError('Name is already in use.');
+      await rename(tx, emit, now, bot, fullName);
+    }
+    if (role !== undefined && role !== bot.role) await changeRole(tx, emit, now, bot, role);
+    await tellDefaults(tx, emit, bot, await tx.user.update({ where: { id: bot.id }, data: defaults }));
+    if (image !== undefined) await setAvatar(tx, emit, bot, image);
+    if (owner !== undefined) await giveBotTo(tx, emit, bot, owner);
+    const after = await tx.user.findUniqueOrThrow({ where: { id: bot.id } });
+    return { bot: after, ...(await surroundingsOf(tx, after)) };
+  });
+}
+
+/** @see endpoints companion B.24 (owner change) */
+async function requireOwnerToBe(tx: Tx, { realmId }: Ctx, ownerId: number): Promise<User> {
+  const where = { realmId, id: ownerId, isSystem: false };
+  const owner = isRowId(ownerId) ? await tx.user.findFirst({ where }) : null;
+  if (owner === null) throw new BadRequestError('Failed to change owner, no such user');
+  if (!owner.isActive) throw new BadRequestError('Failed to change owner, user is deactivated');
+  if (owner.botType !== null) throw new BadRequestError("Failed to change owner, bots can't own other bots");
+  await requireRoomForBot(tx, owner);
+  return owner;
+}
+
+/**
+ * Deactivates a bot. One that is deactivated stays so.
+ *
+ * @throws BadRequestError, UnauthorizedPrincipalError as `accessBot`.
+ * @see endpoints companion B.24 (DELETE /bots/{bot_id})
+ */
+export async function deactivateBot(ctx: Ctx, botId: number): Promise<User> {
+  return deactivateBotOf(ctx, (tx, now) => accessBot(tx, now, botId));
+}
+
+/** A bot, and what it signs in with. */
+export interface KeyedBot {
+  readonly bot: User;
+  readonly apiKey: string;
+}
+
+/**
+ * The viewer's own active bots with their keys, by the time they were made.
+ *
+ * @throws UnauthorizedPrincipalError when the viewer is a guest.
+ * @see endpoints companion B.24 (GET /bots)
+ */
+export async function listOwnBots(ctx: Ctx): Promise<KeyedBot[]> {
+  requireMember(ctx);
+  const { app, viewer } = ctx;
+  const rows = await app.db.user.findMany({
+    where: ownBots(viewer),
+    include: { apiKey: true },
+    orderBy: [{ joinedAt: 'asc' }, { id: 'asc' }],
+  });
+  return rows.flatMap(({ apiKey, ...bot }) => (apiKey === null ? [] : [{ bot, apiKey: app.keys.open(apiKey.sealed) }]));
+}

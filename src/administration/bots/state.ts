@@ -1,0 +1,20 @@
+import { isAdministrator } from '../../access/roles.ts';
+import type { StateGroup } from '../../api/state-group.ts';
+import { readWireBots } from './wire.ts';
+
+/**
+ * The bots the caller may administer, those deactivated included: no event takes one away for that.
+ *
+ * @see registration-and-events companion 1.4, 1.5
+ */
+export const botsState: StateGroup = {
+  name: 'realm_bot',
+  async read({ viewer, db }) {
+    const own = isAdministrator(viewer.role) ? {} : { botOwnerId: viewer.id };
+    const bots = await db.user.findMany({
+      where: { realmId: viewer.realm.id, botType: { not: null }, isSystem: false, ...own },
+      orderBy: { id: 'asc' },
+    });
+    return { realm_bots: await readWireBots(db, viewer.realm.id, bots) };
+  },
+};

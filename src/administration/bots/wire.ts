@@ -1,0 +1,58 @@
+import type { User } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+
+/** Which channels a bot works with where nothing else is said. */
+export interface WireDefaults {
+  readonly default_sending_stream: string | null;
+  readonly default_events_register_stream: string | null;
+  readonly default_all_public_streams: boolean;
+}
+
+/** What those who may administer a bot know of it besides the user. @see registration-and-events companion 1.5 */
+export interface WireBot extends WireDefaults {
+  readonly user_id: number;
+  /** Of outgoing webhooks and embedded bots, which there are none of. */
+  readonly services: readonly never[];
+}
+
+export type BotDefaults = Pick<User, 'defaultSendingChannelId' | 'defaultEventsChannelId' | 'defaultAllPublicChannels'>;
+
+/** The names of the channels that are some bot's default. One query, however many bots. */
+export async function channelNames(
+  db: Pick<Tx, 'channel'>,
+  realmId: number,
+  bots: readonly BotDefaults[],
+): Promise<(id: number | null) => string | null> {
+  const ids = bots.flatMap((bot) =>
+    [bot.defaultSendingChannelId, bot.defaultEventsChannelId].flatMap((id) => id ?? []),
+  );
+  if (ids.length === 0) return () => null;
+  const rows = await db.channel.findMany({
+    where: { realmId, id: { in: [...new Set(ids)] } },
+    select: { id: true, name: true },
+  });
+  const names = new Map(rows.map(({ id, name }) => [id, name]));
+  return (id) => (id === null ? null : (names.get(id) ?? null));
+}
+
+export const toWireDefaults = (bot: BotDefaults, nameOf: (id: number | null) => string | null): WireDefaults => ({
+  default_sending_stream: nameOf(bot.defaultSendingChannelId),
+  default_events_register_stream: nameOf(bot.defaultEventsChannelId),
+  default_all_public_streams: bot.defaultAllPublicChannels,
+});
+
+export const toWireBot = (bot: User, nameOf: (id: number | null) => string | null): WireBot => ({
+  user_id: bot.id,
+  ...toWireDefaults(bot, nameOf),
+  services: [],
+});
+
+/** Bots as on the wire, with the names of their channels. */
+export async function readWireBots(
+  db: Pick<Tx, 'channel'>,
+  realmId: number,
+  bots: readonly User[],
+): Promise<WireBot[]> {
+  const nameOf = await channelNames(db, realmId, bots);
+  return bots.map((bot) => toWireBot(bot, nameOf));
+}

@@ -1,0 +1,62 @@
+import { builder } from '../../api/graphql/builder.ts';
+import { mutation } from '../../api/graphql/mutation.ts';
+import { User } from '../../people/graphql.ts';
+import {
+  CannotDeactivateLastUserError,
+  UnauthorizedPrincipalError,
+  UserDeactivatedError,
+} from '../../platform/errors.ts';
+import { deactivateUser, deactivateViewer, reactivateUser } from './service.ts';
+
+const Erasure = builder.inputType('Erasure', {
+  description: 'What is deleted of a user who is deactivated, and of their bots.',
+  fields: (t) => ({
+    profile: t.boolean({ required: false, description: 'Their name, image, status and profile.' }),
+    publicChannelMessages: t.boolean({ required: false }),
+    privateChannelMessages: t.boolean({ required: false }),
+    directMessages: t.boolean({ required: false }),
+  }),
+});
+
+mutation('deactivateUser', {
+  description: 'Deactivates somebody, and before them their bots. For administrators; for owners, if they are one.',
+  input: (t) => ({
+    userId: t.int(),
+    erase: t.field({ type: Erasure, required: false }),
+    notificationComment: t.string({
+      required: false,
+      description: 'At most 2000 characters. The user is told by mail when it is given, with this text if not empty.',
+    }),
+  }),
+  payload: () => ({ user: { type: User } }),
+  errors: [UnauthorizedPrincipalError, UserDeactivatedError],
+  resolve: async (ctx, { userId, erase, notificationComment }) => {
+    const erasure = erase && {
+      profile: erase.profile ?? false,
+      publicChannelMessages: erase.publicChannelMessages ?? false,
+      privateChannelMessages: erase.privateChannelMessages ?? false,
+      directMessages: erase.directMessages ?? false,
+    };
+    const user = await deactivateUser(ctx, userId, {
+      ...(erasure != null && { erasure }),
+      comment: notificationComment ?? null,
+    });
+    return { user };
+  },
+});
+
+mutation('deactivateOwnAccount', {
+  description: 'Deactivates the viewer, and before them their bots. Not for bots, the only owner, or the only user.',
+  payload: () => ({ user: { type: User } }),
+  errors: [CannotDeactivateLastUserError, UserDeactivatedError],
+  resolve: async (ctx) => ({ user: await deactivateViewer(ctx) }),
+});
+
+mutation('reactivateUser', {
+  description:
+    'Makes a deactivated person or bot active again. For administrators; for owners, if it is a bot with their role.',
+  input: (t) => ({ userId: t.int() }),
+  payload: () => ({ user: { type: User } }),
+  errors: [UnauthorizedPrincipalError, UserDeactivatedError],
+  resolve: async (ctx, { userId }) => ({ user: await reactivateUser(ctx, userId) }),
+});

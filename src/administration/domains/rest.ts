@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, json, text } from '../../api/rest/params.ts';
+import { addRealmDomain, listRealmDomains, removeRealmDomain, updateRealmDomain } from './service.ts';
+import { toWire } from './wire.ts';
+
+const realmDomain = z.object({ domain: z.string(), allow_subdomains: z.boolean() });
+const domain = inPath(z.string(), { example: 'example.com' });
+const allow_subdomains = json(z.boolean(), { description: 'Whether addresses of its subdomains may be used as well.' });
+
+export const getRealmDomains = endpoint({
+  method: 'GET',
+  path: '/realm/domains',
+  auth: 'basic',
+  section: 'B.15',
+  summary: 'List the allowed domains',
+  params: {},
+  reply: { domains: z.array(realmDomain) },
+  async handle(ctx) {
+    return { domains: (await listRealmDomains(ctx)).map(toWire) };
+  },
+});
+
+export const postRealmDomain = endpoint({
+  method: 'POST',
+  path: '/realm/domains',
+  auth: 'basic',
+  section: 'B.15',
+  summary: 'Add an allowed domain',
+  permission: 'owners',
+  params: { domain: text(z.string(), { example: 'example.com' }), allow_subdomains },
+  reply: { new_domain: z.tuple([z.int(), z.string()]) },
+  async handle(ctx, { domain, allow_subdomains }) {
+    const added = await addRealmDomain(ctx, { domain, allowSubdomains: allow_subdomains });
+    return { new_domain: [added.id, added.domain] };
+  },
+});
+
+export const patchRealmDomain = endpoint({
+  method: 'PATCH',
+  path: '/realm/domains/{domain}',
+  auth: 'basic',
+  section: '4.20',
+  summary: 'Update an allowed domain',
+  permission: 'owners',
+  params: { domain, allow_subdomains },
+  reply: {},
+  async handle(ctx, { domain, allow_subdomains }) {
+    await updateRealmDomain(ctx, domain, allow_subdomains);
+  },
+});
+
+export const deleteRealmDomain = endpoint({
+  method: 'DELETE',
+  path: '/realm/domains/{domain}',
+  auth: 'basic',
+  section: 'B.15',
+  summary: 'Remove an allowed domain',
+  description: 'With the last one goes the restriction to domains.',
+  permission: 'owners',
+  params: { domain },
+  reply: {},
+  async handle(ctx, { domain }) {
+    await removeRealmDomain(ctx, domain);
+  },
+});

@@ -1,0 +1,135 @@
+import type { Ctx } from '../../access/context.ts';
+import { realmSetting } from '../../access/realm-settings.ts';
+import { requireOwner } from '../../access/roles.ts';
+import { asOfNow } from '../../access/sign-in.ts';
+import { everyone } from '../../events/audience.ts';
+import { transact } from '../../events/log.ts';
+import type { Realm, RealmDomain } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { requireWithin } from '../../platform/totals.ts';
+import { setRealmSettings } from '../organization/update.ts';
+import { lockRealm } from '../users/new-user.ts';
+import { realmDomainAdded, realmDomainChanged, realmDomainRemoved } from './events.ts';
+
+/** @see endpoints companion B.15 */
+const MAX_DOMAIN_LENGTH = 255;
+const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
+
+/** The domains whose addresses may be used to join, in the order in which they were added. */
+export function listRealmDomains({ app, realmId }: Ctx): Promise<RealmDomain[]> {
+  return app.db.realmDomain.findMany({ where: { realmId }, orderBy: { id: 'asc' } });
+}
+
+/**
+ * Allows the addresses of a domain.
+ *
+ * @throws UnauthorizedPrincipalError unless the viewer is an owner.
+ * @throws BadRequestError when it is no domain, or allowed already.
+ * @throws TotalReachedError when there would be more than 1,000.
+ * @see endpoints companion B.15
+ */
+export async function addRealmDomain(
+  ctx: Ctx,
+  { domain: given, allowSubdomains }: { domain: string; allowSubdomains: boolean },
+): Promise<RealmDomain> {
+  requireOwner(ctx);
+  const { realmId } = ctx;
+  const domain = requireDomain(given);
+  return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, realmId);
+    requireOwner(await asOfNow(tx, ctx));
+    const where = { realmId_domain: { realmId, domain } };
+    if ((await tx.realmDomain.findUnique({ where })) !== null) {
+      throw new BadRequestError(`The domain ${domain} is already a part of your organization.`);
+    }
+    requireWithin('realm_domains', 1 + (await tx.realmDomain.count({ where: { realmId } })));
+    const added = await tx.realmDomain.create({ data: { realmId, domain, allowSubdomains } });
+    emit(realmDomainAdded(added), everyone());
+    return added;
+  });
+}
+
+/** @see endpoints companion B.15 */
+function requireDomain(given: string): string {
+  const domain = given.trim().toLowerCase();
+  const invalid = (reason: string) => new BadRequestError(`Invalid domain: ${reason}`);
+  if (domain === '') throw invalid("Domain can't be empty.");
+  if (!domain.includes('.')) throw invalid('Domain must have at least one dot (.)');
+  if (domain.startsWith('.') || domain.endsWith('.')) throw invalid('Domain cannot start or end with a dot (.)');
+  if (domain.length > MAX_DOMAIN_LENGTH) throw invalid('Domain is too long');
+  if (!domain.split('.').every((label) => LABEL.test(label))) {
+    throw invalid('Domain can only have letters, numbers, hyphens and dots, and no part begins or ends with a hyphen.');
+  }
+  return domain;
+}
+
+const noSuchDomain = (domain: string) => new BadRequestError(`No entry found for domain ${domain}.`);
+
+/**
+ * Sets whether the domain's subdomains are allowed with it. Everybody is told, also of what was so before.
+ *
+ * @throws UnauthorizedPrincipalError unless the viewer is an owner.
+ * @throws BadRequestError when the domain is not allowed.
+ * @see interface document 4.20
+ */
+export async function updateRealmDomain(ctx: Ctx, domain: string, allowSubdomains: boolean): Promise<RealmDomain> {
+  requireOwner(ctx);
+  return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, ctx.realmId);
+    requireOwner(await asOfNow(tx, ctx));
+    const { id } = await findDomain(tx, ctx, domain);
+    const changed = await tx.realmDomain.update({ where: { id }, data: { allowSubdomains } });
+    emit(realmDomainChanged(changed), everyone());
+    return changed;
+  });
+}
+
+/**
+ * Allows the domain's addresses no more. With the last domain goes the restriction to domains, which nobody could meet.
+ *
+ * @throws UnauthorizedPrincipalError unless the viewer is an owner.
+ * @throws BadRequestError when the domain is not allowed.
+ * @see endpoints companion B.15
+ */
+export async function removeRealmDomain(ctx: Ctx, domain: string): Promise<void> {
+  requireOwner(ctx);
+  await transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, ctx.realmId);
+    requireOwner(await asOfNow(tx, ctx));
+    const { id } = await findDomain(tx, ctx, domain);
+    await tx.realmDomain.delete({ where: { id } });
+    emit(realmDomainRemoved(domain), everyone());
+    if ((await tx.realmDomain.count({ where: { realmId: ctx.realmId } })) === 0) {
+      await setRealmSettings(tx, emit, ctx, { emails_restricted_to_domains: false });
+    }
+  });
+}
+
+/** As it is stored: in lower case. */
+async function findDomain(tx: Tx, { realmId }: Ctx, domain: string): Promise<RealmDomain> {
+  const found = domain.includes('\0')
+    ? null
+    : await tx.realmDomain.findUnique({ where: { realmId_domain: { realmId, domain } } });
+  if (found === null) throw noSuchDomain(domain);
+  return found;
+}
+
+/**
+ * @throws BadRequestError when the organisation takes only addresses of its domains, and this is none.
+ * @see endpoints companion B.12 (POST /users)
+ */
+export async function requireAllowedAddress(
+  db: Pick<Tx, 'realmDomain'>,
+  realm: Pick<Realm, 'id' | 'settings'>,
+  address: string,
+): Promise<void> {
+  if (!realmSetting(realm, 'emails_restricted_to_domains')) return;
+  if (address.includes('+')) throw new BadRequestError('Email addresses containing + are not allowed.');
+  const host = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+  const domains = await db.realmDomain.findMany({ where: { realmId: realm.id } });
+  const isAllowed = domains.some(
+    ({ domain, allowSubdomains }) => host === domain || (allowSubdomains && host.endsWith(`.${domain}`)),
+  );
+  if (!isAllowed) throw new BadRequestError(`Email '${address}' not allowed in this organization`);
+}

@@ -1,0 +1,13 @@
+import { publicMutation } from '../../api/graphql/mutation.ts';
+import { NonexistentSubdomainError, RealmDeactivatedError, UserDeactivatedError } from '../../platform/errors.ts';
+import { confirmEmailChange } from './service.ts';
+
+publicMutation('confirmEmailChange', {
+  description:
+    'Gives a user the address they asked for with `updateSettings`, once, within a day. Needs no credentials: the token ' +
+    'of the link in the mail says who it is.',
+  input: (t) => ({ token: t.string() }),
+  payload: () => ({ email: { type: 'String', description: 'The address they have from here on.' } }),
+  errors: [NonexistentSubdomainError, RealmDeactivatedError, UserDeactivatedError],
+  resolve: async (request, { token }) => ({ email: (await confirmEmailChange(request, token)).email }),
+});

@@ -1,0 +1,26 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { App } from '../../access/context.ts';
+import { RateLimitHitError } from '../../platform/errors.ts';
+
+/** @see registration-and-events companion 4.5 (email change per user) */
+const LIMITS = [
+  { points: 2, duration: 3600 },
+  { points: 5, duration: 86_400 },
+];
+
+/** By database: an app that acts within one transaction counts on with the others. */
+const limitersOf = new WeakMap<App['database'], readonly RateLimiterMemory[]>();
+
+/** Counts one attempt of a user to get another address. @throws RateLimitHitError when there were too many. */
+export async function countAttempt({ database }: App, userId: number): Promise<void> {
+  const limiters = limitersOf.get(database) ?? LIMITS.map((limit) => new RateLimiterMemory(limit));
+  limitersOf.set(database, limiters);
+  for (const limiter of limiters) {
+    try {
+      await limiter.consume(userId);
+    } catch (error) {
+      if (error instanceof RateLimiterRes) throw new RateLimitHitError(Math.ceil(error.msBeforeNext / 1000));
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** The level of the interface this service speaks. Our own changes show in `SERVICE_VERSION`. @see architecture 11 */
+export const SERVICE_FEATURE_LEVEL = 496;
+
+/** The release, and in a Git checkout its commit: "0.1.0+3f2a91c0de". */
+export const SERVICE_VERSION = [releaseNumber(), commit()?.slice(0, 10)].filter((part) => part !== undefined).join('+');
+
+/** Where our own changes branch off; there is no upstream to branch off from. @see interface document 4.22 */
+export const SERVICE_MERGE_BASE = SERVICE_VERSION;
+
+/** UNIX seconds: when this process started. */
+export const SERVER_GENERATION = Math.floor(Date.now() / 1000 - process.uptime());
+
+function releaseNumber(): string {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  return version;
+}
+
+/** The commit that is checked out, read as Git keeps it: Git itself may not be installed. Undefined when unknown. */
+function commit(): string | undefined {
+  const own = gitDirectory();
+  const head = read(own, 'HEAD');
+  if (head === undefined || !head.startsWith('ref: ')) return head;
+  const name = head.slice('ref: '.length);
+  // A linked working tree has a head of its own; the branches are those of the repository.
+  const shared = resolve(own, read(own, 'commondir') ?? '.');
+  return read(shared, name) ?? new RegExp(`^([0-9a-f]{40}) ${name}$`, 'm').exec(read(shared, 'packed-refs') ?? '')?.[1];
+}
+
+function gitDirectory(): string {
+  const [, linked] = /^gitdir: (.+)$/.exec(read(ROOT, '.git') ?? '') ?? [];
+  return linked === undefined ? join(ROOT, '.git') : resolve(ROOT, linked);
+}
+
+function read(directory: string, name: string): string | undefined {
+  try {
+    return readFileSync(join(directory, name), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}

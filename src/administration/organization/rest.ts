@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { groupSetting, groupSettingEdit } from '../../access/permissions/wire.ts';
+import {
+  EDITABLE_REALM_SETTINGS,
+  type EditableRealmSettingName,
+  REALM_GROUP_SETTING_NAMES,
+  type RealmGroupSettingName,
+} from '../../access/realm-settings.ts';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { json, type Param, text } from '../../api/rest/params.ts';
+import { settingParam } from '../../api/rest/setting-params.ts';
+import type { Setting } from '../../platform/setting.ts';
+import { TOTAL_NAMES, wireNameOf } from '../../platform/totals.ts';
+import { AUTHENTICATION_METHODS, readServerSettings } from './server-settings.ts';
+import { updateRealm } from './update.ts';
+
+const method = z.object({
+  name: z.string(),
+  display_name: z.string(),
+  display_icon: z.string().nullable(),
+  login_url: z.string(),
+  signup_url: z.string(),
+});
+
+/** 4.22 */
+export const getServerSettings = endpoint({
+  method: 'GET',
+  path: '/server_settings',
+  auth: 'none',
+  section: '4.22',
+  summary: 'Get server settings',
+  description: 'Needs no credentials. The `realm_` fields are absent at a domain without an organization.',
+  params: {},
+  reply: {
+    authentication_methods: z.record(z.string(), z.boolean()),
+    external_authentication_methods: z.array(method),
+    service_feature_level: z.int(),
+    service_version: z.string(),
+    service_merge_base: z.string(),
+    push_notifications_enabled: z.boolean(),
+    is_incompatible: z.boolean(),
+    email_auth_enabled: z.boolean(),
+    require_email_format_usernames: z.boolean(),
+    ...Object.fromEntries(TOTAL_NAMES.map((name) => [wireNameOf(name), z.int()])),
+    realm_uri: z.string().optional(),
+    realm_url: z.string().optional(),
+    realm_name: z.string().optional(),
+    realm_icon: z.string().optional(),
+    realm_description: z.string().optional(),
+    realm_web_public_access_enabled: z.boolean().optional(),
+  },
+  async handle(request) {
+    const { realm, ...server } = await readServerSettings(request);
+    return {
+      authentication_methods: AUTHENTICATION_METHODS,
+      external_authentication_methods: [],
+      service_feature_level: server.featureLevel,
+      service_version: server.version,
+      service_merge_base: server.mergeBase,
+      push_notifications_enabled: false,
+      is_incompatible: server.isIncompatible,
+      email_auth_enabled: AUTHENTICATION_METHODS.email,
+      require_email_format_usernames: true,
+      ...server.totals,
+      ...(realm !== null && {
+        realm_uri: realm.url,
+        realm_url: realm.url,
+        realm_name: realm.name,
+        realm_icon: realm.icon,
+        realm_description: realm.description,
+        realm_web_public_access_enabled: realm.webPublicAccessEnabled,
+      }),
+    };
+  },
+});
+
+/** A group setting is an integer or an object, a text is told as "updated", and a limit may be null. */
+const settingReply = ({ type, initial }: Setting<unknown>) =>
+  (typeof initial === 'string' ? z.literal('updated') : type).optional();
+
+const namesOf = Object.keys(EDITABLE_REALM_SETTINGS) as EditableRealmSettingName[];
+
+const settingParams = Object.fromEntries(
+  namesOf.map((name) => [name, settingParam(EDITABLE_REALM_SETTINGS[name])]),
+) as Record<EditableRealmSettingName, Param<unknown, 'optional'>>;
+
+const permissionParams = Object.fromEntries(
+  REALM_GROUP_SETTING_NAMES.map((name) => [name, json(groupSettingEdit).optional()]),
+) as Record<RealmGroupSettingName, Param<z.output<typeof groupSettingEdit>, 'optional'>>;
+
+/** What is given of `values`, under the same names. */
+function pick<N extends string, V>(names: readonly N[], values: Partial<Record<N, V>>): Partial<Record<N, V>> {
+  const given = names.map((name) => [name, values[name]] as const).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as Partial<Record<N, V>>;
+}
+
+/** B.19 */
+export const patchRealm = endpoint({
+  method: 'PATCH',
+  path: '/realm',
+  auth: 'basic',
+  section: 'B.19',
+  summary: 'Update the organization',
+  description: 'The reply has what changed: the new value, or "updated" in the place of a text.',
+  permission: 'administrators; owners, for who may come in, how long messages are kept, and some permissions',
+  params: {
+    name: text(z.string(), { description: 'At most 40 characters.', example: 'Analytical Engines' }).optional(),
+    description: text(z.string(), { description: 'Flavored Markdown, at most 1,000 characters.' }).optional(),
+    ...settingParams,
+    ...permissionParams,
+  },
+  reply: {
+    name: z.literal('updated').optional(),
+    description: z.literal('updated').optional(),
+    ...Object.fromEntries(namesOf.map((name) => [name, settingReply(EDITABLE_REALM_SETTINGS[name])])),
+    ...Object.fromEntries(REALM_GROUP_SETTING_NAMES.map((name) => [name, groupSetting.optional()])),
+  },
+  async handle(ctx, { name, description, ...values }) {
+    const permissions = pick<RealmGroupSettingName, z.output<typeof groupSettingEdit>>(
+      REALM_GROUP_SETTING_NAMES,
+      values,
+    );
+    const edits = Object.entries(permissions).map(([name, edit]) => [name, { value: edit.new, expected: edit.old }]);
+    const changed = await updateRealm(ctx, {
+      ...{ name, description },
+      settings: pick<EditableRealmSettingName, unknown>(namesOf, values),
+      permissions: Object.fromEntries(edits),
+    });
+    const shown = Object.entries(changed).map(([name, value]) => [name, typeof value === 'string' ? 'updated' : value]);
+    return Object.fromEntries(shown);
+  },
+});

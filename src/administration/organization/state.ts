@@ -1,0 +1,189 @@
+import type { App } from '../../access/context.ts';
+import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../access/passwords.ts';
+import { toWireGroupSetting } from '../../access/permissions/membership.ts';
+import type { SystemGroupName, SystemGroups } from '../../access/permissions/system-groups.ts';
+import {
+  NO_VIDEO_CHAT,
+  REALM_GROUP_SETTINGS,
+  REALM_SETTINGS,
+  type RealmGroupSettingName,
+  type RealmSettingName,
+  realmGroupSetting,
+  realmSetting,
+  VIDEO_PROVIDER,
+} from '../../access/realm-settings.ts';
+import type { Snapshot, StateGroup } from '../../api/state-group.ts';
+import type { Realm } from '../../generated/prisma/client.ts';
+import { emojiDataUrl } from '../../people/emoji/files.ts';
+import { domainOf, urlOf } from '../../platform/hosts.ts';
+import {
+  LONGPOLL_TIMEOUT_SECONDS,
+  MAX_BULK_NEW_SUBSCRIPTION_MESSAGES,
+  MAX_CHANNEL_DESCRIPTION_LENGTH,
+  MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH,
+  MAX_CHANNEL_FOLDER_NAME_LENGTH,
+  MAX_CHANNEL_NAME_LENGTH,
+  MAX_FILE_SIZES_MIB,
+  MAX_MESSAGE_LENGTH,
+  MAX_REMINDER_NOTE_LENGTH,
+  MAX_TOPIC_LENGTH,
+  MIN_PASSWORD_GUESSES,
+  PRESENCE_SECONDS,
+  REPORT_TYPES,
+  TYPING_MS,
+} from '../../platform/limits.ts';
+import { toldTotals } from '../../platform/totals.ts';
+import { SERVER_GENERATION } from './feature-level.ts';
+import { PERMISSION_RULES } from './permission-rules.ts';
+import { ICON_URL } from './server-settings.ts';
+
+/** The organisation: limits and server parameters, and its settings. @see registration-and-events companion 1.8, 1.9 */
+export const realmState: StateGroup = {
+  name: 'realm',
+  async read({ app, viewer: { realm }, groups }: Snapshot) {
+    return {
+      ...LIMITS,
+      ...toldTotals(app.config),
+      ...SERVER_PARAMETERS,
+      server_emoji_data_url: emojiDataUrl(),
+      ...realmFields(app, realm, groups),
+    };
+  },
+};
+
+/** The fields that events of type `realm` keep current, under their names without `realm_`. */
+export const realmFields = (app: App, realm: Realm, groups: SystemGroups) => ({
+  ...identity(app, realm),
+  ...settings(realm),
+  ...permissions(realm, groups),
+});
+
+const LIMITS = {
+  max_message_length: MAX_MESSAGE_LENGTH,
+  max_topic_length: MAX_TOPIC_LENGTH,
+  max_stream_name_length: MAX_CHANNEL_NAME_LENGTH,
+  max_stream_description_length: MAX_CHANNEL_DESCRIPTION_LENGTH,
+  max_channel_folder_name_length: MAX_CHANNEL_FOLDER_NAME_LENGTH,
+  max_channel_folder_description_length: MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH,
+  max_reminder_note_length: MAX_REMINDER_NOTE_LENGTH,
+  max_bulk_new_subscription_messages: MAX_BULK_NEW_SUBSCRIPTION_MESSAGES,
+  max_avatar_file_size_mib: MAX_FILE_SIZES_MIB.avatar,
+  max_icon_file_size_mib: MAX_FILE_SIZES_MIB.icon,
+  max_logo_file_size_mib: MAX_FILE_SIZES_MIB.logo,
+  max_file_upload_size_mib: MAX_FILE_SIZES_MIB.upload,
+  password_min_length: MIN_PASSWORD_LENGTH,
+  password_max_length: MAX_PASSWORD_LENGTH,
+  password_min_guesses: MIN_PASSWORD_GUESSES,
+};
+
+const SERVER_PARAMETERS = {
+  event_queue_longpoll_timeout_seconds: LONGPOLL_TIMEOUT_SECONDS,
+  server_typing_started_expiry_period_milliseconds: TYPING_MS.startedExpiry,
+  server_typing_stopped_wait_period_milliseconds: TYPING_MS.stoppedWait,
+  server_typing_started_wait_period_milliseconds: TYPING_MS.startedWait,
+  server_presence_ping_interval_seconds: PRESENCE_SECONDS.pingInterval,
+  server_presence_offline_threshold_seconds: PRESENCE_SECONDS.offlineThreshold,
+  server_report_message_types: REPORT_TYPES,
+  server_supported_permission_settings: PERMISSION_RULES,
+  server_min_deactivated_realm_deletion_days: 14,
+  server_max_deactivated_realm_deletion_days: null,
+  server_inline_image_preview: true,
+  server_inline_url_embed_preview: true,
+  server_avatar_changes_disabled: false,
+  server_name_changes_disabled: false,
+  server_web_public_streams_enabled: false,
+  server_needs_upgrade: false,
+  server_can_summarize_topics: false,
+  server_generation: SERVER_GENERATION,
+  server_thumbnail_formats: [],
+  settings_send_digest_emails: true,
+  development_environment: false,
+  service_plan_is_not_limited: true,
+  upgrade_text_for_wide_organization_logo: '',
+};
+
+/** Self-hosted. */
+const PLAN_TYPE = 1;
+
+function identity({ config }: App, realm: Realm) {
+  const url = urlOf(config, realm.subdomain);
+  return {
+    realm_name: realm.name,
+    realm_description: realm.description,
+    realm_url: url,
+    realm_uri: url,
+    realm_uuid: realm.uuid,
+    realm_date_created: Math.floor(realm.createdAt.getTime() / 1000),
+    realm_bot_domain: domainOf(config, realm.subdomain),
+    realm_icon_url: ICON_URL,
+    realm_icon_source: 'G',
+    realm_logo_url: ICON_URL,
+    realm_logo_source: 'D',
+    realm_night_logo_url: ICON_URL,
+    realm_night_logo_source: 'D',
+    realm_plan_type: PLAN_TYPE,
+    realm_authentication_methods: { Email: { enabled: true, available: true } },
+    realm_email_auth_enabled: true,
+    realm_password_auth_enabled: true,
+    realm_push_notifications_enabled: false,
+    realm_push_notifications_enabled_end_timestamp: null,
+    realm_available_video_chat_providers: {
+      disabled: { name: 'None', id: NO_VIDEO_CHAT },
+      ...(config.videoProvider !== undefined && { videoprovider: { name: 'Video provider', id: VIDEO_PROVIDER } }),
+    },
+    realm_default_external_accounts: {},
+  };
+}
+
+function settings(realm: Realm) {
+  const names = Object.keys(REALM_SETTINGS) as RealmSettingName[];
+  return {
+    ...Object.fromEntries(names.map((name) => [`realm_${name}`, realmSetting(realm, name)])),
+    realm_mandatory_topics: realmSetting(realm, 'topics_policy') === 'disable_empty_topic',
+    realm_allow_edit_history: realmSetting(realm, 'message_edit_history_visibility_policy') !== 'none',
+  };
+}
+
+function permissions(realm: Realm, groups: SystemGroups) {
+  const names = Object.keys(REALM_GROUP_SETTINGS) as RealmGroupSettingName[];
+  const policy = (name: RealmGroupSettingName, codes: PolicyCodes) => legacyPolicy(realm, groups, name, codes);
+  return {
+    ...Object.fromEntries(
+      names.map((name) => [`realm_${name}`, toWireGroupSetting(groups, realmGroupSetting(groups, realm, name))]),
+    ),
+    realm_create_public_stream_policy: policy('can_create_public_channel_group', CREATE_CHANNEL),
+    realm_create_private_stream_policy: policy('can_create_private_channel_group', CREATE_CHANNEL),
+    realm_create_web_public_stream_policy: policy('can_create_web_public_channel_group', CREATE_WEB_PUBLIC_CHANNEL),
+    realm_wildcard_mention_policy: policy('can_mention_many_users_group', WILDCARD_MENTION),
+  };
+}
+
+type PolicyCodes = Partial<Record<SystemGroupName, number>>;
+
+const CREATE_CHANNEL: PolicyCodes = {
+  'role:members': 1,
+  'role:administrators': 2,
+  'role:fullmembers': 3,
+  'role:moderators': 4,
+};
+const CREATE_WEB_PUBLIC_CHANNEL: PolicyCodes = {
+  'role:administrators': 2,
+  'role:moderators': 4,
+  'role:nobody': 6,
+  'role:owners': 7,
+};
+const WILDCARD_MENTION: PolicyCodes = {
+  'role:everyone': 1,
+  'role:members': 2,
+  'role:fullmembers': 3,
+  'role:administrators': 5,
+  'role:nobody': 6,
+  'role:moderators': 7,
+};
+
+/** A permission in the form of old clients: a code for a role group; for what has none, the code of the default. */
+function legacyPolicy(realm: Realm, groups: SystemGroups, name: RealmGroupSettingName, codes: PolicyCodes) {
+  const value = toWireGroupSetting(groups, realmGroupSetting(groups, realm, name));
+  const group = typeof value === 'number' ? groups.name(value) : undefined;
+  return (group && codes[group]) ?? codes[REALM_GROUP_SETTINGS[name].initial];
+}

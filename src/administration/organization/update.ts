@@ -1,0 +1,191 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Ctx } from '../../access/context.ts';
+import {
+  changedGroupSettings,
+  type GroupSettingEdits,
+  type GroupSettings,
+  isSameSetting,
+} from '../../access/permissions/permission-values.ts';
+import { type SystemGroups, systemGroups } from '../../access/permissions/system-groups.ts';
+import {
+  type EditableRealmSettingName,
+  initialRealmGroup,
+  REALM_GROUP_SETTINGS,
+  REALM_SETTINGS,
+  type RealmGroupSettingName,
+  type RealmSettingName,
+  type RealmSettingValue,
+  realmGroupSetting,
+  VIDEO_PROVIDER,
+} from '../../access/realm-settings.ts';
+import { requireAdministrator, requireOwner } from '../../access/roles.ts';
+import { asOfNow } from '../../access/sign-in.ts';
+import { isRowId } from '../../channels/access.ts';
+import { everyone } from '../../events/audience.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { Prisma, Realm } from '../../generated/prisma/client.ts';
+import { renderMarkdown } from '../../markdown/render.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { MAX_REALM_DESCRIPTION_LENGTH, MAX_REALM_NAME_LENGTH } from '../../platform/limits.ts';
+import { requireSettings, type SettingValue, storedAfter } from '../../platform/setting.ts';
+import { requireText } from '../../platform/text.ts';
+import { waitingPeriodChanged } from '../user-groups/role-groups.ts';
+import { lockRealm } from '../users/new-user.ts';
+import { realmUpdated } from './events.ts';
+import { realmFields } from './state.ts';
+
+/** What is to change; absent fields stay. */
+export interface RealmEdit {
+  /** 1 to 40 code points. */
+  readonly name?: string | undefined;
+  /** Flavoured Markdown, at most 1,000 code points. */
+  readonly description?: string | undefined;
+  /** As the client sent them; "unlimited" takes away a limit. */
+  readonly settings?: Partial<Record<EditableRealmSettingName, unknown>> | undefined;
+  readonly permissions?: GroupSettingEdits<RealmGroupSettingName> | undefined;
+}
+
+/** @see endpoints companion B.19 */
+const OF_OWNERS: ReadonlySet<string> = new Set([
+  'message_retention_days',
+  'invite_required',
+  'emails_restricted_to_domains',
+  'disallow_disposable_email_addresses',
+  'waiting_period_threshold',
+  'create_multiuse_invite_group',
+  'can_create_groups',
+  'can_invite_users_group',
+  'can_manage_all_groups',
+  'can_manage_billing_group',
+] satisfies (EditableRealmSettingName | RealmGroupSettingName)[]);
+
+const OF_CHANNELS = [
+  'moderation_request_channel_id',
+  'new_stream_announcements_stream_id',
+  'signup_announcements_stream_id',
+  'service_update_announcements_stream_id',
+] as const;
+
+/**
+ * Changes the organisation, and tells everyone in it what changed, in one event. What is equal already is no change.
+ *
+ * @returns What changed of what was given, by name, as on the wire.
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator, or an owner where the setting takes one.
+ * @throws ExpectationMismatchError when a permission is not what the client believes.
+ * @throws SystemGroupRequiredError for a permission that only a role group may hold.
+ * @throws BadRequestError when a value is not taken, the provider of video calls is not set up, or a channel, user or group is not there.
+ * @see endpoints companion B.19, C.3
+ */
+export async function updateRealm(ctx: Ctx, edit: RealmEdit): Promise<Readonly<Record<string, unknown>>> {
+  requireRights(ctx, edit);
+  const { app, realmId } = ctx;
+  const { settings = {}, permissions = {} } = edit;
+  const texts = checkedTexts(edit);
+  const values = requireSettings(REALM_SETTINGS, settings);
+  if (values['video_chat_provider'] === VIDEO_PROVIDER && app.config.videoProvider === undefined) {
+    throw new BadRequestError('Invalid video_chat_provider');
+  }
+  return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, realmId);
+    requireRights(await asOfNow(tx, ctx), edit);
+    const before = await tx.realm.findUniqueOrThrow({ where: { id: realmId } });
+    await requireChannels(tx, realmId, values);
+    const groups = await systemGroups(tx, realmId);
+    const holders = await changedGroupSettings(tx, realmId, REALM_GROUP_SETTINGS, permissions, (name) =>
+      realmGroupSetting(groups, before, name),
+    );
+    const after = {
+      ...before,
+      ...texts,
+      settings: withHolders(groups, storedAfter(REALM_SETTINGS, before.settings, values), holders),
+    };
+    const changed = await write(tx, emit, app, { before, after });
+    const given = new Set(Object.keys({ ...texts, ...values, ...permissions }));
+    return Object.fromEntries(Object.entries(changed).filter(([name]) => given.has(name)));
+  });
+}
+
+/** Asked at once, and again behind the lock: somebody else may have taken the viewer's role away meanwhile. */
+function requireRights(ctx: Ctx, { settings, permissions }: RealmEdit): void {
+  requireAdministrator(ctx);
+  if (Object.keys({ ...settings, ...permissions }).some((name) => OF_OWNERS.has(name))) requireOwner(ctx);
+}
+
+/**
+ * Sets settings of the organisation because of something else that happens to it, inside a change that holds its row, and
+ * tells everyone of those that were different.
+ */
+export async function setRealmSettings(
+  tx: Tx,
+  emit: Emit,
+  { app, realmId }: Pick<Ctx, 'app' | 'realmId'>,
+  values: { readonly [K in RealmSettingName]?: RealmSettingValue<K> },
+): Promise<void> {
+  const before = await tx.realm.findUniqueOrThrow({ where: { id: realmId } });
+  const after = { ...before, settings: storedAfter(REALM_SETTINGS, before.settings, values) };
+  await write(tx, emit, app, { before, after });
+}
+
+/** @returns What is different, by the names of registration's fields without `realm_`. */
+async function write(
+  tx: Tx,
+  emit: Emit,
+  app: Ctx['app'],
+  { before, after }: { before: Realm; after: Realm & { settings: Prisma.JsonObject } },
+): Promise<Record<string, unknown>> {
+  const { id, name, description, settings } = after;
+  const groups = await systemGroups(tx, id);
+  const changed = changesOf(realmFields(app, before, groups), realmFields(app, after, groups));
+  if (Object.keys(changed).length === 0) return {};
+  await tx.realm.update({ where: { id }, data: { name, description, settings } });
+  const html = 'description' in changed ? { rendered_description: renderMarkdown(description) } : {};
+  emit(realmUpdated({ ...changed, ...html }), everyone());
+  await waitingPeriodChanged(tx, emit, { before, after, now: app.now() });
+  return changed;
+}
+
+function checkedTexts({ name, description }: RealmEdit): Partial<Pick<Realm, 'name' | 'description'>> {
+  return {
+    ...(name !== undefined && { name: requireText('name', name, { strip: true, min: 1, max: MAX_REALM_NAME_LENGTH }) }),
+    ...(description !== undefined && {
+      description: requireText('description', description, { max: MAX_REALM_DESCRIPTION_LENGTH }),
+    }),
+  };
+}
+
+/** The organisation's row is locked, so none of them is archived or opened meanwhile. */
+async function requireChannels(tx: Tx, realmId: number, values: Readonly<Record<string, SettingValue>>): Promise<void> {
+  for (const name of OF_CHANNELS) {
+    const id = values[name];
+    if (typeof id !== 'number' || id === -1) continue;
+    const where = { realmId, id, isArchived: false };
+    const channel = isRowId(id) ? await tx.channel.findFirst({ where, select: { inviteOnly: true } }) : null;
+    if (channel === null) throw new BadRequestError('Invalid channel ID');
+    if (name === 'moderation_request_channel_id' && !channel.inviteOnly) {
+      throw new BadRequestError('Moderation request channel must be private.');
+    }
+  }
+}
+
+/** The settings as they are stored, with the permissions that change: none that is as in a new organisation. */
+function withHolders(
+  groups: SystemGroups,
+  stored: Prisma.JsonObject,
+  holders: GroupSettings<RealmGroupSettingName>,
+): Prisma.JsonObject {
+  const all = { ...stored };
+  for (const [name, setting] of Object.entries(holders)) {
+    const isInitial = isSameSetting(setting, initialRealmGroup(groups, name as RealmGroupSettingName));
+    if (isInitial) delete all[name];
+    else all[name] = { members: [...setting.members], groups: [...setting.groups] };
+  }
+  return all;
+}
+
+/** What differs, without the prefix that registration's names have. */
+function changesOf(before: object, after: object): Record<string, unknown> {
+  const old = new Map<string, unknown>(Object.entries(before));
+  const changed = Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(value, old.get(name)));
+  return Object.fromEntries(changed.map(([name, value]) => [name.replace(/^realm_/, ''), value]));
+}

@@ -1,0 +1,59 @@
+import { publicMutation } from '../../api/graphql/mutation.ts';
+import { UserValue } from '../../people/graphql.ts';
+import { toWireUser } from '../../people/wire.ts';
+import {
+  AuthenticationFailedError,
+  NonexistentSubdomainError,
+  RateLimitHitError,
+  RealmDeactivatedError,
+  UserDeactivatedError,
+} from '../../platform/errors.ts';
+import { fetchApiKeyByJwt } from './jwt.ts';
+import { fetchApiKey } from './login.ts';
+
+publicMutation('fetchApiKey', {
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  description:
+    'Gets an API key with a password; needs no credentials. After 5 failures for one address within 30 minutes, and while ' +
+    'too many wait to sign in, further attempts are refused for a while. Once in an operation.',
+  input: (t) => ({
+    username: t.string({ description: "The account's e-mail address." }),
+    password: t.string(),
+  }),
+  payload: () => ({
+    apiKey: { type: 'String' },
+    email: { type: 'String', description: 'The user name for Basic authentication.' },
+    userId: { type: 'Int' },
+  }),
+  errors: [
+    AuthenticationFailedError,
+    UserDeactivatedError,
+    RealmDeactivatedError,
+    NonexistentSubdomainError,
+    RateLimitHitError,
+  ],
+  resolve: async (request, login) => {
+    const { user, apiKey } = await fetchApiKey(request, login);
+    return { apiKey, email: user.email, userId: user.id };
+  },
+});
+
+publicMutation('fetchApiKeyByJwt', {
+  description:
+    "Gets an API key with a JSON Web Token, signed as the server's operator has it configured for the organization; " +
+    'needs no credentials.',
+  ignoresIdempotencyKey: true,
+  provesIdentity: true,
+  input: (t) => ({ token: t.string({ description: 'At most 8 KiB. Its claim `email` names the user.' }) }),
+  payload: () => ({
+    apiKey: { type: 'String' },
+    email: { type: 'String', description: 'The user name for Basic authentication.' },
+    user: { type: UserValue },
+  }),
+  errors: [AuthenticationFailedError, UserDeactivatedError, RealmDeactivatedError, NonexistentSubdomainError],
+  resolve: async (request, input) => {
+    const { user, apiKey } = await fetchApiKeyByJwt(request, input);
+    return { apiKey, email: user.email, user: toWireUser(user, user, { clientGravatar: false }) };
+  },
+});

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { json, text } from '../../api/rest/params.ts';
+import { userReply } from '../../people/reply.ts';
+import { toWireUser } from '../../people/wire.ts';
+import { fetchApiKeyByJwt } from './jwt.ts';
+import { fetchApiKey as fetch } from './login.ts';
+
+/** B.12 */
+export const fetchApiKey = endpoint({
+  method: 'POST',
+  path: '/fetch_api_key',
+  auth: 'none',
+  section: 'B.12',
+  summary: 'Get an API key with a password',
+  description:
+    'After 5 failures for one address within 30 minutes, and while too many wait to sign in, further attempts are refused ' +
+    'for a while, which `retry-after` tells.',
+  params: {
+    username: text(z.string(), { description: "The account's e-mail address.", example: 'iris@example.com' }),
+    password: text(z.string(), { example: 'correct horse battery staple' }),
+  },
+  reply: { api_key: z.string(), email: z.string(), user_id: z.int() },
+  async handle(request, login) {
+    const { user, apiKey } = await fetch(request, login);
+    return { api_key: apiKey, email: user.email, user_id: user.id };
+  },
+});
+
+const { profile_data: _, ...withoutProfile } = userReply;
+
+/** 4.9 */
+export const jwtFetchApiKey = endpoint({
+  method: 'POST',
+  path: '/jwt/fetch_api_key',
+  auth: 'none',
+  section: '4.9',
+  summary: 'Get an API key with a JSON Web Token',
+  description:
+    "The token is signed as the server's operator has it configured for the organization, and names the user in its " +
+    'claim `email`.',
+  ignoresIdempotencyKey: true,
+  params: {
+    token: text(z.string(), { description: 'At most 8 KiB.', example: 'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl' }),
+    include_profile: json(z.boolean(), { description: 'Whether the reply holds `user`.' }).default(false),
+  },
+  reply: { api_key: z.string(), email: z.string(), user: z.object(withoutProfile).optional() },
+  async handle(request, { token, include_profile }) {
+    const { user, apiKey } = await fetchApiKeyByJwt(request, { token });
+    return {
+      api_key: apiKey,
+      email: user.email,
+      ...(include_profile && { user: toWireUser(user, user, { clientGravatar: false }) }),
+    };
+  },
+});

@@ -1,0 +1,59 @@
+import { signedIn } from '../../access/context.ts';
+import { builder } from '../../api/graphql/builder.ts';
+import { eventType } from '../../api/graphql/event-types.ts';
+import { mutation } from '../../api/graphql/mutation.ts';
+import {
+  settingEnum,
+  settingFields,
+  settingInputs,
+  settingsGiven,
+  settingValueFields,
+} from '../../api/graphql/setting-fields.ts';
+import type { Realm } from '../../generated/prisma/client.ts';
+import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { updateUserDefaults } from './service.ts';
+import {
+  EDITABLE_USER_DEFAULT_NAMES,
+  EDITABLE_USER_DEFAULTS,
+  USER_DEFAULTS,
+  type UserDefaultName,
+  userDefault,
+} from './settings.ts';
+
+type Source = Pick<Realm, 'userDefaults'>;
+
+const UserSettingsDefaults = builder.objectRef<Source>('UserSettingsDefaults').implement({
+  description: 'The settings that new users of the organization begin with.',
+  fields: (t) => settingFields<Source>(t, USER_DEFAULTS, (realm, name) => userDefault(realm, name as UserDefaultName)),
+});
+
+builder.queryField('userSettingsDefaults', (t) =>
+  t.field({ type: UserSettingsDefaults, resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm }),
+);
+
+mutation('updateUserSettingsDefaults', {
+  description:
+    'Changes what is given of the settings that new users begin with. Those who are users already keep theirs. For ' +
+    'administrators.',
+  input: (t) => settingInputs(t, EDITABLE_USER_DEFAULTS),
+  payload: () => ({ defaults: { type: UserSettingsDefaults } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, input) => ({
+    defaults: await updateUserDefaults(ctx, settingsGiven(EDITABLE_USER_DEFAULTS, input)),
+  }),
+});
+
+const UserSettingsDefault = builder.enumType('UserSettingsDefault', {
+  values: settingEnum(EDITABLE_USER_DEFAULT_NAMES),
+});
+
+eventType<{ readonly property: string; readonly value: unknown }>(
+  'realm_user_settings_defaults',
+  'update',
+  'UserSettingsDefaultUpdatedEvent',
+  (t) => ({
+    setting: t.field({ type: UserSettingsDefault, resolve: ({ event }) => event.property }),
+    ...settingValueFields(t, ({ event }) => event.value),
+  }),
+  { description: 'New users begin with another value of a setting. It stands in the field of its type.' },
+);

@@ -1,0 +1,25 @@
+import { endpoint } from '../../api/rest/endpoint.ts';
+import type { Param } from '../../api/rest/params.ts';
+import { settingParam } from '../../api/rest/setting-params.ts';
+import { updateUserDefaults } from './service.ts';
+import { EDITABLE_USER_DEFAULT_NAMES, EDITABLE_USER_DEFAULTS, type EditableUserDefaultName } from './settings.ts';
+
+const params = Object.fromEntries(
+  EDITABLE_USER_DEFAULT_NAMES.map((name) => [name, settingParam(EDITABLE_USER_DEFAULTS[name])]),
+) as Record<EditableUserDefaultName, Param<unknown, 'optional'>>;
+
+/** B.13 */
+export const patchUserDefaults = endpoint({
+  method: 'PATCH',
+  path: '/realm/user_settings_defaults',
+  auth: 'basic',
+  section: 'B.13',
+  summary: 'Update what new users begin with',
+  description: 'Those who are users already keep what they have.',
+  permission: 'administrators',
+  params,
+  reply: {},
+  async handle(ctx, given) {
+    await updateUserDefaults(ctx, given);
+  },
+});

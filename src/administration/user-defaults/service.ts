@@ -1,0 +1,46 @@
+import type { Ctx } from '../../access/context.ts';
+import { requireAdministrator } from '../../access/roles.ts';
+import { asOfNow } from '../../access/sign-in.ts';
+import { everyone } from '../../events/audience.ts';
+import { transact } from '../../events/log.ts';
+import type { Realm } from '../../generated/prisma/client.ts';
+import { requireSettings, storedAfter } from '../../platform/setting.ts';
+import { lockRealm } from '../users/new-user.ts';
+import { userDefaultUpdated } from './events.ts';
+import {
+  EDITABLE_USER_DEFAULT_NAMES,
+  EDITABLE_USER_DEFAULTS,
+  type EditableUserDefaultName,
+  userDefault,
+} from './settings.ts';
+
+/**
+ * Changes what new users begin with, and tells everyone of each setting that is another. Who is a user already keeps
+ * what they have.
+ *
+ * @param given As the client sent them, by name on the wire.
+ * @returns The organisation as it is after it.
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws BadRequestError when a value is not taken.
+ * @see endpoints companion B.13 (PATCH /realm/user_settings_defaults)
+ */
+export async function updateUserDefaults(
+  ctx: Ctx,
+  given: Partial<Record<EditableUserDefaultName, unknown>>,
+): Promise<Realm> {
+  requireAdministrator(ctx);
+  const values = requireSettings(EDITABLE_USER_DEFAULTS, given);
+  return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, ctx.realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
+    const before = await tx.realm.findUniqueOrThrow({ where: { id: ctx.realmId } });
+    const after = { ...before, userDefaults: storedAfter(EDITABLE_USER_DEFAULTS, before.userDefaults, values) };
+    const changed = EDITABLE_USER_DEFAULT_NAMES.filter(
+      (name) => userDefault(before, name) !== userDefault(after, name),
+    );
+    if (changed.length === 0) return before;
+    await tx.realm.update({ where: { id: ctx.realmId }, data: { userDefaults: after.userDefaults } });
+    for (const name of changed) emit(userDefaultUpdated(name, userDefault(after, name)), everyone());
+    return after;
+  });
+}

@@ -1,0 +1,23 @@
+import { USER_SETTINGS, type UserSettingName, type UserSettingValue, userSetting } from '../../access/user-settings.ts';
+import type { Realm } from '../../generated/prisma/client.ts';
+
+const { timezone: _, ...withDefault } = USER_SETTINGS;
+
+/** The settings that users of an organisation begin with alike. @see registration-and-events companion 1.4, 1.11 */
+export const USER_DEFAULTS = withDefault;
+export type UserDefaultName = Exclude<UserSettingName, 'timezone'>;
+export const USER_DEFAULT_NAMES = Object.keys(USER_DEFAULTS) as readonly UserDefaultName[];
+
+const { default_language, enable_marketing_emails, enable_login_emails, allow_private_data_export, ...editable } =
+  USER_DEFAULTS;
+
+/** Those of them that an organisation can change. @see endpoints companion B.13 */
+export const EDITABLE_USER_DEFAULTS = editable;
+export type EditableUserDefaultName = keyof typeof EDITABLE_USER_DEFAULTS;
+export const EDITABLE_USER_DEFAULT_NAMES = Object.keys(EDITABLE_USER_DEFAULTS) as readonly EditableUserDefaultName[];
+
+/** What new users of the organisation begin with. */
+export const userDefault = <K extends UserDefaultName>(
+  { userDefaults }: Pick<Realm, 'userDefaults'>,
+  name: K,
+): UserSettingValue<K> => userSetting({ settings: userDefaults }, name);

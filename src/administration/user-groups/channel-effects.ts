@@ -1,0 +1,120 @@
+import { SHOWING } from '../../access/permissions/channel-permissions.ts';
+import type { Memberships, Person } from '../../access/permissions/membership.ts';
+import type { Regrouped } from '../../access/permissions/memberships.ts';
+import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { seesChannel } from '../../channels/access.ts';
+import { channelsDeleted } from '../../channels/events.ts';
+import { showChannels } from '../../channels/sight.ts';
+import type { Place } from '../../channels/subscriptions/membership.ts';
+import { users } from '../../events/audience.ts';
+import type { Emit } from '../../events/log.ts';
+import type { Channel, Realm, User } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+
+// All belong into a change that holds the organisation's row, so that no channel changes meanwhile. Their queries grow
+// with the channels that change hands, not with the users.
+
+/**
+ * Tells users whose groups change which channels come into their sight by that, and which leave it.
+ *
+ * @param changed Whose groups are others than before.
+ * @see endpoints companion C.4, registration-and-events companion 3.4
+ */
+export async function groupChangeEffects(
+  tx: Tx,
+  emit: Emit,
+  place: Place,
+  changed: readonly Regrouped[],
+): Promise<void> {
+  const { realm } = place;
+  const channels = await channelsShownTo(tx, realm.id, [...new Set(changed.flatMap(difference))]);
+  const moves = changed.map(({ id, role, joinedAt, before, after }) => {
+    const as = (memberships: Memberships) => ({ id, role, realm, user: { joinedAt, ...memberships } });
+    return { before: as(before), after: as(after) };
+  });
+  await tellSight(tx, emit, place, channels, moves);
+}
+
+/**
+ * Tells members who become full members by another waiting period, or are none any more by it, which channels come into
+ * their sight by that, and which leave it.
+ *
+ * @param members Those of whom it is true.
+ * @see endpoints companion C.4, registration-and-events companion 3.4
+ */
+export async function waitingPeriodEffects(
+  tx: Tx,
+  emit: Emit,
+  { before, after, now }: { readonly before: Realm; readonly after: Realm; readonly now: Date },
+  members: readonly User[],
+): Promise<void> {
+  if (members.length === 0) return;
+  const full = (await systemGroups(tx, after.id)).id('role:fullmembers');
+  const groupIds = new Set([full, ...members.flatMap(({ fullMemberGroupIds }) => fullMemberGroupIds)]);
+  const channels = await channelsShownTo(tx, after.id, [...groupIds]);
+  const moves = members.map((user) => {
+    const as = (realm: Realm) => ({ id: user.id, role: user.role, realm, user });
+    return { before: as(before), after: as(after) };
+  });
+  await tellSight(tx, emit, { realm: after, now }, channels, moves);
+}
+
+/** One user before a change, and after it. */
+interface Move {
+  readonly before: Person;
+  readonly after: Person;
+}
+
+async function tellSight(
+  tx: Tx,
+  emit: Emit,
+  { realm, now }: Place,
+  channels: readonly Channel[],
+  moves: readonly Move[],
+): Promise<void> {
+  if (channels.length === 0) return;
+  const groups = await systemGroups(tx, realm.id);
+  const subscribed = await subscriptionsOf(tx, channels, moves);
+  const sees = (channel: Channel, person: Person) =>
+    seesChannel({ person, groups, now }, channel, subscribed.has(`${channel.id} ${person.id}`));
+  for (const channel of channels) {
+    const moved = moves.filter(({ before, after }) => sees(channel, before) !== sees(channel, after));
+    const gained = moved.filter(({ after }) => sees(channel, after)).map(({ after }) => after.id);
+    const lost = moved.filter(({ before }) => sees(channel, before)).map(({ before }) => before.id);
+    if (lost.length > 0) emit(channelsDeleted([channel]), users(lost));
+    if (gained.length > 0) await showChannels(tx, emit, { realm, now }, [channel], gained);
+  }
+}
+
+/** The groups the user came into or out of. */
+function difference({ before, after }: Regrouped): number[] {
+  return [
+    ...changedIds(before.groupIds, after.groupIds),
+    ...changedIds(before.fullMemberGroupIds, after.fullMemberGroupIds),
+  ];
+}
+
+const changedIds = (before: readonly number[], after: readonly number[]): number[] => [
+  ...before.filter((id) => !after.includes(id)),
+  ...after.filter((id) => !before.includes(id)),
+];
+
+/** The private channels that show themselves to members of the groups. */
+async function channelsShownTo(tx: Tx, realmId: number, groupIds: readonly number[]): Promise<Channel[]> {
+  if (groupIds.length === 0) return [];
+  const holders = SHOWING.flatMap((name) =>
+    groupIds.map((id) => ({ permissions: { path: [name, 'groups'], array_contains: [id] } })),
+  );
+  return tx.channel.findMany({
+    where: { realmId, inviteOnly: true, isWebPublic: false, OR: holders },
+    orderBy: { id: 'asc' },
+  });
+}
+
+async function subscriptionsOf(tx: Tx, channels: readonly Channel[], moves: readonly Move[]) {
+  const userIds = moves.map(({ after }) => after.id);
+  const rows = await tx.$queryRaw<{ user_id: number; channel_id: number }[]>`
+    SELECT user_id, channel_id FROM subscription
+    WHERE active AND channel_id = ANY(${channels.map(({ id }) => id)}) AND user_id = ANY(${userIds})`;
+  return new Set(rows.map(({ user_id, channel_id }) => `${channel_id} ${user_id}`));
+}

@@ -1,0 +1,69 @@
+import type { Ctx } from '../../access/context.ts';
+import { requireMember } from '../../access/roles.ts';
+import { everyone } from '../../events/audience.ts';
+import { transact } from '../../events/log.ts';
+import type { UserGroup } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { CannotDeactivateGroupInUseError, type GroupObjection } from '../../platform/errors.ts';
+import { lockManagedGroup, requireActiveGroup, subjectOf } from './access.ts';
+import { userGroupRemoved, userGroupUpdated } from './events.ts';
+
+/**
+ * Deactivates a group that nothing goes by, and tells everyone.
+ *
+ * @throws UnauthorizedPrincipalError when the viewer is a guest.
+ * @throws CannotDeactivateGroupInUseError when it is within an active group, or holds a permission of anything, be that
+ *   archived or deactivated: what comes back goes by it again.
+ * @throws BadRequestError when there is no such group, it is deactivated, or the viewer does not manage it.
+ * @see endpoints companion B.14 (POST /user_groups/{id}/deactivate)
+ */
+export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
+  requireMember(ctx);
+  return transact(ctx, async (tx, emit) => {
+    const { look, group } = await lockManagedGroup(tx, ctx, groupId);
+    requireActiveGroup(group);
+    const objections = await objectionsTo(tx, group);
+    if (objections.length > 0) throw new CannotDeactivateGroupInUseError(objections);
+    const after = await tx.userGroup.update({ where: { id: group.id }, data: { deactivatedAt: look.now } });
+    emit(userGroupUpdated(subjectOf(group), { deactivated: true }), everyone());
+    emit(userGroupRemoved(group.id), everyone());
+    return after;
+  });
+}
+
+interface User {
+  readonly id: number;
+  readonly settings: string[];
+}
+
+/** What goes by the group. The organisation's row is held: no permission can come to name it meanwhile. */
+async function objectionsTo(tx: Tx, { id, realmId }: UserGroup): Promise<GroupObjection[]> {
+  const supergroups = await tx.userGroupSubgroup.findMany({
+    where: { realmId, subgroupId: id, group: { deactivatedAt: null } },
+    orderBy: { groupId: 'asc' },
+  });
+  const channels = await tx.$queryRaw<User[]>`
+    SELECT c.id, array_agg(p.name ORDER BY p.name) AS settings
+    FROM channel c CROSS JOIN jsonb_each(c.permissions) AS p (name, setting)
+    WHERE c.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY c.id ORDER BY c.id`;
+  const groups = await tx.$queryRaw<User[]>`
+    SELECT g.id, array_agg(p.name ORDER BY p.name) AS settings
+    FROM user_group g CROSS JOIN jsonb_each(g.permissions) AS p (name, setting)
+    WHERE g.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY g.id ORDER BY g.id`;
+  const realms = await tx.$queryRaw<User[]>`
+    SELECT r.id, array_agg(p.name ORDER BY p.name) AS settings
+    FROM realm r CROSS JOIN jsonb_each(r.settings) AS p (name, setting)
+    WHERE r.id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY r.id`;
+  return [
+    ...(supergroups.length === 0
+      ? []
+      : [{ type: 'subgroup' as const, supergroup_ids: supergroups.map(({ groupId }) => groupId) }]),
+    ...channels.map(({ id: channelId, settings }) => ({ type: 'channel' as const, channel_id: channelId, settings })),
+    ...groups.map(({ id: userGroupId, settings }) => ({
+      type: 'user_group' as const,
+      group_id: userGroupId,
+      settings,
+    })),
+    ...realms.map(({ settings }) => ({ type: 'realm' as const, settings })),
+  ];
+}

@@ -1,0 +1,351 @@
+import { signedIn } from '../../access/context.ts';
+import {
+  GROUP_PERMISSION_NAMES,
+  type GroupPermissionName,
+  wirePermissions,
+} from '../../access/permissions/group-permissions.ts';
+import { systemGroups } from '../../access/permissions/system-groups.ts';
+import type { WireUserGroup } from '../../access/permissions/wire.ts';
+import { builder } from '../../api/graphql/builder.ts';
+import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../../api/graphql/connection.ts';
+import { eventType } from '../../api/graphql/event-types.ts';
+import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeAccess } from '../../api/graphql/node.ts';
+import { pageSize } from '../../api/graphql/page-size.ts';
+import {
+  GroupSetting,
+  permissionEditsGiven,
+  permissionEditsInput,
+  permissionFieldName,
+  permissionsGiven,
+  permissionsInput,
+  permissionsType,
+  toWireSetting,
+} from '../../api/graphql/permission-fields.ts';
+import { fromUnix } from '../../api/graphql/scalars.ts';
+import { User, UserConnection } from '../../people/graphql.ts';
+import {
+  CannotDeactivateGroupInUseError,
+  ExpectationMismatchError,
+  UnauthorizedPrincipalError,
+} from '../../platform/errors.ts';
+import { accessUserGroup, requireActiveGroup, visibleTo } from './access.ts';
+import { deactivateUserGroup } from './deactivate.ts';
+import type { WireGroupChanges } from './events.ts';
+import { memberPages, memberships, subgroups } from './loaders.ts';
+import { updateGroupMembers, updateSubgroups } from './members.ts';
+import { createUserGroup, updateUserGroup } from './service.ts';
+
+const MEANING: Record<GroupPermissionName, string> = {
+  can_add_members_group: 'May put others, and groups, into it.',
+  can_join_group: 'May put themselves into it.',
+  can_leave_group: 'May take themselves out of it.',
+  can_manage_group: 'May change everything about it.',
+  can_mention_group: 'May mention it.',
+  can_remove_members_group: 'May take others out of it.',
+};
+
+const GroupPermissions = permissionsType('UserGroupPermissions', 'Who may do what with a group.', MEANING);
+
+const DEPTH = 'Only what is in the group itself, not what is in groups within it.';
+const GROUP_NAME = 'Not blank; at most 100 characters; unique in the organization, in whatever case.';
+const GROUP_DESCRIPTION = 'At most 1,024 characters.';
+
+export const UserGroup = builder.prismaNode('UserGroup', {
+  id: { field: 'id' },
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
+    name: t.exposeString('name'),
+    description: t.exposeString('description'),
+    isRoleGroup: t.exposeBoolean('isSystem', {
+      description: 'Whether its members follow from their roles. Nobody changes such a group.',
+    }),
+    isDeactivated: t.boolean({ resolve: ({ deactivatedAt }) => deactivatedAt !== null }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', nullable: true }),
+    creator: t.relation('creator', { nullable: true }),
+    permissions: t.field({
+      type: GroupPermissions,
+      resolve: async (group, _args, ctx) => wirePermissions(await systemGroups(ctx.app.db, group.realmId), group),
+    }),
+    hasMember: t.boolean({
+      description: 'Whether a user is in it. Not of a deactivated group.',
+      args: { userId: t.arg.int(), directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }) },
+      resolve: (group, { userId, directOnly }, ctx) => {
+        requireActiveGroup(group);
+        return memberships(ctx).load({ groupId: group.id, userId, direct: directOnly ?? false });
+      },
+    }),
+    members: t.connection(
+      {
+        type: User,
+        description: 'The active users in it, by id.',
+        args: { directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }) },
+        resolve: async ({ id }, { directOnly, ...args }, ctx) => {
+          const place = placeOf('member', args);
+          const rows = await memberPages(ctx).load({ groupId: id, direct: directOnly ?? false, ...place });
+          return pageFrom('member', rows, args);
+        },
+      },
+      UserConnection,
+    ),
+  }),
+});
+nodeAccess('UserGroup', accessUserGroup);
+
+const UserGroupConnection = builder.connectionObject(
+  { type: UserGroup, name: 'UserGroupConnection' },
+  { name: 'UserGroupEdge' },
+);
+
+builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
+  t.connection(
+    {
+      type: UserGroup,
+      description: 'The groups in it, by id.',
+      args: { directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }) },
+      resolve: async ({ id }, { directOnly, ...args }, ctx) => {
+        const { after, before, limit, descending } = placeOf('subgroup', args);
+        const all = await subgroups(ctx).load({ groupId: id, direct: directOnly ?? false });
+        const within = all.filter((group) => group.id > after && group.id < before);
+        const rows = (descending ? within.toReversed() : within).slice(0, limit);
+        return pageFrom('subgroup', rows, args);
+      },
+    },
+    UserGroupConnection,
+  ),
+);
+
+/** Where the page lies that the arguments ask for, with one row more than it shows. */
+const placeOf = (list: string, args: ConnectionArguments) => ({
+  after: idInCursor(list, args, 'after') ?? 0,
+  before: idInCursor(list, args, 'before') ?? 2 ** 31,
+  limit: pageSize(args) + 1,
+  descending: args.first == null && args.last != null,
+});
+
+function pageFrom<Row extends { readonly id: number }>(list: string, rows: readonly Row[], args: ConnectionArguments) {
+  const { limit, descending } = placeOf(list, args);
+  const page = rows.slice(0, limit - 1);
+  const more = rows.length === limit;
+  return pageByIds(list, descending ? page.toReversed() : page, { idOf: ({ id }) => id, more, args });
+}
+
+builder.queryField('userGroup', (t) =>
+  t.field({
+    type: UserGroup,
+    description: 'One group, deactivated or not. For all but guests.',
+    args: { userGroupId: t.arg.int() },
+    resolve: (_root, { userGroupId }, ctx) => accessUserGroup(signedIn(ctx), userGroupId),
+  }),
+);
+
+builder.queryField('userGroups', (t) =>
+  t.connection(
+    {
+      type: UserGroup,
+      description: "The organization's groups by id, role groups among them. For all but guests.",
+      args: { includeDeactivated: t.arg.boolean({ required: false, defaultValue: false }) },
+      resolve: (_root, args, ctx, info) =>
+        pageOf('UserGroup', { id: 'asc' }, args, ctx, info, (query) =>
+          ctx.app.db.userGroup.findMany({
+            ...query,
+            where: {
+              AND: [visibleTo(signedIn(ctx)), query.where, args.includeDeactivated ? {} : { deactivatedAt: null }],
+            },
+          }),
+        ),
+    },
+    UserGroupConnection,
+  ),
+);
+
+const GroupPermissionsInput = permissionsInput(
+  'UserGroupPermissionsInput',
+  'Who is to hold which permission; what is left out stays or is the default.',
+  MEANING,
+);
+
+const GroupPermissionEditsInput = permissionEditsInput(
+  'UserGroupPermissionEditsInput',
+  'Who is to hold which permission; what is left out stays.',
+  MEANING,
+);
+
+mutation('createUserGroup', {
+  description: 'Makes a group. For those whom the organization lets.',
+  input: (t) => ({
+    name: t.string({ description: GROUP_NAME }),
+    description: t.string({ description: GROUP_DESCRIPTION }),
+    memberIds: t.intList({ description: 'The users in it.' }),
+    subgroupIds: t.intList({ required: false, description: 'The groups in it.' }),
+    permissions: t.field({ type: GroupPermissionsInput, required: false }),
+  }),
+  payload: () => ({ userGroup: { type: UserGroup } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { name, description, memberIds, subgroupIds, permissions }) => ({
+    userGroup: await createUserGroup(ctx, {
+      ...{ name, description, memberIds, subgroupIds: subgroupIds ?? [] },
+      permissions: permissionsGiven(GROUP_PERMISSION_NAMES, permissions, toWireSetting),
+    }),
+  }),
+});
+
+mutation('updateUserGroup', {
+  description: 'Changes what is given of a group, or brings it back. For those who manage it.',
+  input: (t) => ({
+    userGroupId: t.int(),
+    name: t.string({ required: false, description: GROUP_NAME }),
+    description: t.string({ required: false, description: GROUP_DESCRIPTION }),
+    isDeactivated: t.boolean({ required: false, description: 'False brings it back; true means nothing.' }),
+    permissions: t.field({ type: GroupPermissionEditsInput, required: false }),
+  }),
+  payload: () => ({ userGroup: { type: UserGroup } }),
+  errors: [UnauthorizedPrincipalError, ExpectationMismatchError],
+  resolve: async (ctx, { userGroupId, name, description, isDeactivated, permissions }) => ({
+    userGroup: await updateUserGroup(ctx, userGroupId, {
+      name: name ?? undefined,
+      description: description ?? undefined,
+      isDeactivated: isDeactivated ?? undefined,
+      permissions: permissionEditsGiven(GROUP_PERMISSION_NAMES, permissions),
+    }),
+  }),
+});
+
+mutation('deactivateUserGroup', {
+  description: 'Deactivates a group that nothing goes by. For those who manage it.',
+  input: (t) => ({ userGroupId: t.int() }),
+  payload: () => ({ userGroup: { type: UserGroup } }),
+  errors: [UnauthorizedPrincipalError, CannotDeactivateGroupInUseError],
+  resolve: async (ctx, { userGroupId }) => ({ userGroup: await deactivateUserGroup(ctx, userGroupId) }),
+});
+
+mutation('updateUserGroupMembers', {
+  description: 'Puts users and groups into a group, and takes others out: all or none.',
+  input: (t) => ({
+    userGroupId: t.int(),
+    add: t.intList({ required: false, description: 'Users to put into it.' }),
+    delete: t.intList({ required: false, description: 'Users to take out of it.' }),
+    addSubgroups: t.intList({ required: false, description: 'Groups to put into it.' }),
+    deleteSubgroups: t.intList({ required: false, description: 'Groups to take out of it.' }),
+  }),
+  payload: () => ({ userGroup: { type: UserGroup } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { userGroupId, add, delete: remove, addSubgroups, deleteSubgroups }) => ({
+    userGroup: await updateGroupMembers(ctx, userGroupId, {
+      add: add ?? undefined,
+      delete: remove ?? undefined,
+      addSubgroups: addSubgroups ?? undefined,
+      deleteSubgroups: deleteSubgroups ?? undefined,
+    }),
+  }),
+});
+
+mutation('updateUserGroupSubgroups', {
+  description: 'Puts groups into a group, and takes others out: all or none.',
+  input: (t) => ({
+    userGroupId: t.int(),
+    add: t.intList({ required: false, description: 'Groups to put into it.' }),
+    delete: t.intList({ required: false, description: 'Groups to take out of it.' }),
+  }),
+  payload: () => ({ userGroup: { type: UserGroup } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { userGroupId, add, delete: remove }) => ({
+    userGroup: await updateSubgroups(ctx, userGroupId, { add: add ?? undefined, delete: remove ?? undefined }),
+  }),
+});
+
+const UserGroupValue = builder.objectRef<WireUserGroup>('UserGroupValue').implement({
+  description: 'A group as it was when the event happened.',
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
+    name: t.exposeString('name'),
+    description: t.exposeString('description'),
+    isRoleGroup: t.exposeBoolean('is_system_group'),
+    isDeactivated: t.exposeBoolean('deactivated'),
+    createdAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      resolve: ({ date_created }) => (date_created === null ? null : fromUnix(date_created)),
+    }),
+    creatorId: t.exposeInt('creator_id', { nullable: true }),
+    memberIds: t.intList({ description: 'Of those in the group itself.', resolve: ({ members }) => [...members] }),
+    subgroupIds: t.intList({
+      description: 'Of those in the group itself.',
+      resolve: ({ direct_subgroup_ids }) => [...direct_subgroup_ids],
+    }),
+    permissions: t.field({ type: GroupPermissions, resolve: (group) => group }),
+  }),
+});
+
+eventType<{ group: WireUserGroup }>(
+  'user_group',
+  'add',
+  'UserGroupAddedEvent',
+  (t) => ({ userGroup: t.field({ type: UserGroupValue, resolve: ({ event }) => event.group }) }),
+  { description: 'There is a new group; or one came back, to clients that know no deactivated ones.' },
+);
+
+const GroupPermissionChanges = builder.objectRef<WireGroupChanges>('UserGroupPermissionChanges').implement({
+  description: 'Who holds which permission from here on. What did not change is null.',
+  fields: (t) =>
+    Object.fromEntries(
+      GROUP_PERMISSION_NAMES.map((name) => [
+        permissionFieldName(name),
+        t.field({ type: GroupSetting, nullable: true, resolve: (changes) => changes[name] ?? null }),
+      ]),
+    ),
+});
+
+eventType<{ group_id: number; data: WireGroupChanges }>(
+  'user_group',
+  'update',
+  'UserGroupUpdatedEvent',
+  (t) => ({
+    userGroupId: t.int({ resolve: ({ event }) => event.group_id }),
+    name: t.string({ nullable: true, resolve: ({ event }) => event.data.name }),
+    description: t.string({ nullable: true, resolve: ({ event }) => event.data.description }),
+    isDeactivated: t.boolean({ nullable: true, resolve: ({ event }) => event.data.deactivated }),
+    permissions: t.field({ type: GroupPermissionChanges, resolve: ({ event }) => event.data }),
+  }),
+  { description: 'A group changed. What did not change is null.' },
+);
+
+eventType<{ group_id: number }>(
+  'user_group',
+  'remove',
+  'UserGroupRemovedEvent',
+  (t) => ({ userGroupId: t.int({ resolve: ({ event }) => event.group_id }) }),
+  { description: 'A group was deactivated. To clients that know no deactivated ones.' },
+);
+
+for (const [op, name, description] of [
+  ['add_members', 'UserGroupMembersAddedEvent', 'Users came into a group.'],
+  ['remove_members', 'UserGroupMembersRemovedEvent', 'Users are in a group no more.'],
+] as const) {
+  eventType<{ group_id: number; user_ids: readonly number[] }>(
+    'user_group',
+    op,
+    name,
+    (t) => ({
+      userGroupId: t.int({ resolve: ({ event }) => event.group_id }),
+      userIds: t.intList({ resolve: ({ event }) => [...event.user_ids] }),
+    }),
+    { description },
+  );
+}
+
+for (const [op, name, description] of [
+  ['add_subgroups', 'UserGroupSubgroupsAddedEvent', 'Groups came into a group.'],
+  ['remove_subgroups', 'UserGroupSubgroupsRemovedEvent', 'Groups are in a group no more.'],
+] as const) {
+  eventType<{ group_id: number; direct_subgroup_ids: readonly number[] }>(
+    'user_group',
+    op,
+    name,
+    (t) => ({
+      userGroupId: t.int({ resolve: ({ event }) => event.group_id }),
+      subgroupIds: t.intList({ resolve: ({ event }) => [...event.direct_subgroup_ids] }),
+    }),
+    { description },
+  );
+}

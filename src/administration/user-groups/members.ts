@@ -1,0 +1,211 @@
+import type { Ctx } from '../../access/context.ts';
+import { type GroupPermissionName, holdsInGroup, managesGroup } from '../../access/permissions/group-permissions.ts';
+import type { SystemGroups } from '../../access/permissions/system-groups.ts';
+import { requireMember } from '../../access/roles.ts';
+import { isRowId } from '../../channels/access.ts';
+import { insufficientPermission } from '../../channels/settings.ts';
+import { everyone } from '../../events/audience.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { User, UserGroup } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { type HeldGroup, lockGroup, requireActiveGroup, settleMemberships, subjectOf } from './access.ts';
+import { groupMembersAdded, groupMembersRemoved, subgroupsAdded, subgroupsRemoved } from './events.ts';
+import { tellMembers } from './notices.ts';
+import { readSubgroupIds } from './reads.ts';
+
+/** Users and groups that come into a group, or go. */
+export interface MembersEdit {
+  readonly add?: readonly number[] | undefined;
+  readonly delete?: readonly number[] | undefined;
+  readonly addSubgroups?: readonly number[] | undefined;
+  readonly deleteSubgroups?: readonly number[] | undefined;
+}
+
+/**
+ * Puts users and groups into a group, and takes others out, in this order and all or none. Tells everyone, and the people
+ * concerned.
+ *
+ * @throws UnauthorizedPrincipalError when the viewer is a guest.
+ * @throws BadRequestError when nothing is given, when there is no such group, when the viewer may not, or when a user or
+ *   group is not there, is in it already, is not in it, or would close a circle.
+ * @see endpoints companion B.14 (POST /user_groups/{id}/members), C.3
+ */
+export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<UserGroup> {
+  if (Object.values(edit).every((ids: readonly number[] | undefined) => ids === undefined || ids.length === 0)) {
+    throw new BadRequestError(
+      'Nothing to do. Specify at least one of "add", "delete", "add_subgroups" or "delete_subgroups".',
+    );
+  }
+  return change(ctx, groupId, edit);
+}
+
+/**
+ * Puts groups into a group, and takes others out: all or none.
+ *
+ * @throws As `updateGroupMembers`.
+ * @see interface document 4.19, endpoints companion 4.19
+ */
+export function updateSubgroups(
+  ctx: Ctx,
+  groupId: number,
+  edit: Pick<MembersEdit, 'add' | 'delete'>,
+): Promise<UserGroup> {
+  const { add: addSubgroups = [], delete: deleteSubgroups = [] } = edit;
+  if (addSubgroups.length + deleteSubgroups.length === 0) {
+    throw new BadRequestError('Nothing to do. Specify at least one of "add" or "delete".');
+  }
+  return change(ctx, groupId, { addSubgroups, deleteSubgroups });
+}
+
+async function change(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<UserGroup> {
+  requireMember(ctx);
+  const [add, remove, addSubgroups, removeSubgroups] = [
+    ...[edit.add, edit.delete, edit.addSubgroups, edit.deleteSubgroups],
+  ].map((ids) => [...new Set(ids)]) as [number[], number[], number[], number[]];
+  return transact(ctx, async (tx, emit) => {
+    const held = await lockGroup(tx, ctx, groupId);
+    requirePermission(held, { add, remove, addSubgroups, removeSubgroups });
+    const added = await addMembers(tx, emit, held, add);
+    const removed = await removeMembers(tx, emit, held, remove);
+    await addGroups(tx, emit, held, addSubgroups);
+    await removeGroups(tx, emit, held, removeSubgroups);
+    const isAboutGroups = addSubgroups.length + removeSubgroups.length > 0;
+    await settleMemberships(tx, emit, held.look, isAboutGroups ? undefined : [...add, ...remove]);
+    await tellMembers(tx, emit, ctx, held, added, 'added');
+    await tellMembers(tx, emit, ctx, held, removed, 'removed');
+    return held.group;
+  });
+}
+
+type Wish = Readonly<Record<'add' | 'remove' | 'addSubgroups' | 'removeSubgroups', readonly number[]>>;
+
+/** @see endpoints companion 4.19 item 4, B.14 */
+function requirePermission({ look, group }: HeldGroup, { add, remove, addSubgroups, removeSubgroups }: Wish): void {
+  if (group.isSystem) throw insufficientPermission();
+  if (managesGroup(look, group)) return;
+  const holds = (name: GroupPermissionName) => holdsInGroup(look, group, name);
+  const isOnlySelf = (ids: readonly number[]) => ids.every((id) => id === look.person.id);
+  const mayAdd = holds('can_add_members_group');
+  const allowed =
+    (add.length === 0 || mayAdd || (isOnlySelf(add) && holds('can_join_group'))) &&
+    (remove.length === 0 || holds('can_remove_members_group') || (isOnlySelf(remove) && holds('can_leave_group'))) &&
+    (addSubgroups.length === 0 || mayAdd) &&
+    removeSubgroups.length === 0;
+  if (!allowed) throw insufficientPermission();
+}
+
+async function addMembers(tx: Tx, emit: Emit, { group }: HeldGroup, ids: readonly number[]): Promise<User[]> {
+  if (ids.length === 0) return [];
+  const users = await requireUsers(tx, group.realmId, ids);
+  const known = await directMemberIds(tx, group, ids);
+  const again = ids.find((id) => known.has(id));
+  if (again !== undefined) throw new BadRequestError(`User ${again} is already a member of this group`);
+  await writeMembers(tx, group, users);
+  emit(groupMembersAdded(subjectOf(group), ids), everyone());
+  return users;
+}
+
+async function removeMembers(tx: Tx, emit: Emit, { group }: HeldGroup, ids: readonly number[]): Promise<User[]> {
+  if (ids.length === 0) return [];
+  const users = await requireUsers(tx, group.realmId, ids);
+  const known = await directMemberIds(tx, group, ids);
+  const stranger = ids.find((id) => !known.has(id));
+  if (stranger !== undefined) throw new BadRequestError(`There is no member '${stranger}' in this user group`);
+  await tx.userGroupMember.deleteMany({ where: { groupId: group.id, userId: { in: [...ids] } } });
+  emit(groupMembersRemoved(subjectOf(group), ids), everyone());
+  return users;
+}
+
+async function directMemberIds(tx: Tx, { id }: UserGroup, userIds: readonly number[]): Promise<Set<number>> {
+  const rows = await tx.userGroupMember.findMany({ where: { groupId: id, userId: { in: [...userIds] } } });
+  return new Set(rows.map(({ userId }) => userId));
+}
+
+async function addGroups(tx: Tx, emit: Emit, { look, group }: HeldGroup, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  const added = await requireNewSubgroups(tx, look.groups, group.realmId, group, ids);
+  await writeSubgroups(tx, group, added);
+  emit(subgroupsAdded(subjectOf(group), added), everyone());
+}
+
+async function removeGroups(tx: Tx, emit: Emit, { group }: HeldGroup, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  const known = await directSubgroupIds(tx, group);
+  const stranger = ids.find((id) => !known.has(id));
+  if (stranger !== undefined) throw new BadRequestError(`User group ${stranger} is not a subgroup of this group.`);
+  await tx.userGroupSubgroup.deleteMany({ where: { groupId: group.id, subgroupId: { in: [...ids] } } });
+  emit(subgroupsRemoved(subjectOf(group), ids), everyone());
+}
+
+async function directSubgroupIds(tx: Tx, { id }: UserGroup): Promise<Set<number>> {
+  const rows = await tx.userGroupSubgroup.findMany({ where: { groupId: id } });
+  return new Set(rows.map(({ subgroupId }) => subgroupId));
+}
+
+/**
+ * The users to put into a group, or to take out, once each.
+ *
+ * @throws BadRequestError when one is not there, or deactivated.
+ */
+export async function requireUsers(tx: Tx, realmId: number, ids: readonly number[]): Promise<User[]> {
+  const distinct = [...new Set(ids)];
+  if (distinct.length === 0) return [];
+  const where = { realmId, id: { in: distinct.filter(isRowId) }, isActive: true, isSystem: false };
+  // Ordered here: a list of more ids than a query has parameters is split over several, unless the database orders the rows.
+  const users = (await tx.user.findMany({ where })).sort((a, b) => a.id - b.id);
+  const known = new Set(users.map(({ id }) => id));
+  const bad = distinct.find((id) => !known.has(id));
+  if (bad !== undefined) throw new BadRequestError(`Invalid user ID: ${bad}`);
+  return users;
+}
+
+/**
+ * The groups to put into a group, once each, in the order given.
+ *
+ * @param target Null for a group that is about to be made.
+ * @throws BadRequestError when one is not there, deactivated, in it already, or holds it.
+ * @see endpoints companion 4.19 item 5
+ */
+export async function requireNewSubgroups(
+  tx: Tx,
+  groups: SystemGroups,
+  realmId: number,
+  target: UserGroup | null,
+  ids: readonly number[],
+): Promise<number[]> {
+  const distinct = [...new Set(ids)];
+  if (distinct.length === 0) return [];
+  const rows = await tx.userGroup.findMany({ where: { realmId, id: { in: distinct.filter(isRowId) } } });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  for (const id of distinct) {
+    const group = byId.get(id);
+    if (group === undefined) throw new BadRequestError(`Invalid user group ID: ${id}`);
+    requireActiveGroup(group);
+  }
+  if (target !== null) await requireFit(tx, groups, target, distinct);
+  return distinct;
+}
+
+async function requireFit(tx: Tx, groups: SystemGroups, target: UserGroup, ids: readonly number[]): Promise<void> {
+  const known = await directSubgroupIds(tx, target);
+  const again = ids.find((id) => known.has(id));
+  if (again !== undefined) throw new BadRequestError(`User group ${again} is already a subgroup of this group.`);
+  const within = await readSubgroupIds(tx, groups, ids, { direct: false });
+  if (ids.some((id) => id === target.id || within(id).includes(target.id))) {
+    throw new BadRequestError(`User group ${target.id} is already a subgroup of one of the passed subgroups.`);
+  }
+}
+
+/** Writes users into a group, inside a change that settles memberships. */
+export async function writeMembers(tx: Tx, { id, realmId }: UserGroup, users: readonly Pick<User, 'id'>[]) {
+  if (users.length === 0) return;
+  await tx.userGroupMember.createMany({ data: users.map((user) => ({ realmId, groupId: id, userId: user.id })) });
+}
+
+/** Writes groups into a group, inside a change that settles memberships. */
+export async function writeSubgroups(tx: Tx, { id, realmId }: UserGroup, subgroupIds: readonly number[]) {
+  if (subgroupIds.length === 0) return;
+  const data = subgroupIds.map((subgroupId) => ({ realmId, groupId: id, subgroupId }));
+  await tx.userGroupSubgroup.createMany({ data });
+}

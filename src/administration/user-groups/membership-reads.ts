@@ -1,0 +1,89 @@
+import type { Ctx } from '../../access/context.ts';
+import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { isRowId } from '../../channels/access.ts';
+import type { UserGroup } from '../../generated/prisma/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { visibleTo } from '../users/service.ts';
+import { accessUserGroup, requireActiveGroup } from './access.ts';
+import { readMemberIds, readSubgroupIds } from './reads.ts';
+
+/** Whether only what is in the group itself counts, not what is in groups within it. */
+interface Depth {
+  readonly direct: boolean;
+}
+
+/**
+ * The ids of the group's active members.
+ *
+ * @throws UnauthorizedPrincipalError when the viewer is a guest.
+ * @throws BadRequestError when there is no such group, or it is deactivated.
+ * @see endpoints companion B.14 (GET /user_groups/{id}/members)
+ */
+export async function listMemberIds(ctx: Ctx, groupId: number, { direct }: Depth): Promise<readonly number[]> {
+  const { id } = await accessReadable(ctx, groupId);
+  const { app, viewer } = ctx;
+  return (await readMemberIds(app.db, viewer.realm, app.now(), [id], { direct }))(id);
+}
+
+/**
+ * Whether a user is in the group; one who is deactivated is in none.
+ *
+ * @throws UnauthorizedPrincipalError when the viewer is a guest.
+ * @throws BadRequestError when there is no such group or user, or the group is deactivated.
+ * @see endpoints companion B.14 (GET /user_groups/{id}/members/{user_id})
+ */
+export async function isGroupMember(ctx: Ctx, groupId: number, userId: number, { direct }: Depth): Promise<boolean> {
+  const { id } = await accessReadable(ctx, groupId);
+  const [answer = false] = await areGroupMembers(ctx, [{ groupId: id, userId, direct }]);
+  if (answer instanceof BadRequestError) throw answer;
+  return answer;
+}
+
+/** Whether a user is in a group that the viewer may read. */
+export interface MembershipQuestion extends Depth {
+  readonly groupId: number;
+  readonly userId: number;
+}
+
+/**
+ * `isGroupMember` for many at once: one query for the users, and one for each user and depth asked about.
+ *
+ * @returns In the order of the questions; the refusal where there is no such user.
+ */
+export async function areGroupMembers(
+  { app, viewer }: Ctx,
+  questions: readonly MembershipQuestion[],
+): Promise<(boolean | BadRequestError)[]> {
+  const ids = [...new Set(questions.map(({ userId }) => userId))].filter(isRowId);
+  const rows = await app.db.user.findMany({ where: { ...visibleTo(viewer), id: { in: ids } }, select: { id: true } });
+  const known = new Set(rows.map(({ id }) => id));
+  const answers = new Map<MembershipQuestion, boolean>();
+  for (const alike of Map.groupBy(questions, ({ userId, direct }) => `${userId} ${direct}`).values()) {
+    const [{ userId, direct } = { userId: 0, direct: true }] = alike;
+    if (!known.has(userId)) continue;
+    const groupIds = alike.map(({ groupId }) => groupId);
+    const only = { direct, after: userId - 1, before: userId + 1 };
+    const membersOf = await readMemberIds(app.db, viewer.realm, app.now(), groupIds, only);
+    for (const question of alike) answers.set(question, membersOf(question.groupId).length > 0);
+  }
+  return questions.map((question) => answers.get(question) ?? new BadRequestError('No such user'));
+}
+
+/**
+ * The ids of the groups within the group.
+ *
+ * @throws UnauthorizedPrincipalError when the viewer is a guest.
+ * @throws BadRequestError when there is no such group, or it is deactivated.
+ * @see endpoints companion B.14 (GET /user_groups/{id}/subgroups)
+ */
+export async function listSubgroupIds(ctx: Ctx, groupId: number, { direct }: Depth): Promise<readonly number[]> {
+  const { id } = await accessReadable(ctx, groupId);
+  const { app, realmId } = ctx;
+  return (await readSubgroupIds(app.db, await systemGroups(app.db, realmId), [id], { direct }))(id);
+}
+
+async function accessReadable(ctx: Ctx, groupId: number): Promise<UserGroup> {
+  const group = await accessUserGroup(ctx, groupId);
+  requireActiveGroup(group);
+  return group;
+}

@@ -1,0 +1,37 @@
+import type { Ctx } from '../../access/context.ts';
+import type { Emit } from '../../events/log.ts';
+import type { User, UserGroup } from '../../generated/prisma/client.ts';
+import { notify } from '../../messages/sending/notices.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { MAX_BULK_NEW_SUBSCRIPTION_MESSAGES } from '../../platform/limits.ts';
+import type { HeldGroup } from './access.ts';
+
+/** Our choice: more people at once than this are told nothing, as with new subscriptions. */
+const MAX_NOTICES = MAX_BULK_NEW_SUBSCRIPTION_MESSAGES;
+
+/**
+ * Sends people whom somebody else put into a group, or took out of one, a direct message of the service's bot.
+ *
+ * @see endpoints companion B.14
+ */
+export async function tellMembers(
+  tx: Tx,
+  emit: Emit,
+  { app, viewer }: Ctx,
+  { look, group }: HeldGroup,
+  members: readonly User[],
+  what: 'added' | 'removed',
+): Promise<void> {
+  const people = members.filter(({ id, botType }) => botType === null && id !== viewer.id);
+  if (people.length > MAX_NOTICES) return;
+  const actor = `@_**${viewer.user.fullName}|${viewer.id}**`;
+  const content =
+    what === 'added'
+      ? `${actor} added you to the group ${nameOf(group)}.`
+      : `${actor} removed you from the group ${nameOf(group)}.`;
+  const place = { app, realm: look.person.realm };
+  for (const { id } of people) await notify(tx, emit, place, { userIds: [id] }, content);
+}
+
+/** As a silent mention, where the name can stand in one. */
+const nameOf = ({ id, name }: UserGroup): string => (/[*\n]/.test(name) ? `with ID ${id}` : `@_*${name}*`);

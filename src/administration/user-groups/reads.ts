@@ -1,0 +1,129 @@
+import { fullMemberSince } from '../../access/permissions/membership.ts';
+import {
+  GROUP_OF_ROLE,
+  ROLE_REACH,
+  roleGroupsWithin,
+  type SystemGroups,
+} from '../../access/permissions/system-groups.ts';
+import { toWire, type WireUserGroup } from '../../access/permissions/wire.ts';
+import { MEMBER } from '../../access/roles.ts';
+import { Prisma, type Realm, type UserGroup } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+
+type Reader = Pick<Tx, '$queryRaw'>;
+type House = Pick<Realm, 'id' | 'settings'>;
+
+/** Which members of a group are read. */
+export interface MemberPage {
+  /** Only those in the group itself, not those in groups within it. */
+  readonly direct: boolean;
+  /** User ids above this one. */
+  readonly after?: number;
+  /** User ids below this one. */
+  readonly before?: number;
+  /** How many of each group; all, when absent. */
+  readonly limit?: number;
+  /** Whether the highest ids come first. */
+  readonly descending?: boolean;
+}
+
+const values = (pairs: Iterable<readonly [string, number]>) =>
+  Prisma.raw([...pairs].map(([name, role]) => `('${name}', ${role})`).join(', '));
+
+const OWN_ROLE = values([...GROUP_OF_ROLE].map(([role, name]) => [name, role] as const));
+const REACH = values(ROLE_REACH);
+
+/**
+ * The ids of each group's members who are active: one query, however many groups.
+ *
+ * @param page The same of each group.
+ * @see endpoints companion B.14, C.2
+ */
+export async function readMemberIds(
+  db: Reader,
+  realm: House,
+  now: Date,
+  groupIds: readonly number[],
+  { direct, after = 0, before = 2 ** 31, limit, descending = false }: MemberPage,
+): Promise<(groupId: number) => readonly number[]> {
+  const ids = [...groupIds];
+  const joined = fullMemberSince(realm, now);
+  const members = direct ? directMembers(realm.id, ids, joined) : membersHoweverDeep(realm.id, ids, joined);
+  const order = Prisma.raw(descending ? 'DESC' : 'ASC');
+  const rows = await db.$queryRaw<{ group_id: number; user_ids: number[] }[]>`
+    SELECT group_id, array_agg(user_id ORDER BY user_id ${order}) AS user_ids
+    FROM (
+      SELECT m.group_id, u.id AS user_id, row_number() OVER (PARTITION BY m.group_id ORDER BY u.id ${order}) AS place
+      FROM (${members}) AS m JOIN user_account u ON u.id = m.user_id
+      WHERE u.is_active AND NOT u.is_system AND u.id > ${after}::bigint AND u.id < ${before}::bigint
+    ) AS placed
+    WHERE ${limit ?? null}::int IS NULL OR place <= ${limit ?? null}::int
+    GROUP BY group_id`;
+  const lists = new Map(rows.map(({ group_id, user_ids }) => [group_id, user_ids]));
+  return (groupId) => lists.get(groupId) ?? [];
+}
+
+const directMembers = (realmId: number, ids: number[], joined: Date) => Prisma.sql`
+  SELECT group_id, user_id FROM user_group_member WHERE group_id = ANY(${ids})
+  UNION ALL
+  SELECT g.id, u.id FROM user_group g
+  LEFT JOIN (VALUES ${OWN_ROLE}) AS own (name, role) ON own.name = g.name
+  JOIN user_account u ON u.realm_id = g.realm_id AND (
+    u.role = own.role OR (g.name = 'role:fullmembers' AND u.role = ${MEMBER}::int AND u.joined_at <= ${joined}))
+  WHERE g.realm_id = ${realmId} AND g.id = ANY(${ids}) AND g.is_system`;
+
+const membersHoweverDeep = (realmId: number, ids: number[], joined: Date) => Prisma.sql`
+  SELECT g.id AS group_id, u.id AS user_id FROM unnest(${ids}::int[]) AS g (id)
+  JOIN user_account u ON u.realm_id = ${realmId} AND u.group_ids <> '{}' AND u.group_ids @> ARRAY[g.id]
+  UNION ALL
+  SELECT g.id, u.id FROM unnest(${ids}::int[]) AS g (id)
+  JOIN user_account u ON u.realm_id = ${realmId} AND u.full_member_group_ids <> '{}'
+    AND u.full_member_group_ids @> ARRAY[g.id] AND u.joined_at <= ${joined}
+  UNION ALL
+  SELECT g.id, u.id FROM user_group g
+  JOIN (VALUES ${REACH}) AS reach (name, role) ON reach.name = g.name
+  JOIN user_account u ON u.realm_id = g.realm_id AND u.role <= reach.role
+    AND (g.name <> 'role:fullmembers' OR u.role < ${MEMBER}::int OR u.joined_at <= ${joined})
+  WHERE g.realm_id = ${realmId} AND g.id = ANY(${ids}) AND g.is_system`;
+
+/** The ids of the groups within each group, ascending: one query, however many groups. */
+export async function readSubgroupIds(
+  db: Reader,
+  groups: SystemGroups,
+  groupIds: readonly number[],
+  { direct }: { readonly direct: boolean },
+): Promise<(groupId: number) => readonly number[]> {
+  const ids = [...groupIds];
+  const rows = await db.$queryRaw<{ top: number; bottom: number }[]>`
+    WITH RECURSIVE within (top, bottom) AS (
+      SELECT group_id, subgroup_id FROM user_group_subgroup WHERE group_id = ANY(${ids})
+      UNION SELECT w.top, s.subgroup_id FROM within w JOIN user_group_subgroup s ON s.group_id = w.bottom
+      WHERE ${!direct}::boolean
+    ) SELECT top, bottom FROM within`;
+  const below = Map.groupBy(rows, ({ top }) => top);
+  return (groupId) => {
+    const stored = (below.get(groupId) ?? []).map(({ bottom }) => bottom);
+    const nested = direct
+      ? withinRoleGroup(groups, groupId).slice(0, 1)
+      : [groupId, ...stored].flatMap((id) => withinRoleGroup(groups, id));
+    return [...new Set([...stored, ...nested])].sort((a, b) => a - b);
+  };
+}
+
+function withinRoleGroup(groups: SystemGroups, groupId: number): number[] {
+  const name = groups.name(groupId);
+  return name === undefined ? [] : roleGroupsWithin(name).map((within) => groups.id(within));
+}
+
+/** The groups as on the wire, with whom and what they hold directly: two queries, however many. */
+export async function toWireGroups(
+  db: Reader,
+  groups: SystemGroups,
+  { realm, now }: { readonly realm: House; readonly now: Date },
+  rows: readonly UserGroup[],
+): Promise<WireUserGroup[]> {
+  const ids = rows.map(({ id }) => id);
+  const membersOf = await readMemberIds(db, realm, now, ids, { direct: true });
+  const subgroupsOf = await readSubgroupIds(db, groups, ids, { direct: true });
+  return rows.map((row) => toWire(groups, row, { memberIds: membersOf(row.id), subgroupIds: subgroupsOf(row.id) }));
+}

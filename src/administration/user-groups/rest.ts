@@ -1,0 +1,222 @@
+import { z } from 'zod';
+import { GROUP_PERMISSION_NAMES, type GroupPermissionName } from '../../access/permissions/group-permissions.ts';
+import { groupSetting, groupSettingEdit } from '../../access/permissions/wire.ts';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, json, text } from '../../api/rest/params.ts';
+import { deactivateUserGroup } from './deactivate.ts';
+import { updateGroupMembers, updateSubgroups } from './members.ts';
+import { isGroupMember, listMemberIds, listSubgroupIds } from './membership-reads.ts';
+import { createUserGroup, listUserGroups, updateUserGroup } from './service.ts';
+
+const PERMISSION = 'everybody but guests';
+const NAME = { description: 'At most 100 characters; unique in the organization.', example: 'sailors' };
+const DESCRIPTION = { description: 'At most 1,024 characters.', example: 'Who sails' };
+
+const permissionFields = <T>(field: T) =>
+  Object.fromEntries(GROUP_PERMISSION_NAMES.map((name) => [name, field])) as Record<GroupPermissionName, T>;
+
+/** What is given of the permissions, each read by `read`. */
+function permissionsIn<V, R>(
+  values: Partial<Record<GroupPermissionName, V>>,
+  read: (value: V) => R,
+): Partial<Record<GroupPermissionName, R>> {
+  const given = GROUP_PERMISSION_NAMES.flatMap((name) => {
+    const value = values[name];
+    return value === undefined ? [] : [[name, read(value)] as const];
+  });
+  return Object.fromEntries(given) as Partial<Record<GroupPermissionName, R>>;
+}
+
+const userGroup = z.object({
+  id: z.int(),
+  name: z.string(),
+  description: z.string(),
+  date_created: z.int().nullable(),
+  creator_id: z.int().nullable(),
+  members: z.array(z.int()),
+  direct_subgroup_ids: z.array(z.int()),
+  is_system_group: z.boolean(),
+  deactivated: z.boolean(),
+  ...permissionFields(groupSetting),
+});
+
+const groupId = inPath(z.int());
+const ids = (description: string) => json(z.array(z.int()), { description, example: '[]' });
+
+/** B.14 */
+export const getUserGroups = endpoint({
+  method: 'GET',
+  path: '/user_groups',
+  auth: 'basic',
+  section: 'B.14',
+  summary: 'List user groups',
+  permission: PERMISSION,
+  params: { include_deactivated_groups: json(z.boolean()).default(false) },
+  reply: { user_groups: z.array(userGroup) },
+  async handle(ctx, { include_deactivated_groups }) {
+    return { user_groups: await listUserGroups(ctx, { includeDeactivated: include_deactivated_groups }) };
+  },
+});
+
+/** B.14 */
+export const postUserGroup = endpoint({
+  method: 'POST',
+  path: '/user_groups/create',
+  auth: 'basic',
+  section: 'B.14',
+  summary: 'Create a user group',
+  permission: 'who may create groups in the organization',
+  params: {
+    name: text(z.string(), NAME),
+    description: text(z.string(), DESCRIPTION),
+    members: ids('The users in it.'),
+    subgroups: ids('The groups in it.').default([]),
+    ...permissionFields(json(groupSetting).optional()),
+  },
+  reply: { group_id: z.int() },
+  async handle(ctx, { name, description, members, subgroups, ...permissions }) {
+    const group = await createUserGroup(ctx, {
+      ...{ name, description, memberIds: members, subgroupIds: subgroups },
+      permissions: permissionsIn(permissions, (value) => value),
+    });
+    return { group_id: group.id };
+  },
+});
+
+/** B.14 */
+export const patchUserGroup = endpoint({
+  method: 'PATCH',
+  path: '/user_groups/{user_group_id}',
+  auth: 'basic',
+  section: 'B.14',
+  summary: 'Update a user group',
+  permission: 'who manages the group',
+  params: {
+    user_group_id: groupId,
+    name: text(z.string(), NAME).optional(),
+    description: text(z.string(), DESCRIPTION).optional(),
+    deactivated: json(z.boolean(), { description: 'False brings the group back; true means nothing.' }).optional(),
+    ...permissionFields(json(groupSettingEdit).optional()),
+  },
+  reply: {},
+  async handle(ctx, { user_group_id, name, description, deactivated, ...permissions }) {
+    await updateUserGroup(ctx, user_group_id, {
+      ...{ name, description, isDeactivated: deactivated },
+      permissions: permissionsIn(permissions, (edit) => ({ value: edit.new, expected: edit.old })),
+    });
+  },
+});
+
+/** B.14 */
+export const postUserGroupDeactivate = endpoint({
+  method: 'POST',
+  path: '/user_groups/{user_group_id}/deactivate',
+  auth: 'basic',
+  section: 'B.14',
+  summary: 'Deactivate a user group',
+  permission: 'who manages the group',
+  params: { user_group_id: groupId },
+  reply: {},
+  async handle(ctx, { user_group_id }) {
+    await deactivateUserGroup(ctx, user_group_id);
+  },
+});
+
+/** B.14 */
+export const postUserGroupMembers = endpoint({
+  method: 'POST',
+  path: '/user_groups/{user_group_id}/members',
+  auth: 'basic',
+  section: 'B.14',
+  summary: 'Update the members of a user group',
+  permission: 'who manages the group, and who may add or remove what is named',
+  params: {
+    user_group_id: groupId,
+    add: ids('Users to put into it.').optional(),
+    delete: ids('Users to take out of it.').optional(),
+    add_subgroups: ids('Groups to put into it.').optional(),
+    delete_subgroups: ids('Groups to take out of it.').optional(),
+  },
+  reply: {},
+  async handle(ctx, { user_group_id, add, delete: remove, add_subgroups, delete_subgroups }) {
+    await updateGroupMembers(ctx, user_group_id, {
+      ...{ add, delete: remove, addSubgroups: add_subgroups, deleteSubgroups: delete_subgroups },
+    });
+  },
+});
+
+/** B.14 */
+export const getUserGroupMembers = endpoint({
+  method: 'GET',
+  path: '/user_groups/{user_group_id}/members',
+  auth: 'basic',
+  section: 'B.14',
+  summary: 'List the members of a user group',
+  permission: PERMISSION,
+  params: {
+    user_group_id: groupId,
+    direct_member_only: json(z.boolean(), { description: 'Leaves out members of groups in it.' }).default(false),
+  },
+  reply: { members: z.array(z.int()) },
+  async handle(ctx, { user_group_id, direct_member_only }) {
+    return { members: [...(await listMemberIds(ctx, user_group_id, { direct: direct_member_only }))] };
+  },
+});
+
+/** B.14 */
+export const getUserGroupMember = endpoint({
+  method: 'GET',
+  path: '/user_groups/{user_group_id}/members/{user_id}',
+  auth: 'basic',
+  section: 'B.14',
+  summary: 'Get whether a user is in a user group',
+  permission: PERMISSION,
+  params: {
+    user_group_id: groupId,
+    user_id: inPath(z.int()),
+    direct_member_only: json(z.boolean(), { description: 'Whether to be in a group in it does not count.' }).default(
+      false,
+    ),
+  },
+  reply: { is_user_group_member: z.boolean() },
+  async handle(ctx, { user_group_id, user_id, direct_member_only }) {
+    return { is_user_group_member: await isGroupMember(ctx, user_group_id, user_id, { direct: direct_member_only }) };
+  },
+});
+
+/** 4.19 */
+export const postUserGroupSubgroups = endpoint({
+  method: 'POST',
+  path: '/user_groups/{user_group_id}/subgroups',
+  auth: 'basic',
+  section: '4.19',
+  summary: 'Update the subgroups of a user group',
+  permission: 'who manages the group; to add groups, who may add members as well',
+  params: {
+    user_group_id: groupId,
+    add: ids('Groups to put into it.').optional(),
+    delete: ids('Groups to take out of it.').optional(),
+  },
+  reply: {},
+  async handle(ctx, { user_group_id, add, delete: remove }) {
+    await updateSubgroups(ctx, user_group_id, { add, delete: remove });
+  },
+});
+
+/** B.14 */
+export const getUserGroupSubgroups = endpoint({
+  method: 'GET',
+  path: '/user_groups/{user_group_id}/subgroups',
+  auth: 'basic',
+  section: 'B.14',
+  summary: 'List the subgroups of a user group',
+  permission: PERMISSION,
+  params: {
+    user_group_id: groupId,
+    direct_subgroup_only: json(z.boolean(), { description: 'Leaves out groups of groups in it.' }).default(false),
+  },
+  reply: { subgroups: z.array(z.int()) },
+  async handle(ctx, { user_group_id, direct_subgroup_only }) {
+    return { subgroups: [...(await listSubgroupIds(ctx, user_group_id, { direct: direct_subgroup_only }))] };
+  },
+});

@@ -1,0 +1,103 @@
+import { isInSystemGroup } from '../../access/permissions/membership.ts';
+import { refreshMemberships } from '../../access/permissions/memberships.ts';
+import { GROUP_OF_ROLE, type SystemGroupName, systemGroups } from '../../access/permissions/system-groups.ts';
+import { realmSetting } from '../../access/realm-settings.ts';
+import { MEMBER } from '../../access/roles.ts';
+import { everyone } from '../../events/audience.ts';
+import type { Emit } from '../../events/log.ts';
+import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { waitingPeriodEffects } from './channel-effects.ts';
+import { groupMembersAdded, groupMembersRemoved } from './events.ts';
+
+// Who is in a role group follows from roles. These keep clients, and what users' rows say of their groups, in line with
+// them; all belong into a change that holds the organisation's row.
+
+/** Where and when it happens. */
+interface Place {
+  readonly realm: Realm;
+  readonly now: Date;
+}
+
+/** The role groups a user is in directly: that of their role, and that of full members. @see endpoints companion C.2 */
+function directRoleGroups(user: User, { realm, now }: Place): SystemGroupName[] {
+  const { id, role } = user;
+  const own = GROUP_OF_ROLE.get(role);
+  const isFull = role === MEMBER && isInSystemGroup({ id, role, realm, user }, 'role:fullmembers', now);
+  return [...(own === undefined ? [] : [own]), ...(isFull ? (['role:fullmembers'] as const) : [])];
+}
+
+/** A role group is never deactivated. */
+const subject = (id: number) => ({ id, isDeactivated: false });
+
+/** Puts a new user into the groups their role puts them in, and tells everyone. */
+export async function joinRoleGroups(tx: Tx, emit: Emit, user: User, place: Place): Promise<void> {
+  await refreshMemberships(tx, user.realmId, [user.id]);
+  const groups = await systemGroups(tx, user.realmId);
+  for (const name of directRoleGroups(user, place)) {
+    emit(groupMembersAdded(subject(groups.id(name)), [user.id]), everyone());
+  }
+}
+
+/**
+ * Takes a user whose role or date of joining has changed out of groups and into others, and tells everyone. Of a
+ * deactivated user nothing is told: they are in no list.
+ */
+export async function roleGroupsChanged(
+  tx: Tx,
+  emit: Emit,
+  { before, after }: { readonly before: User; readonly after: User },
+  place: Place,
+): Promise<void> {
+  const { id, realmId, isActive } = after;
+  await refreshMemberships(tx, realmId, [id]);
+  if (!isActive) return;
+  const groups = await systemGroups(tx, realmId);
+  const [was, is] = [directRoleGroups(before, place), directRoleGroups(after, place)];
+  for (const name of was.filter((group) => !is.includes(group))) {
+    emit(groupMembersRemoved(subject(groups.id(name)), [id]), everyone());
+  }
+  for (const name of is.filter((group) => !was.includes(group))) {
+    emit(groupMembersAdded(subject(groups.id(name)), [id]), everyone());
+  }
+}
+
+/** Tells everyone of the groups a user is in directly, after clients dropped the user from all of them. */
+export async function rejoinGroups(tx: Tx, emit: Emit, user: User, place: Place): Promise<void> {
+  const groups = await systemGroups(tx, user.realmId);
+  const rows = await tx.userGroup.findMany({
+    where: { realmId: user.realmId, members: { some: { userId: user.id } } },
+    orderBy: { id: 'asc' },
+    select: { id: true, deactivatedAt: true },
+  });
+  const own = directRoleGroups(user, place).map((name) => subject(groups.id(name)));
+  const others = rows.map(({ id, deactivatedAt }) => ({ id, isDeactivated: deactivatedAt !== null }));
+  for (const group of [...own, ...others]) emit(groupMembersAdded(group, [user.id]), everyone());
+}
+
+/**
+ * Tells everyone which members become full members, or are none any more, when the waiting period changes, and them which
+ * channels they come to see and lose by that.
+ */
+export async function waitingPeriodChanged(
+  tx: Tx,
+  emit: Emit,
+  { before, after, now }: { readonly before: Realm; readonly after: Realm; readonly now: Date },
+): Promise<void> {
+  if (realmSetting(before, 'waiting_period_threshold') === realmSetting(after, 'waiting_period_threshold')) {
+    return;
+  }
+  const groups = await systemGroups(tx, after.id);
+  const members = await tx.user.findMany({
+    where: { realmId: after.id, role: MEMBER, isActive: true, isSystem: false },
+    orderBy: { id: 'asc' },
+  });
+  const isFull = (user: User, realm: Realm) => directRoleGroups(user, { realm, now }).length > 1;
+  const moved = members.filter((user) => isFull(user, before) !== isFull(user, after));
+  const lost = moved.filter((user) => isFull(user, before)).map(({ id }) => id);
+  const gained = moved.filter((user) => isFull(user, after)).map(({ id }) => id);
+  const group = subject(groups.id('role:fullmembers'));
+  if (lost.length > 0) emit(groupMembersRemoved(group, lost), everyone());
+  if (gained.length > 0) emit(groupMembersAdded(group, gained), everyone());
+  await waitingPeriodEffects(tx, emit, { before, after, now }, moved);
+}

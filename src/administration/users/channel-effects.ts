@@ -1,0 +1,57 @@
+import type { Memberships } from '../../access/permissions/membership.ts';
+import { isGuest } from '../../access/roles.ts';
+import { onlooker, seenBy } from '../../channels/access.ts';
+import { channelsDeleted, defaultChannelsChanged } from '../../channels/events.ts';
+import { holdChannels } from '../../channels/locks.ts';
+import { showChannels } from '../../channels/sight.ts';
+import { defaultChannelIds } from '../../channels/subscriptions/default-channels.ts';
+import { users } from '../../events/audience.ts';
+import type { Emit } from '../../events/log.ts';
+import type { Tx } from '../../platform/db/client.ts';
+
+interface RoleChange {
+  readonly realmId: number;
+  readonly userId: number;
+  readonly oldRole: number;
+  readonly newRole: number;
+  /** The groups the user was in with the old role. */
+  readonly oldGroups: Memberships;
+  readonly now: Date;
+}
+
+/**
+ * Tells a user whose role changes which channels come into their sight, which leave it, and the default channels when
+ * they come or leave.
+ *
+ * To be called inside the change, after the user's own row was updated. It locks the organisation's row, so that no
+ * channel changes hands meanwhile; a change that locks that row too does so before the user's.
+ *
+ * @param change The user's roles and groups before and after, and the time by the service's clock.
+ * @see endpoints companion C.4, registration-and-events companion 3.4
+ */
+export async function roleChangeEffects(
+  tx: Tx,
+  emit: Emit,
+  { realmId, userId, oldRole, newRole, oldGroups, now }: RoleChange,
+): Promise<void> {
+  await holdChannels(tx, realmId);
+  const user = await tx.user.findUniqueOrThrow({ where: { id: userId }, include: { realm: true } });
+  const seenAs = async (role: number, memberships: Memberships) => {
+    const person = { id: userId, role, realm: user.realm, user: { ...user, ...memberships } };
+    return tx.channel.findMany({ where: seenBy(await onlooker(tx, person, now)), orderBy: { id: 'asc' } });
+  };
+  const [before, after] = [await seenAs(oldRole, oldGroups), await seenAs(newRole, user)];
+  const lost = missing(before, after);
+  const gained = missing(after, before);
+  if (lost.length > 0) emit(channelsDeleted(lost), users([userId]));
+  if (gained.length > 0) await showChannels(tx, emit, { realm: user.realm, now }, gained, [userId]);
+  if (isGuest(oldRole) !== isGuest(newRole)) {
+    const ids = isGuest(newRole) ? [] : await defaultChannelIds(tx, realmId);
+    emit(defaultChannelsChanged(ids), users([userId]));
+  }
+}
+
+function missing<T extends { readonly id: number }>(from: readonly T[], others: readonly T[]): T[] {
+  const ids = new Set(others.map(({ id }) => id));
+  return from.filter(({ id }) => !ids.has(id));
+}

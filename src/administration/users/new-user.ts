@@ -1,0 +1,131 @@
+import { requireAddress } from '../../access/address.ts';
+import type { App } from '../../access/context.ts';
+import { checkPassword, hashPassword } from '../../access/passwords.ts';
+import { realmSetting } from '../../access/realm-settings.ts';
+import { MEMBER, ROLES } from '../../access/roles.ts';
+import type { Caller } from '../../api/rate-limits.ts';
+import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
+import { requireFullName } from '../../people/full-name.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { isUniqueViolation } from '../../platform/db/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+
+/** Who is to be made a user. */
+export interface NewUser {
+  readonly email: string;
+  readonly fullName: string;
+  /** 400, member, when absent. */
+  readonly role?: number;
+  /** Absent for who signs in with the API key alone. */
+  readonly password?: string;
+  /** Absent for a person; 1 to 4 for a bot. */
+  readonly botType?: number;
+  readonly botOwnerId?: number;
+  /** True until the first login, for a user somebody else made over the API. */
+  readonly isImportedStub?: boolean;
+  /** True until the first login, for who stands for somebody that has not signed up: deactivated, they stay so. */
+  readonly isPlaceholder?: boolean;
+  readonly canCreateUsers?: boolean;
+}
+
+/** A user made, and the key that is shown this once. */
+export interface MadeUser {
+  readonly user: User;
+  readonly apiKey: string;
+}
+
+type NewRow = Omit<Prisma.UserUncheckedCreateInput, 'realmId' | 'joinedAt'>;
+
+/**
+ * Checks a new user, and makes their row as far as it needs no database. Slow for a password, so not for a transaction.
+ *
+ * @param caller Who makes them; absent for the server's operator.
+ * @throws BadRequestError when address, name, role or password are not taken.
+ * @throws RateLimitHitError when there is a password, and too many wait already for one to be hashed.
+ */
+export async function checkNewUser(
+  { email, fullName, password, role = MEMBER, ...rest }: NewUser,
+  caller?: Caller,
+): Promise<NewRow> {
+  if (!ROLES.some((known) => known === role)) throw new BadRequestError('Invalid role');
+  const row = { ...rest, email: requireAddress(email), fullName: requireFullName(fullName), role };
+  if (password === undefined) return row;
+  checkPassword(password);
+  return { ...row, passwordHash: await hashPassword(password, caller) };
+}
+
+/**
+ * Inserts a user who was checked, with a key. People begin with the settings the organisation has for new users.
+ *
+ * @throws BadRequestError when the organisation wants unique names and an active user has this one.
+ */
+export async function insertUser(
+  tx: Tx,
+  app: App,
+  realm: Pick<Realm, 'id' | 'settings' | 'userDefaults'>,
+  row: NewRow,
+): Promise<MadeUser> {
+  await requireUniqueName(tx, realm, row.fullName);
+  const apiKey = app.keys.newKey();
+  const now = app.now();
+  const user = await tx.user.create({
+    data: {
+      ...row,
+      ...(row.botType == null && { settings: realm.userDefaults as Prisma.JsonObject }),
+      avatarSource: realmSetting(realm, 'default_avatar_source'),
+      realmId: realm.id,
+      joinedAt: now,
+    },
+  });
+  await tx.apiKey.create({
+    data: {
+      userId: user.id,
+      realmId: realm.id,
+      hash: app.keys.hash(apiKey),
+      sealed: app.keys.seal(apiKey),
+      createdAt: now,
+    },
+  });
+  return { user, apiKey };
+}
+
+/** Guards what is true of all users together: that one of them is an owner, and that names are unique where they must. */
+export async function lockRealm(tx: Tx, realmId: number): Promise<void> {
+  await tx.$queryRaw`SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR NO KEY UPDATE`;
+}
+
+/** Keeps a user as they are until the change is over. A change that locks the organisation's row too does so before. */
+export async function lockUser(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
+  await tx.$queryRaw`SELECT 1 AS held FROM user_account WHERE id = ${id} FOR NO KEY UPDATE`;
+}
+
+/** Whether an active user other than `exceptId` has the name, in whatever case; until the change is over. */
+export async function isNameTaken(tx: Tx, realmId: number, fullName: string, exceptId = 0): Promise<boolean> {
+  await lockRealm(tx, realmId);
+  const taken = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM user_account
+    WHERE realm_id = ${realmId} AND is_active AND id <> ${exceptId} AND lower(full_name) = lower(${fullName}) LIMIT 1`;
+  return taken.length > 0;
+}
+
+/** @throws BadRequestError when the organisation wants unique names and another active user has this one. */
+export async function requireUniqueName(
+  tx: Tx,
+  realm: Pick<Realm, 'id' | 'settings'>,
+  fullName: string,
+  exceptId?: number,
+): Promise<void> {
+  if (realmSetting(realm, 'require_unique_names') && (await isNameTaken(tx, realm.id, fullName, exceptId))) {
+    throw new BadRequestError('Unique names required in this organization.');
+  }
+}
+
+/** Runs what inserts users. The database is the judge of whether an address is free: it alone sees every race. */
+export async function refusingTakenAddress<T>(insert: () => Promise<T>): Promise<T> {
+  try {
+    return await insert();
+  } catch (error) {
+    if (isUniqueViolation(error)) throw new BadRequestError('Email is already in use.');
+    throw error;
+  }
+}

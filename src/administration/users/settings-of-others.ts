@@ -1,0 +1,88 @@
+import type { Ctx } from '../../access/context.ts';
+import { isInGroup } from '../../access/permissions/membership.ts';
+import { requireGroups } from '../../access/permissions/permission-values.ts';
+import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { requireAdministrator } from '../../access/roles.ts';
+import { asOfNow } from '../../access/sign-in.ts';
+import { hasEdited, USER_SETTINGS, type UserSettingName } from '../../access/user-settings.ts';
+import { transact } from '../../events/log.ts';
+import type { User } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { requireSettings } from '../../platform/setting.ts';
+import { lockRealm } from './new-user.ts';
+import { writeSettings } from './settings-update.ts';
+
+/** Our choice: more than an organisation of this size has, and fewer than one change has time for. */
+const MAX_TARGETS = 2_000;
+
+const { email_address_visibility: _own, ...others } = USER_SETTINGS;
+
+/** What administrators change of others. Who hides their address hides it from administrators as well. */
+export const SETTINGS_OF_OTHERS = others;
+
+/** Whose settings an administrator changes. */
+export interface SettingsTargets {
+  readonly userIds?: readonly number[] | undefined;
+  /** Of groups whose members they are, through groups within them as well. */
+  readonly groupIds?: readonly number[] | undefined;
+  /** Leaves each setting as it is with those who have changed it themselves. */
+  readonly skipsEdited?: boolean | undefined;
+}
+
+/**
+ * Changes settings of other people, all of them or none, and tells each of theirs.
+ *
+ * @param given As the client sent them, by name on the wire.
+ * @returns The ids of those it was about, those included for whom nothing was different.
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws BadRequestError for a bot, when a value is not taken, when somebody is not an active person of the organisation, when a
+ *   group is not there, or when they are too many.
+ * @see endpoints companion B.13 (`target_users`)
+ */
+export async function updateSettingsOf(
+  ctx: Ctx,
+  targets: SettingsTargets,
+  given: Partial<Record<keyof typeof SETTINGS_OF_OTHERS, unknown>>,
+): Promise<number[]> {
+  if (ctx.viewer.user.botType !== null) throw new BadRequestError('This endpoint does not accept bot requests.');
+  requireAdministrator(ctx);
+  const values = requireSettings(SETTINGS_OF_OTHERS, given);
+  return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, ctx.realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
+    const people = await lockTargets(tx, ctx, targets);
+    for (const person of people) {
+      const edits = Object.entries(values).filter(
+        ([name]) => targets.skipsEdited !== true || !hasEdited(person, name as UserSettingName),
+      );
+      await writeSettings(tx, emit, person, Object.fromEntries(edits), { now: ctx.app.now(), isOwn: false });
+    }
+    return people.map(({ id }) => id);
+  });
+}
+
+/** The people, in the order in which every change locks several. */
+async function lockTargets(
+  tx: Tx,
+  { app, realmId, viewer: { realm } }: Ctx,
+  { userIds = [], groupIds = [] }: SettingsTargets,
+): Promise<User[]> {
+  const groups = await systemGroups(tx, realmId);
+  await requireGroups(tx, realmId, new Set(groupIds.filter((id) => groups.name(id) === undefined)));
+  const active = await tx.user.findMany({ where: { realmId, isActive: true, botType: null, isSystem: false } });
+  const known = new Set(active.map(({ id }) => id));
+  const stranger = userIds.find((id) => !known.has(id));
+  if (stranger !== undefined) throw new BadRequestError(`Invalid user ID: ${stranger}`);
+  const now = app.now();
+  const named = new Set(userIds);
+  const isTarget = (user: User) =>
+    named.has(user.id) ||
+    isInGroup(groups, { id: user.id, role: user.role, realm, user }, { members: [], groups: groupIds }, now, {
+      guests: true,
+    });
+  const ids = active.filter(isTarget).map(({ id }) => id);
+  if (ids.length > MAX_TARGETS) throw new BadRequestError(`Too many users (limit: ${MAX_TARGETS})`);
+  await tx.$queryRaw`SELECT 1 AS held FROM user_account WHERE id = ANY(${ids}) ORDER BY id FOR NO KEY UPDATE`;
+  return tx.user.findMany({ where: { id: { in: ids } }, orderBy: { id: 'asc' } });
+}

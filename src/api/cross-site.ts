@@ -1,0 +1,95 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Config } from '../platform/config.ts';
+import { CsrfFailedError } from '../platform/errors.ts';
+import { hostOf, subdomainOf } from '../platform/hosts.ts';
+import { cookieName, readCookie } from './cookies.ts';
+
+/** The cookie of a browser that is signed in. */
+export const SIGNED_IN_COOKIE = 'start';
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
+
+/**
+ * Refuses what a page of another site has a browser do in the name of whoever sits there: requests that may change
+ * something, and upgrades, which a browser sends with credentials of its own accord.
+ *
+ * Credentials that somebody chose to send pass from anywhere: a bearer's, those of `connection_init`, and Basic ones
+ * without `Sec-Fetch-*` headers, which no browser script can leave out.
+ *
+ * @throws CsrfFailedError
+ */
+export function requireOwnSite(
+  config: Config,
+  { method = '', headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+  { isUpgrade = false } = {},
+): void {
+  if (SAFE_METHODS.has(method) && !isUpgrade) return;
+  const credentials = ambientCredentials(config, headers);
+  if (credentials === undefined || isOwnSite(config, headers)) return;
+  if (credentials === 'basic' && !isUpgrade && isOfProgram(method, headers)) return;
+  throw new CsrfFailedError();
+}
+
+/** Whether a browser sent it, and says so. */
+const isOfBrowser = (headers: IncomingHttpHeaders) =>
+  Object.keys(headers).some((name) => name.startsWith('sec-fetch-'));
+
+/** What of the request a browser may have sent by itself; undefined when it has been sent by choice, or is nobody's. */
+function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basic' | 'cookie' | undefined {
+  const { authorization, cookie } = headers;
+  if (authorization !== undefined) return /^basic\b/i.test(authorization) && isOfBrowser(headers) ? 'basic' : undefined;
+  return readCookie(cookie, cookieName(config, SIGNED_IN_COOKIE)) === undefined ? undefined : 'cookie';
+}
+
+/**
+ * Whether the page that asks is of the very address it asks. What the browser says of that counts more than the origin,
+ * which is "null" for forms of pages that send no referrer, and has another host than Host behind some proxies.
+ */
+function isOwnSite(config: Config, headers: IncomingHttpHeaders): boolean {
+  const { origin, host } = headers;
+  const site = headers['sec-fetch-site'];
+  if (site === 'same-origin' || site === 'none') return true;
+  if (site === 'cross-site') return false;
+  if (origin === undefined) return site === undefined;
+  const asking = URL.parse(origin)?.host;
+  return asking !== undefined && asking !== '' && [host?.toLowerCase(), knownHost(config, host)].includes(asking);
+}
+
+/** The host at which browsers know the organisation that Host names. */
+function knownHost(config: Config, host: string | undefined): string | undefined {
+  try {
+    return hostOf(config, subdomainOf(config, host));
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a page may send anywhere without asking leave. */
+const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
+const SIMPLE_TYPES = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
+/** Any one of them, and the browser asks leave. */
+const UNUSUAL_HEADERS = ['x-requested-with', 'graphql-require-preflight', 'idempotency-key'];
+
+/**
+ * Whether it is of an installed program, whose pages have an origin of its own scheme. Those of files, of extensions and
+ * "null" may be anybody's in a browser, a sandboxed frame's for one: from them counts only what a browser would have asked
+ * leave for first, which it does not get here, so that the program that sent it is one that does not ask.
+ */
+function isOfProgram(method: string, headers: IncomingHttpHeaders): boolean {
+  // Forms, pictures and sockets carry nothing that a script chose.
+  if (headers['sec-fetch-mode'] !== 'cors') return false;
+  const { origin = '' } = headers;
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(origin)?.[1]?.toLowerCase();
+  if (scheme === 'http' || scheme === 'https' || (scheme === undefined && origin !== 'null')) return false;
+  if (scheme !== undefined && scheme !== 'file' && !scheme.endsWith('-extension')) return true;
+  const type = (headers['content-type']?.split(';')[0] ?? '').trim().toLowerCase();
+  const isSimple = SIMPLE_METHODS.has(method) && SIMPLE_TYPES.has(type);
+  return !isSimple || UNUSUAL_HEADERS.some((name) => headers[name] !== undefined);
+}
+
+/**
+ * The challenge of a 401, by which clients learn how to sign in. A browser would ask for user name and password in a
+ * window of its own, and send them by itself from then on: who says that it is one gets none.
+ */
+export const challengeOf = (headers: IncomingHttpHeaders): Readonly<Record<string, string>> =>
+  isOfBrowser(headers) ? {} : { 'WWW-Authenticate': 'Basic realm="Team chat API"' };

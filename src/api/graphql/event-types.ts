@@ -1,0 +1,67 @@
+import type { ObjectFieldsShape } from '@pothos/core';
+import type { RenderedEvent } from '../../events/define.ts';
+import { builder, type Types } from './builder.ts';
+
+/** What an event's fields are resolved from: its id, and what the client is sent of it over REST. */
+export interface EventSource<Body = unknown> {
+  readonly id: number;
+  readonly event: RenderedEvent & Body;
+}
+
+const nameOf = new Map<string, string>();
+const keyOf = (type: string, op: string | undefined) => `${type}/${op ?? ''}`;
+
+/** The GraphQL type of a kind of event; undefined when it has none. */
+export function eventTypeName(type: string, op: string | undefined): string | undefined {
+  return nameOf.get(keyOf(type, op));
+}
+
+/** Every kind of event with a GraphQL type: wire type, op ('' for none), type name. */
+export function registeredEventTypes(): readonly { type: string; op: string | undefined; name: string }[] {
+  return [...nameOf].map(([key, name]) => {
+    const [type = '', op] = key.split('/');
+    return { type, op: op === '' ? undefined : op, name };
+  });
+}
+
+export const EventInterface = builder.interfaceRef<EventSource>('Event').implement({
+  description:
+    'Something that happened. Its fields tell all there is to tell, from the event alone: what was true when it ' +
+    'happened, in replay as live.',
+  fields: (t) => ({
+    id: t.expose('id', { type: 'LongId', description: 'Rises with each event, not by one.' }),
+    type: t.string({ description: 'The name REST uses.', resolve: ({ event }) => event.type }),
+  }),
+  resolveType: ({ event }) => eventTypeName(event.type, event.op) as never,
+});
+
+/**
+ * Adds the GraphQL type of one kind of event, next to its `defineEvent`.
+ *
+ * Its fields, and all that is reachable from them, are value types resolved from `event` alone: no entity node, no
+ * context, no scope. One execution serves every reader of the same rendering, so anything of one viewer's would be
+ * shown to others.
+ *
+ * @param type As on the wire. @param op As on the wire, or undefined for types without operations.
+ * @param name In the past tense: DraftsAddedEvent.
+ */
+export function eventType<Body = unknown>(
+  type: string,
+  op: string | undefined,
+  name: string,
+  fields: ObjectFieldsShape<Types, EventSource<Body>>,
+  { description }: { readonly description?: string } = {},
+): void {
+  const key = keyOf(type, op);
+  if (nameOf.has(key)) throw new Error(`Event ${key} has two GraphQL types`);
+  nameOf.set(key, name);
+  builder.objectRef<EventSource<Body>>(name).implement({
+    ...(description !== undefined && { description }),
+    interfaces: [EventInterface] as never,
+    fields,
+  });
+}
+
+eventType('heartbeat', undefined, 'HeartbeatEvent', () => ({}), {
+  description: 'Nothing happened for a while; the connection is alive.',
+});

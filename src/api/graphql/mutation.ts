@@ -1,0 +1,144 @@
+import type { InputFieldMap, InputShapeFromFields, ShapeFromTypeParam, TypeParam } from '@pothos/core';
+import type { GraphQLField, GraphQLResolveInfo } from 'graphql';
+import { type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
+import { observingChanges } from '../../events/act.ts';
+import { AbandonedError, BadRequestError, type ChatError, RequestTimeoutError } from '../../platform/errors.ts';
+import { builder, type Types } from './builder.ts';
+import { isOutOfReach, noteUnread } from './read-back.ts';
+
+type ErrorClass = abstract new (...args: never[]) => ChatError;
+
+interface PayloadField {
+  readonly type: TypeParam<Types>;
+  /** Whether `resolve` may give null. */
+  readonly nullable?: boolean;
+  readonly description?: string;
+}
+
+type PayloadShape<P extends Record<string, PayloadField>> = {
+  [K in keyof P]: ShapeFromTypeParam<Types, P[K]['type'], P[K]['nullable'] extends true ? true : false>;
+};
+
+interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, PayloadField>> {
+  readonly description: string;
+  /** The fields of the input object, required where nothing else is said. Absent: the mutation takes none. */
+  readonly input?: (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => I;
+  /** The fields of the payload; `resolve` returns one property for each. A function, so that rooms may be circular. */
+  readonly payload: () => P;
+  /** What the act can end in, besides the errors every mutation can. Subclasses are told apart from their parents. */
+  readonly errors?: readonly ErrorClass[];
+  /**
+   * True for what is of the moment, takes long, calls another service or answers with a key: what an idempotency key
+   * would be stored with is then of no use, or of too much.
+   */
+  readonly ignoresIdempotencyKey?: true;
+  /** True for what tries credentials: an operation may do so once. */
+  readonly provesIdentity?: true;
+  readonly resolve: (ctx: C, input: InputShapeFromFields<I>) => Promise<PayloadShape<P>>;
+}
+
+/** A bad value, and a database that is too busy. */
+const ERRORS_OF_ALL = [BadRequestError, RequestTimeoutError];
+
+/**
+ * Adds a mutation for signed-in viewers: `createDrafts(input: CreateDraftsInput!): CreateDraftsResult!`, whose result is
+ * `CreateDraftsPayload` or one of the errors. An expected failure that is not listed is a top-level error.
+ *
+ * @see architecture 7
+ */
+export function mutation<I extends InputFieldMap, P extends Record<string, PayloadField>>(
+  name: string,
+  options: MutationOptions<Ctx, I, P>,
+): void {
+  addMutation(name, options, signedIn);
+}
+
+/** Adds a mutation for everybody, signed in or not. */
+export function publicMutation<I extends InputFieldMap, P extends Record<string, PayloadField>>(
+  name: string,
+  options: MutationOptions<RequestCtx, I, P>,
+): void {
+  addMutation(name, options, (ctx) => ctx);
+}
+
+function addMutation<C, I extends InputFieldMap, P extends Record<string, PayloadField>>(
+  name: string,
+  {
+    description,
+    input,
+    payload,
+    errors = [],
+    ignoresIdempotencyKey,
+    provesIdentity,
+    resolve,
+  }: MutationOptions<C, I, P>,
+  contextOf: (ctx: RequestCtx) => C,
+): void {
+  const typeName = `${name[0]?.toUpperCase()}${name.slice(1)}`;
+  const Input = input && builder.inputType(`${typeName}Input`, { fields: input });
+  const Payload = builder.objectRef<PayloadShape<P>>(`${typeName}Payload`);
+  Payload.implement({
+    description: PAYLOAD,
+    fields: (t) =>
+      Object.fromEntries(
+        Object.entries(payload()).map(([field, options]) => [
+          field,
+          t.expose(field as never, { ...options, nullable: true } as never),
+        ]),
+      ),
+  });
+  builder.mutationField(name, (t) =>
+    t.field({
+      type: Payload,
+      description,
+      errors: { types: [...errors, ...ERRORS_OF_ALL] as (new () => ChatError)[] },
+      args: Input === undefined ? {} : { input: t.arg({ type: Input, required: true }) },
+      extensions: { ignoresIdempotencyKey, provesIdentity },
+      resolve: (async (
+        _root: unknown,
+        { input = {} }: { input?: unknown },
+        ctx: RequestCtx,
+        { path }: GraphQLResolveInfo,
+      ) => {
+        const outcome = await observingChanges(async () => {
+          // They run one after another: what the client did not wait for does not begin.
+          if (ctx.caller?.isGone === true) throw new AbandonedError();
+          return resolve(contextOf(ctx), input as InputShapeFromFields<I>);
+        });
+        if ('value' in outcome) return outcome.value;
+        // Who signs in wants the key: that the first login is recorded is no answer to them.
+        if (outcome.isMade && provesIdentity !== true && isOutOfReach(outcome.error)) {
+          noteUnread(ctx, [path.key]);
+          return {};
+        }
+        failed.add(ctx);
+        throw outcome.error;
+      }) as never,
+    }),
+  );
+}
+
+const PAYLOAD =
+  'What the change came to. Where the database went away after it was made, what could not be read is null, and ' +
+  '`extensions.notReadBack` of the reply has its path: the change was made all the same, and is not to be sent again.';
+
+/** Operations with a mutation that failed, which a result of typed errors does not tell. */
+const failed = new WeakSet<RequestCtx>();
+
+/** Whether a mutation of the operation that was given `ctx` ended in an error, typed or not. */
+export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
+
+/** Whether idempotency keys mean nothing to a mutation. */
+export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['ignoresIdempotencyKey'] === true;
+
+/** Whether a mutation tries credentials. */
+export const provesIdentity = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['provesIdentity'] === true;
+
+/** The fields that were given: neither left out nor null. For inputs where null means nothing of its own. */
+export function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
+}

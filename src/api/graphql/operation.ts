@@ -1,0 +1,153 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  getOperationAST,
+  Kind,
+  OperationTypeNode,
+  print,
+} from 'graphql';
+import type { App, RequestCtx } from '../../access/context.ts';
+import { beginsAnew, idempotencyKey, once } from '../../events/once.ts';
+import { BadRequestError, ChatError, UnauthorizedError } from '../../platform/errors.ts';
+import { type Budget, countRequest } from '../rate-limits.ts';
+import type { Cost, GraphQLContext } from './context.ts';
+import { introspects } from './documents.ts';
+import { hasFailed, ignoresIdempotencyKey } from './mutation.ts';
+import { acknowledged } from './read-back.ts';
+
+type Extensions = Readonly<Record<string, unknown>> | null | undefined;
+
+interface Beginning {
+  readonly signIn: () => Promise<RequestCtx>;
+  readonly cost: Cost;
+  readonly document: DocumentNode;
+  /** What the client sent beside the document. */
+  readonly extensions: Extensions;
+  /** The idempotency key of an HTTP request, where `extensions` have none. */
+  readonly keyHeader?: string | string[] | undefined;
+  /** What the answer goes out by, over HTTP. */
+  readonly answer?: ServerResponse;
+  /** Called with what is left of the caller's budget, also when the request is refused. */
+  readonly told?: (budget: Budget) => void;
+}
+
+/**
+ * Signs an operation in, and counts it, with all it is to do: nothing is executed of what does not fit into the budget.
+ *
+ * @returns What its resolvers are given.
+ * @throws UnauthorizedError where strangers are not told the schema, and one asks for it.
+ * @throws RateLimitHitError, BadRequestError for a key that is no text, and what `signIn` throws.
+ * @see architecture 7
+ */
+export async function beginOperation(
+  app: App,
+  origin: IncomingMessage,
+  { signIn, cost, document, extensions, keyHeader, answer, told }: Beginning,
+): Promise<GraphQLContext> {
+  let budget: Budget | undefined;
+  const counting = {
+    requests: cost.charged,
+    answer,
+    told(left: Budget) {
+      budget = left;
+      told?.(left);
+    },
+  };
+  const request = await countRequest(app, origin, signIn, counting);
+  if (request.viewer === null && !app.config.anonymousIntrospection && introspects(document)) {
+    throw new UnauthorizedError('The schema is told to those who are signed in');
+  }
+  const key = extensions?.['idempotencyKey'] ?? keyHeader;
+  if (key !== undefined && typeof key !== 'string') throw new BadRequestError('"idempotencyKey" must be text');
+  return { ...request, cost, budget, idempotencyKey: key };
+}
+
+/**
+ * Executes a query or mutation, and tells in `extensions` what it cost and what is left. A mutation under an idempotency
+ * key is executed once: a repetition gets the first one's data.
+ *
+ * @see architecture 4.8, 7
+ */
+export async function executeOperation(args: ExecutionArgs): Promise<ExecutionResult> {
+  const context = args.contextValue as GraphQLContext;
+  const { cost, budget: rateLimit } = context;
+  const extensions = { cost, ...(rateLimit !== undefined && { rateLimit }) };
+  // To strangers, as the schema itself.
+  const hideSuggestions = context.viewer === null && !context.app.config.anonymousIntrospection;
+  try {
+    const { app, viewer } = context;
+    const work = () => executeOnce({ ...args, hideSuggestions }, context);
+    const result = await (viewer === null ? work() : app.shares.run(viewer.id, work));
+    return { ...result, extensions: { ...extensions, ...result.extensions } };
+  } catch (error) {
+    if (!(error instanceof ChatError)) throw error;
+    return { errors: [new GraphQLError(error.message, { originalError: error })], extensions };
+  }
+}
+
+/** What an operation came to that is not to be kept: its changes are undone, and it may be sent again. */
+class NotKept extends Error {
+  readonly result: ExecutionResult;
+
+  constructor(result: ExecutionResult) {
+    super('Not kept');
+    this.result = result;
+  }
+}
+
+async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
+  const { app, viewer, idempotencyKey: key } = context;
+  if (key === undefined || viewer === null || !isKeyed(args)) {
+    const result = await execute(args);
+    return isMutation(args) ? acknowledged(result, context) : result;
+  }
+  const { document, operationName, variableValues } = args;
+  const input = ['graphql', print(document), operationName ?? null, variableValues ?? null];
+  try {
+    const record = idempotencyKey({ app, viewer }, key, input);
+    const data = await once(app, record, (app) => execution(args, { ...context, app }));
+    return { data };
+  } catch (error) {
+    if (error instanceof NotKept) return error.result;
+    throw error;
+  }
+}
+
+/** @throws NotKept when the mutation failed; what has it begin anew. */
+async function execution(
+  args: ExecutionArgs,
+  contextValue: GraphQLContext,
+): Promise<NonNullable<ExecutionResult['data']>> {
+  const result = await execute({ ...args, contextValue });
+  const causes = result.errors?.map(({ originalError }) => originalError) ?? [];
+  const reason = causes.find(beginsAnew);
+  if (reason !== undefined) throw reason;
+  const { data, errors } = result;
+  // What else it answers with is undone, too.
+  if (data != null && errors !== undefined) throw new NotKept({ ...result, data: null });
+  if (data == null || hasFailed(contextValue)) throw new NotKept(result);
+  return data;
+}
+
+const isMutation = ({ document, operationName }: ExecutionArgs): boolean =>
+  getOperationAST(document, operationName)?.operation === OperationTypeNode.MUTATION;
+
+/**
+ * Whether the operation is one a key applies to: a mutation, but for those that ignore keys.
+ *
+ * @throws BadRequestError when it makes several: one may fail and another not, and then it is neither done nor undone.
+ */
+function isKeyed({ document, operationName, schema }: ExecutionArgs): boolean {
+  const operation = getOperationAST(document, operationName);
+  if (operation?.operation !== OperationTypeNode.MUTATION) return false;
+  const [selection, ...others] = operation.selectionSet.selections;
+  if (others.length > 0 || selection?.kind !== Kind.FIELD) {
+    throw new BadRequestError('Under an idempotency key an operation must be one mutation');
+  }
+  const field = schema.getMutationType()?.getFields()[selection.name.value];
+  return field !== undefined && !ignoresIdempotencyKey(field);
+}

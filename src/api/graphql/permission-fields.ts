@@ -1,0 +1,123 @@
+import type { WireGroupSetting } from '../../access/permissions/membership.ts';
+import type { GroupSettingEdit } from '../../access/permissions/permission-values.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { builder, type Types } from './builder.ts';
+import { toFieldName } from './setting-fields.ts';
+
+// How the permissions of groups, channels and organisations look in GraphQL: all are held by users and groups.
+
+/** `can_send_message_group` as GraphQL names it. */
+export const permissionFieldName = (name: string): string => toFieldName(name.replace(/_group$/, ''));
+
+export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').implement({
+  description: 'Who holds a permission: users, and the members of groups.',
+  fields: (t) => ({
+    groupId: t.int({
+      nullable: true,
+      description: 'When it is one group and nobody else.',
+      resolve: (setting) => (typeof setting === 'number' ? setting : null),
+    }),
+    directMemberIds: t.intList({
+      resolve: (setting) => (typeof setting === 'number' ? [] : [...setting.direct_members]),
+    }),
+    directSubgroupIds: t.intList({
+      resolve: (setting) => (typeof setting === 'number' ? [setting] : [...setting.direct_subgroups]),
+    }),
+  }),
+});
+
+export const GroupSettingInput = builder.inputType('GroupSettingInput', {
+  description: 'Who is to hold a permission: one group by `groupId`, or users and groups. Nobody, if all is left out.',
+  fields: (t) => ({
+    groupId: t.int({ required: false }),
+    directMemberIds: t.intList({ required: false }),
+    directSubgroupIds: t.intList({ required: false }),
+  }),
+});
+
+/** @throws BadRequestError when both forms are given. */
+export function toWireSetting(input: typeof GroupSettingInput.$inferInput): WireGroupSetting {
+  const { groupId, directMemberIds, directSubgroupIds } = input;
+  if (groupId == null) return { direct_members: directMemberIds ?? [], direct_subgroups: directSubgroupIds ?? [] };
+  if (directMemberIds != null || directSubgroupIds != null) {
+    throw new BadRequestError('Give either groupId or direct members and subgroups');
+  }
+  return groupId;
+}
+
+const GroupSettingEditInput = builder.inputType('GroupSettingEditInput', {
+  fields: (t) => ({
+    new: t.field({ type: GroupSettingInput }),
+    old: t.field({
+      type: GroupSettingInput,
+      required: false,
+      description: 'What the client believes it is; if it is not, nothing is changed.',
+    }),
+  }),
+});
+
+/** What each permission allows, by its name on the wire. */
+type Meanings<N extends string> = Readonly<Record<N, string>>;
+
+const namesOf = <N extends string>(meanings: Meanings<N>) => Object.keys(meanings) as N[];
+
+/** Adds the type of an object that tells who holds each of several permissions. */
+export function permissionsType<N extends string>(name: string, description: string, meanings: Meanings<N>) {
+  return builder.objectRef<Record<N, WireGroupSetting>>(name).implement({
+    description,
+    fields: (t) =>
+      Object.fromEntries(
+        namesOf(meanings).map((permission) => [
+          permissionFieldName(permission),
+          t.field({
+            type: GroupSetting,
+            description: meanings[permission],
+            resolve: (permissions) => permissions[permission],
+          }),
+        ]),
+      ),
+  });
+}
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
+
+const inputOf = <N extends string>(name: string, description: string, meanings: Meanings<N>, type: object) =>
+  builder.inputType(name, {
+    description,
+    fields: (t: InputFields) =>
+      Object.fromEntries(
+        namesOf(meanings).map((permission) => [
+          permissionFieldName(permission),
+          t.field({ type: type as typeof GroupSettingInput, required: false, description: meanings[permission] }),
+        ]),
+      ),
+  });
+
+/** Adds an input type that gives some of the permissions. */
+export const permissionsInput = <N extends string>(name: string, description: string, meanings: Meanings<N>) =>
+  inputOf(name, description, meanings, GroupSettingInput);
+
+/** Adds an input type that changes some of the permissions. */
+export const permissionEditsInput = <N extends string>(name: string, description: string, meanings: Meanings<N>) =>
+  inputOf(name, description, meanings, GroupSettingEditInput);
+
+/** What is given of the permissions, by their names on the wire. */
+export function permissionsGiven<N extends string, T, R>(
+  names: readonly N[],
+  input: object | null | undefined,
+  read: (value: T) => R,
+): Partial<Record<N, R>> {
+  const values = (input ?? {}) as Readonly<Record<string, T | null | undefined>>;
+  const entries = names.flatMap((name) => {
+    const value = values[permissionFieldName(name)];
+    return value == null ? [] : [[name, read(value)] as const];
+  });
+  return Object.fromEntries(entries) as Partial<Record<N, R>>;
+}
+
+/** As `permissionsGiven`, of an input from `permissionEditsInput`. */
+export const permissionEditsGiven = <N extends string>(names: readonly N[], input: object | null | undefined) =>
+  permissionsGiven<N, typeof GroupSettingEditInput.$inferInput, GroupSettingEdit>(names, input, (change) => ({
+    value: toWireSetting(change.new),
+    expected: change.old == null ? undefined : toWireSetting(change.old),
+  }));

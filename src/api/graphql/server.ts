@@ -1,0 +1,285 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
+import {
+  createYoga,
+  type GraphQLParams,
+  type Plugin,
+  type YogaInitialContext,
+  type YogaServerOptions,
+} from 'graphql-yoga';
+import type { App } from '../../access/context.ts';
+import { signIn } from '../../access/sign-in.ts';
+import { expectedError } from '../../platform/db/errors.ts';
+import { BadRequestError, ChatError } from '../../platform/errors.ts';
+import { parseJson } from '../../platform/json.ts';
+import { buildSchema } from '../../server/registries/schema.ts';
+import type { Browser } from '../cookies.ts';
+import { challengeOf } from '../cross-site.ts';
+import { budgetHeaders } from '../rate-limits.ts';
+import { readBody } from '../request-body.ts';
+import type { GraphQLContext } from './context.ts';
+import { createDocuments, type Documents } from './documents.ts';
+import { presentError } from './errors.ts';
+import { beginOperation, executeOperation } from './operation.ts';
+import { type PersistedDocuments, readPersistedDocuments, usePersistedDocuments } from './persisted-documents.ts';
+import { isUpload, readUpload } from './uploads.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+/** What the transports share. */
+export interface GraphQLHall {
+  readonly schema: GraphQLSchema;
+  readonly documents: Documents;
+  readonly persisted: PersistedDocuments;
+}
+
+export interface GraphQLDoor extends GraphQLHall {
+  /** Answers a request to /graphql. */
+  handle(request: IncomingMessage, response: ServerResponse): void;
+}
+
+interface Others {
+  /** Makes what answers requests for server-sent events. */
+  readonly eventStream: (hall: GraphQLHall) => Handler;
+  /** Answers browsers that ask for a page. */
+  readonly page: Handler;
+}
+
+/** Our choice: several times the longest texts the interface takes, in one mutation. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
+
+interface NodeContext {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+}
+
+/**
+ * Makes the GraphQL door, served straight from `node:http`: POST with a JSON body, or with files and a header of its own,
+ * and GET for queries.
+ *
+ * What a page of another origin could send unasked is refused: a mutation by GET, and a body that is neither declared as
+ * JSON nor comes with a header that a browser asks leave for. No reply may be cached, and none carries CORS headers.
+ */
+export function createGraphQL(app: App, { eventStream, page }: Others): GraphQLDoor {
+  const schema = buildSchema();
+  const documents = createDocuments(schema, { hideSuggestions: !app.config.anonymousIntrospection });
+  const persisted = readPersistedDocuments(app.config, documents);
+  const hall = { schema, documents, persisted };
+  const streamEvents = eventStream(hall);
+  const yoga = createYoga(optionsFor(app, hall));
+  return {
+    ...hall,
+    handle(request, response) {
+      response.setHeader('cache-control', 'private, no-store');
+      const { accept, 'content-type': type, 'content-length': length } = request.headers;
+      const form = wantedForm(accept);
+      if (form === 'text/event-stream') void streamEvents(request, response);
+      else if (form === 'text/html' && request.method === 'GET') void page(request, response);
+      // It is measured as it is read.
+      else if (isUpload(request)) void yoga(request, response);
+      else if (request.method === 'POST' && !isJson(type))
+        refuseBody(response, 415, 'The body must be application/json');
+      else if (Number(length) > MAX_BODY_BYTES) refuseBody(response, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
+      else void yoga(request, response);
+    },
+  };
+}
+
+function optionsFor(
+  app: App,
+  { schema, documents, persisted }: GraphQLHall,
+): YogaServerOptions<NodeContext, GraphQLContext> {
+  return {
+    schema,
+    plugins: [
+      useQueryString,
+      useJsonBody,
+      useUploads,
+      useObjects,
+      usePersistedDocuments(persisted),
+      useDocuments(documents),
+      useExecution,
+    ],
+    context: (initial) => makeContext(app, documents, initial),
+    maskedErrors: { maskError: (error) => maskError(app, error) },
+    // `documents` keeps them, for all transports.
+    parserAndValidationCache: false,
+    // Every body is measured as it is read: Yoga would do so by another stream around it, at half the requests a second.
+    maxRequestBodySize: false,
+    extraParamNames: ['documentId'],
+    logging: false,
+    graphiql: false,
+    landingPage: false,
+    multipart: false,
+    batching: false,
+    cors: false,
+    // The ending of no address: health has a page of its own.
+    healthCheckEndpoint: ' ',
+  };
+}
+
+const FORMS = ['text/event-stream', 'text/html', 'application/json', 'application/graphql-response+json', '*/*'];
+
+/** The first form the client names of those there are. */
+function wantedForm(accept = '*/*'): string | undefined {
+  const named = accept.split(',').map((form) => (form.split(';')[0] ?? '').trim().toLowerCase());
+  return named.find((form) => FORMS.includes(form));
+}
+
+const isJson = (contentType = '') => /^application\/json *(;|$)/i.test(contentType);
+
+function refuseBody(response: ServerResponse, status: number, message: string): void {
+  const errors = [{ message, extensions: { code: 'BAD_REQUEST' } }];
+  // The connection stays: closed with the body still on its way, it would take this answer with it.
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify({ errors }));
+}
+
+/** Yoga's own reading of a query string takes JSON that is none for a fault of the server. */
+const useQueryString: Plugin = {
+  onRequestParse({ request, setRequestParser }) {
+    if (request.method === 'GET') setRequestParser(({ url }) => readQueryString(url));
+  },
+};
+
+/** In place of Yoga's own reading, which takes JSON however long and deep. */
+const useJsonBody: Plugin<object, NodeContext> = {
+  onRequestParse({ serverContext: { req }, setRequestParser }) {
+    if (req.method === 'POST' && isJson(req.headers['content-type'])) setRequestParser(() => readJsonBody(req));
+  },
+};
+
+async function readJsonBody(incoming: IncomingMessage): Promise<GraphQLParams> {
+  try {
+    const body = await readBody(incoming, MAX_BODY_BYTES);
+    // What is no object is refused before anything looks into it.
+    return parseJson(new TextDecoder().decode(body), 'The body') as GraphQLParams;
+  } catch (error) {
+    if (error instanceof GraphQLError) throw error;
+    if (error instanceof ChatError) throw refusal(error);
+    throw refusal(new BadRequestError('The body is not valid JSON'));
+  }
+}
+
+/** In place of Yoga's own reading, which believes what it is told of the files' places. */
+const useUploads: Plugin<object, NodeContext> = {
+  onRequestParse({ serverContext: { req }, setRequestParser }) {
+    if (isUpload(req)) setRequestParser(() => readUpload(req).catch(refuse));
+  },
+};
+
+function refuse(error: unknown): never {
+  throw error instanceof ChatError ? refusal(error) : error;
+}
+
+function readQueryString(url: string): GraphQLParams {
+  const fields = new URLSearchParams(url.slice(url.indexOf('?') + 1));
+  const text = (name: string) => fields.get(name) || undefined;
+  const json = (name: string) => {
+    const value = text(name);
+    try {
+      return value === undefined ? undefined : parseJson(value, `"${name}"`);
+    } catch (error) {
+      throw refusal(error instanceof ChatError ? error : new BadRequestError(`"${name}" is not valid JSON`));
+    }
+  };
+  return Object.fromEntries(
+    Object.entries({
+      query: text('query'),
+      documentId: text('documentId'),
+      operationName: text('operationName'),
+      variables: json('variables'),
+      extensions: json('extensions'),
+    }).filter(([, value]) => value !== undefined),
+  );
+}
+
+/** Before anything looks into it: a JSON body may be anything. */
+const useObjects: Plugin = {
+  onParams({ params }) {
+    if (typeof params !== 'object' || params === null) throw refusal(new BadRequestError('The body must be an object'));
+  },
+};
+
+/** Documents come read, checked and within limits, or not at all. */
+function useDocuments(documents: Documents): Plugin {
+  return {
+    onParse({ params, setParsedDocument }) {
+      const { document, errors } = documents.check(params.source.toString());
+      if (errors !== undefined) throw new AggregateError(errors.map(asInvalid));
+      setParsedDocument(document);
+    },
+    onValidate({ setResult }) {
+      setResult([]);
+    },
+  };
+}
+
+/** `spec`: a client that takes application/json alone gets status 200, as GraphQL over HTTP has it for such errors. */
+function asInvalid(error: GraphQLError): GraphQLError {
+  error.extensions['http'] = { spec: true, status: 400 };
+  return error;
+}
+
+const useExecution: Plugin<GraphQLContext> = {
+  onExecute({ setExecuteFn }) {
+    setExecuteFn(executeForHttp);
+  },
+};
+
+async function executeForHttp(args: ExecutionArgs): Promise<ExecutionResult> {
+  const result = await executeOperation(args);
+  if (result.data !== undefined || result.errors === undefined) return result;
+  // Nothing was executed: the variables or the idempotency key were wrong, which is a failure of the HTTP request as well.
+  const { req } = args.contextValue as NodeContext;
+  const asRefusal = (error: GraphQLError) =>
+    error.originalError instanceof ChatError ? refusal(error.originalError, req) : asInvalid(error);
+  return { ...result, errors: result.errors.map(asRefusal) };
+}
+
+/** Signs in: last, because all before it costs the database nothing. */
+async function makeContext(
+  app: App,
+  documents: Documents,
+  { req, res, params }: YogaInitialContext & NodeContext,
+): Promise<GraphQLContext> {
+  try {
+    const { document } = documents.check(params.query ?? '');
+    if (document === undefined) throw new Error('The document was checked before');
+    if (getOperationAST(document, params.operationName)?.operation === 'subscription') {
+      throw new BadRequestError('Subscriptions run over WebSocket, or with "Accept: text/event-stream"');
+    }
+    const cost = documents.cost(document, params.operationName, params.variables);
+    const { host, authorization, 'user-agent': userAgent, 'idempotency-key': keyHeader } = req.headers;
+    const context = await beginOperation(app, req, {
+      signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
+      ...{ cost, document, extensions: params.extensions, keyHeader, answer: res },
+      told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
+    });
+    return { ...context, browser: browserOf(req, res) };
+  } catch (error) {
+    const expected = expectedError(error);
+    if (expected !== undefined) throw refusal(expected, req);
+    throw error instanceof GraphQLError ? asInvalid(error) : error;
+  }
+}
+
+/** Whom the reply may give a cookie. */
+const browserOf = ({ headers }: IncomingMessage, response: ServerResponse): Browser => ({
+  header: (name) => headers[name]?.toString(),
+  setCookie: (cookie) => void response.appendHeader('set-cookie', cookie),
+});
+
+/** A failure before execution, which is a failure of the HTTP request as well. */
+function refusal({ message, code, data, status }: ChatError, req?: IncomingMessage): GraphQLError {
+  const headers: Record<string, string> = status === 401 ? { ...challengeOf(req?.headers ?? {}) } : {};
+  if ('retry-after' in data) headers['retry-after'] = String(data['retry-after']);
+  return new GraphQLError(message, { extensions: { code, ...data, http: { status, headers } } });
+}
+
+function maskError(app: App, error: unknown): Error {
+  const shown = presentError(error, app.log);
+  // For Yoga, which gives status 500 when nothing was executed, and leaves the field out.
+  if (shown.extensions['code'] === 'INTERNAL_SERVER_ERROR') shown.extensions['unexpected'] = true;
+  return shown;
+}

@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
+import type { App } from '../../access/context.ts';
+import { signIn } from '../../access/sign-in.ts';
+import type { ReaderEnd } from '../../events/queues.ts';
+import type { EventPiece } from '../../events/rendering.ts';
+import type { StreamSink } from '../../events/stream.ts';
+import { expectedError } from '../../platform/db/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { parseJson } from '../../platform/json.ts';
+import { challengeOf } from '../cross-site.ts';
+import { budgetHeaders } from '../rate-limits.ts';
+import { readBody } from '../request-body.ts';
+import { presentError } from './errors.ts';
+import { beginOperation, executeOperation } from './operation.ts';
+import { documentText } from './persisted-documents.ts';
+import type { GraphQLHall } from './server.ts';
+import { isOver, isTooMuch, openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
+
+/** Proxies drop what is silent for a minute. */
+const KEEP_ALIVE_MS = 15_000;
+const MAX_BODY_BYTES = 256 * 1024;
+const BROWSER_RETRY_MS = 1_000;
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'private, no-store',
+  // Some reverse proxies hold a response back until it is large.
+  'x-accel-buffering': 'no',
+};
+
+/** What a GraphQL request over HTTP says, however it was sent. */
+interface Operation {
+  readonly query: unknown;
+  readonly documentId: unknown;
+  readonly operationName: string | undefined;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly extensions: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Serves an operation as server-sent events, one connection for one operation: `next` events with an execution result
+ * each, then `complete`. A subscription's frames carry the event's id, and `Last-Event-ID` resumes after it.
+ */
+export function createEventStreamDoor(app: App, { schema, documents, persisted }: GraphQLHall) {
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    try {
+      const { operationName, variables, extensions, ...sent } = await readOperation(request);
+      const { document, errors } = documents.check(documentText(persisted, { ...sent, extensions }));
+      if (errors !== undefined) return refuse(response, errors, 400);
+      const cost = documents.cost(document, operationName, variables);
+      const { host, authorization, 'user-agent': userAgent } = request.headers;
+      const context = await beginOperation(app, request, {
+        signIn: () => signIn(app, { host, userAgent, authorization, allowBearer: true }),
+        ...{ cost, document, extensions, keyHeader: request.headers['idempotency-key'], answer: response },
+        told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
+      });
+      const operation = getOperationAST(document, operationName);
+      if (operation?.operation !== 'subscription') {
+        // A mutation by GET could be asked for by a link on any page.
+        if (operation?.operation === 'mutation' && request.method === 'GET') throw new BadRequestError('Use POST');
+        const run = { schema, document, operationName, variableValues: variables, contextValue: context };
+        const result = await executeOperation(run);
+        const presented = result.errors?.map((error) => presentError(error, app.log));
+        return answerOnce(response, presented === undefined ? result : { ...result, errors: presented });
+      }
+      const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
+      if ('errors' in subscription) return refuse(response, subscription.errors, 400);
+      const sink = new ResponseSink(response, subscription.operation, () => isOver(app, context));
+      const after = lastEventId(request) ?? subscription.after;
+      const stream = await openSubscription(context, { queueId: subscription.queueId, after }, sink);
+      if (response.destroyed) return stream.stop();
+      response.once('close', () => stream.stop());
+      sink.open();
+      await stream.start();
+    } catch (error) {
+      const expected = expectedError(error);
+      const wait = expected?.data['retry-after'];
+      if (wait !== undefined && !response.headersSent) response.setHeader('retry-after', String(wait));
+      const status = expected?.status ?? (error instanceof GraphQLError ? 400 : 500);
+      refuse(response, [presentError(error, app.log)], status);
+    }
+  };
+}
+
+function refuse(response: ServerResponse, errors: readonly GraphQLError[], status: number): void {
+  if (response.headersSent || response.destroyed) {
+    response.end();
+    return;
+  }
+  response.writeHead(status, {
+    'content-type': 'application/graphql-response+json; charset=utf-8',
+    'cache-control': 'private, no-store',
+    ...(status === 401 && challengeOf(response.req.headers)),
+  });
+  response.end(JSON.stringify({ errors }));
+}
+
+function answerOnce(response: ServerResponse, result: ExecutionResult): void {
+  response.writeHead(200, STREAM_HEADERS);
+  response.end(`event: next\ndata: ${JSON.stringify(result)}\n\nevent: complete\ndata:\n\n`);
+}
+
+async function readOperation(request: IncomingMessage): Promise<Operation> {
+  const url = new URL(request.url ?? '/', 'http://local');
+  const params: Record<string, unknown> =
+    request.method === 'GET' ? Object.fromEntries(url.searchParams) : await readJson(request);
+  const { query, documentId, operationName } = params;
+  if (operationName != null && typeof operationName !== 'string')
+    throw new BadRequestError('"operationName" must be text');
+  const [variables, extensions] = [objectIn(params, 'variables'), objectIn(params, 'extensions')];
+  return { query, documentId, operationName: operationName ?? undefined, variables, extensions };
+}
+
+/** In a query string it is JSON text. */
+function objectIn(params: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  const sent = params[name];
+  const value = typeof sent === 'string' ? readJsonText(sent, `"${name}"`) : (sent ?? {});
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BadRequestError(`"${name}" must be an object`);
+  }
+  return value as Readonly<Record<string, unknown>>;
+}
+
+async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
+  // A form or plain text may come from any page without asking; JSON may not.
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
+    throw new BadRequestError('The body must be application/json');
+  }
+  const body = readJsonText((await readBody(request, MAX_BODY_BYTES)).toString('utf8'), 'The body');
+  if (typeof body !== 'object' || body === null) throw new BadRequestError('The body must be an object');
+  return body as Record<string, unknown>;
+}
+
+function readJsonText(text: string, name: string): unknown {
+  try {
+    return parseJson(text, name);
+  } catch (error) {
+    throw error instanceof BadRequestError ? error : new BadRequestError('Malformed JSON');
+  }
+}
+
+/** Browsers send back the last `id:` when they reconnect by themselves. */
+function lastEventId(request: IncomingMessage): number | undefined {
+  const header = request.headers['last-event-id'];
+  if (typeof header !== 'string' || header === '') return undefined;
+  const id = Number(header);
+  if (!Number.isSafeInteger(id) || id < 0) throw new BadRequestError('Last-Event-ID must be an event id');
+  return id;
+}
+
+class ResponseSink implements StreamSink {
+  readonly #response: ServerResponse;
+  readonly #operation: SharedOperation;
+  readonly #userIsOver: () => boolean;
+  #keepAlive: NodeJS.Timeout | undefined;
+
+  /** @param userIsOver Whether the user leaves too much unread, over all their clients. */
+  constructor(response: ServerResponse, operation: SharedOperation, userIsOver: () => boolean) {
+    this.#userIsOver = userIsOver;
+    this.#response = response;
+    this.#operation = operation;
+  }
+
+  open(): void {
+    this.#response.writeHead(200, STREAM_HEADERS);
+    this.#response.write(`retry: ${BROWSER_RETRY_MS}\n\n`);
+    this.#keepAlive = setInterval(() => this.#response.write(':\n\n'), KEEP_ALIVE_MS).unref();
+    this.#response.once('close', () => clearInterval(this.#keepAlive));
+  }
+
+  send(pieces: readonly EventPiece[]): void {
+    const frame = (piece: EventPiece) => `id: ${piece.id}\nevent: next\ndata: ${this.#operation.resultFor(piece)}\n\n`;
+    this.#response.write(pieces.map(frame).join(''));
+    if (isTooMuch(this.#response.writableLength, this.#userIsOver)) this.#response.destroy();
+  }
+
+  async writable(): Promise<void> {
+    const { signal, abort } = abortOnClose(this.#response);
+    try {
+      if (this.#response.writableNeedDrain) await once(this.#response, 'drain', { signal });
+    } catch {
+      // The client is gone; the stream stops by the same event.
+    } finally {
+      abort();
+    }
+  }
+
+  /** An orderly end is told; otherwise the response just ends, and the client comes back with the last id. */
+  end(why: ReaderEnd | 'unavailable'): void {
+    clearInterval(this.#keepAlive);
+    if (why instanceof Error) {
+      const error = { message: why.message, extensions: { code: why.code, ...why.data } };
+      this.#response.write(`event: next\ndata: ${JSON.stringify({ errors: [error] })}\n\n`);
+    }
+    const complete = why instanceof Error || why === 'displaced' || why === 'deleted' || why === 'revoked';
+    this.#response.end(complete ? 'event: complete\ndata:\n\n' : undefined);
+  }
+}
+
+function abortOnClose(response: ServerResponse): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  response.once('close', abort);
+  return { signal: controller.signal, abort: () => response.off('close', abort) };
+}

@@ -1,0 +1,198 @@
+import {
+  type DocumentNode,
+  execute,
+  type GraphQLError,
+  type GraphQLSchema,
+  getArgumentValues,
+  getOperationAST,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  print,
+  visit,
+} from 'graphql';
+import type { Logger } from 'pino';
+import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
+import { isStillSignedIn } from '../../access/sign-in.ts';
+import { checkPosition } from '../../events/queues.ts';
+import type { EventPiece } from '../../events/rendering.ts';
+import { EventStream, type StreamSink } from '../../events/stream.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { presentError } from './errors.ts';
+
+type Variables = Readonly<Record<string, unknown>>;
+
+/** Which operation of a document runs, and with what. */
+interface Run {
+  readonly operationName: string | undefined;
+  readonly variables: Variables;
+  /** For the faults of event fields, which clients are not told. */
+  readonly log: Logger;
+}
+
+/**
+ * What a subscription makes of each event. All readers with the same document and variables, but for which queue they
+ * read and from where, share one of these, and so one execution and one serialisation per rendering of an event.
+ */
+export class SharedOperation {
+  readonly #schema: GraphQLSchema;
+  readonly #document: DocumentNode;
+  readonly #operationName: string | undefined;
+  readonly #variables: Variables;
+  readonly #log: Logger;
+
+  constructor(schema: GraphQLSchema, document: DocumentNode, { operationName, variables, log }: Run) {
+    this.#schema = schema;
+    this.#document = document;
+    this.#operationName = operationName;
+    this.#variables = variables;
+    this.#log = log;
+  }
+
+  /** The execution result for one event, as JSON in UTF-8. */
+  resultFor(piece: EventPiece): Buffer {
+    const known = piece.results.get(this);
+    if (known !== undefined) return known;
+    // No context: what an event's fields show comes from the event alone, whoever reads it.
+    const result = execute({
+      schema: this.#schema,
+      document: this.#document,
+      operationName: this.#operationName,
+      variableValues: this.#variables,
+      rootValue: piece,
+    });
+    if (result instanceof Promise) throw new Error('An event field resolved asynchronously');
+    const errors = result.errors?.map((error) => presentError(error, this.#log));
+    const bytes = Buffer.from(JSON.stringify(errors === undefined ? result : { ...result, errors }));
+    piece.results.set(this, bytes);
+    return bytes;
+  }
+}
+
+/** A subscription that is about to start: what it reads, and what it makes of it. */
+export interface Subscription {
+  readonly queueId: string;
+  readonly after: number | undefined;
+  readonly operation: SharedOperation;
+}
+
+/** Our choice: a front end has some tens of documents; the rest is somebody inlining ids. */
+const MAX_SHARED = 1_000;
+const shared = new WeakMap<GraphQLSchema, Map<string, SharedOperation>>();
+
+/**
+ * Works out what a validated subscription document reads.
+ *
+ * @returns The subscription, or the errors in its variables.
+ * @throws BadRequestError when the operation is not a subscription to events.
+ */
+export function prepareSubscription(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { operationName, variables, log }: Run,
+): Subscription | { readonly errors: readonly GraphQLError[] } {
+  const operation = getOperationAST(document, operationName);
+  const definition = schema.getSubscriptionType()?.getFields()['events'];
+  if (operation?.operation !== 'subscription' || definition === undefined)
+    throw new BadRequestError('Not a subscription');
+  const coerced = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
+  if (coerced.errors !== undefined) return { errors: coerced.errors };
+  const field = rootField(document, operation);
+  const { queueId, after } = getArgumentValues(definition, field, coerced.coerced);
+  const own = new Set(
+    (field.arguments ?? []).flatMap(({ value }) => (value.kind === Kind.VARIABLE ? [value.name.value] : [])),
+  );
+  const names = new Set(operation.variableDefinitions?.map(({ variable }) => variable.name.value));
+  const declared = Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name)));
+  return {
+    queueId: queueId as string,
+    after: (after as number | null | undefined) ?? undefined,
+    operation: sharedOperation(schema, document, { operationName, variables: declared, log, own }),
+  };
+}
+
+/** The one field of the subscription, which may stand in a fragment. */
+function rootField(document: DocumentNode, operation: OperationDefinitionNode) {
+  let selections = operation.selectionSet.selections;
+  for (;;) {
+    const selection = selections[0];
+    if (selection?.kind === Kind.FIELD) return selection;
+    const fragment =
+      selection?.kind === Kind.FRAGMENT_SPREAD
+        ? document.definitions.find((d) => d.kind === Kind.FRAGMENT_DEFINITION && d.name.value === selection.name.value)
+        : selection;
+    if (fragment === undefined || !('selectionSet' in fragment))
+      throw new BadRequestError('Not a subscription to events');
+    selections = fragment.selectionSet.selections;
+  }
+}
+
+/**
+ * The operation shared by all who sent this document. The variables that name a reader's queue and position are left
+ * out of the key, as are those the document does not declare, and empty values stand in for them in the execution: nothing below the root can read them.
+ */
+function sharedOperation(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { operationName, variables, log, own }: Run & { readonly own: ReadonlySet<string> },
+): SharedOperation {
+  const uses = usesOf(document);
+  const apart = [...own].filter((name) => uses.get(name) === 1);
+  const rest = Object.fromEntries(Object.entries(variables).filter(([name]) => !apart.includes(name)));
+  const key = JSON.stringify([print(document), operationName ?? null, Object.entries(rest).sort()]);
+  let operations = shared.get(schema);
+  if (operations === undefined) {
+    operations = new Map();
+    shared.set(schema, operations);
+  }
+  let operation = operations.get(key);
+  if (operation === undefined) {
+    // `String!` takes any text; `LongId` takes any number: neither changes what the event's fields show.
+    const standIns = Object.fromEntries(apart.map((name) => [name, typeof variables[name] === 'number' ? 0 : '']));
+    const stood = Object.fromEntries(Object.entries(standIns).filter(([name]) => variables[name] != null));
+    operation = new SharedOperation(schema, document, { operationName, variables: { ...rest, ...stood }, log });
+    if (operations.size >= MAX_SHARED) operations.delete(operations.keys().next().value as string);
+  } else operations.delete(key);
+  operations.set(key, operation);
+  return operation;
+}
+
+/** How often each variable is read, its definition aside. */
+function usesOf(document: DocumentNode): Map<string, number> {
+  const uses = new Map<string, number>();
+  visit(document, {
+    VariableDefinition: () => false,
+    Variable({ name }) {
+      uses.set(name.value, (uses.get(name.value) ?? 0) + 1);
+    },
+  });
+  return uses;
+}
+
+/** Our choices. A client that leaves more than this unread is cut off, and resumes where it was. */
+export const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+/** Of a user who leaves too much unread in all, it is the streams with more than this that are cut off. */
+const FAIR_UNREAD_BYTES = 512 * 1024;
+
+/** Whether a stream with so much unread is to be cut off. */
+export const isTooMuch = (unreadBytes: number, userIsOver: () => boolean): boolean =>
+  unreadBytes > MAX_UNREAD_BYTES || (unreadBytes > FAIR_UNREAD_BYTES && userIsOver());
+
+/** Whether the viewer leaves too much unread, over all their clients. */
+export const isOver = (app: App, { viewer }: RequestCtx): boolean => viewer !== null && app.unread.isOver(viewer.id);
+
+/**
+ * Opens the queue a subscription names and starts to send its events.
+ *
+ * @throws BadEventQueueIdError when the queue or the position is lost, UnauthorizedError when nobody is signed in.
+ */
+export async function openSubscription(
+  request: RequestCtx,
+  { queueId, after }: Pick<Subscription, 'queueId' | 'after'>,
+  sink: StreamSink,
+): Promise<EventStream> {
+  const ctx: Ctx = signedIn(request);
+  const queue = await ctx.app.queues.open(ctx, queueId, { claim: true });
+  if (after !== undefined) queue.acknowledge(await checkPosition(ctx.app, queue, after));
+  return new EventStream(ctx.app, queue, { known: queue.acked, sink, mayStay: () => isStillSignedIn(ctx) });
+}

@@ -1,0 +1,72 @@
+import type { IncomingMessage } from 'node:http';
+import type { GraphQLParams } from 'graphql-yoga';
+import { BadRequestError } from '../../platform/errors.ts';
+import { parseJson } from '../../platform/json.ts';
+import { FILE_BODY_LIMIT_BYTES, mediaTypeOf, readBody, readMultipart } from '../request-body.ts';
+
+/**
+ * A page of another origin can send a multipart body unasked, but no header of its own: the browser would have to ask
+ * first. Clients of the multipart request specification send this one.
+ */
+const PREFLIGHT_HEADER = 'graphql-require-preflight';
+
+/** Whether a request carries files, and no page of another origin can have sent it. */
+export function isUpload({ method, headers }: IncomingMessage): boolean {
+  return (
+    method === 'POST' &&
+    mediaTypeOf(headers['content-type'] ?? '') === 'multipart/form-data' &&
+    (headers[PREFLIGHT_HEADER] ?? '') !== ''
+  );
+}
+
+/**
+ * Reads an operation with files: `operations` is the JSON body with null in the place of each file, and `map` says which
+ * file goes where.
+ *
+ * @throws BodyTooLargeError beyond the largest file there may be, and some more.
+ * @throws BadRequestError when the body is not as the specification has it.
+ * @see https://github.com/jaydenseric/graphql-multipart-request-spec
+ */
+export async function readUpload(incoming: IncomingMessage): Promise<GraphQLParams> {
+  const body = await readBody(incoming, FILE_BODY_LIMIT_BYTES);
+  const { fields, files } = await readMultipart(body, incoming.headers['content-type'] ?? '');
+  const operations = objectIn(fields, 'operations');
+  const sent = new Map(files);
+  for (const [name, paths] of Object.entries(objectIn(fields, 'map'))) {
+    const file = sent.get(name);
+    if (file === undefined) throw new BadRequestError(`There is no file "${name}"`);
+    for (const path of Array.isArray(paths) ? paths : [paths]) place(operations, String(path), file);
+  }
+  return operations;
+}
+
+function objectIn(fields: ReadonlyMap<string, string>, name: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = parseJson(fields.get(name) ?? '', `"${name}"`);
+  } catch (error) {
+    throw error instanceof BadRequestError ? error : new BadRequestError(`"${name}" is not valid JSON`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BadRequestError(`"${name}" is not an object`);
+  }
+  return value as Record<string, unknown>;
+}
+
+/** Only where the operation itself holds null: a path leads to nothing that was not sent. */
+function place(operations: object, path: string, file: Uint8Array): void {
+  const keys = path.split('.');
+  const last = keys.pop() ?? '';
+  let holder: unknown = operations;
+  for (const key of keys) holder = ownValue(holder, key);
+  if (keys[0] !== 'variables' || ownValue(holder, last) !== null) {
+    throw new BadRequestError('"map" leads to a place that does not hold null');
+  }
+  Reflect.set(holder as object, last, file);
+}
+
+function ownValue(holder: unknown, key: string): unknown {
+  return typeof holder === 'object' && holder !== null && Object.hasOwn(holder, key)
+    ? Reflect.get(holder, key)
+    : undefined;
+}

@@ -1,0 +1,330 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { GraphQLError, getOperationAST } from 'graphql';
+import { CloseCode, type Context, makeServer, type SubscribePayload } from 'graphql-ws';
+import type { WebSocket } from 'ws';
+import type { App, RequestCtx } from '../../access/context.ts';
+import { signIn } from '../../access/sign-in.ts';
+import type { ReaderEnd } from '../../events/queues.ts';
+import type { EventPiece } from '../../events/rendering.ts';
+import type { EventStream, StreamSink } from '../../events/stream.ts';
+import { ChatError, RateLimitHitError, type RequestTimeoutError } from '../../platform/errors.ts';
+import { answerBare } from '../bare-answer.ts';
+import { countRefusals } from '../rate-limits.ts';
+import { presentError } from './errors.ts';
+import { beginOperation, executeOperation } from './operation.ts';
+import { documentText } from './persisted-documents.ts';
+import type { GraphQLHall } from './server.ts';
+import { SocketPlaces } from './socket-places.ts';
+import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
+import {
+  isOver,
+  isTooMuch,
+  MAX_UNREAD_BYTES,
+  openSubscription,
+  prepareSubscription,
+  type SharedOperation,
+  type Subscription,
+} from './subscriptions.ts';
+
+/** Bounds of one socket: our choice. While a backlog goes out, it waits for the client above this. */
+const BACKLOG_BYTES = 512 * 1024;
+const LIMITS = { maxMessageBytes: 256 * 1024, maxUnreadBytes: MAX_UNREAD_BYTES, keepAliveMs: 20_000 };
+const CONNECTION_INIT_MS = 5_000;
+const MAX_OPERATIONS = 100;
+/** How soon after an event the client is asked whether it arrived. */
+const CONFIRM_MS = 1_000;
+
+interface Params extends Record<string, unknown> {
+  readonly authorization?: unknown;
+}
+
+interface Extra extends SocketExtra {
+  state?: ConnectionState;
+}
+
+type Ctx = Context<Params, Extra>;
+
+/** GraphQL over WebSocket (graphql-transport-ws): every operation, and events as they happen. */
+export interface WebSocketDoor {
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Tells every client to come back, to another node or later. */
+  close(): Promise<void>;
+}
+
+export function createWebSocketDoor(app: App, hall: GraphQLHall): WebSocketDoor {
+  const places = new SocketPlaces(app.config);
+  const protocol = makeServer<Params, Extra>({
+    schema: hall.schema,
+    connectionInitWaitTimeout: CONNECTION_INIT_MS,
+    onConnect: (ctx) => connect(app, places, ctx),
+    onSubscribe: (ctx, id, payload) => prepare(app, hall, { ctx, id, payload }),
+    execute: (args) => executeOperation(args),
+    // What `prepare` made of a subscription is run as it is.
+    subscribe: (args) => (args.contextValue as { run: () => AsyncGenerator<never> }).run() as never,
+    onNext: (_ctx, _id, _payload, _args, { errors, data, extensions }) =>
+      // Without data the operation was not executed: its variables are wrong.
+      errors && {
+        ...(data !== undefined && { data }),
+        errors: errors.map((error) => presentError(error, app.log).toJSON()),
+        ...(extensions !== undefined && { extensions }),
+      },
+    onError: (_ctx, _id, _payload, errors) => errors.map((error) => presentError(error, app.log).toJSON()),
+    onPong: ({ extra }, payload) => extra.state?.confirmed(payload),
+    onClose: ({ extra }) => extra.state?.close(),
+  });
+  const server = createSocketServer(protocol, app.log, LIMITS);
+  return {
+    upgrade(request, socket, head) {
+      try {
+        places.take(request, socket);
+      } catch (error) {
+        const { status, message, code, data } = error as RateLimitHitError | RequestTimeoutError;
+        return answerBare(socket, status, message, { code, ...data });
+      }
+      server.upgrade(request, socket, head);
+    },
+    async close() {
+      for (const socket of server.sockets) socket.close(RESTARTING, 'Service restart');
+      const deadline = Date.now() + 1_000;
+      while (server.sockets.size > 0 && Date.now() < deadline) await sleep(20);
+      for (const socket of server.sockets) socket.terminate();
+      server.close();
+    },
+  };
+}
+
+/** Refusing here closes with 4403; a throw would close with 4500, which clients take for a fault of ours. */
+async function connect(app: App, places: SocketPlaces, { connectionParams, extra }: Ctx): Promise<boolean> {
+  try {
+    const state = new ConnectionState(app, extra, connectionParams?.authorization);
+    const { viewer } = await countRefusals(app, extra.request, () => state.signIn());
+    if (viewer === null) await app.rateLimits.countAddress(extra.request);
+    else {
+      places.signIn(extra.request, viewer.id);
+      app.unread.hold(viewer.id, extra.request.socket);
+    }
+    extra.state = state;
+    return true;
+  } catch (error) {
+    if (!(error instanceof ChatError)) throw error;
+    // The first close counts: whoever comes too often is to come back, unlike who may not come at all.
+    if (error instanceof RateLimitHitError) dismiss(extra.socket, TRY_AGAIN, error.message);
+    return false;
+  }
+}
+
+async function prepare(
+  app: App,
+  { schema, documents, persisted }: GraphQLHall,
+  { ctx, id, payload }: { ctx: Ctx; id: string; payload: SubscribePayload },
+) {
+  const { state } = ctx.extra;
+  if (state === undefined) return [new GraphQLError('Not connected')];
+  if (Object.keys(ctx.subscriptions).length > MAX_OPERATIONS) {
+    return [new GraphQLError(`At most ${MAX_OPERATIONS} operations may run on one socket`)];
+  }
+  try {
+    const { document, errors } = documents.check(documentText(persisted, payload));
+    if (errors !== undefined) return errors;
+    const operationName = payload.operationName ?? undefined;
+    const variables = payload.variables ?? {};
+    const cost = documents.cost(document, operationName, variables);
+    // Who it is, as of now: an operation is not run with the rights of an hour ago.
+    const request = await beginOperation(app, ctx.extra.request, {
+      signIn: () => state.signIn(),
+      ...{ cost, document, extensions: payload.extensions },
+    });
+    const args = { schema, document, operationName, variableValues: variables };
+    if (getOperationAST(document, operationName)?.operation !== 'subscription') {
+      return { ...args, contextValue: request };
+    }
+    const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
+    if ('errors' in subscription) return subscription.errors;
+    return { ...args, contextValue: { run: () => state.stream(id, request, subscription) } };
+  } catch (error) {
+    return [presentError(error, app.log)];
+  }
+}
+
+/** One socket: who is behind it, its streams, and what of them has arrived. */
+class ConnectionState {
+  readonly #app: App;
+  readonly #extra: Extra;
+  readonly #authorization: string | undefined;
+  readonly #streams = new Set<EventStream>();
+  /** What the ping under way asks about: what each stream had sent before it. */
+  #asked: { token: string; sent: readonly (readonly [EventStream, number])[] } | undefined;
+  #pings = 0;
+  #confirmTimer: NodeJS.Timeout | undefined;
+
+  constructor(app: App, extra: Extra, authorization: unknown) {
+    this.#app = app;
+    this.#extra = extra;
+    // Not that of the handshake, which a browser sends by itself, whatever page opens the socket.
+    this.#authorization = typeof authorization === 'string' ? authorization : undefined;
+  }
+
+  /** @throws ChatError when the credentials given are not, or no longer, good. */
+  signIn(): Promise<RequestCtx> {
+    const { host, 'user-agent': userAgent } = this.#extra.request.headers;
+    return signIn(this.#app, { host, userAgent, authorization: this.#authorization, allowBearer: true });
+  }
+
+  /**
+   * Sends the subscription's events straight to the socket, as bytes made once for all its readers; to the protocol it
+   * looks like a generator that yields nothing until it ends. Made by hand: a real one, asleep in an `await`, would not
+   * hear `return` before it wakes, and the protocol waits for that when the client leaves.
+   */
+  stream(id: string, request: RequestCtx, subscription: Subscription): AsyncGenerator<never, undefined> {
+    const ended = Promise.withResolvers<IteratorReturnResult<undefined>>();
+    ended.promise.catch(() => {});
+    let stream: EventStream | undefined;
+    let over = false;
+    const finish = (error?: unknown): void => {
+      over = true;
+      if (stream !== undefined) this.#streams.delete(stream);
+      stream?.stop();
+      if (error === undefined) ended.resolve({ done: true, value: undefined });
+      else ended.reject(error);
+    };
+    const open = async (): Promise<void> => {
+      const userIsOver = () => isOver(this.#app, request);
+      const told = { sent: () => this.#confirmSoon(), ended: finish, userIsOver };
+      const opened = await openSubscription(
+        request,
+        subscription,
+        new SocketSink(id, this.#extra, subscription.operation, told),
+      );
+      if (over) return;
+      stream = opened;
+      this.#streams.add(stream);
+      await stream.start();
+    };
+    let started = false;
+    return {
+      next() {
+        if (!started) open().catch(finish);
+        started = true;
+        return ended.promise;
+      },
+      async return() {
+        finish();
+        return { done: true, value: undefined };
+      },
+      async throw(error) {
+        finish();
+        throw error;
+      },
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+      async [Symbol.asyncDispose]() {
+        finish();
+      },
+    };
+  }
+
+  #confirmSoon(): void {
+    if (this.#asked !== undefined) return;
+    this.#confirmTimer ??= setTimeout(() => {
+      this.#confirmTimer = undefined;
+      const sent = [...this.#streams].map((stream) => [stream, stream.lastSent] as const);
+      const token = String(++this.#pings);
+      this.#asked = { token, sent };
+      this.#extra.socket.send(JSON.stringify({ type: 'ping', payload: { token } }));
+    }, CONFIRM_MS).unref();
+  }
+
+  /**
+   * The client itself, not its network stack, has read everything sent before the ping. Only the pong that returns the
+   * ping's payload counts: clients may send others of their own accord.
+   */
+  confirmed(payload: unknown): void {
+    const asked = this.#asked;
+    if (asked === undefined || (payload as { token?: unknown } | undefined)?.token !== asked.token) return;
+    this.#asked = undefined;
+    for (const [stream, id] of asked.sent) if (this.#streams.has(stream)) stream.queue.acknowledge(id);
+    if (asked.sent.some(([stream, id]) => stream.lastSent > id)) this.#confirmSoon();
+  }
+
+  close(): void {
+    clearTimeout(this.#confirmTimer);
+    for (const stream of this.#streams) stream.stop();
+    this.#streams.clear();
+  }
+}
+
+/** What a stream asks and tells its connection. */
+interface Told {
+  sent(): void;
+  ended(error?: Error): void;
+  /** Whether the user leaves too much unread, over all their clients. */
+  userIsOver(): boolean;
+}
+
+class SocketSink implements StreamSink {
+  readonly #head: Buffer;
+  readonly #socket: WebSocket;
+  /** What the WebSocket runs over. */
+  readonly #connection: Socket;
+  readonly #operation: SharedOperation;
+  readonly #told: Told;
+
+  constructor(id: string, { socket, request }: Extra, operation: SharedOperation, told: Told) {
+    this.#head = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
+    this.#socket = socket;
+    this.#connection = request.socket;
+    this.#operation = operation;
+    this.#told = told;
+  }
+
+  send(pieces: readonly EventPiece[]): void {
+    const socket = this.#socket;
+    if (socket.readyState !== socket.OPEN) return;
+    // Past `socket.send`, which takes two writes and as much time again for what this does in one. It has nothing queued
+    // that could be overtaken: it compresses nothing, and writes its own frames whole and at once.
+    const frames = pieces.map((piece) => textFrame(this.#head, this.#operation.resultFor(piece)));
+    this.#connection.write(frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames));
+    if (isTooMuch(socket.bufferedAmount, this.#told.userIsOver)) socket.close(TRY_AGAIN, 'Too much unread; resume');
+    this.#told.sent();
+  }
+
+  async writable(): Promise<void> {
+    while (this.#socket.readyState === this.#socket.OPEN && this.#socket.bufferedAmount > BACKLOG_BYTES)
+      await sleep(10);
+  }
+
+  end(why: ReaderEnd | 'unavailable'): void {
+    if (why === 'revoked') this.#socket.close(CloseCode.Forbidden, 'Forbidden');
+    else if (why === 'stopping') this.#socket.close(RESTARTING, 'Service restart');
+    else if (why === 'unavailable') this.#socket.close(TRY_AGAIN, 'Try again later');
+    this.#told.ended(why instanceof Error ? why : undefined);
+  }
+}
+
+/** One whole text message, unmasked as servers send it: RFC 6455, section 5.2. */
+const TEXT_FRAME = 0x81;
+const CLOSING_BRACE = 0x7d;
+
+/** The frame of a `next` message: a reader's own head, the bytes it shares with others, and the closing brace. */
+function textFrame(head: Buffer, result: Buffer): Buffer {
+  const length = head.length + result.length + 1;
+  const start = length < 126 ? 2 : length < 0x10000 ? 4 : 10;
+  const frame = Buffer.allocUnsafe(start + length);
+  frame[0] = TEXT_FRAME;
+  if (start === 2) frame[1] = length;
+  else if (start === 4) {
+    frame[1] = 126;
+    frame.writeUInt16BE(length, 2);
+  } else {
+    frame[1] = 127;
+    frame.writeBigUInt64BE(BigInt(length), 2);
+  }
+  frame.set(head, start);
+  frame.set(result, start + head.length);
+  frame[frame.length - 1] = CLOSING_BRACE;
+  return frame;
+}

@@ -1,0 +1,98 @@
+import type { z } from 'zod';
+import type { Ctx, RequestCtx } from '../../access/context.ts';
+import type { Browser } from '../cookies.ts';
+import { isInPath, type Params, type Values } from './params.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** Who may call: a signed-in user, or anybody. */
+export type Auth = 'basic' | 'none';
+
+/** A whole response body, already JSON: an object with at least one field. */
+export class RawJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Another address, for a browser to go to. */
+export class Redirect {
+  readonly url: string;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+}
+
+/** What a handler may want to know of the transport. */
+export interface Http extends Browser {
+  /** Aborted when the client goes away before it has the answer. */
+  readonly signal: AbortSignal;
+}
+
+/** The fields added to the success envelope, a whole body, another address, or nothing. */
+// biome-ignore lint/suspicious/noConfusingVoidType: the usual handler of a write returns nothing.
+export type Answer = Readonly<Record<string, unknown>> | RawJson | Redirect | void;
+
+interface Description {
+  readonly method: Method;
+  /** Below /api/v1, with its slots in braces: `/drafts/{draft_id}`. */
+  readonly path: string;
+  /** The section of the interface document, or of its companions. */
+  readonly section: string;
+  readonly summary: string;
+  /** More than the summary says, for the documentation. */
+  readonly description?: string;
+  /** Who may call it, when not every signed-in user may: a noun in the plural. */
+  readonly permission?: string;
+  /**
+   * True for what is of the moment, takes long, calls another service or answers with a key: what an idempotency key
+   * would be stored with is then of no use, or of too much.
+   */
+  readonly ignoresIdempotencyKey?: true;
+  /** True for what mostly waits for something to happen: an account may have any number of these under way. */
+  readonly waits?: true;
+  /** True when success is another address, for a browser to go to; for the documentation alone. */
+  readonly redirects?: true;
+  /** The fields added to the success envelope; for the documentation alone. */
+  readonly reply: Readonly<Record<string, z.ZodType>>;
+}
+
+/** One endpoint as its room writes it. */
+interface Definition<A extends Auth, P extends Params> extends Description {
+  readonly auth: A;
+  readonly params: P;
+  handle(ctx: A extends 'basic' ? Ctx : RequestCtx, values: Values<P>, http: Http): Promise<Answer>;
+}
+
+/** One endpoint as the hall sees it. */
+export interface Endpoint extends Description {
+  readonly auth: Auth;
+  readonly params: Params;
+  handle(ctx: Ctx | RequestCtx, values: Record<string, unknown>, http: Http): Promise<Answer>;
+}
+
+/**
+ * Declares an endpoint: everything the hall needs to parse, serve and document it.
+ *
+ * @throws Error when the path's slots and the parameters declared `inPath` differ.
+ */
+export function endpoint<const A extends Auth, P extends Params>(definition: Definition<A, P>): Endpoint {
+  const inPath = Object.keys(definition.params).filter((name) => isInPath(definition.params[name] as Params[string]));
+  const slots = slotsOf(definition.path);
+  if (slots.toSorted().join() !== inPath.toSorted().join()) {
+    throw new Error(`${definition.method} ${definition.path} has the slots ${slots}, but declares ${inPath}`);
+  }
+  // Sound, because the reader made from `params` is the only source of `values`, and the router checks `auth` first.
+  return definition as unknown as Endpoint;
+}
+
+/** Whether a request may be sent again under an idempotency key. @see architecture 4.8 */
+export const takesIdempotencyKey = ({ method, auth, ignoresIdempotencyKey }: Endpoint): boolean =>
+  method !== 'GET' && auth === 'basic' && ignoresIdempotencyKey !== true;
+
+/** The names of a path's slots, in their order. */
+export function slotsOf(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
+}

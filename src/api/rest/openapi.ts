@@ -1,0 +1,196 @@
+import { z } from 'zod';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { ERROR_CODES } from '../../platform/errors.ts';
+import { type Endpoint, slotsOf, takesIdempotencyKey } from './endpoint.ts';
+import { isFile, isInPath, type Param } from './params.ts';
+import { API_PREFIX } from './router.ts';
+
+/** A JSON Schema, as far as this file and the documentation look into it. */
+export interface Schema {
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly items?: Schema | boolean;
+  readonly prefixItems?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema | boolean;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly [keyword: string]: unknown;
+}
+
+/** The schema of what a client sends (`input`) or gets (`output`). */
+export function schemaOf(type: z.ZodType, io: 'input' | 'output'): Schema {
+  const { $schema, ...schema } = z.toJSONSchema(type, { io, unrepresentable: 'any' }) as Schema;
+  return withoutSafeRange(schema) as Schema;
+}
+
+/** Every integer is within what JSON numbers hold exactly: zod says so at each one, which hides what matters. */
+function withoutSafeRange(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSafeRange);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, bound]) => !(key.endsWith('imum') && Math.abs(Number(bound)) === Number.MAX_SAFE_INTEGER))
+      .map(([key, inner]) => [key, withoutSafeRange(inner)]),
+  );
+}
+
+/** The parameters that are no slots of the path. */
+export function fieldsOf({ params }: Endpoint): [string, Param][] {
+  return Object.entries(params).filter(([, param]) => !isInPath(param));
+}
+
+/** The OpenAPI 3.1 description of the endpoints. */
+export function openApi(routes: readonly Endpoint[]): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const endpoint of routes) {
+    paths[endpoint.path] ??= {};
+    Object.assign(paths[endpoint.path] ?? {}, { [endpoint.method.toLowerCase()]: operation(endpoint) });
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Team chat service: REST',
+      version: packageJson.version,
+      description:
+        'Parameters are form fields: in the query string, or in a form-encoded body. Text is sent as it is; every other ' +
+        'type as JSON text in its field. Names an endpoint does not know are ignored and listed in ' +
+        '`ignored_parameters_unsupported`. `client`, on every endpoint, names the calling program.',
+      license: { name: packageJson.license, identifier: packageJson.license },
+    },
+    servers: [{ url: API_PREFIX }],
+    paths,
+    components: {
+      securitySchemes: {
+        basic: { type: 'http', scheme: 'basic', description: 'API email as user name, API key as password.' },
+      },
+      schemas: { Error: ERROR },
+      responses: {
+        Error: { description: 'Refused; nothing was changed.', content: { 'application/json': { schema: ERROR_REF } } },
+      },
+    },
+  };
+}
+
+const KEY_PARAMETER = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'Sent again under the same key, the request has no second effect and gets the same reply.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+const ERROR_REF = { $ref: '#/components/schemas/Error' };
+const ERROR = {
+  type: 'object',
+  required: ['result', 'msg', 'code'],
+  properties: {
+    result: { const: 'error' },
+    msg: { type: 'string', description: 'For people; never to be matched.' },
+    code: { enum: [...ERROR_CODES, 'INTERNAL_SERVER_ERROR'], description: 'For programs.' },
+  },
+  additionalProperties: true,
+};
+
+function operation(endpoint: Endpoint) {
+  const { method, path, section, summary, description, permission, auth } = endpoint;
+  const fields = fieldsOf(endpoint);
+  const inQuery = method === 'GET';
+  const notes = [description, permission === undefined ? undefined : `For ${permission}.`, `Interface: ${section}.`];
+  return {
+    operationId: operationId(endpoint),
+    summary,
+    description: notes.filter((note) => note !== undefined).join('\n\n'),
+    tags: [path.split('/')[1]],
+    security: auth === 'none' ? [] : [{ basic: [] }],
+    parameters: [
+      ...slotsOf(path).map((name) => slotParameter(name, endpoint.params[name])),
+      ...(inQuery ? fields.map(([name, param]) => queryParameter(name, param)) : []),
+      ...(takesIdempotencyKey(endpoint) ? [KEY_PARAMETER] : []),
+    ],
+    ...(!inQuery && fields.length > 0 && { requestBody: formBody(fields) }),
+    responses: {
+      ...(endpoint.redirects === true
+        ? { 302: { description: 'For a browser to go on.', headers: { Location: { schema: { type: 'string' } } } } }
+        : { 200: { description: 'Done.', content: { 'application/json': { schema: successSchema(endpoint) } } } }),
+      default: { $ref: '#/components/responses/Error' },
+    },
+  };
+}
+
+/** `getUsersMe`, `patchChannelFoldersByChannelFolderId`. */
+function operationId({ method, path }: Endpoint): string {
+  const words = path.replaceAll(/\{(\w+)\}/g, 'by_$1').split(/[/_]/);
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function slotParameter(name: string, param: Param | undefined) {
+  const schema = param === undefined ? {} : schemaOf(param.type, 'input');
+  return { name, in: 'path', required: true, schema, ...described(param) };
+}
+
+function queryParameter(name: string, param: Param) {
+  const schema = schemaWithDefault(param);
+  return {
+    name,
+    in: 'query',
+    required: param.presence === 'required',
+    ...described(param),
+    ...(param.encoding === 'json' ? { content: { 'application/json': { schema } } } : { schema }),
+  };
+}
+
+function formBody(fields: readonly [string, Param][]) {
+  const required = fields.filter(([, { presence }]) => presence === 'required').map(([name]) => name);
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(
+      fields.map(([name, param]) => [name, { ...schemaWithDefault(param), ...described(param) }]),
+    ),
+    ...(required.length > 0 && { required }),
+  };
+  const encoding = Object.fromEntries(
+    fields
+      .filter(([, param]) => param.encoding === 'json')
+      .map(([name]) => [name, { contentType: 'application/json' }]),
+  );
+  const content = { schema, encoding };
+  const needsFile = fields.some(([, param]) => isFile(param) && param.presence === 'required');
+  return {
+    required: required.length > 0,
+    content: { ...(!needsFile && { 'application/x-www-form-urlencoded': content }), 'multipart/form-data': content },
+  };
+}
+
+/** In OpenAPI 3.1 bytes are a string of no content encoding. */
+const FILE: Schema = { type: 'string', contentMediaType: 'application/octet-stream' };
+
+function schemaWithDefault(param: Param): Schema {
+  if (isFile(param)) return FILE;
+  const { type, fallback } = param;
+  const schema = schemaOf(type, 'input');
+  return fallback === undefined ? schema : { ...schema, default: fallback };
+}
+
+function described(param: Param | undefined) {
+  const also = param?.alias === undefined ? undefined : `Also accepted as \`${param.alias}\`.`;
+  const description = [param?.description, also].filter((part) => part !== undefined).join(' ');
+  return description === '' ? {} : { description };
+}
+
+function successSchema({ reply }: Endpoint): Schema {
+  const fields = Object.entries(reply).map(([name, type]) => [name, schemaOf(type, 'output')] as const);
+  const always = fields.filter(([name]) => reply[name]?.safeParse(undefined).success !== true).map(([name]) => name);
+  return {
+    type: 'object',
+    properties: {
+      result: { const: 'success' },
+      msg: { const: '' },
+      ignored_parameters_unsupported: { type: 'array', items: { type: 'string' } },
+      ...Object.fromEntries(fields),
+    },
+    required: ['result', 'msg', ...always],
+  };
+}

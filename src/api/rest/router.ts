@@ -1,0 +1,261 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import { type Context, Hono } from 'hono';
+import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
+import { anonymous, signIn } from '../../access/sign-in.ts';
+import { idempotencyKey, once } from '../../events/once.ts';
+import { expectedError } from '../../platform/db/errors.ts';
+import { NotFoundError } from '../../platform/errors.ts';
+import { observeRequest } from '../../platform/metrics.ts';
+import { challengeOf } from '../cross-site.ts';
+import { budgetHeaders, countRequest } from '../rate-limits.ts';
+import { type Answer, type Endpoint, type Http, RawJson, Redirect, slotsOf, takesIdempotencyKey } from './endpoint.ts';
+import { type Fields, type Form, merge, readForm, readQuery } from './form.ts';
+import { isFile, type Params, type Reader, readerOf } from './params.ts';
+
+export const API_PREFIX = '/api/v1';
+
+/** The Hono application, over `node:http`. */
+export type Web = Hono<{ Bindings: HttpBindings }>;
+type WebContext = Context<{ Bindings: HttpBindings }>;
+
+const HEADERS = {
+  'Content-Type': 'application/json',
+  'Cache-Control': 'private, no-store',
+} as const;
+
+/** An endpoint, ready to serve. */
+interface Prepared {
+  readonly endpoint: Endpoint;
+  readonly read: Reader;
+}
+
+/** Everything served at one path. */
+interface Resource {
+  /** The path as the documentation writes it. */
+  readonly template: string;
+  /** The path as Hono takes it, its slots named `s0`, `s1`, … */
+  readonly pattern: string;
+  readonly slots: readonly string[];
+  readonly methods: ReadonlyMap<string, Prepared>;
+  /** Sorted; with HEAD where there is GET. */
+  readonly allowed: readonly string[];
+  /** Whether one of the methods does. */
+  readonly takesFile: boolean;
+}
+
+/**
+ * The REST application: every endpoint of `routes` under /api/v1.
+ *
+ * A request is matched by path, then by method, then signed in, then read: so an unknown path or method answers the
+ * same to everybody, and a stranger learns nothing from a parameter error.
+ *
+ * @see registration-and-events companion 4
+ */
+export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
+  const web: Web = new Hono();
+  for (const resource of resourcesOf(routes)) {
+    web.all(API_PREFIX + resource.pattern, (c) => serve(app, resource, c));
+  }
+  web.notFound((c) => {
+    observeRequest('other', 'unknown', 404, 0);
+    return renderError(app, new NotFoundError(`There is nothing at ${c.req.path}`), c.req.path, {
+      headers: HEADERS,
+      challenge: {},
+    });
+  });
+  return web;
+}
+
+/** Groups the endpoints by path, most specific path first: a fixed segment before a number before any text. */
+function resourcesOf(routes: readonly Endpoint[]): Resource[] {
+  const byPattern = Map.groupBy(routes, patternOf);
+  return [...byPattern].map(([pattern, endpoints]) => resourceOf(pattern, endpoints)).sort(bySpecificity);
+}
+
+function resourceOf(pattern: string, endpoints: readonly Endpoint[]): Resource {
+  const methods = new Map<string, Prepared>();
+  for (const endpoint of endpoints) {
+    if (methods.has(endpoint.method)) throw new Error(`${endpoint.method} ${endpoint.path} is declared twice`);
+    methods.set(endpoint.method, { endpoint, read: readerOf(endpoint.params, slotsOf(endpoint.path)) });
+  }
+  const get = methods.get('GET');
+  if (get !== undefined) methods.set('HEAD', get);
+  const template = endpoints[0]?.path ?? '';
+  const slots = slotsOf(template).map((_, i) => `s${i}`);
+  const takesFile = endpoints.some(({ params }) => Object.values(params).some(isFile));
+  return { template: API_PREFIX + template, pattern, slots, methods, allowed: [...methods.keys()].sort(), takesFile };
+}
+
+function patternOf({ path, params }: { path: string; params: Params }): string {
+  let slot = 0;
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    return `:s${slot++}${SLOT_FORMS[params[name]?.encoding ?? ''] ?? ''}`;
+  });
+}
+
+const SLOT_FORMS: Readonly<Record<string, string>> = { 'path-integer': '{[0-9]+}', 'path-tail': '{.+}' };
+
+function bySpecificity(a: Resource, b: Resource): number {
+  const rank = ({ pattern }: Resource) =>
+    pattern
+      .split('/')
+      .map((segment) => (segment.startsWith(':') ? (segment.includes('{') ? 1 : 2) : 0))
+      .join('');
+  return rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : 0;
+}
+
+async function serve(app: App, resource: Resource, c: WebContext): Promise<Response> {
+  const startedAt = performance.now();
+  const { incoming } = c.env;
+  const reply: Reply = { headers: HEADERS, challenge: challengeOf(incoming.headers) };
+  let method = incoming.method ?? '';
+  let response: Response;
+  try {
+    if (method === 'OPTIONS') return options(resource);
+    const form = await readForm(incoming, resource.takesFile);
+    if (method === 'POST') method = overridden(form.fields) ?? method;
+    const prepared = resource.methods.get(method);
+    response =
+      prepared === undefined ? notAllowed(method, resource) : await run(app, prepared, resource, c, form, reply);
+  } catch (error) {
+    response = renderError(app, error, `${method} ${resource.template}`, reply);
+  }
+  const label = resource.methods.has(method) ? method : 'other';
+  observeRequest(label, resource.template, response.status, (performance.now() - startedAt) / 1000);
+  return response;
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
+
+/** The method a form asks to be taken as: for clients that can only send POST. */
+function overridden(form: Fields): string | undefined {
+  const method = form.get('method');
+  return method !== undefined && METHODS.has(method) ? method : undefined;
+}
+
+/** What is known of the reply before it is made. */
+interface Reply {
+  headers: Readonly<Record<string, string>>;
+  /** The headers that a 401 has besides. */
+  readonly challenge: Readonly<Record<string, string>>;
+}
+
+async function run(
+  app: App,
+  { endpoint, read }: Prepared,
+  { template, slots }: Resource,
+  c: WebContext,
+  form: Form,
+  reply: Reply,
+): Promise<Response> {
+  const { incoming } = c.env;
+  const sent = merge(readQuery(incoming.url ?? ''), form.fields);
+  const request = await countRequest(app, incoming, () => identify(app, endpoint, incoming, sent.get('client')), {
+    answer: c.env.outgoing as ServerResponse,
+    told(budget) {
+      reply.headers = { ...HEADERS, ...budgetHeaders(budget) };
+    },
+  });
+  const ctx = endpoint.auth === 'basic' ? signedIn(request) : request;
+  const inSlots = slots.length === 0 ? NO_SLOTS : slots.map((slot) => c.req.param(slot) ?? '');
+  const { values, ignored } = read(inSlots, sent, form.files);
+  const http = httpOf(c, reply);
+  const input = () => [endpoint.method, template, inSlots, [...sent].sort(), form.files];
+  const work = async () =>
+    envelope(await answerOnce(endpoint, ctx, http, input, (ctx) => endpoint.handle(ctx, values, http)), ignored, reply);
+  const { viewer } = ctx;
+  return viewer === null || endpoint.waits === true ? work() : app.shares.run(viewer.id, work);
+}
+
+/**
+ * Answers, and under an idempotency key once.
+ *
+ * @param input All that the handler's doing hangs on, but for the viewer.
+ * @see architecture 4.8
+ */
+function answerOnce(
+  endpoint: Endpoint,
+  ctx: Ctx | RequestCtx,
+  http: Http,
+  input: () => readonly unknown[],
+  handle: (ctx: Ctx | RequestCtx) => Promise<Answer>,
+): Promise<Answer> {
+  const key = takesIdempotencyKey(endpoint) ? http.header('idempotency-key') : undefined;
+  const { app, viewer } = ctx;
+  if (key === undefined || viewer === null) return handle(ctx);
+  return once(app, idempotencyKey({ app, viewer }, key, input()), (app) => handle({ ...ctx, app }));
+}
+
+const NO_SLOTS: readonly string[] = [];
+
+function identify(app: App, { auth }: Endpoint, { headers }: IncomingMessage, client?: string): Promise<RequestCtx> {
+  const facts = { host: headers.host, userAgent: headers['user-agent'], client };
+  return auth === 'none' ? anonymous(app, facts) : signIn(app, { ...facts, authorization: headers.authorization });
+}
+
+/** The signal is made only when a handler asks for it: most answer before anybody could leave. */
+function httpOf({ env, req }: WebContext, reply: Reply): Http {
+  return {
+    get signal() {
+      return req.raw.signal;
+    },
+    header(name) {
+      const value = env.incoming.headers[name];
+      return Array.isArray(value) ? value.join(', ') : value;
+    },
+    setCookie(cookie) {
+      reply.headers = { ...reply.headers, 'Set-Cookie': cookie };
+    },
+  };
+}
+
+/** @see registration-and-events companion 4.1, 4.8 */
+function envelope(answer: Answer, ignored: readonly string[], { headers }: Reply): Response {
+  if (answer instanceof Redirect)
+    return new Response(null, { status: 302, headers: { ...headers, Location: answer.url } });
+  if (answer instanceof RawJson) {
+    return new Response(ignored.length === 0 ? answer.text : spliced(answer.text, ignored), { headers });
+  }
+  const body = { result: 'success', msg: '', ...answer };
+  return json(200, ignored.length === 0 ? body : { ...body, ignored_parameters_unsupported: ignored }, headers);
+}
+
+function spliced(text: string, ignored: readonly string[]): string {
+  return `${text.slice(0, text.lastIndexOf('}'))},"ignored_parameters_unsupported":${JSON.stringify(ignored)}}`;
+}
+
+function json(status: number, body: object, headers: Readonly<Record<string, string>> = HEADERS): Response {
+  // Plain header objects and string bodies take the server's short way, past the building of Headers and streams.
+  return new Response(JSON.stringify(body), { status, headers });
+}
+
+function options({ allowed }: Resource): Response {
+  return new Response(null, {
+    status: 204,
+    headers: { Allow: allowed.join(', '), 'Cache-Control': 'private, no-store' },
+  });
+}
+
+function notAllowed(method: string, { allowed }: Resource): Response {
+  const msg = `Method ${method} is not allowed here`;
+  const body = { result: 'error', msg, code: 'BAD_REQUEST', allowed_methods: allowed };
+  return json(405, body, { ...HEADERS, Allow: allowed.join(', ') });
+}
+
+/** The error envelope. What is no ChatError is a bug: it is logged, and the client learns nothing of it. */
+function renderError(app: App, thrown: unknown, what: string, reply: Reply): Response {
+  const error = expectedError(thrown);
+  if (error === undefined) {
+    app.log.error({ err: thrown, request: what }, 'a request failed unexpectedly');
+    return json(500, { result: 'error', msg: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' }, reply.headers);
+  }
+  const { status, message, code, data } = error;
+  const headers = status === 401 ? { ...reply.headers, ...reply.challenge } : reply.headers;
+  const wait = data['retry-after'];
+  return json(
+    status,
+    { result: 'error', msg: message, code, ...data },
+    wait === undefined ? headers : { ...headers, 'Retry-After': String(wait) },
+  );
+}

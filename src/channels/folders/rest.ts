@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, json, text } from '../../api/rest/params.ts';
+import { createChannelFolder, listChannelFolders, reorderChannelFolders, updateChannelFolder } from './service.ts';
+import { toWire } from './wire.ts';
+
+const channelFolder = z.object({
+  id: z.int(),
+  name: z.string(),
+  order: z.int(),
+  date_created: z.int(),
+  creator_id: z.int().nullable(),
+  description: z.string(),
+  rendered_description: z.string(),
+  is_archived: z.boolean(),
+});
+
+export const getChannelFolders = endpoint({
+  method: 'GET',
+  path: '/channel_folders',
+  auth: 'basic',
+  section: 'B.6',
+  summary: 'List channel folders',
+  params: { include_archived: json(z.boolean()).default(false) },
+  reply: { channel_folders: z.array(channelFolder) },
+  async handle(ctx, { include_archived }) {
+    const folders = await listChannelFolders(ctx, { includeArchived: include_archived });
+    return { channel_folders: folders.map(toWire) };
+  },
+});
+
+export const postChannelFolder = endpoint({
+  method: 'POST',
+  path: '/channel_folders/create',
+  auth: 'basic',
+  section: 'B.6',
+  summary: 'Create a channel folder',
+  permission: 'administrators',
+  params: { name: text(z.string(), { example: 'Projects' }), description: text(z.string(), { example: '' }) },
+  reply: { channel_folder_id: z.int() },
+  async handle(ctx, { name, description }) {
+    const { id } = await createChannelFolder(ctx, { name, description });
+    return { channel_folder_id: id };
+  },
+});
+
+export const patchChannelFolders = endpoint({
+  method: 'PATCH',
+  path: '/channel_folders',
+  auth: 'basic',
+  section: 'B.6',
+  summary: 'Reorder channel folders',
+  permission: 'administrators',
+  params: { order: json(z.array(z.int()), { example: '[2, 1]' }) },
+  reply: {},
+  async handle(ctx, { order }) {
+    await reorderChannelFolders(ctx, order);
+  },
+});
+
+export const patchChannelFolder = endpoint({
+  method: 'PATCH',
+  path: '/channel_folders/{channel_folder_id}',
+  auth: 'basic',
+  section: '4.4',
+  summary: 'Update a channel folder',
+  permission: 'administrators',
+  params: {
+    channel_folder_id: inPath(z.int()),
+    name: text(z.string()).optional(),
+    description: text(z.string()).optional(),
+    is_archived: json(z.boolean()).optional(),
+  },
+  reply: {},
+  async handle(ctx, { channel_folder_id, name, description, is_archived }) {
+    await updateChannelFolder(ctx, channel_folder_id, { name, description, isArchived: is_archived });
+  },
+});

@@ -1,0 +1,191 @@
+import type { Ctx } from '../../access/context.ts';
+import { requireAdministrator } from '../../access/roles.ts';
+import { lockRealm } from '../../administration/users/new-user.ts';
+import { everyone } from '../../events/audience.ts';
+import { transact } from '../../events/log.ts';
+import type { ChannelFolder, Prisma } from '../../generated/prisma/client.ts';
+import { renderMarkdown } from '../../markdown/render.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { isUniqueViolation } from '../../platform/db/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH } from '../../platform/limits.ts';
+import { requirePrintable, requireText } from '../../platform/text.ts';
+import { requireWithin } from '../../platform/totals.ts';
+import { isRowId } from '../access.ts';
+import { channelFolderAdded, channelFoldersReordered, channelFolderUpdated } from './events.ts';
+
+/** What is given of a folder; what is absent stays. */
+export interface FolderEdit {
+  /** 1 to 60 code points once surrounding white space is dropped; no other folder may have it, in whatever case. */
+  readonly name?: string | undefined;
+  /** Flavoured Markdown of at most 1,024 code points; may be empty. */
+  readonly description?: string | undefined;
+  readonly isArchived?: boolean | undefined;
+}
+
+/** The folders the viewer may see: all of the organisation's. */
+export function visibleTo({ viewer }: Ctx): Prisma.ChannelFolderWhereInput {
+  return { realmId: viewer.realm.id };
+}
+
+const invalidFolderId = () => new BadRequestError('Invalid channel folder ID');
+const nameInUse = () => new BadRequestError('Channel folder name already in use');
+
+/** @throws BadRequestError when the organisation has no folder with this id. */
+export async function accessChannelFolder(ctx: Ctx, folderId: number): Promise<ChannelFolder> {
+  const folder = isRowId(folderId)
+    ? await ctx.app.db.channelFolder.findFirst({ where: { id: folderId, ...visibleTo(ctx) } })
+    : null;
+  if (folder === null) throw invalidFolderId();
+  return folder;
+}
+
+/** The organisation's folders in their order. @see endpoints companion B.6 */
+export function listChannelFolders(
+  ctx: Ctx,
+  { includeArchived }: { includeArchived: boolean },
+): Promise<ChannelFolder[]> {
+  return ctx.app.db.channelFolder.findMany({
+    where: { ...visibleTo(ctx), ...(!includeArchived && { isArchived: false }) },
+    orderBy: [{ order: 'asc' }, { id: 'asc' }],
+  });
+}
+
+/**
+ * Makes a folder, last in the order.
+ *
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws BadRequestError when the name is blank, too long, holds what cannot be printed or is taken, or the
+ *   description is too long.
+ * @throws TotalReachedError when there would be more than 1,000, archived ones included.
+ * @see endpoints companion B.6
+ */
+export async function createChannelFolder(
+  ctx: Ctx,
+  { name, description }: { name: string; description: string },
+): Promise<ChannelFolder> {
+  requireAdministrator(ctx);
+  const { realm, id: creatorId } = ctx.viewer;
+  const data = { ...checkedName(name), ...checkedDescription(description) };
+  return refusingTakenNames(() =>
+    transact(ctx, async (tx, emit) => {
+      await lockRealm(tx, realm.id);
+      await requireFreeName(tx, realm.id, data.name);
+      requireWithin('channel_folders', 1 + (await tx.channelFolder.count({ where: { realmId: realm.id } })));
+      const made = await tx.channelFolder.create({
+        data: { ...data, realmId: realm.id, creatorId, createdAt: ctx.app.now() },
+      });
+      // Ids rise, so a new folder stands behind every other, whatever order these are in.
+      const folder = await tx.channelFolder.update({ where: { id: made.id }, data: { order: made.id } });
+      emit(channelFolderAdded(folder), everyone());
+      return folder;
+    }),
+  );
+}
+
+/**
+ * Changes what is given and differs of a folder, or archives or restores it. When nothing differs nothing happens.
+ *
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws BadRequestError when there is no such folder, a value is not taken as in `createChannelFolder`, or a folder
+ *   to be archived still holds channels, archived ones included.
+ * @see interface document 4.4
+ */
+export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: FolderEdit): Promise<ChannelFolder> {
+  requireAdministrator(ctx);
+  await accessChannelFolder(ctx, folderId);
+  const wanted = {
+    ...(edit.name !== undefined && checkedName(edit.name)),
+    ...(edit.description !== undefined && checkedDescription(edit.description)),
+    ...(edit.isArchived !== undefined && { isArchived: edit.isArchived }),
+  };
+  return refusingTakenNames(() =>
+    transact(ctx, async (tx, emit) => {
+      // Held against channels being put into the folder, and against other changes of it.
+      await tx.$queryRaw`SELECT 1 AS held FROM channel_folder WHERE id = ${folderId} FOR NO KEY UPDATE`;
+      const folder = await tx.channelFolder.findUniqueOrThrow({ where: { id: folderId } });
+      const changes = differing(folder, wanted);
+      if (Object.keys(changes).length === 0) return folder;
+      if (changes.name !== undefined) await requireFreeName(tx, folder.realmId, changes.name, folderId);
+      if (changes.isArchived === true) await requireEmpty(tx, folderId);
+      const changed = await tx.channelFolder.update({ where: { id: folderId }, data: changes });
+      emit(channelFolderUpdated(changed, changes), everyone());
+      return changed;
+    }),
+  );
+}
+
+/**
+ * Puts the organisation's folders into a new order.
+ *
+ * @param folderIds Every folder's id once, archived ones included.
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws BadRequestError when a folder is missing, unknown, or named twice.
+ * @see endpoints companion B.6
+ */
+export async function reorderChannelFolders(ctx: Ctx, folderIds: readonly number[]): Promise<ChannelFolder[]> {
+  requireAdministrator(ctx);
+  const realmId = ctx.viewer.realm.id;
+  return transact(ctx, async (tx, emit) => {
+    const rows = await tx.$queryRaw<{ id: number }[]>`
+      SELECT id FROM channel_folder WHERE realm_id = ${realmId} ORDER BY id FOR NO KEY UPDATE`;
+    const known = new Set(rows.map(({ id }) => id));
+    const named = new Set(folderIds);
+    if (named.size !== folderIds.length || named.size !== known.size || folderIds.some((id) => !known.has(id))) {
+      throw new BadRequestError('Invalid order mapping.');
+    }
+    await tx.$executeRaw`
+      UPDATE channel_folder SET position = places.place - 1
+      FROM unnest(${[...folderIds]}::int[]) WITH ORDINALITY AS places(id, place)
+      WHERE channel_folder.id = places.id`;
+    if (folderIds.length > 0) emit(channelFoldersReordered(folderIds), everyone());
+    return tx.channelFolder.findMany({ where: { realmId }, orderBy: { order: 'asc' } });
+  });
+}
+
+function checkedName(name: string): { name: string } {
+  const text = requireText('name', name, { strip: true, max: MAX_CHANNEL_FOLDER_NAME_LENGTH });
+  if (text === '') throw new BadRequestError("Channel folder name can't be empty.");
+  requirePrintable('channel folder name', text);
+  return { name: text };
+}
+
+function checkedDescription(description: string): { description: string; renderedDescription: string } {
+  const text = requireText('description', description, { max: MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH });
+  return { description: text, renderedDescription: renderMarkdown(text) };
+}
+
+type Stored = Pick<ChannelFolder, 'name' | 'description' | 'renderedDescription' | 'isArchived'>;
+
+function differing(folder: ChannelFolder, wanted: Partial<Stored>): Partial<Stored> {
+  const { name, description, renderedDescription, isArchived } = wanted;
+  return {
+    ...(name !== undefined && name !== folder.name && { name }),
+    ...(description !== undefined &&
+      renderedDescription !== undefined &&
+      description !== folder.description && { description, renderedDescription }),
+    ...(isArchived !== undefined && isArchived !== folder.isArchived && { isArchived }),
+  };
+}
+
+/** Archived folders keep their names too. A race is decided by the index on the names of the others. */
+async function requireFreeName(tx: Tx, realmId: number, name: string, except?: number): Promise<void> {
+  const [taken] = await tx.$queryRaw<{ id: number }[]>`
+    SELECT id FROM channel_folder
+    WHERE realm_id = ${realmId} AND lower(name) = lower(${name}) AND id IS DISTINCT FROM ${except ?? null}::int LIMIT 1`;
+  if (taken !== undefined) throw nameInUse();
+}
+
+async function requireEmpty(tx: Tx, folderId: number): Promise<void> {
+  if ((await tx.channel.count({ where: { folderId } })) > 0) {
+    throw new BadRequestError('You need to remove all the channels from this folder to archive it.');
+  }
+}
+
+async function refusingTakenNames<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    throw isUniqueViolation(error) ? nameInUse() : error;
+  }
+}

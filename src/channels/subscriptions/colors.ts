@@ -1,0 +1,26 @@
+import { BadRequestError } from '../../platform/errors.ts';
+
+/** The colours new subscriptions take in turn. @see endpoints companion B.8 */
+export const PALETTE = (
+  '#76ce90 #fae589 #a6c7e5 #e79ab5 #bfd56f #f4ae55 #b0a5fd #addfe5 #f5ce6e #c2726a #94c849 #bd86e5 ' +
+  '#ee7e4a #a6dcbf #95a5fd #53a063 #9987e1 #e4523d #c2c2c2 #4f8de4 #c6a8ad #e7cc4d #c8bebf #a47462'
+).split(' ');
+
+/** The first colour of the palette that is not among `used`; when all are, one after the other again. */
+export function nextColor(used: readonly string[]): string {
+  const taken = new Set(used);
+  return PALETTE.find((color) => !taken.has(color)) ?? (PALETTE[used.length % PALETTE.length] as string);
+}
+
+/**
+ * A colour as it is stored: "#rrggbb", in lower case.
+ *
+ * @param color "#rgb" or "#rrggbb", in any case.
+ * @throws BadRequestError for anything else.
+ * @see endpoints companion 4.2
+ */
+export function requireColor(color: string): string {
+  if (!/^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(color)) throw new BadRequestError('color is not a valid hex color code');
+  const digits = color.slice(1).toLowerCase();
+  return `#${digits.length === 3 ? [...digits].map((digit) => digit + digit).join('') : digits}`;
+}

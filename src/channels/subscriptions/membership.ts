@@ -1,0 +1,272 @@
+import type { Person } from '../../access/permissions/membership.ts';
+import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { either, except, users } from '../../events/audience.ts';
+import type { Emit } from '../../events/log.ts';
+import type { Channel, Subscription } from '../../generated/prisma/client.ts';
+import { readToTheEnd, readWhatIsLeft } from '../../messages/flags/channel-marks.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { seesChannel } from '../access.ts';
+import { NO_ACTIVITY, readActivity } from '../activity.ts';
+import { type House, onlookersOf } from '../audience.ts';
+import {
+  channelsCreated,
+  channelsDeleted,
+  peersAdded,
+  peersRemoved,
+  subscriptionsAdded,
+  subscriptionsRemoved,
+} from '../events.ts';
+import { toWireChannel } from '../wire.ts';
+import { nextColor } from './colors.ts';
+import type { Subject } from './principals.ts';
+import { countSubscribers, readSubscribers } from './subscribers.ts';
+
+/** Where and when a change happens. */
+export interface Place {
+  readonly realm: House & Person['realm'];
+  readonly now: Date;
+}
+
+/** Users who are to be in a channel. The channel is locked, and as it is now. */
+export interface Joining {
+  readonly channel: Channel;
+  readonly subjects: readonly Subject[];
+  /** Absent: the first of the palette the user does not use yet. */
+  readonly color?: string | undefined;
+}
+
+/** By channel id: the users who were not in it before. */
+export type Moved = ReadonlyMap<number, readonly number[]>;
+
+/**
+ * Subscribes users to channels, and tells them, the channels' other onlookers, and those who see a channel from here on.
+ * Who is subscribed already stays as they are; who comes back gets their former settings.
+ *
+ * @param announced True when every subject has been told that the channel exists.
+ * @see endpoints companion B.8, registration-and-events companion 3.4
+ */
+export async function join(
+  tx: Tx,
+  emit: Emit,
+  place: Place,
+  joinings: readonly Joining[],
+  { announced = false } = {},
+): Promise<Moved> {
+  const pairs = await newPairs(tx, joinings);
+  const joined = Map.groupBy(pairs, ({ channel }) => channel);
+  if (!announced) await showToNewcomers(tx, emit, place, joined);
+  const saved = await saveSubscriptions(tx, place.realm.id, pairs);
+  if (saved.length > 0) await emitAdded(tx, emit, place, [...joined.keys()], pairs, saved);
+  for (const [channel, newcomers] of joined) {
+    const ids = newcomers.map(({ subject }) => subject.id);
+    const audience = await onlookersOf(tx, place.realm, channel, place.now);
+    emit(peersAdded(channel, ids), except(audience, ids));
+  }
+  return new Map([...joined].map(([{ id }, newcomers]) => [id, newcomers.map(({ subject }) => subject.id)]));
+}
+
+interface Pair {
+  readonly channel: Channel;
+  readonly subject: Subject;
+  readonly color: string;
+}
+
+interface Known {
+  readonly user_id: number;
+  readonly channel_id: number;
+  readonly color: string;
+  readonly active: boolean;
+}
+
+/** The subscriptions to begin, channels by id, each with its colour. */
+async function newPairs(tx: Tx, joinings: readonly Joining[]): Promise<Pair[]> {
+  const userIds = [...new Set(joinings.flatMap(({ subjects }) => subjects.map(({ id }) => id)))];
+  const rows = await tx.$queryRaw<Known[]>`
+    SELECT user_id, channel_id, color, active FROM subscription WHERE user_id = ANY(${userIds})`;
+  const known = new Map(rows.map((row) => [`${row.user_id} ${row.channel_id}`, row]));
+  const used = new Map(userIds.map((id) => [id, [] as string[]]));
+  for (const { user_id, color, active } of rows) if (active) used.get(user_id)?.push(color);
+  const ordered = joinings.toSorted((a, b) => a.channel.id - b.channel.id);
+  return ordered.flatMap(({ channel, subjects, color: given }) =>
+    subjects.flatMap((subject) => {
+      const former = known.get(`${subject.id} ${channel.id}`);
+      if (former?.active === true) return [];
+      const colors = used.get(subject.id) ?? [];
+      const color = given ?? former?.color ?? nextColor(colors);
+      colors.push(color);
+      return [{ channel, subject, color }];
+    }),
+  );
+}
+
+/** Tells of the channel those among its newcomers who did not see it. */
+async function showToNewcomers(tx: Tx, emit: Emit, { realm, now }: Place, joined: Map<Channel, Pair[]>): Promise<void> {
+  const groups = await systemGroups(tx, realm.id);
+  const channels = [...joined.keys()];
+  const countOf = await countSubscribers(
+    tx,
+    channels.map(({ id }) => id),
+  );
+  const activityOf = await readActivity(tx, realm, channels, now);
+  for (const [channel, pairs] of joined) {
+    const newcomers = pairs
+      .filter(({ subject }) => !seesChannel({ person: toPerson(subject, realm), groups, now }, channel, false))
+      .map(({ subject }) => subject.id);
+    if (newcomers.length === 0) continue;
+    const [subscriberCount, activity] = [countOf(channel.id), activityOf(channel.id)];
+    const wire = toWireChannel(channel, { groups, subscriberCount, activity });
+    emit(channelsCreated([wire]), users(newcomers));
+  }
+}
+
+export const toPerson = (user: Subject, realm: Person['realm']): Person => ({
+  ...{ id: user.id, role: user.role, realm },
+  user,
+});
+
+type Saved = Omit<Subscription, 'realmId' | 'active'>;
+
+function saveSubscriptions(tx: Tx, realmId: number, pairs: readonly Pair[]): Promise<Saved[]> {
+  const rows = pairs.map(({ channel, subject, color }) => ({ user_id: subject.id, channel_id: channel.id, color }));
+  return tx.$queryRaw<Saved[]>`
+    INSERT INTO subscription (realm_id, user_id, channel_id, color)
+    SELECT ${realmId}, user_id, channel_id, color
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int, color text)
+    ON CONFLICT (user_id, channel_id) DO UPDATE SET active = true, color = EXCLUDED.color
+    RETURNING user_id AS "userId", channel_id AS "channelId", color, is_muted AS "isMuted", pin_to_top AS "pinToTop",
+      desktop_notifications AS "desktopNotifications", audible_notifications AS "audibleNotifications",
+      push_notifications AS "pushNotifications", email_notifications AS "emailNotifications",
+      wildcard_mentions_notify AS "wildcardMentionsNotify"`;
+}
+
+async function emitAdded(
+  tx: Tx,
+  emit: Emit,
+  { realm, now }: Place,
+  channels: readonly Channel[],
+  pairs: readonly Pair[],
+  saved: readonly Saved[],
+): Promise<void> {
+  const ids = channels.map(({ id }) => id);
+  const [groups, listOf] = [await systemGroups(tx, realm.id), await readSubscribers(tx, ids, now)];
+  const activityOf = await readActivity(tx, realm, channels, now);
+  const facts = channels.map((channel) => {
+    const [list, activity] = [listOf(channel.id), activityOf(channel.id)];
+    return { ...toWireChannel(channel, { groups, subscriberCount: list.subscribers.length, activity }), ...list };
+  });
+  const subjects = new Map(pairs.map(({ subject }) => [subject.id, subject]));
+  const byUser = Map.groupBy(saved, ({ userId }) => userId);
+  const subscribers = [...subjects.values()].map((user) => ({ user, rows: byUser.get(user.id) ?? [] }));
+  emit(subscriptionsAdded(facts, subscribers), users([...subjects.keys()]), (id) =>
+    beginPeriods(tx, realm.id, saved, id),
+  );
+}
+
+/** From this event on, the users hear what the channels' subscribers hear. */
+function beginPeriods(tx: Tx, realmId: number, saved: readonly Saved[], eventId: number): Promise<unknown> {
+  return tx.$executeRaw`
+    INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id, began_message_id)
+    SELECT ${realmId}, user_id, channel_id, ${eventId},
+           COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)
+    FROM unnest(${saved.map(({ userId }) => userId)}::int[], ${saved.map(({ channelId }) => channelId)}::int[])
+      AS p(user_id, channel_id)`;
+}
+
+/** Users who are to be out of a channel. The channel is locked, and as it is now. */
+export interface Leaving {
+  readonly channel: Channel;
+  readonly subjects: readonly Subject[];
+}
+
+/**
+ * Unsubscribes users from channels, and tells them, the channels' other onlookers, and those who do not see a channel
+ * any more. Their settings stay for a return; what they have not read there counts as read.
+ *
+ * @returns Who was subscribed.
+ * @see endpoints companion B.8, registration-and-events companion 3.4
+ */
+export async function leave(tx: Tx, emit: Emit, place: Place, leavings: readonly Leaving[]): Promise<Moved> {
+  const removed = await endSubscriptions(tx, leavings);
+  const left = leavings
+    .toSorted((a, b) => a.channel.id - b.channel.id)
+    .flatMap(({ channel }) => {
+      const rows = removed.filter(({ channel_id }) => channel_id === channel.id);
+      const userIds = rows.map(({ user_id }) => user_id).sort((a, b) => a - b);
+      return userIds.length === 0 ? [] : [{ channel, userIds }];
+    });
+  if (left.length === 0) return new Map();
+  const readings = removed.map(({ user_id, channel_id }) => ({ userId: user_id, channelId: channel_id }));
+  await readWhatIsLeft(tx, place.realm.id, readings);
+  const everybody = left.flatMap(({ userIds }) => userIds);
+  emit(subscriptionsRemoved(left), users(everybody), async (id) => {
+    await endPeriods(tx, place.realm.id, removed, id);
+    await readToTheEnd(tx, place.realm.id, readings);
+  });
+  for (const { channel, userIds } of left) {
+    const audience = await onlookersOf(tx, place.realm, channel, place.now);
+    emit(peersRemoved(channel, userIds), except(audience, userIds));
+  }
+  await hideFromLeavers(tx, emit, place, leavings, left);
+  return new Map(left.map(({ channel, userIds }) => [channel.id, userIds]));
+}
+
+interface Row {
+  readonly user_id: number;
+  readonly channel_id: number;
+}
+
+function endSubscriptions(tx: Tx, leavings: readonly Leaving[]): Promise<Row[]> {
+  const rows = leavings.flatMap(({ channel, subjects }) =>
+    subjects.map(({ id }) => ({ user_id: id, channel_id: channel.id })),
+  );
+  return tx.$queryRaw<Row[]>`
+    UPDATE subscription s SET active = false
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int)
+    WHERE s.user_id = p.user_id AND s.channel_id = p.channel_id AND s.active
+    RETURNING s.user_id, s.channel_id`;
+}
+
+function endPeriods(tx: Tx, realmId: number, rows: readonly Row[], eventId: number): Promise<unknown> {
+  return tx.$executeRaw`
+    UPDATE subscription_period p
+    SET ended_event_id = ${eventId},
+        ended_message_id = COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)
+    FROM unnest(${rows.map(({ user_id }) => user_id)}::int[], ${rows.map(({ channel_id }) => channel_id)}::int[])
+      AS ended(user_id, channel_id)
+    WHERE p.user_id = ended.user_id AND p.channel_id = ended.channel_id AND p.ended_event_id IS NULL`;
+}
+
+async function hideFromLeavers(
+  tx: Tx,
+  emit: Emit,
+  { realm, now }: Place,
+  leavings: readonly Leaving[],
+  left: readonly { channel: Channel; userIds: readonly number[] }[],
+): Promise<void> {
+  const groups = await systemGroups(tx, realm.id);
+  const subjects = new Map(leavings.flatMap((leaving) => leaving.subjects.map((subject) => [subject.id, subject])));
+  for (const { channel, userIds } of left) {
+    const lost = userIds.filter((id) => {
+      const subject = subjects.get(id);
+      return subject !== undefined && !seesChannel({ person: toPerson(subject, realm), groups, now }, channel, false);
+    });
+    if (lost.length > 0) emit(channelsDeleted([channel]), users(lost));
+  }
+}
+
+/**
+ * Tells of a new channel all who see it, and those who are about to be subscribed to it.
+ *
+ * @see registration-and-events companion 3.4
+ */
+export async function announceChannel(
+  tx: Tx,
+  emit: Emit,
+  { realm, now }: Place,
+  channel: Channel,
+  subjects: readonly Subject[],
+): Promise<void> {
+  const groups = await systemGroups(tx, realm.id);
+  const audience = either(await onlookersOf(tx, realm, channel, now), users(subjects.map(({ id }) => id)));
+  emit(channelsCreated([toWireChannel(channel, { groups, subscriberCount: 0, activity: NO_ACTIVITY })]), audience);
+}

@@ -1,0 +1,30 @@
+import type { Tx } from '../../platform/db/client.ts';
+
+/** Shorter lists are always sent whole. @see registration-and-events companion 1.10 */
+export const WHOLE_LIST_BELOW = 250;
+/** @see interface document 2.2 */
+const ACTIVE_MS = 14 * 86_400_000;
+
+/**
+ * The subscribers of long lists that every client must know of: all bots, and all users active in the last 14 days,
+ * which are those who joined or had an event queue read then.
+ *
+ * @returns User ids, ascending, by channel.
+ * @see interface document 2.2 (partial_subscribers)
+ */
+export async function partialSubscribers(
+  db: Pick<Tx, '$queryRaw'>,
+  channelIds: readonly number[],
+  now: Date,
+): Promise<Map<number, number[]>> {
+  if (channelIds.length === 0) return new Map();
+  const since = new Date(now.getTime() - ACTIVE_MS);
+  const rows = await db.$queryRaw<{ channel_id: number; user_ids: number[] }[]>`
+    SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
+    FROM subscription s JOIN user_account u ON u.id = s.user_id
+    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active AND (
+      u.bot_type IS NOT NULL OR u.joined_at >= ${since}
+      OR EXISTS (SELECT 1 FROM event_queue q WHERE q.user_id = u.id AND q.last_active_at >= ${since}))
+    GROUP BY s.channel_id`;
+  return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
+}

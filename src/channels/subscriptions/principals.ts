@@ -1,0 +1,50 @@
+import type { Ctx } from '../../access/context.ts';
+import type { Memberships } from '../../access/permissions/membership.ts';
+import type { User } from '../../generated/prisma/client.ts';
+import { type AddressReader, userIdsByAddress } from '../../people/by-address.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { isRowId } from '../access.ts';
+
+/** What subscribing needs to know of a user. */
+export type Subject = Pick<User, 'id' | 'role' | 'joinedAt' | 'settings' | 'botOwnerId'> & Memberships;
+
+/** Users by id, or by e-mail address as the viewer may know them. */
+export type Principals = readonly (number | string)[];
+
+/**
+ * The users a change of subscriptions is about, by id; the viewer when none are named.
+ *
+ * @throws BadRequestError when one is not there or deactivated.
+ * @see endpoints companion B.8
+ */
+export function accessPrincipals(tx: Tx, ctx: Ctx, principals: Principals | undefined): Promise<Subject[]> {
+  // The viewer is read anew: their role may have changed since the request began, and what they are told goes by it.
+  return accessUsers(tx, ctx, principals === undefined || principals.length === 0 ? [ctx.viewer.id] : principals);
+}
+
+/** The users named, by id. Throws as `accessPrincipals` does. */
+export async function accessUsers(tx: Tx, { realmId, viewer }: Ctx, principals: Principals): Promise<Subject[]> {
+  const addresses = principals.filter((principal) => typeof principal === 'string');
+  const ids = new Set([
+    ...principals.filter((principal) => typeof principal === 'number'),
+    ...(await idsOf(tx, viewer, addresses)),
+  ]);
+  const rows = await tx.$queryRaw<(Subject & { isActive: boolean })[]>`
+    SELECT id, role, joined_at AS "joinedAt", settings, bot_owner_id AS "botOwnerId", is_active AS "isActive",
+           group_ids AS "groupIds", full_member_group_ids AS "fullMemberGroupIds"
+    FROM user_account
+    WHERE realm_id = ${realmId} AND NOT is_system AND id = ANY(${[...ids].filter(isRowId)}) ORDER BY id`;
+  if (rows.length < ids.size) throw new BadRequestError('No such user');
+  if (rows.some(({ isActive }) => !isActive)) throw new BadRequestError('User is deactivated');
+  return rows;
+}
+
+async function idsOf(tx: Tx, viewer: AddressReader, addresses: readonly string[]): Promise<number[]> {
+  const found = await userIdsByAddress(tx, viewer, addresses);
+  return addresses.map((address) => {
+    const id = found.get(address);
+    if (id === undefined) throw new BadRequestError('No such user');
+    return id;
+  });
+}

@@ -1,0 +1,92 @@
+import { Prisma } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import type { SubscriberList } from '../wire.ts';
+import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
+
+type Reader = Pick<Tx, '$queryRaw'>;
+
+/** How many users, deactivated ones left out, are subscribed to each of the channels. */
+export async function countSubscribers(db: Reader, channelIds: readonly number[]): Promise<(id: number) => number> {
+  const rows = await db.$queryRaw<{ channel_id: number; count: number }[]>`
+    SELECT s.channel_id, count(*)::int AS count
+    FROM subscription s JOIN user_account u ON u.id = s.user_id
+    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active GROUP BY s.channel_id`;
+  const counts = new Map(rows.map(({ channel_id, count }) => [channel_id, count]));
+  return (id) => counts.get(id) ?? 0;
+}
+
+/** The list of a channel without subscribers. */
+export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: null };
+
+/**
+ * Who is subscribed to each of the channels, deactivated users left out, with what a client that wants no long lists must
+ * know of.
+ *
+ * Two queries, however many channels.
+ */
+export async function readSubscribers(
+  db: Reader,
+  channelIds: readonly number[],
+  now: Date,
+): Promise<(id: number) => SubscriberList> {
+  const whole = await readWholeLists(db, channelIds);
+  const isLong = (ids: readonly number[]) => ids.length >= WHOLE_LIST_BELOW;
+  const long = [...whole].filter(([, ids]) => isLong(ids)).map(([id]) => id);
+  const partial = await partialSubscribers(db, long, now);
+  return (id) => {
+    const subscribers = whole.get(id);
+    if (subscribers === undefined) return NOBODY;
+    return { subscribers, partial_subscribers: isLong(subscribers) ? (partial.get(id) ?? []) : null };
+  };
+}
+
+/**
+ * Who is subscribed to each of the channels, deactivated users left out: whole lists alone, with no partial ones.
+ *
+ * One query, however many channels.
+ */
+export async function readWholeSubscribers(
+  db: Reader,
+  channelIds: readonly number[],
+): Promise<(id: number) => SubscriberList> {
+  const whole = await readWholeLists(db, channelIds);
+  return (id) => ({ ...NOBODY, subscribers: whole.get(id) ?? [] });
+}
+
+async function readWholeLists(db: Reader, channelIds: readonly number[]): Promise<Map<number, number[]>> {
+  const rows = await db.$queryRaw<{ channel_id: number; user_ids: number[] }[]>`
+    SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
+    FROM subscription s JOIN user_account u ON u.id = s.user_id
+    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active GROUP BY s.channel_id`;
+  return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
+}
+
+/** Where a page of subscribers lies. */
+export interface SubscriberPage {
+  /** User ids above this one. */
+  readonly after: number;
+  /** User ids below this one. */
+  readonly before: number;
+  readonly limit: number;
+  readonly descending: boolean;
+}
+
+/** The same page of the subscribers of each of the channels, by user id: one query, however many channels. */
+export async function readSubscriberPages(
+  db: Reader,
+  channelIds: readonly number[],
+  { after, before, limit, descending }: SubscriberPage,
+): Promise<(id: number) => readonly number[]> {
+  const order = Prisma.raw(descending ? 'DESC' : 'ASC');
+  const rows = await db.$queryRaw<{ channel_id: number; user_id: number }[]>`
+    SELECT c.id AS channel_id, page.user_id FROM unnest(${[...channelIds]}::int[]) AS c(id)
+    CROSS JOIN LATERAL (
+      SELECT s.user_id FROM subscription s JOIN user_account u ON u.id = s.user_id
+      WHERE s.channel_id = c.id AND s.active AND u.is_active AND s.user_id > ${after}::bigint
+        AND s.user_id < ${before}::bigint
+      ORDER BY s.user_id ${order} LIMIT ${limit}
+    ) AS page`;
+  const pages = Map.groupBy(rows, ({ channel_id }) => channel_id);
+  const sign = descending ? -1 : 1;
+  return (id) => (pages.get(id) ?? []).map(({ user_id }) => user_id).sort((a, b) => sign * (a - b));
+}

@@ -1,0 +1,150 @@
+import type { Ctx } from '../../access/context.ts';
+import { users } from '../../events/audience.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { Channel, Subscription } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { invalidChannelId, isRowId, onlooker, readBy } from '../access.ts';
+import { type SubscriptionChange, subscriptionUpdated } from '../events.ts';
+import { holdRoles, shareChannels } from '../locks.ts';
+import { requireColor } from './colors.ts';
+
+/** One setting of one subscription, as clients name it. */
+export interface SettingChange {
+  readonly channelId: number;
+  /** The name on the wire: "is_muted", "color", … */
+  readonly property: string;
+  /** "#rgb" or "#rrggbb" for `color`, a boolean for all others. */
+  readonly value: unknown;
+}
+
+type Column = keyof Pick<
+  Subscription,
+  | 'color'
+  | 'isMuted'
+  | 'pinToTop'
+  | 'desktopNotifications'
+  | 'audibleNotifications'
+  | 'pushNotifications'
+  | 'emailNotifications'
+  | 'wildcardMentionsNotify'
+>;
+
+/** Where each boolean property is stored. `in_home_view` is the old name of the opposite of `is_muted`. */
+const COLUMNS: Readonly<Record<string, Column>> = {
+  is_muted: 'isMuted',
+  in_home_view: 'isMuted',
+  pin_to_top: 'pinToTop',
+  desktop_notifications: 'desktopNotifications',
+  audible_notifications: 'audibleNotifications',
+  push_notifications: 'pushNotifications',
+  email_notifications: 'emailNotifications',
+  wildcard_mentions_notify: 'wildcardMentionsNotify',
+};
+
+/** A change in terms of what is stored. */
+interface Checked {
+  readonly channelId: number;
+  readonly property: string;
+  readonly column: Column;
+  readonly value: boolean | string;
+}
+
+/**
+ * Changes settings of the viewer's own subscriptions, all of them or, when one is refused, none. What is as it was makes
+ * no event; muting makes two, one for each name it has.
+ *
+ * @returns The subscriptions named, as they are after it, in the order in which they were named first.
+ * @throws BadRequestError for a property that is not known or a value of the wrong kind, before anything else; for a
+ *   channel the viewer may not read, and for one they are not subscribed to.
+ * @see interface document 4.2, endpoints companion 4.2
+ */
+export async function updateSubscriptionSettings(
+  ctx: Ctx,
+  changes: readonly SettingChange[],
+): Promise<readonly Subscription[]> {
+  const checked = changes.map(checkChange);
+  return transact(ctx, async (tx, emit) => {
+    const before = await lockSubscriptions(tx, ctx, checked);
+    const after = new Map(before);
+    for (const change of checked) apply(emit, after, change);
+    await save(
+      tx,
+      [...after.values()].filter((row) => row !== before.get(row.channelId)),
+    );
+    return [...new Set(changes.map(({ channelId }) => channelId))].flatMap((id) => after.get(id) ?? []);
+  });
+}
+
+function checkChange({ channelId, property, value }: SettingChange): Checked {
+  if (property === 'color') {
+    if (typeof value !== 'string') throw new BadRequestError('color is not a string');
+    return { channelId, property, column: 'color', value: requireColor(value) };
+  }
+  const column = Object.hasOwn(COLUMNS, property) ? COLUMNS[property] : undefined;
+  if (column === undefined) throw new BadRequestError(`Unknown subscription property: ${property.slice(0, 60)}`);
+  if (typeof value !== 'boolean') throw new BadRequestError(`${property} is not a boolean`);
+  return { channelId, property, column, value: property === 'in_home_view' ? !value : value };
+}
+
+type Subscribed = Subscription & { readonly channel: Pick<Channel, 'id' | 'isArchived'> };
+
+/** The viewer's subscriptions of the channels, which stay as they are but for this change. */
+async function lockSubscriptions(
+  tx: Tx,
+  { app, viewer, realmId }: Ctx,
+  changes: readonly Checked[],
+): Promise<Map<number, Subscribed>> {
+  const ids = [...new Set(changes.map(({ channelId }) => channelId))];
+  await holdRoles(tx, realmId);
+  await shareChannels(tx, realmId, ids.filter(isRowId));
+  const where = { AND: [readBy(await onlooker(tx, viewer, app.now())), { id: { in: ids.filter(isRowId) } }] };
+  const readable = await tx.channel.findMany({ where, select: { id: true } });
+  await tx.$queryRaw`
+    SELECT 1 AS held FROM subscription WHERE user_id = ${viewer.id} AND channel_id = ANY(${ids.filter(isRowId)})
+    ORDER BY channel_id FOR NO KEY UPDATE`;
+  const rows = await tx.subscription.findMany({
+    where: { userId: viewer.id, active: true, channelId: { in: readable.map(({ id }) => id) } },
+    include: { channel: { select: { id: true, isArchived: true } } },
+  });
+  const subscriptions = new Map(rows.map((row) => [row.channelId, row]));
+  for (const id of ids) {
+    if (!readable.some((channel) => channel.id === id)) throw invalidChannelId();
+    if (!subscriptions.has(id)) throw new BadRequestError(`Not subscribed to channel ID ${id}`);
+  }
+  return subscriptions;
+}
+
+/** Makes one change in memory, and tells of it. */
+function apply(emit: Emit, subscriptions: Map<number, Subscribed>, change: Checked): void {
+  const { channelId, column, value } = change;
+  const subscription = subscriptions.get(channelId);
+  if (subscription === undefined || subscription[column] === value) return;
+  subscriptions.set(channelId, { ...subscription, [column]: value });
+  for (const told of tellings(change))
+    emit(subscriptionUpdated(subscription.channel, told), users([subscription.userId]));
+}
+
+/** One statement, however many subscriptions. */
+async function save(tx: Tx, rows: readonly Subscribed[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.$executeRaw`
+    UPDATE subscription s SET color = r.color, is_muted = r."isMuted", pin_to_top = r."pinToTop",
+      desktop_notifications = r."desktopNotifications", audible_notifications = r."audibleNotifications",
+      push_notifications = r."pushNotifications", email_notifications = r."emailNotifications",
+      wildcard_mentions_notify = r."wildcardMentionsNotify"
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r(
+      "userId" int, "channelId" int, color text, "isMuted" boolean, "pinToTop" boolean,
+      "desktopNotifications" boolean, "audibleNotifications" boolean, "pushNotifications" boolean,
+      "emailNotifications" boolean, "wildcardMentionsNotify" boolean)
+    WHERE s.user_id = r."userId" AND s.channel_id = r."channelId"`;
+}
+
+/** Muting is told by both its names. @see interface document 6.5 */
+function tellings({ property, column, value }: Checked): SubscriptionChange[] {
+  if (column !== 'isMuted') return [{ property, value }];
+  return [
+    { property: 'in_home_view', value: value === false },
+    { property: 'is_muted', value: value === true },
+  ];
+}

@@ -1,0 +1,26 @@
+import { realmSetting } from '../access/realm-settings.ts';
+import type { Realm } from '../generated/prisma/client.ts';
+import { MAX_TOPIC_LENGTH } from '../platform/limits.ts';
+import { cutText } from '../platform/text.ts';
+
+/**
+ * The topic a client named, as it is stored: cut to 60 code points with "..." at the end, and the empty text for the
+ * two names of the empty topic.
+ *
+ * @see interface document 1.1.4, endpoints companion E
+ */
+export function topicNamed(realm: Realm, name: string): string {
+  const topic = cutText(name, MAX_TOPIC_LENGTH, '...');
+  return namesEmptyTopic(topic, emptyTopicName(realm)) ? '' : topic;
+}
+
+/** Whether a client means the empty topic by the name. @param shown What clients that do not know it are told. */
+export const namesEmptyTopic = (name: string, shown: string): boolean => ['', '(no topic)', shown].includes(name);
+
+/** What clients that do not know the empty topic are told instead. */
+export const emptyTopicName = (realm: Realm): string => realmSetting(realm, 'empty_topic_display_name');
+
+/** Before the name of a resolved topic. @see endpoints companion B.9 */
+export const RESOLVED_PREFIX = '✔ ';
+
+export const isResolved = (topic: string): boolean => topic.startsWith(RESOLVED_PREFIX);

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, json } from '../../api/rest/params.ts';
+import { createDrafts, deleteDraft, listDrafts, updateDraft } from './service.ts';
+import { toWire } from './wire.ts';
+
+const draft = z.strictObject({
+  type: z.enum(['', 'stream', 'private']),
+  to: z.array(z.int()),
+  topic: z.string(),
+  content: z.string(),
+  timestamp: z.number().nullish(),
+});
+
+const savedDraft = z.object({
+  id: z.int(),
+  type: z.enum(['', 'stream', 'private']),
+  to: z.array(z.int()),
+  topic: z.string(),
+  content: z.string(),
+  timestamp: z.int(),
+});
+
+const EXAMPLE = '{"type": "stream", "to": [1], "topic": "greetings", "content": "hello"}';
+
+export const getDrafts = endpoint({
+  method: 'GET',
+  path: '/drafts',
+  auth: 'basic',
+  section: 'B.3',
+  summary: 'List your drafts',
+  description: 'From the draft edited first to the one edited last.',
+  params: {},
+  reply: { count: z.int(), drafts: z.array(savedDraft) },
+  async handle(ctx) {
+    const drafts = await listDrafts(ctx);
+    return { count: drafts.length, drafts: drafts.map(toWire) };
+  },
+});
+
+export const postDrafts = endpoint({
+  method: 'POST',
+  path: '/drafts',
+  auth: 'basic',
+  section: '4.8',
+  summary: 'Create drafts',
+  description: 'All are created or, when one is invalid, none is.',
+  params: { drafts: json(z.array(draft), { example: `[${EXAMPLE}]` }).default([]) },
+  reply: { ids: z.array(z.int()) },
+  async handle(ctx, { drafts }) {
+    const saved = await createDrafts(ctx, drafts);
+    return { ids: saved.map(({ id }) => id) };
+  },
+});
+
+export const patchDraft = endpoint({
+  method: 'PATCH',
+  path: '/drafts/{draft_id}',
+  auth: 'basic',
+  section: 'B.3',
+  summary: 'Edit a draft',
+  description: 'The draft given takes the place of the old one.',
+  params: { draft_id: inPath(z.int()), draft: json(draft, { example: EXAMPLE }) },
+  reply: {},
+  async handle(ctx, { draft_id, draft }) {
+    await updateDraft(ctx, draft_id, draft);
+  },
+});
+
+export const deleteDraftEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/drafts/{draft_id}',
+  auth: 'basic',
+  section: 'B.3',
+  summary: 'Delete a draft',
+  params: { draft_id: inPath(z.int()) },
+  reply: {},
+  async handle(ctx, { draft_id }) {
+    await deleteDraft(ctx, draft_id);
+  },
+});

@@ -1,0 +1,23 @@
+import { userSetting } from '../../access/user-settings.ts';
+import type { StateGroup } from '../../api/state-group.ts';
+import { emptyTopicName } from '../../channels/topic-name.ts';
+import { toWire, withTopicName } from './wire.ts';
+
+/** How many drafts registration returns. @see registration-and-events companion 1.4 */
+const MAX_DRAFTS = 1000;
+
+/** The newest edit first; none when the user has turned synchronizing drafts off. */
+export const draftsState: StateGroup = {
+  name: 'drafts',
+  async read({ viewer, db, options }) {
+    if (!userSetting(viewer.user, 'enable_drafts_synchronization')) return { drafts: [] };
+    const rows = await db.draft.findMany({
+      where: { realmId: viewer.realm.id, authorId: viewer.id },
+      orderBy: [{ lastEditedAt: 'desc' }, { id: 'desc' }],
+      take: MAX_DRAFTS,
+    });
+    const drafts = rows.map(toWire);
+    if (options.capabilities.empty_topic_name) return { drafts };
+    return { drafts: drafts.map((draft) => withTopicName(draft, emptyTopicName(viewer.realm))) };
+  },
+};

@@ -1,0 +1,114 @@
+import type { Ctx } from '../../access/context.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
+import { alertedUserIds } from '../../people/alert-words/matching.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { type PlacedMessage, receivedBy } from '../access.ts';
+import { normalContent, type RenderedContent, renderContent } from '../sending/content.ts';
+import { membersMentioned, type Named, requireMayMention, whoIsMentioned } from '../sending/mentions.ts';
+
+/** New content of a message, and whom it names. */
+export interface ContentEdit {
+  readonly rendered: RenderedContent;
+  readonly named: Named;
+  /** Whether anybody is named, or was: nobody's row is to be touched otherwise. */
+  readonly flagsAnybody: boolean;
+}
+
+/** What stands where there is nothing left to read. @see endpoints companion B.10.5 */
+const NOTHING_LEFT = '(deleted)';
+
+/**
+ * New content as the message's sender, who edits it, may write it there; null when none is given.
+ *
+ * @throws BadRequestError when it holds a null byte, cannot be rendered, or mentions a group the sender may not mention.
+ * @throws WildcardMentionNotAllowedError when it mentions everybody where that takes a permission.
+ */
+export async function prepareContent(
+  tx: Tx,
+  { app, viewer }: Ctx,
+  message: PlacedMessage,
+  content: string | undefined,
+  now: Date,
+): Promise<ContentEdit | null> {
+  if (content === undefined) return null;
+  const source = normalContent(content.trim() === '' ? NOTHING_LEFT : content);
+  const rendered = await renderContent(tx, app, viewer, source);
+  const { channel, conversation, topic } = message;
+  const target = channel === null ? null : { channel, topic };
+  await requireMayMention(tx, viewer, target, rendered, now);
+  const where = { target, memberIds: conversation?.memberIds ?? null };
+  const named = await whoIsMentioned(tx, viewer, where, rendered, now);
+  const alerted = await alertedUserIds(tx, viewer.realm, source, null);
+  const mentioned = [...named.mentioned, ...(await membersMentioned(tx, viewer.realm, rendered, now, null))];
+  const flagged = await flaggedIn(tx, message);
+  const among = await amongReceivers(tx, message, rendered, { ...named, mentioned, alerted }, flagged);
+  return {
+    rendered,
+    named: among,
+    flagsAnybody: flagged.length > 0 || Object.values(among).some((ids) => ids.length > 0),
+  };
+}
+
+interface Flagged {
+  readonly userId: number;
+  readonly topicWildcardMentioned: boolean;
+}
+
+/** Whom the message named before. */
+function flaggedIn(tx: Tx, { realmId, id }: PlacedMessage): Promise<Flagged[]> {
+  const isNamed = [{ mentioned: true }, { topicWildcardMentioned: true }, { hasAlertWord: true }];
+  return tx.userMessage.findMany({
+    where: { realmId, messageId: id, OR: isNamed },
+    select: { userId: true, topicWildcardMentioned: true },
+  });
+}
+
+/** Flags are of those who received the message, who need not be those who would receive it today. */
+async function amongReceivers(
+  tx: Tx,
+  { realmId, id }: PlacedMessage,
+  rendered: RenderedContent,
+  named: Named,
+  flagged: readonly Flagged[],
+): Promise<Named> {
+  const mentioned = [...new Set([...named.mentioned, ...rendered.mentionedUserIds])];
+  const isStillMentioned = ({ topicWildcardMentioned }: Flagged) => rendered.topicWildcard && topicWildcardMentioned;
+  const before = flagged.filter(isStillMentioned).map(({ userId }) => userId);
+  const topicMentioned = [...new Set([...named.topicMentioned, ...before])];
+  const userIds = [...new Set([...mentioned, ...topicMentioned, ...named.alerted])];
+  if (userIds.length === 0) return named;
+  const rows = await tx.$queryRaw<{ id: number }[]>`
+    SELECT u.id FROM unnest(${userIds}::int[]) AS u(id), message m
+    WHERE m.realm_id = ${realmId} AND m.id = ${id} AND ${receivedBy(Prisma.sql`u.id`)}`;
+  const receivers = new Set(rows.map((row) => row.id));
+  const among = (ids: readonly number[]) => ids.filter((userId) => receivers.has(userId));
+  return {
+    mentioned: among(mentioned),
+    topicMentioned: among(topicMentioned),
+    alerted: among(named.alerted),
+  };
+}
+
+/** Writes into the rows of those whom the new content names, or the old one named. */
+export async function writeFlags(
+  tx: Tx,
+  { realmId, id }: PlacedMessage,
+  { named, flagsAnybody }: ContentEdit,
+): Promise<void> {
+  if (!flagsAnybody) return;
+  const { mentioned, topicMentioned, alerted } = named;
+  await tx.$executeRaw`
+    INSERT INTO user_message (realm_id, user_id, message_id, mentioned, topic_wildcard_mentioned, has_alert_word)
+    SELECT ${realmId}::int, concerned.id, ${id}::bigint, concerned.id = ANY(${mentioned}::int[]),
+           concerned.id = ANY(${topicMentioned}::int[]), concerned.id = ANY(${alerted}::int[])
+    FROM (
+      SELECT user_id AS id FROM user_message WHERE realm_id = ${realmId} AND message_id = ${id}
+      UNION SELECT unnest(${[...mentioned, ...topicMentioned, ...alerted]}::int[])
+    ) AS concerned ORDER BY concerned.id
+    ON CONFLICT (user_id, message_id) DO UPDATE SET
+      mentioned = EXCLUDED.mentioned, topic_wildcard_mentioned = EXCLUDED.topic_wildcard_mentioned,
+      has_alert_word = EXCLUDED.has_alert_word`;
+  await tx.$executeRaw`
+    DELETE FROM user_message WHERE realm_id = ${realmId} AND message_id = ${id} AND NOT (
+      starred OR collapsed OR mentioned OR topic_wildcard_mentioned OR has_alert_word OR historical)`;
+}

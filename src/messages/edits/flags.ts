@@ -1,0 +1,104 @@
+import type { Audience } from '../../events/audience.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import type { UserFlags } from '../wire.ts';
+
+/** Whether a user has read a message, and whether they received it or took it up from the channel's history. */
+const STANDINGS = ['unread', 'read', 'historical', 'historical_unread'] as const;
+type Standing = (typeof STANDINGS)[number];
+
+/** What a message is to each of those who hear of a change of it, as JSON: whoever no list names has nothing special. */
+export interface FlagFacts {
+  readonly starred: readonly number[];
+  readonly collapsed: readonly number[];
+  readonly mentioned: readonly number[];
+  readonly topicMentioned: readonly number[];
+  readonly alerted: readonly number[];
+  /** Whether it mentions everybody who received it. */
+  readonly channelWildcard: boolean;
+  /** Where those stand who are in none of `others`: the most of them. */
+  readonly most: Standing;
+  readonly others: { readonly [S in Standing]?: readonly number[] };
+}
+
+/** What the message is to one of those who hear of the change. */
+export function flagsOf(facts: FlagFacts, userId: number): UserFlags {
+  const has = (ids: readonly number[]) => ids.includes(userId);
+  const standing = STANDINGS.find((one) => has(facts.others[one] ?? [])) ?? facts.most;
+  const isHistorical = standing === 'historical' || standing === 'historical_unread';
+  return {
+    read: standing === 'read' || standing === 'historical',
+    starred: has(facts.starred),
+    collapsed: has(facts.collapsed),
+    mentioned: has(facts.mentioned),
+    channelWildcard: facts.channelWildcard && !isHistorical,
+    topicWildcard: has(facts.topicMentioned),
+    hasAlertWord: has(facts.alerted),
+    historical: isHistorical,
+  };
+}
+
+type IdList = Standing | 'starred' | 'collapsed' | 'mentioned' | 'topic_mentioned' | 'alerted';
+type FlagRow = Readonly<Record<IdList, readonly number[] | null>> & { readonly channel_wildcard: boolean };
+
+/**
+ * What a message is to everybody who hears of a change of it, as of an event that is about to be logged. The subscriptions
+ * of the channels in the audience must be locked.
+ *
+ * Whether they received and read it is what `receivedBy` and `isUnreadBy` say, worked out for many users at once: the
+ * organisation waits for it.
+ */
+export async function readFlagFacts(
+  tx: Pick<Tx, '$queryRaw'>,
+  realmId: number,
+  messageId: number,
+  { channelIds, userIds }: Audience,
+): Promise<FlagFacts> {
+  const [row] = await tx.$queryRaw<FlagRow[]>`
+    WITH changed AS (
+      SELECT sender_id, read_by_sender, sent_channel_id, channel_wildcard,
+             COALESCE(2 * sent_channel_id::bigint, 2 * conversation_id::bigint + 1) AS recipient_id
+      FROM message WHERE realm_id = ${realmId} AND id = ${messageId}
+    ), hearer AS (
+      SELECT user_id AS id FROM subscription WHERE channel_id = ANY(${[...channelIds]}) AND active
+      UNION SELECT unnest(${[...userIds]}::int[])
+    ), subscriber AS (
+      SELECT DISTINCT user_id AS id FROM subscription_period
+      WHERE channel_id = (SELECT sent_channel_id FROM changed) AND began_message_id < ${messageId}
+        AND (ended_message_id IS NULL OR ended_message_id >= ${messageId})
+    ), standing AS (
+      SELECT h.id, r.received, COALESCE(NOT x.is_read, r.received AND NOT (h.id = c.sender_id AND c.read_by_sender)
+               AND COALESCE(k.read_through, 0) < ${messageId}) AS unread
+      FROM changed c CROSS JOIN hearer h
+      LEFT JOIN subscriber s ON s.id = h.id
+      LEFT JOIN read_exception x ON x.realm_id = ${realmId} AND x.message_id = ${messageId} AND x.user_id = h.id
+      LEFT JOIN read_mark k ON k.user_id = h.id AND k.recipient_id = c.recipient_id
+      CROSS JOIN LATERAL (SELECT c.sent_channel_id IS NULL OR h.id = c.sender_id OR s.id IS NOT NULL AS received) AS r
+    ), sum AS (
+      SELECT array_agg(id) FILTER (WHERE received AND unread) AS unread,
+             array_agg(id) FILTER (WHERE received AND NOT unread) AS read,
+             array_agg(id) FILTER (WHERE NOT received AND NOT unread) AS historical,
+             array_agg(id) FILTER (WHERE NOT received AND unread) AS historical_unread FROM standing
+    ), flagged AS (
+      SELECT array_agg(user_id) FILTER (WHERE starred) AS starred,
+             array_agg(user_id) FILTER (WHERE collapsed) AS collapsed,
+             array_agg(user_id) FILTER (WHERE mentioned) AS mentioned,
+             array_agg(user_id) FILTER (WHERE topic_wildcard_mentioned) AS topic_mentioned,
+             array_agg(user_id) FILTER (WHERE has_alert_word) AS alerted
+      FROM user_message WHERE realm_id = ${realmId} AND message_id = ${messageId}
+    )
+    SELECT sum.*, flagged.*, changed.channel_wildcard FROM sum, flagged, changed`;
+  if (row === undefined) throw new Error(`There is no message ${messageId}`);
+  const count = (one: Standing) => row[one]?.length ?? 0;
+  const most = STANDINGS.reduce<Standing>((a, b) => (count(b) > count(a) ? b : a), 'unread');
+  const rest = STANDINGS.filter((one) => one !== most && count(one) > 0);
+  return {
+    starred: row.starred ?? [],
+    collapsed: row.collapsed ?? [],
+    mentioned: row.mentioned ?? [],
+    topicMentioned: row.topic_mentioned ?? [],
+    alerted: row.alerted ?? [],
+    channelWildcard: row.channel_wildcard,
+    most,
+    others: Object.fromEntries(rest.map((one) => [one, row[one] ?? []])),
+  };
+}

@@ -1,0 +1,244 @@
+import type { Viewer } from '../../access/context.ts';
+import { realmSetting } from '../../access/realm-settings.ts';
+import { isModerator } from '../../access/roles.ts';
+import { invalidChannelId, isRowId, type Onlooker, onlooker, readsChannel } from '../../channels/access.ts';
+import { userIdsReading } from '../../channels/audience.ts';
+import { administersChannel } from '../../channels/seen-channel.ts';
+import { mayInRealm } from '../../channels/settings.ts';
+import { RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
+import type { Emit } from '../../events/log.ts';
+import { type Channel, Prisma, type Realm } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError, MoveMessagesTimeLimitExceededError } from '../../platform/errors.ts';
+import { hasProtectedHistory, type PlacedMessage, receivedBy } from '../access.ts';
+import { holdsInChannel, requireMayCreateTopic, requireTopicPolicy } from '../sending/target.ts';
+import { moveTopicPolicies } from '../topic-policies/service.ts';
+import type { Wish } from './edit.ts';
+import type { PropagateMode } from './events.ts';
+import { GRACE_SECONDS, isTooLate } from './time-limits.ts';
+
+/** A move of messages that may be made. */
+export interface Move {
+  readonly from: Channel;
+  readonly to: Channel;
+  readonly oldTopic: string;
+  /** The same as `oldTopic`, when they keep their topic, each in whatever case it is written. */
+  readonly topic: string;
+  /** Of the messages that go elsewhere by it, ascending. */
+  readonly ids: readonly number[];
+  /** Whether the topic is marked as resolved, or not any more, and nothing else; null when it is something else. */
+  readonly resolution: 'resolved' | 'unresolved' | null;
+  /** Whether nothing stays behind that the mover may read. */
+  readonly isWhole: boolean;
+  /** Whether there are other messages where they go. */
+  readonly merges: boolean;
+}
+
+interface Asked {
+  readonly message: PlacedMessage;
+  readonly ids: readonly number[];
+  readonly wish: Wish;
+  readonly mode: PropagateMode;
+}
+
+/**
+ * The move asked for, when the viewer may make it; null when none is. All in the order of the document.
+ *
+ * @see endpoints companion B.10.5 (8 to 12)
+ */
+export async function prepareMove(tx: Tx, viewer: Viewer, asked: Asked, now: Date): Promise<Move | null> {
+  const { message, ids, wish, mode } = asked;
+  const from = message.channel;
+  if (from === null || (wish.topic === undefined && wish.channelId === undefined)) return null;
+  const look = await onlooker(tx, viewer, now);
+  const to = wish.channelId === undefined ? from : await accessTargetChannel(tx, look, wish.channelId);
+  const topic = wish.topic ?? message.topic;
+  requireTopicPolicy(viewer.realm, to, topic);
+  const resolution = wish.topic === undefined ? null : resolutionOf(viewer.realm, message.topic, topic);
+  const attempt: Attempt = { tx, viewer, look, message, from, to, now };
+  if (wish.topic !== undefined) await requireMayChangeTopic(attempt, resolution);
+  if (to.id !== from.id) await requireMayChangeChannel(attempt);
+  if (mode === 'change_all' && !isModerator(viewer.role)) await requireAllInTime(attempt, wish, ids);
+  const surroundings = await surroundingsOf(attempt, topic, ids);
+  if (surroundings.isNewTopic && resolution === null) await requireMayCreateTopic(tx, viewer, to, now);
+  const moved = to.id === from.id ? await named(tx, message.realmId, ids, { not: topic }) : ids;
+  const toggled = to.id === from.id ? resolution : null;
+  return { ...{ from, to, topic, resolution: toggled }, oldTopic: message.topic, ids: moved, ...surroundings };
+}
+
+interface Attempt {
+  readonly tx: Tx;
+  readonly viewer: Viewer;
+  readonly look: Onlooker;
+  readonly message: PlacedMessage;
+  readonly from: Channel;
+  readonly to: Channel;
+  readonly now: Date;
+}
+
+async function accessTargetChannel(tx: Tx, look: Onlooker, channelId: number): Promise<Channel> {
+  const { id, realm } = look.person;
+  const channel = isRowId(channelId)
+    ? await tx.channel.findFirst({ where: { id: channelId, realmId: realm.id } })
+    : null;
+  if (channel === null || channel.isArchived) throw invalidChannelId();
+  if (!readsChannel(look, channel, await isSubscribed(tx, id, channelId))) throw invalidChannelId();
+  return channel;
+}
+
+const isSubscribed = async (tx: Tx, userId: number, channelId: number): Promise<boolean> =>
+  (await tx.subscription.count({ where: { userId, channelId, active: true } })) > 0;
+
+/** What becomes of the mark of a resolved topic, when that is all that changes of its name. */
+function resolutionOf(realm: Realm, before: string, after: string): Move['resolution'] {
+  if (after === topicNamed(realm, RESOLVED_PREFIX + before)) return 'resolved';
+  return before === RESOLVED_PREFIX + after ? 'unresolved' : null;
+}
+
+async function requireMayChangeTopic(attempt: Attempt, resolution: Move['resolution']): Promise<void> {
+  const { viewer, message, look, from, to, now, tx } = attempt;
+  if (resolution !== null) {
+    const allowed =
+      holdsInRealm(attempt, 'can_resolve_topics_group') ||
+      (await holdsInChannel(tx, viewer, from, 'can_resolve_topics_group', now)) ||
+      (await holdsInChannel(tx, viewer, to, 'can_resolve_topics_group', now));
+    if (!allowed) throw new BadRequestError("You don't have permission to resolve topics in this channel.");
+  } else {
+    const allowed =
+      holdsInRealm(attempt, 'can_move_messages_between_topics_group') ||
+      administersChannel(look, from) ||
+      (await holdsInChannel(tx, viewer, from, 'can_move_messages_within_channel_group', now));
+    if (!allowed) throw new BadRequestError("You don't have permission to edit this message");
+  }
+  const limit = realmSetting(viewer.realm, 'move_messages_within_stream_limit_seconds');
+  if (!isModerator(viewer.role) && isTooLate(message.sentAt, limit, now)) {
+    throw new BadRequestError("The time limit for editing this message's topic has passed.");
+  }
+}
+
+async function requireMayChangeChannel(attempt: Attempt): Promise<void> {
+  const { viewer, message, look, from, now, tx } = attempt;
+  const allowed =
+    administersChannel(look, from) ||
+    holdsInRealm(attempt, 'can_move_messages_between_channels_group') ||
+    (await holdsInChannel(tx, viewer, from, 'can_move_messages_out_of_channel_group', now));
+  if (!allowed) throw new BadRequestError("You don't have permission to move this message");
+  await requireMayPost(attempt);
+  const limit = realmSetting(viewer.realm, 'move_messages_between_streams_limit_seconds');
+  if (!isModerator(viewer.role) && isTooLate(message.sentAt, limit, now)) {
+    throw new BadRequestError("The time limit for editing this message's channel has passed");
+  }
+}
+
+/** What sending takes besides reading a channel that is not archived. @see endpoints companion C.4 */
+async function requireMayPost({ tx, viewer, to, now }: Attempt): Promise<void> {
+  if (hasProtectedHistory(to) && !(await isSubscribed(tx, viewer.id, to.id))) {
+    throw new BadRequestError(`Not authorized to send to channel '${to.name}'`);
+  }
+  if (!(await holdsInChannel(tx, viewer, to, 'can_send_message_group', now))) {
+    throw new BadRequestError('You do not have permission to post in this channel.');
+  }
+}
+
+type MovePermission =
+  | 'can_resolve_topics_group'
+  | 'can_move_messages_between_topics_group'
+  | 'can_move_messages_between_channels_group';
+
+const holdsInRealm = ({ look }: Attempt, name: MovePermission): boolean => mayInRealm(look, name);
+
+/** A move of a whole topic must not leave out what is too old for it without a word. */
+async function requireAllInTime({ tx, viewer, message, now }: Attempt, wish: Wish, ids: readonly number[]) {
+  const { realm } = viewer;
+  const limits = [
+    wish.topic === undefined ? null : realmSetting(realm, 'move_messages_within_stream_limit_seconds'),
+    wish.channelId === undefined ? null : realmSetting(realm, 'move_messages_between_streams_limit_seconds'),
+  ].filter((limit) => limit !== null);
+  if (limits.length === 0) return;
+  const since = new Date(now.getTime() - (Math.min(...limits) + GRACE_SECONDS) * 1000);
+  const [young] = await tx.$queryRaw<{ first: bigint | null; count: number }[]>`
+    SELECT min(id) AS first, count(*)::int AS count FROM message
+    WHERE realm_id = ${message.realmId} AND id = ANY(${[...ids]}::bigint[]) AND sent_at >= ${since}`;
+  if (young === undefined || young.count === ids.length) return;
+  throw new MoveMessagesTimeLimitExceededError({
+    firstAllowedId: Number(young.first ?? 0),
+    total: ids.length,
+    allowed: young.count,
+  });
+}
+
+/** What stands beside the messages that move, where they come from and where they go. */
+async function surroundingsOf({ tx, viewer, from, to, message }: Attempt, topic: string, ids: readonly number[]) {
+  const moving = Prisma.sql`m.id = ANY(${[...ids]}::bigint[])`;
+  const visible = hasProtectedHistory(from) ? receivedBy(viewer.id) : Prisma.sql`true`;
+  const [row] = await tx.$queryRaw<{ stays: boolean; there: boolean; same: boolean }[]>`
+    SELECT EXISTS (SELECT FROM message m WHERE m.channel_id = ${from.id} AND lower(m.topic) = lower(${message.topic})
+                     AND NOT ${moving} AND ${visible}) AS stays,
+           EXISTS (SELECT FROM message m WHERE m.channel_id = ${to.id} AND lower(m.topic) = lower(${topic})
+                     AND NOT ${moving}) AS there,
+           lower(${message.topic}) = lower(${topic}) AS same`;
+  if (row === undefined) throw new Error('A query without a table returns a row');
+  // Only the case of the name changes: it is the same topic before and after.
+  const isSame = row.same && from.id === to.id;
+  return { isWhole: !row.stays, merges: row.there && !isSame, isNewTopic: !row.there && !isSame };
+}
+
+/** Those of the messages that have another topic, in this very spelling. */
+async function named(tx: Tx, realmId: number, ids: readonly number[], { not }: { readonly not: string }) {
+  const rows = await tx.$queryRaw<{ id: bigint }[]>`
+    SELECT id FROM message WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[]) AND topic <> ${not} ORDER BY id`;
+  return rows.map(({ id }) => Number(id));
+}
+
+/** Moves the locked messages. That a topic is resolved is no move to speak of. */
+export async function writeMove(tx: Tx, realmId: number, move: Move, now: Date): Promise<void> {
+  const { to, topic, oldTopic, ids, resolution } = move;
+  await tx.$executeRaw`
+    UPDATE message SET channel_id = ${to.id}, topic = CASE WHEN ${topic !== oldTopic} THEN ${topic} ELSE topic END,
+                       last_moved_at = CASE WHEN ${resolution === null} THEN ${now}::timestamptz ELSE last_moved_at END
+    WHERE realm_id = ${realmId} AND id = ANY(${[...ids]}::bigint[])`;
+}
+
+/**
+ * Takes from those who may not read the messages any more what they had with them, as if they were deleted: clients drop
+ * them. The messages must be moved already, and who is subscribed where they go locked.
+ */
+export async function dropWhatIsGone(
+  tx: Tx,
+  { realm, now }: { readonly realm: Realm; readonly now: Date },
+  { from, to, ids }: Move,
+): Promise<void> {
+  if (from.id === to.id) return;
+  const holders = await tx.$queryRaw<{ id: number }[]>`
+    SELECT user_id AS id FROM user_message WHERE realm_id = ${realm.id} AND message_id = ANY(${[...ids]}::bigint[])
+    UNION SELECT user_id FROM read_exception WHERE realm_id = ${realm.id} AND message_id = ANY(${[...ids]}::bigint[])`;
+  if (holders.length === 0) return;
+  const userIds = holders.map(({ id }) => id);
+  const readers = await userIdsReading(tx, realm, to, userIds, now);
+  const isGone = (userId: Prisma.Sql) =>
+    hasProtectedHistory(to)
+      ? Prisma.sql`NOT (${userId} = ANY(${readers}::int[]) AND ${receivedBy(userId)})`
+      : Prisma.sql`${userId} <> ALL(${readers}::int[])`;
+  const among = Prisma.sql`m.realm_id = ${realm.id} AND m.id = ANY(${[...ids]}::bigint[])`;
+  await tx.$executeRaw`
+    DELETE FROM user_message um USING message m
+    WHERE ${among} AND um.realm_id = m.realm_id AND um.message_id = m.id AND ${isGone(Prisma.sql`um.user_id`)}`;
+  await tx.$executeRaw`
+    DELETE FROM read_exception x USING message m
+    WHERE ${among} AND x.realm_id = m.realm_id AND x.message_id = m.id AND NOT x.is_read
+      AND ${isGone(Prisma.sql`x.user_id`)}`;
+}
+
+/** How visible the topic is to everybody goes along, when all of it goes. */
+export async function takePoliciesAlong(
+  tx: Tx,
+  emit: Emit,
+  place: { readonly realm: Realm; readonly now: Date },
+  { from, to, oldTopic, topic, isWhole, merges }: Move,
+): Promise<void> {
+  if (!isWhole) return;
+  await moveTopicPolicies(tx, emit, place, {
+    ...{ fromChannelId: from.id, fromTopic: oldTopic },
+    ...{ toChannelId: to.id, toTopic: topic, merging: merges },
+  });
+}

@@ -1,0 +1,116 @@
+import type { App } from '../../access/context.ts';
+import { userSetting } from '../../access/user-settings.ts';
+import type { Emit } from '../../events/log.ts';
+import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { silentMention, topicAddress, topicLink } from '../sending/links.ts';
+import { notify } from '../sending/notices.ts';
+import { type DeletionPlace, deleteMessages } from './delete.ts';
+import type { Move } from './move.ts';
+
+/** Within this time an undone mark leaves no trace. @see endpoints companion E */
+const UNDO_SECONDS = 60;
+
+const RESOLUTIONS = {
+  resolved: 'has marked this topic as resolved.',
+  unresolved: 'has marked this topic as unresolved.',
+} as const;
+
+const OPPOSITE = { resolved: 'unresolved', unresolved: 'resolved' } as const;
+
+/**
+ * When a topic's mark is undone within a minute, deletes the notice that told of it.
+ *
+ * @returns The notice's id; undefined when there is none to take back.
+ * @see endpoints companion B.10.5
+ */
+export async function takeBackNotice(
+  tx: Tx,
+  emit: Emit,
+  place: DeletionPlace,
+  { from, resolution, isWhole, ids }: Move,
+): Promise<number | undefined> {
+  const lastId = ids.at(-1);
+  // A topic of nothing but the notice stays what it is.
+  if (resolution === null || !isWhole || lastId === undefined || ids.length === 1) return undefined;
+  const last = await tx.message.findUniqueOrThrow({
+    where: { realmId_id: { realmId: from.realmId, id: lastId } },
+    include: { sender: { select: { isSystem: true } } },
+  });
+  const age = place.now.getTime() - last.sentAt.getTime();
+  const isNotice = last.sender.isSystem && last.content.endsWith(` ${RESOLUTIONS[OPPOSITE[resolution]]}`);
+  if (!isNotice || age > UNDO_SECONDS * 1000) return undefined;
+  await deleteMessages(tx, emit, place, [lastId]);
+  return lastId;
+}
+
+/** What of a move is told in the topics themselves. */
+interface Tells {
+  readonly oldTopic: boolean;
+  readonly newTopic: boolean;
+  /** That the topic was resolved, or is open again. */
+  readonly resolution: boolean;
+}
+
+/**
+ * Tells of a move in the topics themselves, in the name of the service.
+ *
+ * @see endpoints companion B.10.5
+ */
+export async function sendNotices(
+  tx: Tx,
+  emit: Emit,
+  app: { readonly app: App; readonly realm: Realm },
+  mover: User,
+  move: Move,
+  tells: Tells,
+): Promise<void> {
+  const { from, to, oldTopic, topic, resolution, isWhole } = move;
+  const who = silentMention(mover);
+  const here = { channelId: to.id, topic };
+  if (resolution !== null && isWhole) {
+    if (tells.resolution) await tellResolution(tx, emit, app, here, `${who} ${RESOLUTIONS[resolution]}`);
+  } else if (tells.newTopic) {
+    const origin = `moved here from ${topicLink(from, oldTopic)} by ${who}.`;
+    await notify(tx, emit, app, here, `${whatCame(move)} ${origin}`);
+  }
+  if (tells.oldTopic) {
+    const goal = `to ${topicLink(to, topic)} by ${who}.`;
+    await notify(tx, emit, app, { channelId: from.id, topic: oldTopic }, `${whatWent(move)} ${goal}`);
+  }
+}
+
+/** To most users it is nothing to read. @see endpoints companion B.10.5 */
+async function tellResolution(
+  tx: Tx,
+  emit: Emit,
+  app: { readonly app: App; readonly realm: Realm },
+  here: { readonly channelId: number; readonly topic: string },
+  content: string,
+): Promise<void> {
+  const subscribers = await tx.$queryRaw<{ id: number; settings: Prisma.JsonValue; is_followed: boolean }[]>`
+    SELECT u.id, u.settings, COALESCE(t.policy = ${FOLLOWED}, false) AS is_followed
+    FROM subscription s JOIN user_account u ON u.id = s.user_id
+    LEFT JOIN user_topic t ON t.user_id = u.id AND t.channel_id = s.channel_id AND lower(t.topic) = lower(${here.topic})
+    WHERE s.channel_id = ${here.channelId} AND s.active`;
+  const readers = subscribers.filter(({ settings, is_followed }) => {
+    const policy = userSetting({ settings }, 'resolved_topic_notice_auto_read_policy');
+    return policy === 'always' || (policy === 'except_followed' && !is_followed);
+  });
+  const readBy = readers.map(({ id }) => id);
+  await notify(tx, emit, app, here, content, undefined, readBy);
+}
+
+/** A topic's policy. @see endpoints companion B.9 */
+const FOLLOWED = 3;
+
+function whatCame({ isWhole, ids, to, topic }: Move): string {
+  if (isWhole) return 'This topic was';
+  if (ids.length === 1) return `[A message](${topicAddress(to, topic, ids[0])}) was`;
+  return `${ids.length} messages were`;
+}
+
+function whatWent({ isWhole, ids }: Move): string {
+  if (isWhole) return 'This topic was moved';
+  return ids.length === 1 ? 'A message was moved from this topic' : `${ids.length} messages were moved from this topic`;
+}

@@ -1,0 +1,96 @@
+import type { Viewer } from '../../access/context.ts';
+import { emptyTopicName } from '../../channels/topic-name.ts';
+import type { Emit, ToldTo } from '../../events/log.ts';
+import type { Realm } from '../../generated/prisma/client.ts';
+import { isMeMessage, topicLinks } from '../../markdown/render.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import type { PlacedMessage } from '../access.ts';
+import { hearingsOf, hearingsOfMove } from './audience.ts';
+import type { ContentEdit } from './content.ts';
+import { messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
+import { readFlagFacts } from './flags.ts';
+import type { Move } from './move.ts';
+
+/** A change that is written. */
+interface Edited {
+  /** As it was before. */
+  readonly message: PlacedMessage;
+  readonly move: Move | null;
+  readonly content: ContentEdit | null;
+  readonly editor: Viewer;
+  readonly mode: PropagateMode;
+}
+
+/**
+ * Events after which it is as it was who hears of a message, and what it is to them: sends, and changes of messages, of
+ * which those that change is made of are locked.
+ */
+const OF_OTHER_MESSAGES = ['message', 'update_message', 'typing', 'presence'];
+
+/**
+ * Tells of a change that is written, each user of the messages they may read.
+ *
+ * @see registration-and-events companion 3.1
+ */
+export function tellOfEdit(emit: Emit, place: Place, edited: Edited): void {
+  emit.reading((tx) => whatToTell(tx, place, edited), OF_OTHER_MESSAGES);
+}
+
+interface Place {
+  readonly realm: Realm;
+  readonly now: Date;
+}
+
+async function whatToTell(tx: Tx, { realm, now }: Place, edited: Edited): Promise<ToldTo[]> {
+  const { message, move, editor } = edited;
+  const { moved, gone } =
+    move === null
+      ? { moved: await hearingsOf(tx, realm, { ...message, ids: [Number(message.id)] }, editor.id), gone: [] }
+      : await hearingsOfMove(tx, { realm, now }, move, editor.id);
+  const told: ToldTo[] = [];
+  for (const { audience, ids } of moved) {
+    const facts = factsOf(edited, realm, now, ids);
+    const flags = await readFlagFacts(tx, realm.id, facts.id, audience);
+    told.push({ event: messageUpdated({ ...facts, flags }), audience });
+  }
+  for (const { audience, ids } of gone) {
+    const where = move === null ? null : { channelId: move.from.id, topic: move.oldTopic };
+    told.push({ event: messagesDeleted({ ids, place: where, emptyTopicName: emptyTopicName(realm) }), audience });
+  }
+  return told;
+}
+
+/** The change as those see it who may read these messages of it. */
+function factsOf({ message, move, content, editor, mode }: Edited, realm: Realm, now: Date, ids: readonly number[]) {
+  const isTheirs = ids.includes(Number(message.id));
+  const { channel } = message;
+  return {
+    editorId: editor.id,
+    timestamp: Math.floor(now.getTime() / 1000),
+    id: isTheirs ? Number(message.id) : (ids.at(-1) ?? 0),
+    ids,
+    channel: channel === null ? null : { id: channel.id, name: channel.name },
+    move: move === null ? null : toMoveFacts(move, mode),
+    content: content === null || !isTheirs ? null : toContentFacts(message, content),
+    emptyTopicName: emptyTopicName(realm),
+  };
+}
+
+function toMoveFacts({ from, to, oldTopic, topic }: Move, mode: PropagateMode): UpdatedPayload['move'] {
+  const isRenamed = topic !== oldTopic;
+  return {
+    propagateMode: mode,
+    origTopic: oldTopic,
+    topic: isRenamed ? topic : null,
+    topicLinks: isRenamed && topic !== '' ? topicLinks(topic) : [],
+    channelId: to.id === from.id ? null : to.id,
+  };
+}
+
+const toContentFacts = (before: PlacedMessage, { rendered }: ContentEdit): UpdatedPayload['content'] => ({
+  origSource: before.content,
+  origHtml: before.renderedContent,
+  source: rendered.source,
+  html: rendered.html,
+  isMeMessage: isMeMessage(rendered.source),
+});

@@ -1,0 +1,109 @@
+import { Prisma } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { isUnreadBy } from '../user-flags.ts';
+import { lockReaders } from './read-state.ts';
+
+/** The organisation's last message, as SQL. */
+export const lastMessage = (realmId: number): Prisma.Sql =>
+  Prisma.sql`COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)`;
+
+/** That a user has read all that is in a channel. */
+export interface ReadChannel {
+  readonly userId: number;
+  readonly channelId: number;
+}
+
+const READER = Prisma.sql`reader.id`;
+
+/**
+ * Moves users' marks in channels, and clears up after them. Where a message stands decides what is read, but marks go by
+ * where it was sent: what was moved away stays as it was, and what was moved there from elsewhere is read one by one.
+ *
+ * `OFFSET 0` keeps the planner to going from users to their exceptions, and from those and marks to messages.
+ *
+ * @param through The last message they have read.
+ */
+export async function readChannels(
+  tx: Tx,
+  realmId: number,
+  read: readonly ReadChannel[],
+  through: number,
+): Promise<void> {
+  const userIds = read.map(({ userId }) => userId);
+  const channelIds = read.map(({ channelId }) => channelId);
+  await tx.$executeRaw`
+    WITH reader AS (
+      SELECT u.id, u.channel_id, u.channel_id::bigint * 2 AS recipient_id, COALESCE(r.read_through, 0) AS read_through
+      FROM unnest(${userIds}::int[], ${channelIds}::int[]) AS u(id, channel_id)
+      LEFT JOIN read_mark r ON r.user_id = u.id AND r.recipient_id = u.channel_id::bigint * 2
+    ), moved_away AS (
+      INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
+      SELECT ${realmId}, reader.id, away.id, reader.recipient_id, false FROM reader CROSS JOIN LATERAL (
+        SELECT m.id FROM message m
+        WHERE m.sent_channel_id = reader.channel_id AND m.channel_id <> m.sent_channel_id
+          AND m.id > reader.read_through AND m.id <= ${through} AND ${isUnreadBy(READER)}
+          -- Where it went, it may be read by the same act.
+          AND NOT EXISTS (SELECT FROM reader too WHERE too.id = reader.id AND too.channel_id = m.channel_id)
+        OFFSET 0 FOR KEY SHARE) AS away
+      ON CONFLICT DO NOTHING
+    ), moved_there AS (
+      INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
+      SELECT ${realmId}, reader.id, there.id, period.channel_id::bigint * 2, true FROM reader
+      CROSS JOIN LATERAL (SELECT * FROM subscription_period p WHERE p.user_id = reader.id OFFSET 0) AS period
+      LEFT JOIN read_mark r ON r.user_id = reader.id AND r.recipient_id = period.channel_id::bigint * 2
+      CROSS JOIN LATERAL (
+        SELECT m.id FROM message m
+        WHERE m.sent_channel_id = period.channel_id AND m.channel_id <> m.sent_channel_id
+          AND m.channel_id = reader.channel_id AND m.id <= ${through}
+          AND m.id > GREATEST(period.began_message_id, r.read_through)
+          AND m.id <= COALESCE(period.ended_message_id, 9223372036854775807)
+          AND NOT (m.sender_id = reader.id AND m.read_by_sender)
+        OFFSET 0 FOR KEY SHARE) AS there
+      ON CONFLICT DO NOTHING
+    ), held AS (
+      SELECT reader.id, reader.channel_id, e.message_id FROM reader
+      CROSS JOIN LATERAL (
+        SELECT e.message_id FROM read_exception e
+        WHERE e.user_id = reader.id AND NOT e.is_read AND e.message_id <= ${through} OFFSET 0) AS e
+    ), unread AS (
+      DELETE FROM read_exception x USING (
+        SELECT held.id, held.message_id FROM held
+        CROSS JOIN LATERAL (
+          SELECT m.channel_id FROM message m WHERE m.realm_id = ${realmId} AND m.id = held.message_id OFFSET 0) AS placed
+        WHERE placed.channel_id = held.channel_id) AS there
+      WHERE x.user_id = there.id AND x.message_id = there.message_id
+    ), needless AS (
+      DELETE FROM read_exception x USING reader
+      WHERE x.user_id = reader.id AND x.recipient_id = reader.recipient_id AND x.is_read AND x.message_id <= ${through}
+    )
+    INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
+    SELECT ${realmId}, id, recipient_id, LEAST(${through}::bigint, ${lastMessage(realmId)}) FROM reader
+    ON CONFLICT (user_id, recipient_id)
+      DO UPDATE SET read_through = GREATEST(read_mark.read_through, EXCLUDED.read_through)`;
+}
+
+/**
+ * Makes what is unread in channels read for users who leave them, as part of the change that ends their subscriptions: it
+ * is not shown to them any more, and does not come back when they do. Clients know it from the end of the subscription.
+ *
+ * Takes locks of users; what is sent from then on is for `readToTheEnd`.
+ *
+ * @see endpoints companion B.22
+ */
+export async function readWhatIsLeft(tx: Tx, realmId: number, left: readonly ReadChannel[]): Promise<void> {
+  await lockReaders(
+    tx,
+    realmId,
+    left.map(({ userId }) => userId),
+  );
+  await readChannels(tx, realmId, left, Number.MAX_SAFE_INTEGER);
+}
+
+/** To be called with the event's id of that change, when nothing more can be sent before it. */
+export async function readToTheEnd(tx: Tx, realmId: number, left: readonly ReadChannel[]): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE read_mark r SET read_through = ${lastMessage(realmId)}
+    FROM unnest(${left.map(({ userId }) => userId)}::int[], ${left.map(({ channelId }) => channelId)}::int[])
+      AS l(user_id, channel_id)
+    WHERE r.user_id = l.user_id AND r.recipient_id = l.channel_id::bigint * 2`;
+}

@@ -1,0 +1,275 @@
+import { signedIn } from '../../access/context.ts';
+import { builder } from '../../api/graphql/builder.ts';
+import { type ConnectionArguments, idInCursor, pageByIds } from '../../api/graphql/connection.ts';
+import type { GraphQLContext } from '../../api/graphql/context.ts';
+import { eventType } from '../../api/graphql/event-types.ts';
+import { mutation } from '../../api/graphql/mutation.ts';
+import { pageSize } from '../../api/graphql/page-size.ts';
+import { User, UserConnection } from '../../people/graphql.ts';
+import { BadNarrowError, BadRequestError } from '../../platform/errors.ts';
+import { accessMessage } from '../access.ts';
+import {
+  Message,
+  MessageConnection,
+  MessageFlag as MessageFlagEnum,
+  MessageNarrow,
+  messagesPage,
+  termsIn,
+} from '../graphql.ts';
+import type { MessageFlag, WireUnreadDetails } from './events.ts';
+import { requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
+import { ownUnread, receiptPages } from './loaders.ts';
+import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
+import { showsReceipts } from './receipts.ts';
+import type { Unread, UnreadGroup } from './unread.ts';
+import { countUnread } from './wire.ts';
+
+const OperationEnum = builder.enumType('FlagOperation', {
+  values: { ADD: { value: 'add' }, REMOVE: { value: 'remove' } } as const,
+});
+
+const SKIPPED = 'Channels whose messages did not become unread, because the viewer is not subscribed to them.';
+
+mutation('updateMessageFlags', {
+  description:
+    'Gives messages a flag, or takes it. Channel messages become unread only where the viewer is subscribed; messages of ' +
+    'a channel that the viewer never received can be taken up.',
+  input: (t) => ({
+    messageIds: t.field({ type: ['LongId'], description: 'At most 5,000.' }),
+    operation: t.field({ type: OperationEnum }),
+    flag: t.field({ type: MessageFlagEnum, description: 'READ, STARRED or COLLAPSED; the service sets the others.' }),
+  }),
+  payload: () => ({
+    changedIds: { type: ['LongId'], description: 'Of the messages that are different now.' },
+    skippedChannelIds: { type: ['Int'], description: SKIPPED },
+  }),
+  resolve: async (ctx, { messageIds, operation, flag }) => {
+    const { changedIds, skippedChannelIds } = await updateFlags(ctx, messageIds, requireFlagChange(operation, flag));
+    return { changedIds: [...changedIds], skippedChannelIds: [...skippedChannelIds] };
+  },
+});
+
+const AnchorEnum = builder.enumType('MessageAnchor', {
+  description: 'Where to read from.',
+  values: {
+    NEWEST: { value: 'newest' },
+    OLDEST: { value: 'oldest' },
+    FIRST_UNREAD: { value: 'first_unread', description: 'What is muted left out.' },
+  } as const,
+});
+
+mutation('updateMessageFlagsInNarrow', {
+  description: 'Gives the messages of a narrow around an anchor a flag, or takes it, as `updateMessageFlags` does.',
+  input: (t) => ({
+    narrow: t.field({ type: MessageNarrow, required: false, description: 'Absent: what the viewer received.' }),
+    anchorId: t.field({
+      type: 'LongId',
+      required: false,
+      description: 'Of a message the viewer may read. This or `anchor` must be given.',
+    }),
+    anchor: t.field({ type: AnchorEnum, required: false }),
+    includeAnchor: t.boolean({ required: false, defaultValue: true }),
+    numBefore: t.int({ description: 'Of messages older than the anchor; with the newer ones at most 5,000.' }),
+    numAfter: t.int(),
+    operation: t.field({ type: OperationEnum }),
+    flag: t.field({ type: MessageFlagEnum, description: 'READ, STARRED or COLLAPSED; the service sets the others.' }),
+  }),
+  payload: () => ({
+    changedIds: { type: ['LongId'], description: 'Of the messages that are different now.' },
+    skippedChannelIds: { type: ['Int'], description: SKIPPED },
+    processedCount: { type: 'Int', description: 'How many messages were found.' },
+    firstProcessedId: { type: 'LongId', nullable: true },
+    lastProcessedId: { type: 'LongId', nullable: true },
+    foundOldest: { type: 'Boolean' },
+    foundNewest: { type: 'Boolean' },
+  }),
+  errors: [BadNarrowError],
+  resolve: async (ctx, { narrow, anchorId, anchor, includeAnchor, operation, flag, numBefore, numAfter }) => {
+    if ((anchorId == null) === (anchor == null)) throw new BadRequestError('Give either anchorId or anchor');
+    const at = anchorId == null ? undefined : Number((await accessMessage(ctx, anchorId)).id);
+    const range = { anchor: anchor ?? at ?? 'newest', numBefore, numAfter, includeAnchor: includeAnchor ?? true };
+    const terms = termsIn(narrow ?? {});
+    const change = requireFlagChange(operation, flag);
+    const { selection, ...changed } = await updateFlagsInNarrow(ctx, { narrow: terms, ...range }, change);
+    return {
+      changedIds: [...changed.changedIds],
+      skippedChannelIds: [...changed.skippedChannelIds],
+      processedCount: selection.ids.length,
+      firstProcessedId: selection.ids.at(0) ?? null,
+      lastProcessedId: selection.ids.at(-1) ?? null,
+      foundOldest: selection.foundOldest,
+      foundNewest: selection.foundNewest,
+    };
+  },
+});
+
+const READ_COUNT = { type: 'Int', description: 'How many messages were unread.' } as const;
+
+mutation('markTopicAsRead', {
+  description: 'Makes everything in a topic read for the viewer.',
+  input: (t) => ({ channelId: t.int(), topic: t.string({ description: 'Compared without regard to case.' }) }),
+  payload: () => ({ readCount: READ_COUNT }),
+  resolve: async (ctx, { channelId, topic }) => ({ readCount: (await markTopicAsRead(ctx, channelId, topic)).length }),
+});
+
+mutation('markChannelAsRead', {
+  description: 'Makes everything in a channel read for the viewer.',
+  input: (t) => ({ channelId: t.int() }),
+  payload: () => ({ readCount: READ_COUNT }),
+  resolve: async (ctx, { channelId }) => ({ readCount: (await markChannelAsRead(ctx, channelId)).length }),
+});
+
+mutation('markAllAsRead', {
+  ignoresIdempotencyKey: true,
+  description: 'Makes everything read for the viewer.',
+  input: (t) => ({
+    maxSeconds: t.int({ required: false, defaultValue: MAX_SECONDS, description: 'How long it may take: 1 to 50.' }),
+  }),
+  payload: () => ({
+    complete: { type: 'Boolean', description: 'When false, time was up: the same again goes on.' },
+  }),
+  resolve: async (ctx, { maxSeconds }) => ({ complete: await markAllAsRead(ctx, maxSeconds ?? MAX_SECONDS) }),
+});
+
+const directOnly = (groups: readonly UnreadGroup[], isDirect: boolean): UnreadGroup[] =>
+  groups.filter(({ channelId }) => (channelId === null) === isDirect);
+
+const UnreadCounts = builder.objectRef<Unread>('UnreadCounts').implement({
+  description: 'How much is unread, of the newest 50,000 messages that are: in channels, what is not muted.',
+  fields: (t) => ({
+    total: t.int({ description: 'In channels and conversations.', resolve: ({ groups }) => countUnread(groups) }),
+    channels: t.int({ resolve: ({ groups }) => countUnread(directOnly(groups, false)) }),
+    conversations: t.int({ resolve: ({ groups }) => countUnread(directOnly(groups, true)) }),
+    mentions: t.int({
+      description:
+        'Of these and the muted ones, how many mention the viewer by name or through a group, or with everybody where it is not muted.',
+      resolve: ({ groups }) => groups.reduce((sum, { mentions }) => sum + mentions.length, 0),
+    }),
+    hasOlder: t.exposeBoolean('isCut', { description: 'Whether there are more than 50,000.' }),
+  }),
+});
+
+builder.prismaObjectField(User, 'unreadCounts', (t) =>
+  t.field({
+    type: UnreadCounts,
+    nullable: true,
+    description: 'Null for anybody but the viewer.',
+    resolve: ({ id }, _args, ctx) => (id === signedIn(ctx).viewer.id ? ownUnread(ctx) : null),
+  }),
+);
+
+const STARRED = [{ operator: 'is', operand: 'starred', negated: false }];
+
+builder.prismaObjectField(User, 'starredMessages', (t) =>
+  t.connection(
+    {
+      type: Message,
+      description: 'The messages the viewer has starred and may read, the newest first. Empty for any other user.',
+      resolve: ({ id }, args, ctx, info) =>
+        id === signedIn(ctx).viewer.id ? messagesPage(STARRED, args, ctx, info) : NOTHING,
+    },
+    MessageConnection,
+  ),
+);
+
+builder.prismaObjectField(Message, 'readReceipts', (t) =>
+  t.connection(
+    {
+      type: User,
+      description:
+        'Who has read it and lets others know, but its sender. Empty where the organization does not show read receipts.',
+      resolve: ({ id }, args, ctx) => receiptsPage(Number(id), args, ctx),
+    },
+    UserConnection,
+  ),
+);
+
+/** User ids are int4. */
+const MAX_USER_ID = 2_147_483_647;
+
+const NOTHING = {
+  edges: [],
+  pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
+};
+
+/** A page of a message's readers by id, in one step with the same page of the other messages selected. */
+async function receiptsPage(messageId: number, args: ConnectionArguments, ctx: GraphQLContext) {
+  const size = pageSize(args);
+  const backward = args.first == null && args.last != null;
+  const [after, before] = [
+    idInCursor('reader', args, 'after', MAX_USER_ID),
+    idInCursor('reader', args, 'before', MAX_USER_ID),
+  ];
+  if (!showsReceipts(signedIn(ctx))) return NOTHING;
+  const rows = await receiptPages(ctx).load({
+    messageId,
+    after: after ?? 0,
+    before: before ?? Number.MAX_SAFE_INTEGER,
+    limit: size + 1,
+    descending: backward,
+  });
+  const page = rows.slice(0, size);
+  if (backward) page.reverse();
+  return pageByIds('reader', page, { idOf: ({ id }) => id, more: rows.length > size, args });
+}
+
+interface FlagsBody {
+  readonly flag: MessageFlag;
+  readonly messages: readonly number[];
+  readonly all: boolean;
+}
+
+eventType<FlagsBody>(
+  'update_message_flags',
+  'add',
+  'MessageFlagsAddedEvent',
+  (t) => ({
+    flag: t.field({ type: MessageFlagEnum, resolve: ({ event }) => event.flag }),
+    messageIds: t.field({ type: ['LongId'], resolve: ({ event }) => [...event.messages] }),
+    all: t.boolean({
+      description: 'Whether it is about every message there is; they are not listed then.',
+      resolve: ({ event }) => event.all,
+    }),
+  }),
+  { description: 'Messages have a flag of the viewer now.' },
+);
+
+interface UnreadMessage extends WireUnreadDetails {
+  readonly id: number;
+}
+
+const UnreadMessageType = builder.objectRef<UnreadMessage>('UnreadMessage').implement({
+  description: 'What there is to know of a message that is unread again.',
+  fields: (t) => ({
+    messageId: t.expose('id', { type: 'LongId' }),
+    channelId: t.int({ nullable: true, resolve: ({ stream_id }) => stream_id ?? null }),
+    topic: t.string({ nullable: true, resolve: ({ topic }) => topic ?? null }),
+    otherUserIds: t.intList({
+      nullable: true,
+      description: 'Who takes part in the conversation besides the viewer; null for a channel message.',
+      resolve: ({ user_ids }) => (user_ids === undefined ? null : [...user_ids]),
+    }),
+    isMentioned: t.boolean({ resolve: ({ mentioned }) => mentioned === true }),
+  }),
+});
+
+interface RemovedBody extends FlagsBody {
+  readonly message_details?: Readonly<Record<string, WireUnreadDetails>>;
+}
+
+eventType<RemovedBody>(
+  'update_message_flags',
+  'remove',
+  'MessageFlagsRemovedEvent',
+  (t) => ({
+    flag: t.field({ type: MessageFlagEnum, resolve: ({ event }) => event.flag }),
+    messageIds: t.field({ type: ['LongId'], resolve: ({ event }) => [...event.messages] }),
+    unread: t.field({
+      type: [UnreadMessageType],
+      description: 'The messages, when the flag is READ; empty for others.',
+      resolve: ({ event }) =>
+        Object.entries(event.message_details ?? {}).map(([id, details]) => ({ ...details, id: Number(id) })),
+    }),
+  }),
+  { description: 'Messages do not have a flag of the viewer any more.' },
+);

@@ -1,0 +1,22 @@
+import DataLoader from 'dataloader';
+import type { App } from '../../access/context.ts';
+import { lastReceivedIds } from './summaries.ts';
+
+const loaders = new WeakMap<App, DataLoader<number, number>>();
+
+/** The last message the user received; -1 when there is none. Requests that come in together share one query. */
+export function lastReceivedByTurn(app: App, userId: number): Promise<number> {
+  let loader = loaders.get(app);
+  if (loader === undefined) {
+    loader = new DataLoader(
+      async (userIds) => {
+        const last = await lastReceivedIds(app.db, [...new Set(userIds)]);
+        return userIds.map((id) => last.get(id) ?? -1);
+      },
+      // After the requests that have come in by now were read, not after each of them.
+      { cache: false, maxBatchSize: 500, batchScheduleFn: (run) => void setImmediate(run) },
+    );
+    loaders.set(app, loader);
+  }
+  return loader.load(userId);
+}

@@ -1,0 +1,42 @@
+import DataLoader from 'dataloader';
+import { signedIn } from '../../access/context.ts';
+import { perOperation } from '../../api/graphql/context.ts';
+import type { User } from '../../generated/prisma/client.ts';
+import { type ReceiptPage, readReceiptPages } from './receipts.ts';
+import { readUnread } from './unread.ts';
+
+/** What is unread for the viewer: read once for each operation. */
+export const ownUnread = perOperation((ctx) => {
+  const { app, realmId, viewer } = signedIn(ctx);
+  return readUnread(app.db, { realmId, userId: viewer.id });
+});
+
+/** A page of those who have read one message. */
+export interface ReceiptPageKey extends ReceiptPage {
+  readonly messageId: number;
+}
+
+const pageOf = ({ messageId: _, ...page }: ReceiptPageKey) => JSON.stringify(page);
+
+/** Pages of those who have read messages: two queries for all that lie at the same place. */
+export const receiptPages = perOperation(
+  (ctx) =>
+    new DataLoader<ReceiptPageKey, User[], string>(
+      async (keys) => {
+        const { app, realmId } = signedIn(ctx);
+        const found = new Map<ReceiptPageKey, readonly number[]>();
+        for (const alike of Map.groupBy(keys, pageOf).values()) {
+          const [page] = alike;
+          if (page === undefined) continue;
+          const messageIds = alike.map(({ messageId }) => messageId);
+          const readersOf = await readReceiptPages(app.db, realmId, messageIds, page);
+          for (const key of alike) found.set(key, readersOf(key.messageId));
+        }
+        const ids = [...new Set([...found.values()].flat())];
+        const rows = ids.length === 0 ? [] : await app.db.user.findMany({ where: { id: { in: ids } } });
+        const users = new Map(rows.map((user) => [user.id, user]));
+        return keys.map((key) => (found.get(key) ?? []).flatMap((id) => users.get(id) ?? []));
+      },
+      { cacheKeyFn: (key) => `${key.messageId} ${pageOf(key)}` },
+    ),
+);

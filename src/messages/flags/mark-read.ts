@@ -1,0 +1,163 @@
+import type { Ctx } from '../../access/context.ts';
+import { accessChannelContent } from '../../channels/access.ts';
+import { topicNamed } from '../../channels/topic-name.ts';
+import { changing } from '../../events/act.ts';
+import { users } from '../../events/audience.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { refuseNullBytes } from '../../platform/text.ts';
+import { receivedBy } from '../access.ts';
+import { hasReceivedInTopic } from '../topics/topics.ts';
+import { SENT_RECIPIENT } from '../user-flags.ts';
+import { lastMessage, readChannels } from './channel-marks.ts';
+import { allRead, flagAdded } from './events.ts';
+import { type Holder, lockReaders, setRead } from './read-state.ts';
+import { hasUnread, unreadIdsIn } from './unread.ts';
+
+const holderOf = ({ realmId, viewer }: Ctx): Holder => ({ realmId, userId: viewer.id });
+
+function announceRead(emit: Emit, { viewer }: Ctx, messageIds: readonly number[]): void {
+  for (const event of flagAdded('read', messageIds)) emit(event, users([viewer.id]));
+}
+
+/**
+ * Makes everything in a topic read for the viewer, and tells the viewer's clients.
+ *
+ * @param topic In whatever case; the names of the empty topic are read as it.
+ * @returns What was unread.
+ * @throws BadRequestError when the viewer may not read the channel, or received no message in the topic, unless it is the
+ *   empty one.
+ * @see interface document 4.13, endpoints companion 4.13
+ */
+export async function markTopicAsRead(ctx: Ctx, channelId: number, topic: string): Promise<readonly number[]> {
+  refuseNullBytes('topic_name', topic);
+  const channel = await accessChannelContent(ctx, channelId);
+  const name = topicNamed(ctx.viewer.realm, topic.toWellFormed());
+  if (name !== '' && !(await hasReceivedInTopic(ctx.app.db, ctx.viewer.id, channel.id, name))) {
+    throw new BadRequestError(`No such topic '${name}'`);
+  }
+  return transact(ctx, async (tx, emit) => {
+    const holder = holderOf(ctx);
+    await lockReaders(tx, holder.realmId, [holder.userId]);
+    const ids = await unreadIdsIn(tx, holder, { channelId: channel.id, topic: name });
+    await setRead(tx, holder, ids, true);
+    announceRead(emit, ctx, ids);
+    return ids;
+  });
+}
+
+/**
+ * Makes everything in a channel read for the viewer, and tells the viewer's clients.
+ *
+ * @returns What was unread.
+ * @throws BadRequestError when the viewer may not read the channel.
+ * @see endpoints companion 4.13
+ */
+export async function markChannelAsRead(ctx: Ctx, channelId: number): Promise<readonly number[]> {
+  const channel = await accessChannelContent(ctx, channelId);
+  return transact(ctx, async (tx, emit) => {
+    const holder = holderOf(ctx);
+    await lockReaders(tx, holder.realmId, [holder.userId]);
+    const ids = await unreadIdsIn(tx, holder, { channelId: channel.id });
+    if (ids.length === 0) return ids;
+    // What was sent meanwhile is not among the ids.
+    await readChannels(tx, holder.realmId, [{ userId: holder.userId, channelId: channel.id }], ids.at(-1) ?? 0);
+    announceRead(emit, ctx, ids);
+    return ids;
+  });
+}
+
+/**
+ * Our choice: more exceptions than these are cleared away in steps, so that no transaction is long. A step is told as what
+ * it is: so many messages read.
+ */
+const MAX_EXCEPTIONS_AT_ONCE = 5_000;
+/** How long marking everything may take. @see endpoints companion 4.13 */
+export const MAX_SECONDS = 50;
+
+/**
+ * Makes everything read for the viewer, and tells the viewer's clients.
+ *
+ * @param maxSeconds How long it may take.
+ * @returns False when time was up: then a part of it is done, and to call again does the rest.
+ * @throws BadRequestError when `maxSeconds` is not 1 to 50.
+ * @see endpoints companion 4.13, B.10.6
+ */
+export async function markAllAsRead(ctx: Ctx, maxSeconds = MAX_SECONDS): Promise<boolean> {
+  if (maxSeconds < 1 || maxSeconds > MAX_SECONDS) {
+    throw new BadRequestError(`maxSeconds must be between 1 and ${MAX_SECONDS}`);
+  }
+  const { app } = ctx;
+  const deadline = app.now().getTime() + 1_000 * maxSeconds;
+  return changing(async () => {
+    while (await clearSome(ctx)) {
+      if (app.now().getTime() >= deadline) return false;
+    }
+    await transact(ctx, (tx, emit) => moveAllMarks(tx, emit, ctx));
+    return true;
+  });
+}
+
+/** @returns Whether there were more exceptions than are cleared at once. */
+async function clearSome(ctx: Ctx): Promise<boolean> {
+  const { userId } = holderOf(ctx);
+  const [few] = await ctx.app.db.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM (
+      SELECT FROM read_exception WHERE user_id = ${userId} AND NOT is_read LIMIT ${MAX_EXCEPTIONS_AT_ONCE + 1}) AS few`;
+  if ((few?.count ?? 0) <= MAX_EXCEPTIONS_AT_ONCE) return false;
+  await transact({ app: ctx.app, realmId: ctx.realmId }, async (tx, emit) => {
+    await lockReaders(tx, ctx.realmId, [userId]);
+    // What is unread by an exception is read without one.
+    const rows = await tx.$queryRaw<{ id: bigint }[]>`
+      DELETE FROM read_exception x USING (
+        SELECT message_id FROM read_exception WHERE user_id = ${userId} AND NOT is_read
+        ORDER BY message_id LIMIT ${MAX_EXCEPTIONS_AT_ONCE}) AS few
+      WHERE x.user_id = ${userId} AND x.message_id = few.message_id RETURNING x.message_id AS id`;
+    announceRead(
+      emit,
+      ctx,
+      rows.map(({ id }) => Number(id)),
+    );
+  });
+  return true;
+}
+
+async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
+  const holder = holderOf(ctx);
+  const { realmId, userId } = holder;
+  await lockReaders(tx, realmId, [userId]);
+  if (!(await hasUnread(tx, holder))) return;
+  const [moved] = await tx.$queryRaw<{ through: bigint }[]>`
+    WITH last AS (SELECT ${lastMessage(realmId)} AS id),
+    held AS (
+      SELECT recipient.id, COALESCE(r.read_through, 0) AS read_through FROM (
+        SELECT DISTINCT channel_id::bigint * 2 AS id FROM subscription_period WHERE user_id = ${userId}
+        UNION ALL SELECT conversation_id::bigint * 2 + 1 FROM conversation_member WHERE user_id = ${userId}
+      ) AS recipient LEFT JOIN read_mark r ON r.user_id = ${userId} AND r.recipient_id = recipient.id
+    ), gone AS (
+      DELETE FROM read_exception WHERE user_id = ${userId}
+    ), moved AS (
+      INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
+      SELECT ${realmId}, ${userId}, held.id, last.id FROM held, last
+      WHERE CASE WHEN held.id % 2 = 1
+        THEN EXISTS (SELECT FROM message m WHERE m.conversation_id = held.id / 2 AND m.id > held.read_through)
+        ELSE EXISTS (SELECT FROM message m WHERE m.channel_id = held.id / 2 AND m.id > held.read_through)
+          OR EXISTS (SELECT FROM message m WHERE m.sent_channel_id = held.id / 2 AND m.channel_id <> m.sent_channel_id
+            AND m.id > held.read_through) END
+      ON CONFLICT (user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through
+    )
+    SELECT id AS through FROM last`;
+  // What was sent before this event is read by it: the counter is held, so that nothing more can be.
+  emit(allRead(), users([userId]), () => readSince(tx, holder, moved?.through ?? 0n));
+}
+
+/** Makes read what the user was sent after `through`. */
+function readSince(tx: Tx, { realmId, userId }: Holder, through: bigint): Promise<unknown> {
+  return tx.$executeRaw`
+    INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
+    SELECT ${realmId}, ${userId}, ${SENT_RECIPIENT}, max(m.id) FROM message m
+    WHERE m.realm_id = ${realmId} AND m.id > ${through} AND ${receivedBy(userId)} GROUP BY ${SENT_RECIPIENT}
+    ON CONFLICT (user_id, recipient_id)
+      DO UPDATE SET read_through = GREATEST(read_mark.read_through, EXCLUDED.read_through)`;
+}

@@ -1,0 +1,131 @@
+import { Prisma } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { receivedBy } from '../access.ts';
+import { SENT_RECIPIENT } from '../user-flags.ts';
+
+/** Somebody in an organisation. */
+export interface Holder {
+  readonly realmId: number;
+  readonly userId: number;
+}
+
+/**
+ * Makes the changes of one user's flags follow one another. Taken first, before every other lock, except by who holds
+ * the organisation or a channel already.
+ */
+export async function lockReaders(tx: Tx, realmId: number, userIds: readonly number[]): Promise<void> {
+  await tx.$queryRaw`
+    SELECT 1 AS held FROM user_account WHERE realm_id = ${realmId} AND id = ANY(${[...new Set(userIds)]})
+    ORDER BY id FOR NO KEY UPDATE`;
+}
+
+/**
+ * Our choice: with up to so many exceptions to one mark it is not worth while to look for a better place for the mark.
+ * After that it is looked for each time their number has doubled, so that somebody who leaves one message unread after
+ * another is not looked after each time.
+ */
+const MAX_EXCEPTIONS = 64;
+/** Our choice: how many messages are looked through for the best place. It takes the database some 50 ms. */
+const MAX_SPAN = 20_000;
+
+/** How often the number of exceptions has doubled past the bound. */
+const doublings = (count: number): number => Math.max(0, Math.floor(Math.log2(count / MAX_EXCEPTIONS)) + 1);
+
+interface Touched {
+  readonly recipient_id: bigint;
+  /** Exceptions there were, and rows that came and went. */
+  readonly before: number;
+  readonly put: number;
+  readonly gone: number;
+}
+
+/**
+ * Makes messages read or unread for a user who is locked, as part of a change. What the mark says by itself needs no row;
+ * everything else is an exception to it. Messages that are not there are passed over.
+ *
+ * @see architecture 5
+ */
+export async function setRead(tx: Tx, holder: Holder, messageIds: readonly number[], isRead: boolean): Promise<void> {
+  if (messageIds.length === 0) return;
+  const { realmId, userId } = holder;
+  // A message that somebody is about to delete is waited for, and is gone then.
+  const touched = await tx.$queryRaw<Touched[]>`
+    WITH wanted AS (
+      SELECT m.id, ${SENT_RECIPIENT} AS recipient_id,
+             (m.sender_id = ${userId} AND m.read_by_sender) OR m.id <= COALESCE((
+               SELECT r.read_through FROM read_mark r
+               WHERE r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0)
+             OR NOT ${receivedBy(userId)} AS by_itself
+      FROM message m WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...messageIds]}::bigint[]) FOR KEY SHARE OF m
+    ), put AS (
+      INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
+      SELECT ${realmId}, ${userId}, id, recipient_id, ${isRead}::boolean FROM wanted WHERE by_itself <> ${isRead}::boolean
+      ON CONFLICT (user_id, message_id) DO UPDATE SET is_read = EXCLUDED.is_read
+      RETURNING recipient_id
+    ), gone AS (
+      DELETE FROM read_exception x USING wanted
+      WHERE x.user_id = ${userId} AND x.message_id = wanted.id AND wanted.by_itself = ${isRead}::boolean
+      RETURNING x.recipient_id
+    )
+    SELECT w.recipient_id,
+           (SELECT count(*)::int FROM read_exception x
+            WHERE x.user_id = ${userId} AND x.recipient_id = w.recipient_id) AS before,
+           (SELECT count(*)::int FROM put WHERE put.recipient_id = w.recipient_id) AS put,
+           (SELECT count(*)::int FROM gone WHERE gone.recipient_id = w.recipient_id) AS gone
+    FROM (SELECT DISTINCT recipient_id FROM wanted) AS w`;
+  for (const { recipient_id, before, put, gone } of touched) {
+    if (doublings(before + put - gone) > doublings(before)) await compact(tx, holder, Number(recipient_id));
+  }
+}
+
+/** Where messages of a recipient id were sent, as SQL over `m`, in two parts that each have an index. */
+function sentTo(recipientId: number): readonly Prisma.Sql[] {
+  const id = Math.floor(recipientId / 2);
+  if (recipientId % 2 === 1) return [Prisma.sql`m.conversation_id = ${id}`];
+  return [
+    Prisma.sql`m.channel_id = ${id} AND m.sent_channel_id = m.channel_id`,
+    Prisma.sql`m.sent_channel_id = ${id} AND m.channel_id <> m.sent_channel_id`,
+  ];
+}
+
+/**
+ * Moves a mark forward to where the fewest exceptions remain, if that is elsewhere: what is read up to there loses its
+ * exception, what is unread gets one. No message changes.
+ */
+export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: number): Promise<void> {
+  const places = sentTo(recipientId).map(
+    (place) => Prisma.sql`(
+      SELECT m.id, m.sender_id = ${userId} AND m.read_by_sender AS by_itself, x.is_read
+      FROM mark, last, message m LEFT JOIN read_exception x ON x.user_id = ${userId} AND x.message_id = m.id
+      WHERE m.realm_id = ${realmId} AND ${place} AND m.id > mark.id AND m.id <= last.id AND ${receivedBy(userId)}
+      ORDER BY m.id LIMIT ${MAX_SPAN})`,
+  );
+  // How much dearer the exceptions are with the mark at each message than where it is: one more for what is unread before
+  // it, one less for what is read, and nothing for what its sender has read by having sent it.
+  await tx.$executeRaw`
+    WITH mark AS (
+      SELECT COALESCE(max(read_through), 0) AS id FROM read_mark
+      WHERE user_id = ${userId} AND recipient_id = ${recipientId}::bigint
+    ), last AS (
+      SELECT max(message_id) AS id FROM read_exception
+      WHERE user_id = ${userId} AND recipient_id = ${recipientId}::bigint
+    ), span AS MATERIALIZED (
+      SELECT id, by_itself, is_read, sum(CASE WHEN by_itself THEN 0 WHEN is_read THEN -1 ELSE 1 END) OVER (ORDER BY id) AS dearer
+      FROM (SELECT * FROM (${Prisma.join(places, ' UNION ALL ')}) AS sent ORDER BY id LIMIT ${MAX_SPAN}) AS few
+    ), best AS (
+      SELECT id FROM span WHERE dearer < 0 ORDER BY dearer, id DESC LIMIT 1
+    ), put AS (
+      INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
+      SELECT ${realmId}, ${userId}, there.id, ${recipientId}::bigint, false FROM (
+        SELECT m.id FROM message m
+        WHERE m.realm_id = ${realmId} AND m.id IN (
+          SELECT span.id FROM span, best WHERE span.id <= best.id AND NOT by_itself AND is_read IS NULL)
+        FOR KEY SHARE OF m) AS there
+    ), gone AS (
+      DELETE FROM read_exception x USING best
+      WHERE x.user_id = ${userId} AND x.recipient_id = ${recipientId}::bigint AND x.is_read AND x.message_id <= best.id
+    )
+    INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
+    SELECT ${realmId}, ${userId}, ${recipientId}::bigint, id FROM best
+    ON CONFLICT (user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through`;
+}

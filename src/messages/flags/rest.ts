@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, json, text } from '../../api/rest/params.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { type Anchor, NEWEST } from '../narrow/narrow-select.ts';
+import { Narrow } from '../narrow/narrow-terms.ts';
+import { requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
+import { markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
+import { listReceipts } from './receipts.ts';
+
+const OPERATION = text(z.string(), { description: '"add" or "remove".', example: 'add' });
+const FLAG = text(z.string(), { description: '"read", "starred" or "collapsed".', example: 'starred' });
+
+export const postMessagesFlags = endpoint({
+  method: 'POST',
+  path: '/messages/flags',
+  auth: 'basic',
+  section: 'B.10.6',
+  summary: 'Give messages a flag, or take it',
+  description: 'Channel messages become unread only where you are subscribed.',
+  params: {
+    messages: json(z.array(z.int()), { description: 'At most 5,000 ids.', example: '[1]' }),
+    op: OPERATION,
+    flag: FLAG,
+  },
+  reply: {
+    messages: z.array(z.int()).describe('As they were sent.'),
+    ignored_because_not_subscribed_channels: z.array(z.int()),
+  },
+  async handle(ctx, { messages, op, flag }) {
+    const { skippedChannelIds } = await updateFlags(ctx, messages, requireFlagChange(op, flag));
+    return { messages, ignored_because_not_subscribed_channels: skippedChannelIds };
+  },
+});
+
+const KEYWORDS = ['newest', 'oldest', 'first_unread'] as const;
+
+/** Where to read from, as a client names it. */
+function anchorNamed(name: string): Anchor {
+  const keyword = KEYWORDS.find((anchor) => anchor === name);
+  if (keyword !== undefined) return keyword;
+  if (!/^-?\d{1,30}$/.test(name)) throw new BadRequestError('Invalid anchor');
+  return Math.min(Math.max(Number(name), 0), NEWEST);
+}
+
+const COUNT = json(z.int().min(0), { description: 'Both together at most 5,000.', example: '10' });
+const FOUND = z.int().nullable().describe('Null when none was found.');
+
+export const postMessagesFlagsNarrow = endpoint({
+  method: 'POST',
+  path: '/messages/flags/narrow',
+  auth: 'basic',
+  section: 'B.10.6',
+  summary: 'Give the messages of a narrow a flag, or take it',
+  description: 'Those around an anchor. Channel messages become unread only where you are subscribed.',
+  params: {
+    anchor: text(z.string(), {
+      description: 'A message id, "newest", "oldest" or "first_unread".',
+      example: 'oldest',
+    }),
+    include_anchor: json(z.boolean(), { description: 'Whether the anchor is one of them.' }).default(true),
+    num_before: COUNT,
+    num_after: COUNT,
+    narrow: json(Narrow, { description: 'Terms, all of which a message must match.', example: '[]' }),
+    op: OPERATION,
+    flag: FLAG,
+  },
+  reply: {
+    processed_count: z.int().describe('How many messages were found.'),
+    updated_count: z.int().describe('How many are different now.'),
+    first_processed_id: FOUND,
+    last_processed_id: FOUND,
+    found_oldest: z.boolean(),
+    found_newest: z.boolean(),
+    ignored_because_not_subscribed_channels: z.array(z.int()),
+  },
+  async handle(ctx, { anchor, include_anchor, num_before, num_after, narrow, op, flag }) {
+    const range = { anchor: anchorNamed(anchor), numBefore: num_before, numAfter: num_after };
+    const { selection, changedIds, skippedChannelIds } = await updateFlagsInNarrow(
+      ctx,
+      { narrow, ...range, includeAnchor: include_anchor },
+      requireFlagChange(op, flag),
+    );
+    return {
+      processed_count: selection.ids.length,
+      updated_count: changedIds.length,
+      first_processed_id: selection.ids.at(0) ?? null,
+      last_processed_id: selection.ids.at(-1) ?? null,
+      found_oldest: selection.foundOldest,
+      found_newest: selection.foundNewest,
+      ignored_because_not_subscribed_channels: skippedChannelIds,
+    };
+  },
+});
+
+/** 4.13 */
+export const postMarkTopicAsRead = endpoint({
+  method: 'POST',
+  path: '/mark_topic_as_read',
+  auth: 'basic',
+  section: '4.13',
+  summary: 'Mark a topic as read',
+  description: 'Older than POST /messages/flags/narrow, which does the same and more.',
+  params: { stream_id: json(z.int(), { example: '1' }), topic_name: text(z.string(), { example: 'greetings' }) },
+  reply: {},
+  async handle(ctx, { stream_id, topic_name }) {
+    await markTopicAsRead(ctx, stream_id, topic_name);
+  },
+});
+
+export const postMarkStreamAsRead = endpoint({
+  method: 'POST',
+  path: '/mark_stream_as_read',
+  auth: 'basic',
+  section: '4.13',
+  summary: 'Mark a channel as read',
+  description: 'Older than POST /messages/flags/narrow, which does the same and more.',
+  params: { stream_id: json(z.int(), { example: '1' }) },
+  reply: {},
+  async handle(ctx, { stream_id }) {
+    await markChannelAsRead(ctx, stream_id);
+  },
+});
+
+export const postMarkAllAsRead = endpoint({
+  method: 'POST',
+  path: '/mark_all_as_read',
+  ignoresIdempotencyKey: true,
+  auth: 'basic',
+  section: '4.13',
+  summary: 'Mark everything as read',
+  params: {},
+  reply: { complete: z.boolean().describe('When false, time was up: the same again goes on.') },
+  async handle(ctx) {
+    return { complete: await markAllAsRead(ctx) };
+  },
+});
+
+export const getReadReceipts = endpoint({
+  method: 'GET',
+  path: '/messages/{message_id}/read_receipts',
+  auth: 'basic',
+  section: 'B.10.6',
+  summary: 'List who has read a message',
+  description: 'Without its sender, and those who do not let others know.',
+  params: { message_id: inPath(z.int()) },
+  reply: { user_ids: z.array(z.int()) },
+  async handle(ctx, { message_id }) {
+    return { user_ids: await listReceipts(ctx, message_id) };
+  },
+});

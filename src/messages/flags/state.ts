@@ -1,0 +1,47 @@
+import type { StateGroup } from '../../api/state-group.ts';
+import { emptyTopicName } from '../../channels/topic-name.ts';
+import { lastReceivedId, recentConversations, starredIds } from './summaries.ts';
+import { readUnread } from './unread.ts';
+import { toWireUnread } from './wire.ts';
+
+/** `max_message_id`. @see registration-and-events companion 1.4 */
+export const maxMessageIdState: StateGroup = {
+  name: 'message',
+  read: async ({ viewer, db }) => ({ max_message_id: await lastReceivedId(db, viewer.id) }),
+};
+
+/** `unread_msgs`, for clients that keep both what is new and what becomes of it. @see registration-and-events companion 1.7 */
+export const unreadState: StateGroup = {
+  name: 'message',
+  besides: 'update_message_flags',
+  async read({ viewer, db, options }) {
+    const unread = await readUnread(db, { realmId: viewer.realm.id, userId: viewer.id });
+    return {
+      unread_msgs: toWireUnread(unread, {
+        userId: viewer.id,
+        emptyTopicName: emptyTopicName(viewer.realm),
+        knowsEmptyTopic: options.capabilities.empty_topic_name,
+      }),
+    };
+  },
+};
+
+/** `starred_messages`. @see registration-and-events companion 1.4 */
+export const starredMessagesState: StateGroup = {
+  name: 'starred_messages',
+  read: async ({ viewer, db }) => ({ starred_messages: await starredIds(db, viewer.id) }),
+};
+
+/** `recent_private_conversations`. @see registration-and-events companion 1.4 */
+export const recentConversationsState: StateGroup = {
+  name: 'recent_private_conversations',
+  async read({ viewer, db }) {
+    const recent = await recentConversations(db, viewer.id);
+    return {
+      recent_private_conversations: recent.map(({ maxId, memberIds }) => ({
+        max_message_id: maxId,
+        user_ids: memberIds.filter((id) => id !== viewer.id),
+      })),
+    };
+  },
+};

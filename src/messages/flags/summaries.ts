@@ -1,0 +1,66 @@
+import type { Tx } from '../../platform/db/client.ts';
+
+type Reader = Pick<Tx, '$queryRaw'>;
+
+/** What registration returns at most. @see endpoints companion E */
+const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
+
+/** The newest messages the user has starred, ascending. */
+export async function starredIds(db: Reader, userId: number): Promise<number[]> {
+  const [row] = await db.$queryRaw<{ ids: number[] | null }[]>`
+    SELECT json_agg(message_id ORDER BY message_id) AS ids FROM (
+      SELECT message_id FROM user_message WHERE user_id = ${userId} AND starred
+      ORDER BY message_id DESC LIMIT ${MAX_STARRED}) AS newest`;
+  return row?.ids ?? [];
+}
+
+/** A direct conversation that has messages. */
+export interface RecentConversation {
+  /** Of its last message. */
+  readonly maxId: number;
+  /** Everyone who takes part, ascending. */
+  readonly memberIds: readonly number[];
+}
+
+/** The user's conversations, the one last written to first. */
+export async function recentConversations(db: Reader, userId: number): Promise<RecentConversation[]> {
+  const rows = await db.$queryRaw<{ max_id: bigint; member_ids: number[] }[]>`
+    SELECT last.id AS max_id, c.member_ids FROM conversation_member cm
+    CROSS JOIN LATERAL (
+      SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1) AS last
+    JOIN conversation c ON c.id = cm.conversation_id
+    WHERE cm.user_id = ${userId} ORDER BY last.id DESC LIMIT ${MAX_CONVERSATIONS}`;
+  return rows.map(({ max_id, member_ids }) => ({ maxId: Number(max_id), memberIds: member_ids }));
+}
+
+/**
+ * The last message the user received; -1 when there is none. `receivedBy` of messages/access.ts, taken apart so that each
+ * part has an index.
+ *
+ * `COALESCE` of a comparison keeps the planner from taking it for a rare thing, and so from reading the whole channel.
+ */
+export async function lastReceivedId(db: Reader, userId: number): Promise<number> {
+  return (await lastReceivedIds(db, [userId])).get(userId) ?? -1;
+}
+
+/** The same of several users, by user id; who has received nothing is not there. One query. */
+export async function lastReceivedIds(db: Reader, userIds: readonly number[]): Promise<Map<number, number>> {
+  const rows = await db.$queryRaw<{ user_id: number; id: bigint | null }[]>`
+    SELECT u.id AS user_id, (SELECT max(id) FROM (
+      SELECT (SELECT m.id FROM message m
+              WHERE m.channel_id = p.channel_id AND COALESCE(m.sent_channel_id = m.channel_id) AND m.id > p.began_message_id
+                AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) ORDER BY m.id DESC LIMIT 1) AS id
+      FROM subscription_period p WHERE p.user_id = u.id
+      UNION ALL
+      SELECT (SELECT m.id FROM message m
+              WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND m.id > p.began_message_id
+                AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) ORDER BY m.id DESC LIMIT 1)
+      FROM subscription_period p WHERE p.user_id = u.id
+      UNION ALL
+      SELECT (SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1)
+      FROM conversation_member cm WHERE cm.user_id = u.id
+      UNION ALL
+      (SELECT m.id FROM message m WHERE m.sender_id = u.id ORDER BY m.id DESC LIMIT 1)
+    ) AS last) AS id FROM unnest(${[...userIds]}::int[]) AS u(id)`;
+  return new Map(rows.flatMap(({ user_id, id }) => (id === null ? [] : [[user_id, Number(id)] as const])));
+}

@@ -1,0 +1,251 @@
+import type { Ctx } from '../../access/context.ts';
+import { isRowId, visibleTo } from '../../channels/access.ts';
+import { RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
+import { Prisma, type User } from '../../generated/prisma/client.ts';
+import { BadNarrowError, BadRequestError } from '../../platform/errors.ts';
+import { hasProtectedHistory, receivedBy } from '../access.ts';
+import type { Place } from '../reading.ts';
+import { accessNamed, findConversation, type Recipients } from '../sending/direct.ts';
+import { isUnreadBy } from '../user-flags.ts';
+import { parseSearch, type Search } from './narrow-search.ts';
+import type { Operand } from './narrow-terms.ts';
+
+/** What leads to the messages of a term without looking at others: an index, mostly. */
+export type Lead =
+  | { readonly by: 'nothing' }
+  | { readonly by: 'id'; readonly id: number }
+  | { readonly by: 'channel'; readonly channelId: number; readonly isGuarded: boolean }
+  | { readonly by: 'channels'; readonly isOne: Prisma.Sql }
+  | { readonly by: 'conversation'; readonly conversationId: number }
+  | { readonly by: 'direct' }
+  | { readonly by: 'sender'; readonly userId: number }
+  | { readonly by: 'row'; readonly userId: number; readonly isOne: Prisma.Sql }
+  | { readonly by: 'mentioned' }
+  | { readonly by: 'resolved' }
+  | { readonly by: 'reaction' }
+  | { readonly by: 'unread' }
+  | { readonly by: 'search'; readonly search: Search };
+
+/** What a term says, before it is negated. No condition is ever null. */
+export interface Meaning {
+  /** The condition, where it hangs on the place alone, so that whole places are left out at once. */
+  readonly ofPlace?: (place: Place) => Prisma.Sql;
+  /** The condition on the message `m`. One of the two is given, or none for a term that says nothing. */
+  readonly ofMessage?: Prisma.Sql;
+  readonly lead?: Lead;
+  readonly topic?: string;
+  /** What kind of message it speaks of: no message is both. */
+  readonly kind?: 'channel' | 'direct';
+  /** Whether it asks for all of a channel's history, and not for what the viewer received. */
+  readonly opensHistory?: boolean;
+  /** Whether it is about what the viewer has with a message, so that there is nothing to find in what they never had. */
+  readonly isOwn?: boolean;
+}
+
+type Operator = (ctx: Ctx, operand: Operand) => Meaning | Promise<Meaning>;
+
+const { sql } = Prisma;
+const none = (): Prisma.Sql => sql`false`;
+const equal = (column: Prisma.Sql, value: number) => sql`COALESCE(${column} = ${value}, false)`;
+
+/** Every operator of a narrow, by the name `operatorNamed` gives it. @see endpoints companion B.10.4 */
+export const OPERATORS: Readonly<Record<string, Operator>> = {
+  channel: async (ctx, operand) => {
+    const channel = await findChannel(ctx, operand);
+    if (channel === null) throw new BadNarrowError(`unknown channel ${operand}`);
+    return {
+      ofPlace: ({ channelId }) => equal(channelId, channel.id),
+      lead: { by: 'channel', channelId: channel.id, isGuarded: hasProtectedHistory(channel) },
+      kind: 'channel',
+      opensHistory: true,
+    };
+  },
+  channels: (_ctx, operand) => {
+    if (operand !== 'public' && operand !== 'web-public')
+      throw new BadNarrowError(`unknown channels operand ${operand}`);
+    const isOne = operand === 'public' ? sql`NOT pc.invite_only` : sql`pc.is_web_public`;
+    return {
+      ofPlace: ({ channelId }) => sql`EXISTS (SELECT FROM channel pc WHERE pc.id = ${channelId} AND ${isOne})`,
+      lead: { by: 'channels', isOne },
+      kind: 'channel',
+      opensHistory: true,
+    };
+  },
+  topic: ({ viewer }, operand) => {
+    const topic = topicNamed(viewer.realm, String(operand).trim());
+    return { ofMessage: sql`(m.channel_id IS NOT NULL AND lower(m.topic) = lower(${topic}))`, kind: 'channel', topic };
+  },
+  sender: async (ctx, operand) => {
+    const { id: userId } = await findUser(ctx, operand);
+    return { ofMessage: sql`m.sender_id = ${userId}`, lead: { by: 'sender', userId } };
+  },
+  dm: async (ctx, operand) => {
+    const conversation = await findDirect(ctx, operand);
+    const ofPlace = ({ conversationId }: Place) =>
+      conversation === null ? none() : equal(conversationId, conversation.id);
+    const lead: Lead =
+      conversation === null ? { by: 'nothing' } : { by: 'conversation', conversationId: conversation.id };
+    return { ofPlace, lead, kind: 'direct' };
+  },
+  'dm-including': async (ctx, operand) => {
+    const { id } = await findUser(ctx, operand);
+    return { ofPlace: ({ conversationId }) => includes(conversationId, id), lead: { by: 'direct' }, kind: 'direct' };
+  },
+  'group-pm-with': async (ctx, operand) => {
+    const { id } = await findUser(ctx, operand);
+    const ofPlace = ({ conversationId }: Place) => sql`(${includes(conversationId, id)} AND EXISTS (
+      SELECT FROM conversation g WHERE g.id = ${conversationId} AND cardinality(g.member_ids) > 2))`;
+    return { ofPlace, lead: { by: 'direct' }, kind: 'direct' };
+  },
+  is: ({ viewer }, operand) => {
+    const state = typeof operand === 'string' && Object.hasOwn(STATES, operand) ? STATES[operand] : undefined;
+    if (state === undefined) throw new BadNarrowError(`unknown 'is' operand ${operand}`);
+    return { isOwn: operand !== 'resolved', ...state(viewer.id) };
+  },
+  has: (_ctx, operand) => {
+    const part = typeof operand === 'string' && Object.hasOwn(PARTS, operand) ? PARTS[operand] : undefined;
+    if (part === undefined) throw new BadNarrowError(`unknown 'has' operand ${operand}`);
+    return { ofMessage: part, ...(operand === 'reaction' && { lead: { by: 'reaction' } }) };
+  },
+  in: ({ viewer }, operand) => {
+    if (operand === 'all') return {};
+    if (operand !== 'home') throw new BadNarrowError(`unknown 'in' operand ${operand}`);
+    return { ofMessage: sql`NOT ${isMutedFor(viewer.id)}` };
+  },
+  id: (_ctx, operand) => {
+    const id = messageIdIn(operand);
+    if (id === undefined) throw new BadNarrowError('Invalid message ID');
+    return { ofMessage: sql`m.id = ${id}::bigint`, lead: { by: 'id', id } };
+  },
+  near: () => ({}),
+  mentions: async (ctx, operand) => {
+    const { id } = await findUser(ctx, operand);
+    // The row says whether a mention reached them, and the text whether it was by name.
+    const byName = `class="user-mention" data-user-id="${id}"`;
+    return {
+      ofMessage: sql`(strpos(m.rendered_content, ${byName}) > 0 AND ${hasRow(id, sql`um.mentioned`)})`,
+      lead: { by: 'row', userId: id, isOne: sql`um.mentioned` },
+    };
+  },
+  search: async ({ app }, operand) => {
+    const search = await parseSearch(app.db, String(operand));
+    return { ofMessage: search.matches, lead: { by: 'search', search } };
+  },
+};
+
+/** Ids are of Number.MAX_SAFE_INTEGER at most; a larger one is that of nothing. */
+export function messageIdIn(operand: Operand): number | undefined {
+  if (typeof operand === 'string' && !/^\d{1,30}$/.test(operand)) return undefined;
+  const id = Number(operand);
+  return Number.isInteger(id) ? Math.min(id, Number.MAX_SAFE_INTEGER) : undefined;
+}
+
+/** The operands of `is`. */
+const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
+  dm: () => DIRECT,
+  private: () => DIRECT,
+  starred: (userId) => ofRow(userId, sql`um.starred`),
+  alerted: (userId) => ofRow(userId, sql`um.has_alert_word`),
+  mentioned: (userId) => ({
+    ofMessage: sql`(${hasRow(userId, MENTIONED)} OR (m.channel_wildcard AND ${receivedBy(userId)}))`,
+    lead: { by: 'mentioned' },
+  }),
+  unread: (userId) => ({ ofMessage: isUnreadBy(userId), lead: { by: 'unread' } }),
+  resolved: () => ({ ofMessage: RESOLVED, lead: { by: 'resolved' } }),
+  followed: (userId) => ({ ofMessage: sql`(${policyOf(userId)} = 3)` }),
+  muted: (userId) => ({ ofMessage: isMutedFor(userId) }),
+};
+
+/** As the index of a user's mentions has it. */
+export const MENTIONED = sql`(um.mentioned OR um.topic_wildcard_mentioned)`;
+
+/** No direct message has a topic. The prefix stands in the statement itself, as an index would have it. */
+export const RESOLVED = sql`starts_with(m.topic, ${Prisma.raw(`'${RESOLVED_PREFIX}'`)})`;
+
+const DIRECT: Meaning = {
+  ofPlace: ({ conversationId }) => sql`${conversationId} IS NOT NULL`,
+  lead: { by: 'direct' },
+  kind: 'direct',
+};
+
+/** The operands of `has`. */
+const PARTS: Readonly<Record<string, Prisma.Sql>> = {
+  link: sql`m.has_link`,
+  image: sql`m.has_image`,
+  attachment: sql`m.has_attachment`,
+  reaction: sql`EXISTS (SELECT FROM reaction r WHERE r.realm_id = m.realm_id AND r.message_id = m.id)`,
+};
+
+const ofRow = (userId: number, isOne: Prisma.Sql): Meaning => ({
+  ofMessage: hasRow(userId, isOne),
+  lead: { by: 'row', userId, isOne },
+});
+
+const hasRow = (userId: number, isOne: Prisma.Sql) =>
+  sql`EXISTS (SELECT FROM user_message um WHERE um.user_id = ${userId} AND um.message_id = m.id AND ${isOne})`;
+
+const includes = (conversationId: Prisma.Sql, userId: number) =>
+  sql`EXISTS (SELECT FROM conversation_member o WHERE o.user_id = ${userId} AND o.conversation_id = ${conversationId})`;
+
+/** How visible the user made the topic of `m`: 0 for no choice. */
+const policyOf = (userId: number) => sql`COALESCE((
+  SELECT t.policy FROM user_topic t
+  WHERE t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)), 0)`;
+
+/**
+ * Whether the message `m` is muted for the user, by its topic or its channel, as SQL.
+ *
+ * @param heedsChannel Whether the channel's muting counts.
+ */
+export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
+  const byChannel = sql`EXISTS (
+    SELECT FROM subscription s WHERE s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active AND s.is_muted)`;
+  return sql`(CASE ${policyOf(userId)} WHEN 1 THEN true WHEN 0 THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
+};
+
+/** By name, in whatever case, or by id. */
+async function findChannel(ctx: Ctx, operand: Operand) {
+  const { app, viewer } = ctx;
+  const rows =
+    typeof operand === 'number'
+      ? [{ id: operand }]
+      : await app.db.$queryRaw<{ id: number }[]>`
+          SELECT id FROM channel WHERE realm_id = ${viewer.realm.id} AND lower(name) = lower(${String(operand).trim()})`;
+  const ids = rows.map(({ id }) => id).filter(isRowId);
+  if (ids.length === 0) return null;
+  return app.db.channel.findFirst({ where: { AND: [{ id: { in: ids } }, await visibleTo(ctx)] } });
+}
+
+/** By e-mail address or id. */
+async function findUser(ctx: Ctx, operand: Operand): Promise<User> {
+  const named = typeof operand === 'number' ? { userIds: [operand] } : { emails: [String(operand)] };
+  const [user] = await usersNamed(ctx, named, () => `unknown user ${operand}`);
+  if (user === undefined) throw new BadNarrowError(`unknown user ${operand}`);
+  return user;
+}
+
+/** The conversation of exactly these people and the viewer; null when there is none. */
+async function findDirect(ctx: Ctx, operand: Operand): Promise<{ id: number } | null> {
+  const named =
+    typeof operand === 'object'
+      ? { userIds: operand }
+      : {
+          emails: String(operand)
+            .split(',')
+            .map((address) => address.trim())
+            .filter((address) => address !== ''),
+        };
+  const users = await usersNamed(ctx, named, () => `unknown user in ${operand}`);
+  if (users.length === 0) return null;
+  const ids = [...new Set([ctx.viewer.id, ...users.map(({ id }) => id)])].sort((a, b) => a - b);
+  return findConversation(ctx.app.db, ctx.realmId, ids);
+}
+
+async function usersNamed({ app, viewer }: Ctx, named: Recipients, problem: () => string): Promise<User[]> {
+  try {
+    return await accessNamed(app.db, viewer, named);
+  } catch (error) {
+    if (error instanceof BadRequestError) throw new BadNarrowError(problem());
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, text } from '../../api/rest/params.ts';
+import { addReaction, removeReaction } from './service.ts';
+
+const message_id = inPath(z.int());
+const emoji_code = text(z.string(), { description: 'The identifier within the namespace of `reaction_type`.' });
+const reaction_type = text(z.string(), { description: 'unicode_emoji, realm_emoji or service_extra_emoji.' });
+
+export const postReaction = endpoint({
+  method: 'POST',
+  path: '/messages/{message_id}/reactions',
+  auth: 'basic',
+  section: 'B.10.6',
+  summary: 'Add a reaction',
+  params: {
+    message_id,
+    emoji_name: text(z.string(), { example: 'octopus' }),
+    emoji_code: emoji_code.optional(),
+    reaction_type: reaction_type.optional(),
+  },
+  reply: {},
+  async handle(ctx, { message_id, emoji_name, emoji_code, reaction_type }) {
+    await addReaction(ctx, message_id, { name: emoji_name, code: emoji_code, type: reaction_type });
+  },
+});
+
+export const deleteReaction = endpoint({
+  method: 'DELETE',
+  path: '/messages/{message_id}/reactions',
+  auth: 'basic',
+  section: 'B.10.6',
+  summary: 'Remove a reaction',
+  params: {
+    message_id,
+    emoji_name: text(z.string(), { example: 'octopus' }).optional(),
+    emoji_code: emoji_code.optional(),
+    reaction_type: reaction_type.optional(),
+  },
+  reply: {},
+  async handle(ctx, { message_id, emoji_name, emoji_code, reaction_type }) {
+    await removeReaction(ctx, message_id, { name: emoji_name, code: emoji_code, type: reaction_type });
+  },
+});

@@ -1,0 +1,143 @@
+import type { Ctx } from '../../access/context.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { Reaction } from '../../generated/prisma/client.ts';
+import {
+  completeEmoji,
+  type EmojiReference,
+  type NamedEmoji,
+  normalCode,
+  requireEmoji,
+  requireWhole,
+} from '../../people/emoji/emoji.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError, ReactionAlreadyExistsError, ReactionDoesNotExistError } from '../../platform/errors.ts';
+import { requireWithin } from '../../platform/totals.ts';
+import type { PlacedMessage } from '../access.ts';
+import { type Hearing, hearingsOf } from '../edits/audience.ts';
+import { lockMessages } from '../edits/locks.ts';
+import { policyFor } from '../topic-policies/automatic.ts';
+import { readPolicies, setAutomaticPolicy } from '../topic-policies/service.ts';
+import { reactionAdded, reactionRemoved } from './events.ts';
+
+/**
+ * Adds the viewer's emoji to a message. The name others already gave the same emoji on this message is kept.
+ *
+ * @throws BadRequestError when the viewer may not read the message, it stands in an archived channel, or the emoji is none.
+ * @throws ReactionAlreadyExistsError when the viewer has reacted with it already.
+ * @throws TotalReachedError when the viewer has reacted with 25 others, or there are 100 others on the message.
+ * @see endpoints companion B.10.6
+ */
+export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiReference): Promise<Reaction> {
+  const { viewer } = ctx;
+  return transact(ctx, async (tx, emit) => {
+    const { message } = await lockMessages(tx, ctx, messageId, { mode: 'change_one' });
+    const named = await completeEmoji(tx, message.realmId, reference);
+    const there = await emojiThere(tx, message, named);
+    const emoji = there ?? (await requireWhole(tx, message.realmId, named));
+    const data = { emojiName: emoji.name, emojiCode: emoji.code, reactionType: emoji.type };
+    const key = { realmId: message.realmId, messageId: message.id, userId: viewer.id };
+    const same = { ...key, emojiCode: emoji.code, reactionType: emoji.type };
+    if ((await tx.reaction.count({ where: same })) > 0) throw new ReactionAlreadyExistsError();
+    const reaction = await tx.reaction.create({ data: { ...key, ...data }, include: { user: true } });
+    await requireRoom(tx, reaction, { isNewEmoji: there === undefined });
+    for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionAdded(reaction), audience);
+    await followTopic(tx, emit, ctx, message);
+    return reaction;
+  });
+}
+
+/** The message is locked. */
+async function requireRoom(
+  tx: Tx,
+  { realmId, messageId, userId }: Reaction,
+  { isNewEmoji }: { readonly isNewEmoji: boolean },
+): Promise<void> {
+  const [held] = await tx.$queryRaw<{ own: number; emoji: number }[]>`
+    SELECT count(*) FILTER (WHERE user_id = ${userId})::int AS own,
+           count(DISTINCT (reaction_type, emoji_code))::int AS emoji
+    FROM reaction WHERE realm_id = ${realmId} AND message_id = ${messageId}`;
+  requireWithin('reactions_per_user_and_message', held?.own ?? 0);
+  if (isNewEmoji) requireWithin('emoji_per_message', held?.emoji ?? 0);
+}
+
+/** Who reacts takes part in the topic. */
+async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, topic }: PlacedMessage): Promise<void> {
+  if (channel === null) return;
+  const subscription = await tx.subscription.findUnique({
+    where: { userId_channelId: { userId: viewer.id, channelId: channel.id } },
+    select: { isMuted: true, active: true },
+  });
+  const [topicPolicy = 0] = await readPolicies(tx, viewer.id, [{ channelId: channel.id, topic }]);
+  const isMuted = subscription?.active === true && subscription.isMuted;
+  const policy = policyFor(viewer.user, 'participates', { isMuted, topicPolicy });
+  if (policy === undefined) return;
+  const place = { realm: viewer.realm, userId: viewer.id, now: app.now() };
+  await setAutomaticPolicy(tx, emit, place, { channelId: channel.id, topic, policy });
+}
+
+/** Whoever reacts, or takes it back, hears of it, wherever they stand. */
+const hearingsOfOne = (tx: Tx, { viewer }: Ctx, message: PlacedMessage): Promise<Hearing[]> =>
+  hearingsOf(tx, viewer.realm, { ...message, ids: [Number(message.id)] }, viewer.id);
+
+/** The emoji as others have it on the message already, whatever has become of it since. */
+async function emojiThere(tx: Tx, message: PlacedMessage, { code, type }: NamedEmoji): Promise<NamedEmoji | undefined> {
+  const there = await tx.reaction.findFirst({
+    where: { realmId: message.realmId, messageId: message.id, emojiCode: code, reactionType: type },
+    orderBy: { id: 'asc' },
+  });
+  return there === null ? undefined : { name: there.emojiName, code, type };
+}
+
+/** An emoji to take away: by its name, or by what it stands for. */
+export interface RemovedEmoji {
+  readonly name?: string | undefined;
+  readonly code?: string | undefined;
+  readonly type?: string | undefined;
+}
+
+/**
+ * Takes the viewer's emoji from a message.
+ *
+ * @throws BadRequestError when neither name nor code is given, when the viewer may not read the message, or it stands in
+ *   an archived channel, or there is no such emoji.
+ * @throws ReactionDoesNotExistError when the viewer has not reacted with it.
+ * @see endpoints companion B.10.6
+ */
+export async function removeReaction(ctx: Ctx, messageId: number, emoji: RemovedEmoji): Promise<void> {
+  const { viewer } = ctx;
+  if (emoji.name === undefined && emoji.code === undefined) {
+    throw new BadRequestError('At least one of the following arguments must be present: emoji_name, emoji_code');
+  }
+  await transact(ctx, async (tx, emit) => {
+    const { message } = await lockMessages(tx, ctx, messageId, { mode: 'change_one' });
+    const mine = await tx.reaction.findMany({
+      where: { realmId: message.realmId, messageId: message.id, userId: viewer.id },
+      include: { user: true },
+    });
+    const wanted = await removed(tx, message.realmId, mine, emoji);
+    const reaction = mine.find(
+      ({ emojiCode, reactionType }) => emojiCode === wanted.code && reactionType === wanted.type,
+    );
+    if (reaction === undefined) throw new ReactionDoesNotExistError();
+    for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionRemoved(reaction), audience);
+    await tx.reaction.delete({ where: { id: reaction.id } });
+  });
+}
+
+/** A name is first that of a reaction there: the emoji itself may be deactivated, or hidden by another. */
+async function removed(
+  tx: Tx,
+  realmId: number,
+  mine: readonly Reaction[],
+  { name = '', code, type }: RemovedEmoji,
+): Promise<Pick<NamedEmoji, 'code' | 'type'>> {
+  if (code !== undefined) {
+    const known = type ?? 'unicode_emoji';
+    return { code: normalCode(code, known), type: known };
+  }
+  const there = mine.find(
+    ({ emojiName, reactionType }) => emojiName === name && reactionType === (type ?? reactionType),
+  );
+  if (there !== undefined) return { code: there.emojiCode, type: there.reactionType };
+  return requireEmoji(tx, realmId, { name, type });
+}

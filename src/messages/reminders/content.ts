@@ -1,0 +1,66 @@
+import type { App } from '../../access/context.ts';
+import type { Realm, ScheduledMessage, User } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
+import { cutText, lengthOf } from '../../platform/text.ts';
+import { accessMessageIn, type PlacedMessage } from '../access.ts';
+import { directAddress, fenceFor, silentMention, topicLink } from '../sending/links.ts';
+
+/**
+ * What a reminder says: a link to the message, the note if there is one, and the message itself, quoted.
+ *
+ * @param note "" for none.
+ */
+export function reminderOf(message: PlacedMessage, author: User, note: string): string {
+  const fence = fenceFor(`${note}\n${message.content}`);
+  const before = [
+    `You asked to be reminded of ${linkTo(message)}.`,
+    '',
+    ...(note === '' ? [] : ['Your note:', `${fence}quote`, note, fence, '']),
+    `${silentMention(author)} wrote:`,
+    `${fence}quote`,
+    '',
+  ].join('\n');
+  const room = MAX_MESSAGE_LENGTH - lengthOf(`${before}\n${fence}`);
+  return `${before}${cutText(message.content, room, '\n[message truncated]')}\n${fence}`;
+}
+
+function linkTo({ id, channel, conversation, topic }: PlacedMessage): string {
+  if (channel !== null) return topicLink(channel, topic, Number(id));
+  return `[a direct message](${directAddress(conversation?.memberIds ?? [], Number(id))})`;
+}
+
+/** The note within what `reminderOf` made: it stands nowhere else. The last line is the fence, which nothing else holds. */
+function noteIn(content: string): string {
+  const fence = content.slice(content.lastIndexOf('\n') + 1);
+  const [, note, quote] = content.split(`\n${fence}quote\n`);
+  return note === undefined || quote === undefined ? '' : note.slice(0, note.indexOf(`\n${fence}\n`));
+}
+
+/**
+ * What a reminder says when it is delivered: of the message as it is by then, or, when the owner may not read it any
+ * more, or it is gone, as it was last known.
+ *
+ * @see endpoints companion B.2
+ */
+export async function reminderAtDelivery(
+  tx: Tx,
+  app: App,
+  { content, clientName, reminderTargetId }: ScheduledMessage,
+  { owner, realm }: { readonly owner: User; readonly realm: Realm },
+): Promise<string> {
+  const viewer = { realm, user: owner, id: owner.id, role: owner.role, clientName, keyHash: null };
+  try {
+    const message = await accessMessageIn(tx, viewer, Number(reminderTargetId), app.now());
+    return reminderOf(message, await authorOf(tx, message), noteIn(content));
+  } catch (error) {
+    if (error instanceof BadRequestError) return content;
+    throw error;
+  }
+}
+
+/** Who wrote the message. */
+export async function authorOf(db: Pick<Tx, 'user'>, { realmId, senderId }: PlacedMessage): Promise<User> {
+  return db.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id: senderId } } });
+}

@@ -1,0 +1,13 @@
+import type { StateGroup } from '../../api/state-group.ts';
+import { IN_ORDER } from '../scheduled/service.ts';
+import { undelivered } from './service.ts';
+import { toWire } from './wire.ts';
+
+/** What is not delivered yet, the earliest first. */
+export const remindersState: StateGroup = {
+  name: 'reminders',
+  async read({ viewer, db }) {
+    const rows = await db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
+    return { reminders: rows.map(toWire) };
+  },
+};

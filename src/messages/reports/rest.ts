@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, text } from '../../api/rest/params.ts';
+import { reportMessage } from './service.ts';
+
+export const postReport = endpoint({
+  method: 'POST',
+  path: '/messages/{message_id}/report',
+  auth: 'basic',
+  section: '4.10',
+  summary: 'Report a message',
+  description: "To the organization's moderators, in the channel it has chosen for this.",
+  params: {
+    message_id: inPath(z.int()),
+    report_type: text(z.string(), { description: 'A key of `server_report_message_types`.', example: 'spam' }),
+    description: text(z.string(), { description: 'At most 1,000 characters. Required for "other".' }).default(''),
+  },
+  reply: {},
+  async handle(ctx, { message_id, report_type, description }) {
+    await reportMessage(ctx, message_id, { reportType: report_type, description });
+  },
+});

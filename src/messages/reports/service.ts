@@ -1,0 +1,103 @@
+import type { Ctx } from '../../access/context.ts';
+import { realmSetting } from '../../access/realm-settings.ts';
+import { transact } from '../../events/log.ts';
+import type { Channel, User } from '../../generated/prisma/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { MAX_MESSAGE_LENGTH, MAX_TOPIC_LENGTH, REPORT_TYPES } from '../../platform/limits.ts';
+import { cutText, requireText } from '../../platform/text.ts';
+import { accessMessageIn, type PlacedMessage } from '../access.ts';
+import { directAddress, fenceFor, silentMention, topicLink, withoutFences } from '../sending/links.ts';
+import { notify } from '../sending/notices.ts';
+
+/** @see interface document 8; endpoints companion 4.10 */
+const MAX_DESCRIPTION_LENGTH = 1000;
+/** Room for the words around the message and its description. @see endpoints companion 4.10 */
+const RESERVED = MAX_DESCRIPTION_LENGTH + 500;
+
+/** Our choice: of more recipients only so many are named, because the message itself is to find room too. */
+const MAX_NAMED = 10;
+
+export interface Report {
+  /** A key of `REPORT_TYPES`. */
+  readonly reportType: string;
+  /** At most 1,000 code points; not blank for the type "other". */
+  readonly description: string;
+}
+
+/**
+ * Reports a message to the organisation's moderators: the notification bot tells their channel of it, quoting the message.
+ * Anybody may report what they can read, their own messages too, and again and again.
+ *
+ * @throws BadRequestError when the type is not known, the description is too long or missing, no channel takes reports, or
+ *   the viewer may not read the message.
+ * @see interface document 4.10; endpoints companion 4.10
+ */
+export async function reportMessage(ctx: Ctx, messageId: number, { reportType, description }: Report): Promise<void> {
+  const { app, viewer } = ctx;
+  const type = REPORT_TYPES.find(({ key }) => key === reportType);
+  if (type === undefined) throw new BadRequestError('Invalid report_type');
+  const explanation = requireText('description', description, { max: MAX_DESCRIPTION_LENGTH });
+  if (type.key === 'other' && explanation.trim() === '') throw new BadRequestError('An explanation is required.');
+  const channelId = realmSetting(viewer.realm, 'moderation_request_channel_id');
+  await transact(ctx, async (tx, emit) => {
+    const where = { realmId: viewer.realm.id, id: channelId, isArchived: false };
+    const moderation = channelId === -1 ? null : await tx.channel.findFirst({ where });
+    if (moderation === null) throw new BadRequestError('Message reporting is not enabled in this organization.');
+    const message = await accessMessageIn(tx, viewer, messageId, app.now());
+    const people = await tx.user.findMany({
+      where: { realmId: viewer.realm.id, id: { in: [message.senderId, ...(message.conversation?.memberIds ?? [])] } },
+      orderBy: { id: 'asc' },
+    });
+    const reported = people.find(({ id }) => id === message.senderId);
+    if (reported === undefined) throw new Error('A message has a sender');
+    const reason = `**${type.name}**. ${withoutFences(explanation)}`;
+    const content = reportOf(message, { reporter: viewer.user, reported, people }, reason);
+    const to = { channelId: moderation.id, topic: topicOf(moderation, reported) };
+    await notify(tx, emit, { app, realm: viewer.realm }, to, content);
+  });
+}
+
+function topicOf({ topicsPolicy }: Pick<Channel, 'topicsPolicy'>, { fullName }: User): string {
+  return topicsPolicy === 'empty_topic_only' ? '' : cutText(`${fullName} moderation`, MAX_TOPIC_LENGTH, '...');
+}
+
+interface People {
+  readonly reporter: User;
+  readonly reported: User;
+  /** The reported user, and everyone in the conversation. */
+  readonly people: readonly User[];
+}
+
+function reportOf(message: PlacedMessage, people: People, reason: string): string {
+  const quoted = cutText(message.content, MAX_MESSAGE_LENGTH - RESERVED, '\n[message truncated]');
+  const fence = fenceFor(quoted);
+  const sentAt = `<time:${message.sentAt.toISOString()}>`;
+  return [
+    `${silentMention(people.reporter)} reported ${whatOf(message, people)} at ${sentAt}.`,
+    `${fenceFor(reason)}quote`,
+    reason,
+    fenceFor(reason),
+    '',
+    `${fence} spoiler ${headerOf(message)}`,
+    quoted,
+    fence,
+  ].join('\n');
+}
+
+function whatOf({ channel }: PlacedMessage, { reporter, reported, people }: People): string {
+  if (channel !== null) return `a message sent by ${silentMention(reported)}`;
+  const recipients = people.filter(({ id }) => id !== reported.id).map(silentMention);
+  const more = recipients.length - MAX_NAMED;
+  const others = [...recipients.sort().slice(0, MAX_NAMED), ...(more > 0 ? [`${more} more`] : [])];
+  const isGroup = people.length > 2;
+  const to = isGroup || reporter.id === reported.id ? ` to ${listOf(others)}` : '';
+  return `a direct message sent by ${silentMention(reported)}${others.length === 0 ? '' : to}`;
+}
+
+/** "a", "a and b", "a, b, and c". */
+const listOf = (texts: readonly string[]): string => new Intl.ListFormat('en', { type: 'conjunction' }).format(texts);
+
+function headerOf({ id, channel, conversation, topic }: PlacedMessage): string {
+  if (channel !== null) return `Original message at ${topicLink(channel, topic, Number(id))}`;
+  return `[Original message](${directAddress(conversation?.memberIds ?? [], Number(id))})`;
+}

@@ -1,0 +1,216 @@
+import { signedIn } from '../../access/context.ts';
+import { builder } from '../../api/graphql/builder.ts';
+import { pageOf } from '../../api/graphql/connection.ts';
+import { eventType } from '../../api/graphql/event-types.ts';
+import { given, mutation } from '../../api/graphql/mutation.ts';
+import { nodeAccess } from '../../api/graphql/node.ts';
+import { fromUnix } from '../../api/graphql/scalars.ts';
+import { Channel } from '../../channels/graphql.ts';
+import { visibleChannels } from '../../channels/loaders.ts';
+import { BadRequestError, ChannelDoesNotExistError, WildcardMentionNotAllowedError } from '../../platform/errors.ts';
+import { LATENESS_MS } from './delivery.ts';
+import {
+  accessScheduledMessage,
+  cancelScheduledMessage,
+  scheduleMessage,
+  undelivered,
+  updateScheduledMessage,
+} from './service.ts';
+import type { WireScheduledMessage } from './wire.ts';
+
+/** Of what waits to be delivered, and of reminders as well. */
+export const DeliveryState = builder.enumType('DeliveryState', {
+  description: 'What has become of something that was to be delivered at a time.',
+  values: {
+    SCHEDULED: { value: 'scheduled', description: 'Its time has not come.' },
+    DELIVERED: { value: 'delivered', description: 'It was sent.' },
+    FAILED: { value: 'failed', description: 'It could not be sent, and is not tried again by itself.' },
+  } as const,
+});
+
+export type State = 'scheduled' | 'delivered' | 'failed';
+
+const DIRECT_TO = 'The ids of those it is for; null for a channel message.';
+
+export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
+  id: { field: 'id' },
+  description: 'A message that is sent in the name of its owner when its time comes.',
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', { description: 'The id REST uses. Not that of the message it becomes.' }),
+    channelId: t.exposeInt('channelId', { nullable: true, description: 'Null for a direct message.' }),
+    channel: t.field({
+      type: Channel,
+      nullable: true,
+      description: 'Null for a direct message, and when the viewer does not see the channel any more.',
+      resolve: ({ channelId }, _args, ctx) => (channelId === null ? null : visibleChannels(ctx).load(channelId)),
+    }),
+    directTo: t.intList({
+      nullable: true,
+      description: DIRECT_TO,
+      resolve: ({ channelId, recipientIds }) => (channelId === null ? recipientIds : null),
+    }),
+    topic: t.exposeString('topic', { description: 'Empty unless the message is for a channel.' }),
+    content: t.exposeString('content'),
+    renderedContent: t.exposeString('renderedContent', { description: 'HTML. Rendered again when it is sent.' }),
+    scheduledAt: t.expose('scheduledAt', { type: 'DateTime' }),
+    sentUntil: t.field({
+      type: 'DateTime',
+      description: 'Should the service not come to send it until then, it fails.',
+      resolve: ({ scheduledAt }) => new Date(scheduledAt.getTime() + LATENESS_MS),
+    }),
+    readBySender: t.exposeBoolean('readBySender', { description: 'Whether its owner will have read it.' }),
+    state: t.field({ type: DeliveryState, resolve: ({ state }) => state as State }),
+    failureReason: t.exposeString('failureMessage', { nullable: true, description: 'Why it could not be sent.' }),
+    messageId: t.field({
+      type: 'LongId',
+      nullable: true,
+      description: 'Of the message it became.',
+      resolve: ({ deliveredMessageId: id }) => (id === null ? null : Number(id)),
+    }),
+    owner: t.relation('owner'),
+  }),
+});
+nodeAccess('ScheduledMessage', accessScheduledMessage);
+
+const ScheduledMessageConnection = builder.connectionObject(
+  { type: ScheduledMessage, name: 'ScheduledMessageConnection' },
+  { name: 'ScheduledMessageEdge' },
+);
+
+builder.queryField('scheduledMessages', (t) =>
+  t.connection(
+    {
+      type: ScheduledMessage,
+      description: 'What the viewer has scheduled and is not sent, the earliest first.',
+      resolve: (_root, args, ctx, info) => {
+        const mine = undelivered(signedIn(ctx).viewer);
+        return pageOf('ScheduledMessage', { scheduledAt: 'asc', id: 'asc' }, args, ctx, info, (query) =>
+          ctx.app.db.scheduledMessage.findMany({ ...query, where: { AND: [mine, query.where] } }),
+        );
+      },
+    },
+    ScheduledMessageConnection,
+  ),
+);
+
+const toTimestamp = (date: Date): number => date.getTime() / 1000;
+
+interface Destinations {
+  readonly channelId?: number | null | undefined;
+  readonly directTo?: readonly number[] | null | undefined;
+}
+
+/** Where it is to go, if that is said. */
+function destinationIn({ channelId, directTo }: Destinations) {
+  if (channelId != null && directTo != null) throw new BadRequestError('Give one of channelId and directTo');
+  if (channelId != null) return { type: 'channel', to: channelId } as const;
+  return directTo == null ? undefined : ({ type: 'direct', to: directTo } as const);
+}
+
+const INTO = {
+  channelId: 'The channel it is for.',
+  directTo: 'The ids of those it is for, instead; the viewer need not be named. Alone, it is a note to self.',
+  topic: 'Of a channel message. Cut to 60 characters.',
+  content: 'Flavored Markdown. Cut to 10,000 characters.',
+} as const;
+
+mutation('scheduleMessage', {
+  description: 'Schedules a message that the viewer could send now. Whether they may is asked again when it is sent.',
+  input: (t) => ({
+    channelId: t.int({ required: false, description: INTO.channelId }),
+    directTo: t.intList({ required: false, description: INTO.directTo }),
+    topic: t.string({ required: false, description: INTO.topic }),
+    content: t.string({ description: INTO.content }),
+    scheduledAt: t.field({ type: 'DateTime', description: 'In the future.' }),
+    readBySender: t.boolean({
+      required: false,
+      description: 'Whether the viewer has read it. Absent: whether an interactive client sends it to somebody else.',
+    }),
+  }),
+  payload: () => ({ scheduledMessage: { type: ScheduledMessage } }),
+  errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
+  resolve: async (ctx, { channelId, directTo, topic, content, scheduledAt, readBySender }) => {
+    const destination = destinationIn({ channelId, directTo });
+    if (destination === undefined) throw new BadRequestError('Give one of channelId and directTo');
+    const message = { ...destination, content, ...given({ topic, readBySender }) };
+    const id = await scheduleMessage(ctx, { ...message, timestamp: toTimestamp(scheduledAt) });
+    return { scheduledMessage: await accessScheduledMessage(ctx, id) };
+  },
+});
+
+mutation('updateScheduledMessage', {
+  description:
+    'Changes a scheduled message. One that could not be sent is to be sent again, at the new time it must be given.',
+  input: (t) => ({
+    scheduledMessageId: t.int(),
+    channelId: t.int({ required: false, description: `${INTO.channelId} Give its topic as well.` }),
+    directTo: t.intList({ required: false, description: INTO.directTo }),
+    topic: t.string({ required: false, description: INTO.topic }),
+    content: t.string({ required: false, description: INTO.content }),
+    scheduledAt: t.field({ type: 'DateTime', required: false, description: 'In the future.' }),
+  }),
+  payload: () => ({ scheduledMessage: { type: ScheduledMessage } }),
+  errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
+  resolve: async (ctx, { scheduledMessageId, channelId, directTo, topic, content, scheduledAt }) => {
+    const timestamp = scheduledAt == null ? {} : { timestamp: toTimestamp(scheduledAt) };
+    const edit = { ...destinationIn({ channelId, directTo }), ...given({ topic, content }), ...timestamp };
+    await updateScheduledMessage(ctx, scheduledMessageId, edit);
+    return { scheduledMessage: await accessScheduledMessage(ctx, scheduledMessageId) };
+  },
+});
+
+mutation('cancelScheduledMessage', {
+  description: 'Cancels a scheduled message, or deletes one that could not be sent.',
+  input: (t) => ({ scheduledMessageId: t.int() }),
+  payload: () => ({ scheduledMessageId: { type: 'Int', description: 'Of the scheduled message that is gone.' } }),
+  resolve: async (ctx, { scheduledMessageId }) => {
+    await cancelScheduledMessage(ctx, scheduledMessageId);
+    return { scheduledMessageId };
+  },
+});
+
+const ScheduledMessageValue = builder.objectRef<WireScheduledMessage>('ScheduledMessageValue').implement({
+  description: 'A scheduled message as it was when the event happened.',
+  fields: (t) => ({
+    databaseId: t.exposeInt('scheduled_message_id', { description: 'The id REST uses.' }),
+    channelId: t.int({ nullable: true, resolve: ({ to }) => (typeof to === 'number' ? to : null) }),
+    directTo: t.intList({
+      nullable: true,
+      description: DIRECT_TO,
+      resolve: ({ to }) => (typeof to === 'number' ? null : to),
+    }),
+    topic: t.string({ resolve: ({ topic }) => topic ?? '' }),
+    content: t.exposeString('content'),
+    renderedContent: t.exposeString('rendered_content'),
+    scheduledAt: t.field({ type: 'DateTime', resolve: (message) => fromUnix(message.scheduled_delivery_timestamp) }),
+    failed: t.exposeBoolean('failed'),
+  }),
+});
+
+eventType<{ scheduled_messages: readonly WireScheduledMessage[] }>(
+  'scheduled_messages',
+  'add',
+  'ScheduledMessagesAddedEvent',
+  (t) => ({
+    scheduledMessages: t.field({ type: [ScheduledMessageValue], resolve: ({ event }) => event.scheduled_messages }),
+  }),
+  { description: 'The user scheduled messages.' },
+);
+
+eventType<{ scheduled_message: WireScheduledMessage }>(
+  'scheduled_messages',
+  'update',
+  'ScheduledMessageUpdatedEvent',
+  (t) => ({
+    scheduledMessage: t.field({ type: ScheduledMessageValue, resolve: ({ event }) => event.scheduled_message }),
+  }),
+  { description: 'The user edited a scheduled message, or it could not be sent.' },
+);
+
+eventType<{ scheduled_message_id: number }>(
+  'scheduled_messages',
+  'remove',
+  'ScheduledMessageRemovedEvent',
+  (t) => ({ scheduledMessageId: t.int({ resolve: ({ event }) => event.scheduled_message_id }) }),
+  { description: 'A scheduled message was sent, or the user cancelled it.' },
+);

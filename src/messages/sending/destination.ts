@@ -1,0 +1,65 @@
+import { BadRequestError } from '../../platform/errors.ts';
+import { parseJson } from '../../platform/json.ts';
+import type { Recipients } from './direct.ts';
+import type { ChannelReference } from './target.ts';
+
+/** Both vocabularies of the parameter `type`. @see interface document 4.1 */
+export const MESSAGE_TYPES = ['direct', 'private', 'channel', 'stream'] as const;
+export type MessageType = (typeof MESSAGE_TYPES)[number];
+
+export const isChannelType = (type: MessageType): boolean => type === 'channel' || type === 'stream';
+
+/**
+ * Where a message goes, from the parameter `to` in all the forms it ever had: for a channel its name, the name as JSON, an
+ * id, or one of these in an array; for people their ids or their addresses in an array, or addresses with commas between
+ * them.
+ *
+ * @throws BadRequestError when it is none of these, or names several channels, or mixes ids and addresses.
+ * @see endpoints companion B.10.2
+ */
+export function destinationOf(type: MessageType, to: string): ChannelReference | Recipients {
+  const value = parsed(to);
+  return isChannelType(type) ? channelOf(value, to) : recipientsOf(value);
+}
+
+/** What is not JSON is a text. */
+function parsed(to: string): unknown {
+  try {
+    return parseJson(to, 'to');
+  } catch (error) {
+    if (error instanceof BadRequestError) throw error;
+    return to;
+  }
+}
+
+function channelOf(value: unknown, raw: string): ChannelReference {
+  // A name that happens to be JSON: `null`, `true`.
+  if (typeof value === 'boolean' || value === null) return { channelName: raw };
+  if (!Array.isArray(value)) return channelNamed(value);
+  if (value.length !== 1) throw new BadRequestError('Expected exactly one channel');
+  return channelNamed(value[0]);
+}
+
+function channelNamed(value: unknown): ChannelReference {
+  if (typeof value === 'string') return { channelName: value };
+  if (typeof value === 'number' && Number.isInteger(value)) return { channelId: value };
+  throw new BadRequestError('Invalid data type for channel');
+}
+
+function recipientsOf(value: unknown): Recipients {
+  if (typeof value === 'string') return { emails: addressesIn(value) };
+  if (typeof value === 'number' && Number.isInteger(value)) return { userIds: [value] };
+  if (!Array.isArray(value)) throw new BadRequestError('Invalid data type for recipients');
+  if (value.every((item) => Number.isInteger(item))) return { userIds: value as number[] };
+  if (value.every((item) => typeof item === 'string')) return { emails: value };
+  if (value.every((item) => typeof item === 'string' || Number.isInteger(item))) {
+    throw new BadRequestError('Recipient lists may contain emails or user IDs, but not both.');
+  }
+  throw new BadRequestError('Invalid data type for recipients');
+}
+
+const addressesIn = (text: string): string[] =>
+  text
+    .split(',')
+    .map((address) => address.trim())
+    .filter((address) => address !== '');

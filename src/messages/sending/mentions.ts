@@ -1,0 +1,168 @@
+import { type Governed, holdsInGroup } from '../../access/permissions/group-permissions.ts';
+import { fullMemberSince } from '../../access/permissions/membership.ts';
+import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { mayInRealm } from '../../channels/settings.ts';
+import { alertedUserIds } from '../../people/alert-words/matching.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError, WildcardMentionNotAllowedError } from '../../platform/errors.ts';
+import type { RenderedContent } from './content.ts';
+import type { Sender } from './sender.ts';
+import type { Target } from './target.ts';
+
+/** Up to so many people everyone may be mentioned by everyone. @see endpoints companion C.4 */
+const FEW = 15;
+
+type Reader = Pick<Tx, 'userGroup' | '$queryRaw'>;
+
+/** Where a message is: in a channel and topic, or among people. */
+export interface Whereabouts {
+  readonly target: (Pick<Target, 'topic'> & { readonly channel: { readonly id: number } }) | null;
+  readonly memberIds: readonly number[] | null;
+}
+
+/**
+ * @throws WildcardMentionNotAllowedError when the content mentions everybody where that takes a permission.
+ * @throws BadRequestError when it mentions a group the sender may not mention.
+ * @see endpoints companion C.4, D.3
+ */
+export async function requireMayMention(
+  db: Reader,
+  sender: Sender,
+  target: Whereabouts['target'],
+  content: RenderedContent,
+  now: Date,
+): Promise<void> {
+  if (target !== null && (content.channelWildcard || content.topicWildcard)) {
+    await requireMayMentionAll(db, sender, target, content, now);
+  }
+  if (content.mentionedGroupIds.length > 0) await requireMayMentionGroups(db, sender, content.mentionedGroupIds, now);
+}
+
+async function requireMayMentionAll(
+  db: Reader,
+  sender: Sender,
+  target: NonNullable<Whereabouts['target']>,
+  content: RenderedContent,
+  now: Date,
+): Promise<void> {
+  const groups = await systemGroups(db, sender.realm.id);
+  if (mayInRealm({ person: sender, groups, now }, 'can_mention_many_users_group')) return;
+  if (content.channelWildcard && (await countSubscribers(db, target.channel.id)) > FEW) {
+    throw new WildcardMentionNotAllowedError('channel');
+  }
+  if (content.topicWildcard && (await participants(db, target)).length > FEW) {
+    throw new WildcardMentionNotAllowedError('topic');
+  }
+}
+
+async function countSubscribers(db: Reader, channelId: number): Promise<number> {
+  const [row] = await db.$queryRaw<{ count: number }[]>`
+    SELECT count(*)::int AS count FROM (
+      SELECT FROM subscription s JOIN user_account u ON u.id = s.user_id AND u.is_active
+      WHERE s.channel_id = ${channelId} AND s.active LIMIT ${FEW + 1}) AS few`;
+  return row?.count ?? 0;
+}
+
+async function requireMayMentionGroups(
+  db: Reader,
+  sender: Sender,
+  groupIds: readonly number[],
+  now: Date,
+): Promise<void> {
+  const mentioned = await db.$queryRaw<(Governed & { name: string })[]>`
+    SELECT name, permissions, creator_id AS "creatorId", is_system AS "isSystem" FROM user_group
+    WHERE realm_id = ${sender.realm.id} AND id = ANY(${[...groupIds]}) ORDER BY id`;
+  const look = { person: sender, groups: await systemGroups(db, sender.realm.id), now };
+  const refused = mentioned.find((group) => !holdsInGroup(look, group, 'can_mention_group'));
+  if (refused !== undefined) throw new BadRequestError(`You are not allowed to mention user group '${refused.name}'.`);
+}
+
+/** Which active users have sent to the topic or reacted in it. @see endpoints companion D.3 */
+async function participants(db: Reader, { channel, topic }: NonNullable<Whereabouts['target']>): Promise<number[]> {
+  const rows = await db.$queryRaw<{ id: number }[]>`
+    WITH topic AS (
+      SELECT realm_id, id, sender_id FROM message m WHERE m.channel_id = ${channel.id} AND lower(m.topic) = lower(${topic}))
+    SELECT u.id FROM user_account u WHERE u.is_active AND u.id IN (
+      SELECT sender_id FROM topic
+      UNION SELECT r.user_id FROM topic t JOIN reaction r ON r.realm_id = t.realm_id AND r.message_id = t.id)`;
+  return rows.map(({ id }) => id);
+}
+
+/** Those who are to have a row of their own with the message. */
+export interface Named {
+  readonly mentioned: number[];
+  readonly topicMentioned: number[];
+  /** Those with an alert word in it. */
+  readonly alerted: number[];
+}
+
+/**
+ * Whom content names among those who receive it there: by name, as those who take part in the topic, and by their alert
+ * words; of a group, its members however deep. What it names everybody with is no list.
+ */
+export async function whoIsMentioned(
+  db: Reader,
+  sender: Pick<Sender, 'id' | 'realm'>,
+  { target, memberIds }: Whereabouts,
+  content: RenderedContent,
+  now: Date,
+): Promise<Named> {
+  const inTopic = content.topicWildcard && target !== null ? [sender.id, ...(await participants(db, target))] : [];
+  const mentioned = [...new Set(content.mentionedUserIds)];
+  const named = [...new Set([...mentioned, ...inTopic])];
+  const alerted = await alertedAmong(db, sender, { target, memberIds }, content);
+  const channelId = target?.channel.id ?? null;
+  const receivers = { channelId, userIds: target === null ? (memberIds ?? []) : [sender.id] };
+  const grouped = await membersMentioned(db, sender.realm, content, now, receivers);
+  if (named.length === 0) return { mentioned: grouped, topicMentioned: [], alerted };
+  const receiving = new Set(target === null ? memberIds : await subscribersAmong(db, target.channel.id, named));
+  receiving.add(sender.id);
+  return {
+    mentioned: [...new Set([...mentioned.filter((id) => receiving.has(id)), ...grouped])],
+    topicMentioned: [...new Set(inTopic)].filter((id) => receiving.has(id)),
+    alerted,
+  };
+}
+
+/** Whose alert words are in the content, of those who receive it; the sender does, subscribed or not. */
+function alertedAmong(
+  db: Reader,
+  { id, realm }: Pick<Sender, 'id' | 'realm'>,
+  { target, memberIds }: Whereabouts,
+  { source }: RenderedContent,
+): Promise<number[]> {
+  const receivers = target === null ? { userIds: memberIds ?? [] } : { channelId: target.channel.id, userIds: [id] };
+  return alertedUserIds(db, realm, source, receivers);
+}
+
+/**
+ * The active members, however deep, of the groups that the content mentions. One query, and none when it mentions none.
+ *
+ * @param receivers Only the channel's subscribers, and these users; null: all members.
+ */
+export async function membersMentioned(
+  db: Pick<Reader, '$queryRaw'>,
+  realm: Sender['realm'],
+  { mentionedGroupIds }: Pick<RenderedContent, 'mentionedGroupIds'>,
+  now: Date,
+  receivers: { readonly channelId: number | null; readonly userIds: readonly number[] } | null,
+): Promise<number[]> {
+  if (mentionedGroupIds.length === 0) return [];
+  const ids = [...mentionedGroupIds];
+  const { channelId, userIds } = receivers ?? { channelId: null, userIds: [] };
+  const rows = await db.$queryRaw<{ id: number }[]>`
+    SELECT u.id FROM user_account u
+    WHERE u.realm_id = ${realm.id} AND u.is_active AND (
+      (u.group_ids <> '{}' AND u.group_ids && ${ids}::int[])
+      OR (u.full_member_group_ids <> '{}' AND u.full_member_group_ids && ${ids}::int[]
+          AND u.joined_at <= ${fullMemberSince(realm, now)}))
+      AND (${receivers === null}::boolean OR u.id = ANY(${[...userIds]}::int[]) OR EXISTS (
+        SELECT FROM subscription s WHERE s.user_id = u.id AND s.channel_id = ${channelId}::int AND s.active))`;
+  return rows.map(({ id }) => id);
+}
+
+async function subscribersAmong(db: Reader, channelId: number, userIds: readonly number[]): Promise<number[]> {
+  const rows = await db.$queryRaw<{ user_id: number }[]>`
+    SELECT user_id FROM subscription WHERE channel_id = ${channelId} AND active AND user_id = ANY(${[...userIds]})`;
+  return rows.map(({ user_id }) => user_id);
+}

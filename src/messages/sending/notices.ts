@@ -1,0 +1,44 @@
+import type { App } from '../../access/context.ts';
+import type { Emit } from '../../events/log.ts';
+import type { Realm } from '../../generated/prisma/client.ts';
+import { notificationBot } from '../../people/system-bot.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { SENT_RECIPIENT } from '../user-flags.ts';
+import { emitMessage, prepareMessage } from './send.ts';
+import { senderFor } from './sender.ts';
+
+/** What the messages of the service itself say they were sent with. */
+const CLIENT_NAME = 'Internal';
+
+/** Where the service speaks. */
+export type NoticeTo = { readonly channelId: number; readonly topic: string } | { readonly userIds: readonly number[] };
+
+/**
+ * Sends a message of the notification bot as part of a change, in its turn among the change's events. The bot may write
+ * everywhere but to archived channels.
+ *
+ * @param content Flavoured Markdown: put names into it as mentions with ids, which cannot be taken for anything else.
+ * @param onSent Called with the message's id, inside the transaction.
+ * @param readBy Who has read it at once, of those who receive a message to a channel.
+ */
+export async function notify(
+  tx: Tx,
+  emit: Emit,
+  { app, realm }: { readonly app: App; readonly realm: Realm },
+  to: NoticeTo,
+  content: string,
+  onSent?: (id: number) => unknown,
+  readBy: readonly number[] = [],
+): Promise<void> {
+  const sender = senderFor(realm, await notificationBot(tx, realm.id), CLIENT_NAME);
+  const topic = 'topic' in to ? to.topic : undefined;
+  const prepared = await prepareMessage(tx, app, sender, { to, topic, content, readBySender: false });
+  if (readBy.length === 0) return emitMessage(emit, prepared, onSent);
+  emitMessage(emit, { ...prepared, payload: { ...prepared.payload, readBy } }, async (id) => {
+    await tx.$executeRaw`
+      INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
+      SELECT m.realm_id, reader.id, m.id, ${SENT_RECIPIENT}, true FROM message m, unnest(${[...readBy]}::int[]) AS reader(id)
+      WHERE m.realm_id = ${realm.id} AND m.id = ${id}`;
+    await onSent?.(id);
+  });
+}

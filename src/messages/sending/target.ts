@@ -1,0 +1,204 @@
+import type { ChannelPermissionName } from '../../access/permissions/channel-permissions.ts';
+import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { realmSetting } from '../../access/realm-settings.ts';
+import { isGuest } from '../../access/roles.ts';
+import { type Guarded, holds, isRowId, type Onlooker, readsChannel, seesChannel } from '../../channels/access.ts';
+import { emptyTopicName, topicNamed } from '../../channels/topic-name.ts';
+import { type Channel, Prisma } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError, ChannelDoesNotExistError, TopicPolicyError } from '../../platform/errors.ts';
+import { unprintableAt } from '../../platform/text.ts';
+import { hasProtectedHistory } from '../access.ts';
+import { hasReceivedInTopic } from '../topics/topics.ts';
+import { botOwner, type Sender } from './sender.ts';
+
+/** A channel by id, or by name in whatever case. */
+export type ChannelReference = { readonly channelId: number } | { readonly channelName: string };
+
+/** A channel and topic to send to, and what the right to do so was read from. */
+export interface Target {
+  readonly channel: TargetChannel;
+  readonly topic: string;
+  /** Of the channel's row (xmin). */
+  readonly channelVersion: string;
+  /** The subscription that gives the right: the sender's, or their owner's; null when none is needed. */
+  readonly subscription: { readonly userId: number; readonly version: string } | null;
+  /** Whether the sender is subscribed. */
+  readonly isSubscribed: boolean;
+  readonly isMuted: boolean;
+  /** How visible the sender has made the topic: 0 for no choice. */
+  readonly topicPolicy: number;
+  /** Whether there is a message in the topic that the sender may see. */
+  readonly topicIsKnown: boolean;
+}
+
+export type TargetChannel = Guarded &
+  Pick<Channel, 'id' | 'name' | 'isArchived' | 'historyPublicToSubscribers' | 'topicsPolicy'>;
+
+interface Row extends TargetChannel {
+  readonly version: string;
+  readonly subscription_version: string | null;
+  readonly is_muted: boolean | null;
+  readonly owner_subscription_version: string | null;
+  readonly topic_policy: number | null;
+  readonly last_in_topic: bigint | null;
+}
+
+type Reader = Pick<Tx, 'user' | 'userGroup' | 'channel' | '$queryRaw'>;
+
+/**
+ * A topic as a client named it, as it is stored: stripped, cut to 60 code points, "" for the names of the empty topic.
+ *
+ * @throws BadRequestError when a character of it cannot be printed.
+ * @see interface document 1.1.4; endpoints companion 4.1 item 4
+ */
+export function requireTopic(realm: Sender['realm'], name: string): string {
+  const position = unprintableAt(name.trim());
+  if (position !== undefined) throw new BadRequestError(`Invalid character in topic, at position ${position}!`);
+  return topicNamed(realm, name.trim());
+}
+
+/**
+ * The channel and topic, when `sender` may send a message there now. One query, but for what few need.
+ *
+ * @param topic As `requireTopic` made it.
+ * @throws ChannelDoesNotExistError when there is no such channel, or the sender may not know of it.
+ * @throws BadRequestError, TopicPolicyError when the sender may not post there, or not in this topic.
+ * @see endpoints companion B.10.2, C.4
+ */
+export async function accessTarget(
+  db: Reader,
+  sender: Sender,
+  reference: ChannelReference,
+  topic: string,
+  now: Date,
+): Promise<Target> {
+  const row = await readTarget(db, sender, reference, topic);
+  const noChannel = new ChannelDoesNotExistError(
+    'channelId' in reference ? reference.channelId : reference.channelName,
+  );
+  if (row === undefined) throw noChannel;
+  const subscription = await requireMayPost(db, sender, row, { now, noChannel });
+  await requireTopicAllowed(db, sender, row, topic, now);
+  return {
+    channel: row,
+    topic,
+    channelVersion: row.version,
+    subscription,
+    isSubscribed: row.subscription_version !== null,
+    isMuted: row.is_muted === true,
+    topicPolicy: row.topic_policy ?? 0,
+    topicIsKnown: await isKnown(db, sender, row, topic),
+  };
+}
+
+async function readTarget(
+  db: Reader,
+  sender: Sender,
+  reference: ChannelReference,
+  topic: string,
+): Promise<Row | undefined> {
+  if ('channelId' in reference && !isRowId(reference.channelId)) return undefined;
+  if ('channelName' in reference && reference.channelName.includes('\0')) return undefined;
+  const place =
+    'channelId' in reference
+      ? Prisma.sql`c.id = ${reference.channelId}`
+      : Prisma.sql`lower(c.name) = lower(${reference.channelName.trim().toWellFormed()})`;
+  const [row] = await db.$queryRaw<Row[]>`
+    SELECT c.id, c.name, c.invite_only AS "inviteOnly", c.is_web_public AS "isWebPublic", c.is_archived AS "isArchived",
+           c.history_public_to_subscribers AS "historyPublicToSubscribers", c.topics_policy AS "topicsPolicy",
+           c.permissions, c.creator_id AS "creatorId", c.xmin::text AS version, s.xmin::text AS subscription_version,
+           s.is_muted, o.xmin::text AS owner_subscription_version, t.policy AS topic_policy,
+           (SELECT m.id FROM message m WHERE m.channel_id = c.id AND lower(m.topic) = lower(${topic})
+            ORDER BY m.id DESC LIMIT 1) AS last_in_topic
+    FROM channel c
+    LEFT JOIN subscription s ON s.channel_id = c.id AND s.user_id = ${sender.id} AND s.active
+    LEFT JOIN subscription o ON o.channel_id = c.id AND o.user_id = ${sender.user.botOwnerId} AND o.active
+    LEFT JOIN user_topic t ON t.user_id = ${sender.id} AND t.channel_id = c.id AND lower(t.topic) = lower(${topic})
+    WHERE c.realm_id = ${sender.realm.id} AND ${place}`;
+  return row;
+}
+
+/** The sender as one who holds permissions; a bot holds those of its owner besides. */
+async function holders(db: Reader, sender: Sender, now: Date): Promise<Onlooker[]> {
+  const groups = await systemGroups(db, sender.realm.id);
+  const owner = await botOwner(db, sender);
+  const people = [sender, ...(owner === null ? [] : [{ ...sender, id: owner.id, role: owner.role, user: owner }])];
+  return people.map((person) => ({ person, groups, now }));
+}
+
+/**
+ * @param noChannel What is thrown for a channel that the sender does not see.
+ * @returns The subscription that the right depends on, if it does.
+ */
+async function requireMayPost(
+  db: Reader,
+  sender: Sender,
+  row: Row,
+  { now, noChannel }: { readonly now: Date; readonly noChannel: ChannelDoesNotExistError },
+): Promise<Target['subscription']> {
+  if (sender.user.isSystem) return null;
+  const [self, ...owner] = await holders(db, sender, now);
+  if (self === undefined) throw new Error('The sender is the first of the holders');
+  const own = row.subscription_version;
+  const owners = row.owner_subscription_version;
+  const isOpen = row.isWebPublic || (!row.inviteOnly && !isGuest(sender.role));
+  const isGranted = !hasProtectedHistory(row) && readsChannel(self, row, false);
+  if (row.isArchived || !(isOpen || own !== null || owners !== null || isGranted)) {
+    if (!seesChannel(self, row, own !== null)) throw noChannel;
+    throw new BadRequestError(`Not authorized to send to channel '${row.name}'`);
+  }
+  if (![self, ...owner].some((holder) => holds(holder, row, 'can_send_message_group'))) {
+    throw new BadRequestError('You do not have permission to post in this channel.');
+  }
+  if (isOpen || isGranted) return null;
+  if (own !== null) return { userId: sender.id, version: own };
+  return { userId: sender.user.botOwnerId ?? 0, version: owners ?? '' };
+}
+
+/** @see endpoints companion B.10.2 (can_create_topic_group, topics policy) */
+async function requireTopicAllowed(db: Reader, sender: Sender, row: Row, topic: string, now: Date): Promise<void> {
+  if (sender.user.isSystem) return;
+  if (row.last_in_topic === null) await requireMayCreateTopic(db, sender, row, now);
+  requireTopicPolicy(sender.realm, row, topic);
+}
+
+/** @throws BadRequestError unless the user may start a topic in the channel. */
+export async function requireMayCreateTopic(db: Reader, sender: Sender, channel: Guarded, now: Date): Promise<void> {
+  if (!(await holdsInChannel(db, sender, channel, 'can_create_topic_group', now))) {
+    throw new BadRequestError('You do not have permission to create new topics in this channel.');
+  }
+}
+
+/** Whether the user, or the owner of the bot it is, holds the permission in the channel. */
+export async function holdsInChannel(
+  db: Reader,
+  sender: Sender,
+  channel: Guarded,
+  name: ChannelPermissionName,
+  now: Date,
+): Promise<boolean> {
+  return (await holders(db, sender, now)).some((holder) => holds(holder, channel, name));
+}
+
+/** @throws TopicPolicyError when messages of this topic are not to be sent or moved to the channel. */
+export function requireTopicPolicy(
+  realm: Sender['realm'],
+  channel: Pick<Channel, 'topicsPolicy'>,
+  topic: string,
+): void {
+  const policy = channel.topicsPolicy === 'inherit' ? realmSetting(realm, 'topics_policy') : channel.topicsPolicy;
+  const name = emptyTopicName(realm);
+  if (policy === 'disable_empty_topic' && topic === '') {
+    throw new TopicPolicyError(`Sending messages to the ${name} is not allowed in this channel.`, name);
+  }
+  if (policy === 'empty_topic_only' && topic !== '') {
+    throw new TopicPolicyError(`Only the ${name} topic is allowed in this channel.`, name);
+  }
+}
+
+/** Whether there is a message in the topic that the sender may see. */
+async function isKnown(db: Reader, sender: Sender, row: Row, topic: string): Promise<boolean> {
+  if (row.last_in_topic === null || !hasProtectedHistory(row)) return row.last_in_topic !== null;
+  return hasReceivedInTopic(db, sender.id, row.id, topic);
+}

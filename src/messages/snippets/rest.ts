@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, text } from '../../api/rest/params.ts';
+import { createSavedSnippet, deleteSavedSnippet, listSavedSnippets, updateSavedSnippet } from './service.ts';
+import { toWire } from './wire.ts';
+
+const savedSnippet = z.object({ id: z.int(), title: z.string(), content: z.string(), date_created: z.int() });
+
+export const getSavedSnippets = endpoint({
+  method: 'GET',
+  path: '/saved_snippets',
+  auth: 'basic',
+  section: 'B.4',
+  summary: 'List your saved snippets',
+  params: {},
+  reply: { saved_snippets: z.array(savedSnippet) },
+  async handle(ctx) {
+    return { saved_snippets: (await listSavedSnippets(ctx)).map(toWire) };
+  },
+});
+
+export const postSavedSnippet = endpoint({
+  method: 'POST',
+  path: '/saved_snippets',
+  auth: 'basic',
+  section: 'B.4',
+  summary: 'Save a snippet',
+  params: {
+    title: text(z.string(), { example: 'Greeting' }),
+    content: text(z.string(), { example: 'Hello, and **welcome**!' }),
+  },
+  reply: { saved_snippet_id: z.int() },
+  async handle(ctx, { title, content }) {
+    const { id } = await createSavedSnippet(ctx, { title, content });
+    return { saved_snippet_id: id };
+  },
+});
+
+export const patchSavedSnippet = endpoint({
+  method: 'PATCH',
+  path: '/saved_snippets/{saved_snippet_id}',
+  auth: 'basic',
+  section: '4.18',
+  summary: 'Edit a saved snippet',
+  params: {
+    saved_snippet_id: inPath(z.int()),
+    title: text(z.string()).optional(),
+    content: text(z.string()).optional(),
+  },
+  reply: {},
+  async handle(ctx, { saved_snippet_id, ...edit }) {
+    await updateSavedSnippet(ctx, saved_snippet_id, edit);
+  },
+});
+
+export const deleteSavedSnippetEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/saved_snippets/{saved_snippet_id}',
+  auth: 'basic',
+  section: 'B.4',
+  summary: 'Delete a saved snippet',
+  params: { saved_snippet_id: inPath(z.int()) },
+  reply: {},
+  async handle(ctx, { saved_snippet_id }) {
+    await deleteSavedSnippet(ctx, saved_snippet_id);
+  },
+});

@@ -1,0 +1,121 @@
+import type { Ctx } from '../../access/context.ts';
+import { lockUser } from '../../administration/users/new-user.ts';
+import { isRowId } from '../../channels/access.ts';
+import { users } from '../../events/audience.ts';
+import { transact } from '../../events/log.ts';
+import type { Prisma, SavedSnippet } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { NotFoundError } from '../../platform/errors.ts';
+import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
+import { lengthOf, requireText } from '../../platform/text.ts';
+import { requireWithin } from '../../platform/totals.ts';
+import { savedSnippetAdded, savedSnippetRemoved, savedSnippetUpdated } from './events.ts';
+
+/** @see endpoints companion B.4 */
+const MAX_TITLE_LENGTH = 60;
+
+/** What is given of a snippet; what is absent stays. */
+export interface SnippetEdit {
+  /** 1 to 60 code points once surrounding white space is dropped. */
+  readonly title?: string | undefined;
+  /** Flavoured Markdown, 1 to 10,000 code points once surrounding white space is dropped. */
+  readonly content?: string | undefined;
+}
+
+/** The snippets the viewer may see: only their own. */
+export function visibleTo({ viewer }: Ctx): Prisma.SavedSnippetWhereInput {
+  return { realmId: viewer.realm.id, authorId: viewer.id };
+}
+
+const noSuchSnippet = () => new NotFoundError('Saved snippet does not exist.');
+
+/**
+ * One of the viewer's snippets.
+ *
+ * @throws NotFoundError when there is none with this id, or it is another user's.
+ */
+export async function accessSavedSnippet(ctx: Ctx, snippetId: number): Promise<SavedSnippet> {
+  const snippet = isRowId(snippetId)
+    ? await ctx.app.db.savedSnippet.findFirst({ where: { id: snippetId, ...visibleTo(ctx) } })
+    : null;
+  if (snippet === null) throw noSuchSnippet();
+  return snippet;
+}
+
+/** All of the viewer's snippets, oldest first. @see endpoints companion B.4 */
+export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
+  return ctx.app.db.savedSnippet.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
+}
+
+/**
+ * Keeps a text for the viewer and tells the viewer's clients.
+ *
+ * @throws BadRequestError when title or content is blank, too long, or holds a null byte.
+ * @throws TotalReachedError when there would be more than 1,000, or more than 500,000 characters in them.
+ * @see endpoints companion B.4
+ */
+export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<SnippetEdit>): Promise<SavedSnippet> {
+  const data = { ...checked({ title, content }), realmId: ctx.viewer.realm.id, authorId: ctx.viewer.id };
+  return transact(ctx, async (tx, emit) => {
+    await lockUser(tx, ctx.viewer);
+    const saved = await tx.savedSnippet.create({ data: { ...data, createdAt: ctx.app.now() } });
+    requireWithin('saved_snippets', await tx.savedSnippet.count({ where: visibleTo(ctx) }));
+    await requireLength(tx, ctx);
+    emit(savedSnippetAdded(saved), users([ctx.viewer.id]));
+    return saved;
+  });
+}
+
+/**
+ * Changes what is given of one of the viewer's snippets and tells the viewer's clients. Nothing given: nothing happens.
+ *
+ * @throws NotFoundError when there is none with this id, or it is another user's.
+ * @throws BadRequestError as `createSavedSnippet`.
+ * @see interface document 4.18
+ */
+export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: SnippetEdit): Promise<SavedSnippet> {
+  const snippet = await accessSavedSnippet(ctx, snippetId);
+  const data = checked(edit);
+  if (Object.keys(data).length === 0) return snippet;
+  return transact(ctx, async (tx, emit) => {
+    await lockUser(tx, ctx.viewer);
+    const where = { id: snippetId, ...visibleTo(ctx) };
+    const before = await tx.savedSnippet.findFirst({ where, select: { content: true } });
+    const [saved] = await tx.savedSnippet.updateManyAndReturn({ where, data });
+    if (before === null || saved === undefined) throw noSuchSnippet();
+    if (lengthOf(saved.content) > lengthOf(before.content)) await requireLength(tx, ctx);
+    emit(savedSnippetUpdated(saved), users([ctx.viewer.id]));
+    return saved;
+  });
+}
+
+/**
+ * Deletes one of the viewer's snippets and tells the viewer's clients.
+ *
+ * @throws NotFoundError when there is none with this id, or it is another user's.
+ * @see endpoints companion B.4
+ */
+export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<void> {
+  if (!isRowId(snippetId)) throw noSuchSnippet();
+  await transact(ctx, async (tx, emit) => {
+    const { count } = await tx.savedSnippet.deleteMany({ where: { id: snippetId, ...visibleTo(ctx) } });
+    if (count === 0) throw noSuchSnippet();
+    emit(savedSnippetRemoved(snippetId), users([ctx.viewer.id]));
+  });
+}
+
+/** The viewer is locked. */
+async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
+  const [held] = await tx.$queryRaw<{ length: number }[]>`
+    SELECT sum(char_length(content))::int AS length FROM saved_snippet WHERE author_id = ${viewer.id}`;
+  requireWithin('saved_snippets_total_length', held?.length ?? 0);
+}
+
+function checked<E extends SnippetEdit>({ title, content }: E): { [K in keyof E]: string } {
+  return {
+    ...(title !== undefined && { title: requireText('title', title, { strip: true, min: 1, max: MAX_TITLE_LENGTH }) }),
+    ...(content !== undefined && {
+      content: requireText('content', content, { strip: true, min: 1, max: MAX_MESSAGE_LENGTH }),
+    }),
+  } as { [K in keyof E]: string };
+}

@@ -1,0 +1,14 @@
+import type { StateGroup } from '../../api/state-group.ts';
+import { toWire } from './wire.ts';
+
+/** Oldest first. */
+export const savedSnippetsState: StateGroup = {
+  name: 'saved_snippets',
+  async read({ viewer, db }) {
+    const rows = await db.savedSnippet.findMany({
+      where: { realmId: viewer.realm.id, authorId: viewer.id },
+      orderBy: { id: 'asc' },
+    });
+    return { saved_snippets: rows.map(toWire) };
+  },
+};

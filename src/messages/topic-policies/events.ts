@@ -1,0 +1,50 @@
+import { emptyTopicName } from '../../channels/topic-name.ts';
+import { defineEvent } from '../../events/define.ts';
+import type { Realm } from '../../generated/prisma/client.ts';
+import {
+  type TopicPolicyFacts,
+  toWire,
+  type WireMutedTopic,
+  type WireUserTopic,
+  withShownTopic,
+  withShownTopics,
+} from './wire.ts';
+
+interface ChangedPayload extends WireUserTopic {
+  readonly empty_topic_name: string;
+}
+
+/** To the user's own clients only. @see registration-and-events companion 3.2 */
+export const topicPolicyChanged = defineEvent(
+  'user_topic',
+  undefined,
+  (facts: TopicPolicyFacts, realm: Realm): ChangedPayload => ({
+    ...toWire(facts),
+    empty_topic_name: emptyTopicName(realm),
+  }),
+  {
+    render: ({ empty_topic_name, ...entry }, { options }) => ({
+      type: 'user_topic',
+      ...withShownTopic(entry, empty_topic_name, options.capabilities.empty_topic_name),
+    }),
+  },
+);
+
+/**
+ * To one user's own clients, beside the former, when what they have muted changed: the same for clients that know nothing
+ * else. @see registration-and-events companion 3.2
+ */
+export const mutedTopicsChanged = defineEvent(
+  'muted_topics',
+  undefined,
+  (list: readonly WireMutedTopic[], realm: Realm) => ({
+    muted_topics: list,
+    empty_topic_name: emptyTopicName(realm),
+  }),
+  {
+    render: ({ muted_topics, empty_topic_name }, { options }) => ({
+      type: 'muted_topics',
+      muted_topics: withShownTopics(muted_topics, empty_topic_name, options.capabilities.empty_topic_name),
+    }),
+  },
+);

@@ -1,0 +1,29 @@
+import type { StateGroup } from '../../api/state-group.ts';
+import { emptyTopicName } from '../../channels/topic-name.ts';
+import { mutedTopics } from './muted.ts';
+import { topicPolicies } from './service.ts';
+import { toWire, withShownTopic, withShownTopics } from './wire.ts';
+
+/** `user_topics`. @see registration-and-events companion 1.4 */
+export const userTopicsState: StateGroup = {
+  name: 'user_topic',
+  async read({ viewer, db, options }) {
+    const knowsEmptyTopic = options.capabilities.empty_topic_name;
+    const rows = await topicPolicies(db, viewer.id);
+    return {
+      user_topics: rows.map((row) => withShownTopic(toWire(row), emptyTopicName(viewer.realm), knowsEmptyTopic)),
+    };
+  },
+};
+
+/** `muted_topics`: for clients that know nothing else of topics. @see registration-and-events companion 1.4 */
+export const mutedTopicsState: StateGroup = {
+  name: 'muted_topics',
+  replacedBy: 'user_topic',
+  async read({ viewer: { id, realm }, db, options }) {
+    const list = (await mutedTopics(db, realm, [id])).get(id) ?? [];
+    return {
+      muted_topics: withShownTopics(list, emptyTopicName(realm), options.capabilities.empty_topic_name),
+    };
+  },
+};

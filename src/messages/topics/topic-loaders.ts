@@ -1,0 +1,59 @@
+import DataLoader from 'dataloader';
+import { signedIn } from '../../access/context.ts';
+import { perOperation } from '../../api/graphql/context.ts';
+import { readableBy } from '../../channels/access.ts';
+import { readPolicies } from '../topic-policies/service.ts';
+import type { TopicPolicy } from '../topic-policies/wire.ts';
+import { readTopics, type Topic, type TopicPage } from './topics.ts';
+
+/** A page of one channel's topics. */
+export interface TopicPageKey extends TopicPage {
+  readonly channelId: number;
+}
+
+const pageOf = ({ channelId: _, ...page }: TopicPageKey) => JSON.stringify(page);
+
+/**
+ * Pages of channels' topics: none of a channel that is not the viewer's to read. As many queries for many channels as for
+ * one, where the pages lie at the same place.
+ */
+export const topicPages = perOperation(
+  (ctx) =>
+    new DataLoader<TopicPageKey, readonly Topic[], string>(
+      async (keys) => {
+        const { app, viewer } = signedIn(ctx);
+        const ids = [...new Set(keys.map(({ channelId }) => channelId))];
+        const where = { AND: [{ id: { in: ids } }, await readableBy(signedIn(ctx))] };
+        const channels = new Map((await app.db.channel.findMany({ where })).map((channel) => [channel.id, channel]));
+        const found = new Map<TopicPageKey, readonly Topic[]>();
+        for (const [page, ...others] of Map.groupBy(keys, pageOf).values()) {
+          if (page === undefined) continue;
+          const alike = [page, ...others].filter(({ channelId }) => channels.has(channelId));
+          const wanted = alike.flatMap(({ channelId }) => channels.get(channelId) ?? []);
+          const topicsOf = await readTopics(app.db, viewer.id, wanted, page);
+          for (const key of alike) found.set(key, topicsOf(key.channelId));
+        }
+        return keys.map((key) => found.get(key) ?? []);
+      },
+      { cacheKeyFn: (key) => `${key.channelId} ${pageOf(key)}` },
+    ),
+);
+
+/** A topic, by its channel and its name. */
+interface TopicKey {
+  readonly channelId: number;
+  readonly name: string;
+}
+
+/** The viewer's policies of topics. */
+export const ownPolicies = perOperation(
+  (ctx) =>
+    new DataLoader<TopicKey, TopicPolicy, string>(
+      (keys) => {
+        const { app, viewer } = signedIn(ctx);
+        const topics = keys.map(({ channelId, name }) => ({ channelId, topic: name }));
+        return readPolicies(app.db, viewer.id, topics);
+      },
+      { cacheKeyFn: ({ channelId, name }) => `${channelId} ${name}` },
+    ),
+);

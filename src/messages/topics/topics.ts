@@ -1,0 +1,168 @@
+import type { Ctx } from '../../access/context.ts';
+import { accessChannelContent } from '../../channels/access.ts';
+import { type Channel, Prisma } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { hasProtectedHistory } from '../access.ts';
+
+/** A topic of a channel: that, and nothing more, is known of topics that hold messages. */
+export interface Topic {
+  /** As its last message has it; empty for the empty topic. */
+  readonly name: string;
+  /** Of its last message that the viewer may read. */
+  readonly maxId: number;
+}
+
+/**
+ * The topics of a channel in which there is something the viewer may read, the one last written to first.
+ *
+ * @throws BadRequestError when there is no such channel, or its content is not for the viewer.
+ * @see interface document 4.15, endpoints companion 4.15
+ */
+export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly Topic[]> {
+  const channel = await accessChannelContent(ctx, channelId);
+  const topicsOf = await readTopics(ctx.app.db, ctx.viewer.id, [channel], WHOLE_LIST);
+  return topicsOf(channel.id);
+}
+
+/** Where a page of topics lies, by the ids of their last messages. */
+export interface TopicPage {
+  /** Ids above this one. */
+  readonly above: number;
+  /** Ids below this one. */
+  readonly below: number;
+  readonly limit: number;
+  /** Whether the page is the first topics, from the one last written to, or the last ones, from the other end. */
+  readonly newestFirst: boolean;
+}
+
+const WHOLE_LIST: TopicPage = {
+  ...{ above: 0, below: Number.MAX_SAFE_INTEGER },
+  ...{ limit: Number.MAX_SAFE_INTEGER, newestFirst: true },
+};
+
+type Reader = Pick<Tx, '$queryRaw'>;
+
+/** What decides how much of a channel's history a user who reads the channel may read. */
+type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
+
+/**
+ * The same page of the topics of each of the channels, as far as the user may read them; that they may read the channels
+ * at all is for the caller to know. At most two queries, however many channels, whose cost grows with the topics and not
+ * with the messages.
+ */
+export async function readTopics(
+  db: Reader,
+  userId: number,
+  channels: readonly Readable[],
+  page: TopicPage,
+): Promise<(channelId: number) => readonly Topic[]> {
+  const { open = [], guarded = [] } = Object.groupBy(channels, (channel) =>
+    hasProtectedHistory(channel) ? 'guarded' : 'open',
+  );
+  const rows = [
+    ...(open.length === 0 ? [] : await readPages(db, LAST_OF_ALL, open, page)),
+    ...(guarded.length === 0 ? [] : await readPages(db, lastReceivedBy(userId), guarded, page)),
+  ];
+  const byChannel = Map.groupBy(rows, ({ channel_id }) => channel_id);
+  return (channelId) => (byChannel.get(channelId) ?? []).map(({ name, max_id }) => ({ name, maxId: Number(max_id) }));
+}
+
+interface TopicRow {
+  readonly channel_id: number;
+  readonly name: string;
+  readonly max_id: bigint;
+}
+
+/**
+ * @param last A query of `channel_id`, `name` and `max_id`, one row for each topic, after the tables `wanted` of channel
+ *   ids and `step` of topics.
+ */
+function readPages(
+  db: Reader,
+  last: Prisma.Sql,
+  channels: readonly Readable[],
+  { above, below, limit, newestFirst }: TopicPage,
+): Promise<TopicRow[]> {
+  const ids = channels.map(({ id }) => id);
+  const order = newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`;
+  // Each step finds the last message of the next topic before it: the index is entered once for each topic.
+  return db.$queryRaw<TopicRow[]>`
+    WITH RECURSIVE wanted AS (
+      SELECT id FROM unnest(${ids}::int[]) AS c(id)
+    ), step AS (
+      SELECT wanted.id AS channel_id, topic.* FROM wanted CROSS JOIN LATERAL (
+        SELECT lower(m.topic) AS key, m.topic AS name, m.id AS max_id FROM message m
+        WHERE m.channel_id = wanted.id ORDER BY lower(m.topic) DESC, m.id DESC LIMIT 1
+      ) AS topic
+      UNION ALL
+      SELECT step.channel_id, topic.* FROM step CROSS JOIN LATERAL (
+        SELECT lower(m.topic) AS key, m.topic AS name, m.id AS max_id FROM message m
+        WHERE m.channel_id = step.channel_id AND lower(m.topic) < step.key
+        ORDER BY lower(m.topic) DESC, m.id DESC LIMIT 1
+      ) AS topic
+    ), last AS (${last}), ranked AS (
+      SELECT last.*, row_number() OVER (PARTITION BY channel_id ORDER BY max_id ${order}) AS place FROM last
+      WHERE max_id > ${above}::bigint AND max_id < ${below}::bigint
+    )
+    SELECT channel_id, name, max_id FROM ranked WHERE place <= ${limit}::bigint ORDER BY max_id DESC`;
+}
+
+const LAST_OF_ALL = Prisma.sql`SELECT channel_id, name, max_id FROM step`;
+
+/**
+ * The last message of each topic that the user received: `receivedBy` of access.ts, taken apart so that each part has an
+ * index that leads to it, because most of the channel may lie before the user's time: what they were sent here, what
+ * they sent themselves, and what was moved here from where they were sent it (OFFSET 0 keeps that from being looked for
+ * among all that is here).
+ */
+const lastReceivedBy = (userId: number): Prisma.Sql => Prisma.sql`
+  SELECT DISTINCT ON (channel_id, key) channel_id, name, max_id FROM (
+    SELECT step.channel_id, step.key, sent.name, sent.max_id
+    FROM step JOIN subscription_period p ON p.user_id = ${userId} AND p.channel_id = step.channel_id
+    CROSS JOIN LATERAL (
+      SELECT m.topic AS name, m.id AS max_id FROM message m
+      WHERE m.channel_id = step.channel_id AND lower(m.topic) = step.key AND m.sent_channel_id = m.channel_id
+        AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
+      ORDER BY m.id DESC LIMIT 1
+    ) AS sent
+    UNION ALL
+    SELECT m.channel_id, lower(m.topic), m.topic, m.id
+    FROM wanted JOIN message m ON m.channel_id = wanted.id WHERE m.sender_id = ${userId}
+    UNION ALL
+    SELECT moved.channel_id, lower(moved.topic), moved.topic, moved.id
+    FROM subscription_period p CROSS JOIN LATERAL (
+      SELECT m.channel_id, m.topic, m.id FROM message m
+      WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+        AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
+      OFFSET 0
+    ) AS moved
+    WHERE p.user_id = ${userId} AND moved.channel_id IN (SELECT id FROM wanted)
+  ) AS received (channel_id, key, name, max_id)
+  ORDER BY channel_id, key, max_id DESC`;
+
+/** Whether the user received a message that stands in the topic: `receivedBy`, taken apart so that each part has an index. */
+export async function hasReceivedInTopic(
+  db: Pick<Tx, '$queryRaw'>,
+  userId: number,
+  channelId: number,
+  topic: string,
+): Promise<boolean> {
+  const [row] = await db.$queryRaw<{ received: boolean }[]>`
+    SELECT EXISTS (
+      SELECT FROM subscription_period p CROSS JOIN LATERAL (
+        SELECT FROM message m
+        WHERE m.channel_id = p.channel_id AND lower(m.topic) = lower(${topic}) AND m.sent_channel_id = m.channel_id
+          AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) LIMIT 1
+      ) AS sent
+      WHERE p.user_id = ${userId} AND p.channel_id = ${channelId}
+    ) OR EXISTS (
+      SELECT FROM message m
+      WHERE m.sender_id = ${userId} AND m.channel_id = ${channelId} AND lower(m.topic) = lower(${topic})
+    ) OR EXISTS (
+      SELECT FROM subscription_period p
+      JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+        AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
+      WHERE p.user_id = ${userId} AND m.channel_id = ${channelId} AND lower(m.topic) = lower(${topic})
+    ) AS received`;
+  return row?.received === true;
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, json, text } from '../../api/rest/params.ts';
+import { TYPING_OPS } from './events.ts';
+import { setEditTyping, setTyping } from './service.ts';
+
+const op = text(z.enum(TYPING_OPS));
+
+export const postTyping = endpoint({
+  method: 'POST',
+  path: '/typing',
+  ignoresIdempotencyKey: true,
+  auth: 'basic',
+  section: 'B.11',
+  summary: 'Tell that you are typing',
+  params: {
+    op,
+    type: text(z.enum(['direct', 'private', 'channel', 'stream'])).default('direct'),
+    to: json(z.array(z.int()), { description: 'User ids, for a direct message.', example: '[9]' }).optional(),
+    stream_id: json(z.int(), { description: 'For a channel message.' }).optional(),
+    topic: text(z.string(), { description: 'For a channel message.' }).optional(),
+  },
+  reply: {},
+  async handle(ctx, { op, type, to, stream_id, topic }) {
+    const isDirect = type === 'direct' || type === 'private';
+    await setTyping(ctx, op, isDirect ? { userIds: to } : { channelId: stream_id, topic });
+  },
+});
+
+export const postMessageTyping = endpoint({
+  method: 'POST',
+  path: '/messages/{message_id}/typing',
+  ignoresIdempotencyKey: true,
+  auth: 'basic',
+  section: '4.16',
+  summary: 'Tell that you are editing a message',
+  params: { message_id: inPath(z.int()), op },
+  reply: {},
+  async handle(ctx, { message_id, op }) {
+    await setEditTyping(ctx, message_id, op);
+  },
+});

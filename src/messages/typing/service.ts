@@ -1,0 +1,148 @@
+import type { Ctx } from '../../access/context.ts';
+import { realmSetting } from '../../access/realm-settings.ts';
+import { userSetting } from '../../access/user-settings.ts';
+import { emptyTopicName } from '../../channels/topic-name.ts';
+import { users } from '../../events/audience.ts';
+import { transact } from '../../events/log.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
+import { apiEmail } from '../../people/wire.ts';
+import { BadRequestError, RequestVariableMissingError } from '../../platform/errors.ts';
+import { accessMessageToChange, hasProtectedHistory, receivedBy } from '../access.ts';
+import { accessMembers } from '../sending/direct.ts';
+import { accessTarget, requireTopic } from '../sending/target.ts';
+import { type TypingOp, typingEditEvents, typingEvents } from './events.ts';
+
+/** In a channel with more subscribers nobody is told. @see endpoints companion E */
+const MAX_SUBSCRIBERS = 100;
+
+/** To whom the viewer is writing. */
+export type TypingTo =
+  | { readonly userIds: readonly number[] | undefined }
+  | { readonly channelId: number | undefined; readonly topic: string | undefined };
+
+/**
+ * Tells those the viewer is writing to that they have started to, or stopped.
+ *
+ * @throws RequestVariableMissingError when it is not said to whom.
+ * @throws BadRequestError when the viewer does not want it told, or may not send a message there.
+ * @see endpoints companion B.11
+ */
+export async function setTyping(ctx: Ctx, op: TypingOp, to: TypingTo): Promise<void> {
+  if ('userIds' in to) await setTypingDirect(ctx, op, to.userIds);
+  else await setTypingInChannel(ctx, op, to.channelId, to.topic);
+}
+
+async function setTypingDirect(ctx: Ctx, op: TypingOp, userIds: readonly number[] | undefined): Promise<void> {
+  const { app, viewer } = ctx;
+  if (userIds === undefined) throw new RequestVariableMissingError('to');
+  if (userIds.length === 0) throw new BadRequestError("Empty 'to' list");
+  requireWilling(ctx, 'direct');
+  const members = await accessMembers(app.db, viewer, { userIds }, app.now());
+  const listeners = members.filter((member) => userSetting(member, 'receives_typing_notifications'));
+  const payload = {
+    sender: { user_id: viewer.id, email: apiEmail(viewer.user) },
+    recipients: members.map((member) => ({ user_id: member.id, email: apiEmail(member) })),
+    ...{ stream_id: null, topic: '', empty_topic_name: emptyTopicName(viewer.realm) },
+  };
+  await transact(ctx, async (_tx, emit) => emit(typingEvents[op](payload), users(listeners.map(({ id }) => id))));
+}
+
+async function setTypingInChannel(
+  ctx: Ctx,
+  op: TypingOp,
+  channelId: number | undefined,
+  name: string | undefined,
+): Promise<void> {
+  const { app, viewer } = ctx;
+  if (channelId === undefined) throw new RequestVariableMissingError('stream_id');
+  if (name === undefined) throw new BadRequestError('Missing topic');
+  requireWilling(ctx, 'channel');
+  const topic = requireTopic(viewer.realm, name);
+  await accessTarget(app.db, viewer, { channelId }, topic, app.now());
+  const listeners = await listenersOf(ctx, channelId, null);
+  if (listeners.length === 0) return;
+  const payload = {
+    sender: { user_id: viewer.id, email: apiEmail(viewer.user) },
+    recipients: null,
+    ...{ stream_id: channelId, topic, empty_topic_name: emptyTopicName(viewer.realm) },
+  };
+  await transact(ctx, async (_tx, emit) => emit(typingEvents[op](payload), users(listeners)));
+}
+
+/**
+ * Tells those who see one of the viewer's messages that the viewer edits it, or has stopped.
+ *
+ * @throws BadRequestError when the viewer may not edit the message, or does not want it told.
+ * @see interface document 4.16; endpoints companion 4.16
+ */
+export async function setEditTyping(ctx: Ctx, messageId: number, op: TypingOp): Promise<void> {
+  const { app, viewer } = ctx;
+  const message = await accessMessageToChange(app.db, viewer, messageId, app.now());
+  requireEditable(ctx, message);
+  requireWilling(ctx, message.channel === null ? 'direct' : 'channel');
+  const { channel, conversation, topic } = message;
+  const listeners =
+    channel === null
+      ? await willingAmong(ctx, conversation?.memberIds ?? [])
+      : await listenersOf(ctx, channel.id, hasProtectedHistory(channel) ? messageId : null);
+  if (listeners.length === 0) return;
+  const recipient =
+    channel === null
+      ? { type: 'direct' as const, user_ids: listeners }
+      : { type: 'channel' as const, channel_id: channel.id, topic };
+  const payload = {
+    sender_id: viewer.id,
+    message_id: messageId,
+    recipient,
+    empty_topic_name: emptyTopicName(viewer.realm),
+  };
+  await transact(ctx, async (_tx, emit) => emit(typingEditEvents[op](payload), users(listeners)));
+}
+
+/** The time limit has no grace here: who begins to type late will not be done in time. */
+function requireEditable({ app, viewer }: Ctx, { senderId, sentAt }: { senderId: number; sentAt: Date }): void {
+  if (!realmSetting(viewer.realm, 'allow_message_editing')) {
+    throw new BadRequestError('Your organization has turned off message editing');
+  }
+  if (senderId !== viewer.id) throw new BadRequestError("You don't have permission to edit this message");
+  const limit = realmSetting(viewer.realm, 'message_content_edit_limit_seconds');
+  if (limit !== null && app.now().getTime() - sentAt.getTime() > limit * 1000) {
+    throw new BadRequestError('The time limit for editing this message has passed');
+  }
+}
+
+function requireWilling({ viewer }: Ctx, kind: 'direct' | 'channel'): void {
+  const setting = kind === 'direct' ? 'send_private_typing_notifications' : 'send_stream_typing_notifications';
+  if (userSetting(viewer.user, setting)) return;
+  throw new BadRequestError(
+    `User has disabled typing notifications for ${kind === 'direct' ? 'direct' : 'channel'} messages`,
+  );
+}
+
+/**
+ * The channel's subscribers who want to know who types; nobody when the channel has too many.
+ *
+ * @param messageId Only those who received this message; null: all.
+ */
+async function listenersOf({ app, realmId }: Ctx, channelId: number, messageId: number | null): Promise<number[]> {
+  const among =
+    messageId === null
+      ? Prisma.empty
+      : Prisma.sql`AND EXISTS (SELECT FROM message m WHERE m.realm_id = ${realmId} AND m.id = ${messageId}
+                               AND ${receivedBy(Prisma.sql`u.id`)})`;
+  const rows = await app.db.$queryRaw<{ id: number; willing: boolean }[]>`
+    SELECT u.id, ${WILLING} ${messageId === null ? Prisma.empty : among} AS willing
+    FROM subscription s JOIN user_account u ON u.id = s.user_id AND u.is_active
+    WHERE s.channel_id = ${channelId} AND s.active LIMIT ${MAX_SUBSCRIBERS + 1}`;
+  return rows.length > MAX_SUBSCRIBERS ? [] : rows.filter(({ willing }) => willing).map(({ id }) => id);
+}
+
+/** Absent is the default, true. */
+const WILLING = Prisma.sql`COALESCE((u.settings->>'receives_typing_notifications')::boolean, true)`;
+
+async function willingAmong({ app, realmId }: Ctx, userIds: readonly number[]): Promise<number[]> {
+  const rows = await app.db.$queryRaw<{ id: number }[]>`
+    SELECT u.id FROM user_account u
+    WHERE u.realm_id = ${realmId} AND u.id = ANY(${[...userIds]}) AND u.is_active AND ${WILLING} ORDER BY u.id`;
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { json } from '../../api/rest/params.ts';
+import { addAlertWords, listAlertWords, removeAlertWords } from './service.ts';
+
+const reply = { alert_words: z.array(z.string()) };
+const alertWords = json(z.array(z.string()), { example: '["release", "my project"]' });
+
+/** B.12 */
+export const getAlertWords = endpoint({
+  method: 'GET',
+  path: '/users/me/alert_words',
+  auth: 'basic',
+  section: 'B.12',
+  summary: 'List your alert words',
+  params: {},
+  reply,
+  handle: async (ctx) => ({ alert_words: await listAlertWords(ctx) }),
+});
+
+/** B.12 */
+export const postAlertWords = endpoint({
+  method: 'POST',
+  path: '/users/me/alert_words',
+  auth: 'basic',
+  section: 'B.12',
+  summary: 'Add alert words',
+  description: 'Messages that hold one of them have the flag `has_alert_word` for you. The reply lists all there are.',
+  params: { alert_words: alertWords },
+  reply,
+  handle: async (ctx, { alert_words }) => ({ alert_words: await addAlertWords(ctx, alert_words) }),
+});
+
+/** B.12 */
+export const deleteAlertWords = endpoint({
+  method: 'DELETE',
+  path: '/users/me/alert_words',
+  auth: 'basic',
+  section: 'B.12',
+  summary: 'Remove alert words',
+  description: 'In whatever case. The reply lists those that are left.',
+  params: { alert_words: alertWords },
+  reply,
+  handle: async (ctx, { alert_words }) => ({ alert_words: await removeAlertWords(ctx, alert_words) }),
+});

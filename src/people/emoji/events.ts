@@ -1,0 +1,37 @@
+import { defineEvent, type RenderedEvent } from '../../events/define.ts';
+import type { EventView } from '../../events/view.ts';
+import type { CustomEmoji } from '../../generated/prisma/client.ts';
+import { toWire, toWireMap } from './wire.ts';
+
+// All go to everyone of the organisation: a change is told as such, and as all there are after it, and each client hears
+// what it can handle. @see registration-and-events companion 3.7
+
+const hearsOne = ({ options }: EventView) => options.capabilities.individual_emoji_changes;
+
+/** To the clients that hear of one emoji at a time. */
+const toCapable = (op: string) => ({
+  render: (payload: object, view: EventView): RenderedEvent | null =>
+    hearsOne(view) ? { type: 'realm_emoji', op, ...payload } : null,
+});
+
+export const customEmojiAdded = defineEvent(
+  'realm_emoji',
+  'add',
+  (emoji: CustomEmoji) => ({ emoji: toWire(emoji) }),
+  toCapable('add'),
+);
+
+export const customEmojiDeactivated = defineEvent(
+  'realm_emoji',
+  'update_one',
+  ({ id }: CustomEmoji) => ({ emoji_id: String(id), data: { deactivated: true } }),
+  toCapable('update_one'),
+);
+
+/** To the clients that hear of all emoji each time. */
+export const customEmojiChanged = defineEvent(
+  'realm_emoji',
+  'update',
+  (all: readonly CustomEmoji[]) => ({ realm_emoji: toWireMap(all) }),
+  { render: (payload, view) => (hearsOne(view) ? null : { type: 'realm_emoji', op: 'update', ...payload }) },
+);

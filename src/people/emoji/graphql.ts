@@ -1,0 +1,117 @@
+import { signedIn } from '../../access/context.ts';
+import { builder } from '../../api/graphql/builder.ts';
+import { pageOf } from '../../api/graphql/connection.ts';
+import { eventType } from '../../api/graphql/event-types.ts';
+import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeAccess } from '../../api/graphql/node.ts';
+import { BadImageError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { accessCustomEmoji, addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
+import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
+
+const IMAGE_URL = 'Relative to the address of the organization.';
+const STILL_URL = 'Its first frame; null for an image that does not move.';
+
+export const CustomEmoji = builder.prismaNode('CustomEmoji', {
+  description: "An emoji of the organization's own.",
+  id: { field: 'id' },
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', { description: 'The id REST uses, there a text; `emojiCode` in reactions.' }),
+    name: t.exposeString('name'),
+    imageUrl: t.string({ description: IMAGE_URL, resolve: ({ imageId }) => emojiImageUrl(imageId) }),
+    stillUrl: t.string({ nullable: true, description: STILL_URL, resolve: emojiStillUrl }),
+    isActive: t.boolean({
+      description: 'False where it may only be shown, not used anew.',
+      resolve: ({ deactivatedAt }) => deactivatedAt === null,
+    }),
+    author: t.relation('author', { nullable: true }),
+  }),
+});
+nodeAccess('CustomEmoji', accessCustomEmoji);
+
+const CustomEmojiConnection = builder.connectionObject(
+  { type: CustomEmoji, name: 'CustomEmojiConnection' },
+  { name: 'CustomEmojiEdge' },
+);
+
+builder.queryField('customEmoji', (t) =>
+  t.connection(
+    {
+      type: CustomEmoji,
+      description: "The organization's own emoji in the order in which they were added.",
+      args: { isActive: t.arg.boolean({ required: false }) },
+      resolve: (_root, args, ctx, info) => {
+        const { isActive } = args;
+        const filter = isActive == null ? {} : { deactivatedAt: isActive ? null : { not: null } };
+        return pageOf('CustomEmoji', { id: 'asc' }, args, ctx, info, (query) =>
+          ctx.app.db.customEmoji.findMany({
+            ...query,
+            where: { AND: [visibleTo(signedIn(ctx)), filter, query.where] },
+          }),
+        );
+      },
+    },
+    CustomEmojiConnection,
+  ),
+);
+
+mutation('addCustomEmoji', {
+  description:
+    'Adds an emoji. For those who may; for administrators, where a built-in emoji has the name. An animated image stays so.',
+  errors: [UnauthorizedPrincipalError, BadImageError],
+  input: (t) => ({
+    name: t.string({
+      description: 'Lower-case letters, digits, dashes and underscores; spaces become underscores.',
+    }),
+    image: t.field({ type: 'File', description: 'PNG, JPEG, WebP or GIF, of 5 MiB at most.' }),
+  }),
+  payload: () => ({ customEmoji: { type: CustomEmoji } }),
+  resolve: async (ctx, { name, image }) => ({ customEmoji: await addCustomEmoji(ctx, { name, file: image }) }),
+});
+
+mutation('deactivateCustomEmoji', {
+  description:
+    'Takes an emoji out of use. Where it stands already it is still shown. For administrators, and for who added it.',
+  input: (t) => ({ name: t.string() }),
+  payload: () => ({ customEmoji: { type: CustomEmoji } }),
+  resolve: async (ctx, { name }) => ({ customEmoji: await deactivateCustomEmoji(ctx, name) }),
+});
+
+const CustomEmojiValue = builder.objectRef<WireCustomEmoji>('CustomEmojiValue').implement({
+  description: 'A custom emoji as it was when something happened.',
+  fields: (t) => ({
+    databaseId: t.int({ description: 'The id REST uses, there a text.', resolve: ({ id }) => Number(id) }),
+    name: t.exposeString('name'),
+    imageUrl: t.exposeString('source_url', { description: IMAGE_URL }),
+    stillUrl: t.exposeString('still_url', { nullable: true, description: STILL_URL }),
+    isActive: t.boolean({ resolve: ({ deactivated }) => !deactivated }),
+    authorId: t.exposeInt('author_id', { nullable: true }),
+  }),
+});
+
+eventType<{ emoji: WireCustomEmoji }>(
+  'realm_emoji',
+  'add',
+  'CustomEmojiAddedEvent',
+  (t) => ({ customEmoji: t.field({ type: CustomEmojiValue, resolve: ({ event }) => event.emoji }) }),
+  { description: 'An emoji was added. For queues with `individualEmojiChanges`.' },
+);
+
+eventType<{ emoji_id: string }>(
+  'realm_emoji',
+  'update_one',
+  'CustomEmojiDeactivatedEvent',
+  (t) => ({ customEmojiId: t.int({ resolve: ({ event }) => Number(event.emoji_id) }) }),
+  { description: 'An emoji was taken out of use. For queues with `individualEmojiChanges`.' },
+);
+
+eventType<{ realm_emoji: WireCustomEmojiMap }>(
+  'realm_emoji',
+  'update',
+  'CustomEmojiUpdatedEvent',
+  (t) => ({
+    customEmoji: t.field({ type: [CustomEmojiValue], resolve: ({ event }) => Object.values(event.realm_emoji) }),
+  }),
+  {
+    description: 'An emoji was added or taken out of use: all there are. For queues without `individualEmojiChanges`.',
+  },
+);

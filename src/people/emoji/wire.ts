@@ -1,0 +1,36 @@
+import type { CustomEmoji } from '../../generated/prisma/client.ts';
+
+/** @see registration-and-events companion 1.5 */
+export interface WireCustomEmoji {
+  readonly id: string;
+  readonly name: string;
+  readonly source_url: string;
+  /** The first frame; null for an image that does not move. */
+  readonly still_url: string | null;
+  readonly deactivated: boolean;
+  readonly author_id: number | null;
+}
+
+/** By id. */
+export type WireCustomEmojiMap = Readonly<Record<string, WireCustomEmoji>>;
+
+/** The path of an emoji's image. It never changes: an emoji never gets another image. */
+export const emojiImageUrl = (imageId: string): string => `/emoji/${imageId}`;
+
+/** The path of the first frame of an animated one. */
+export const emojiStillUrl = ({ imageId, isAnimated }: CustomEmoji): string | null =>
+  isAnimated ? `${emojiImageUrl(imageId)}/still` : null;
+
+export function toWire(emoji: CustomEmoji): WireCustomEmoji {
+  return {
+    id: String(emoji.id),
+    name: emoji.name,
+    source_url: emojiImageUrl(emoji.imageId),
+    still_url: emojiStillUrl(emoji),
+    deactivated: emoji.deactivatedAt !== null,
+    author_id: emoji.authorId,
+  };
+}
+
+export const toWireMap = (emoji: readonly CustomEmoji[]): WireCustomEmojiMap =>
+  Object.fromEntries(emoji.map((one) => [one.id, toWire(one)]));

@@ -1,0 +1,174 @@
+import type { UserSettingName } from '../access/user-settings.ts';
+import { defineEvent, type Effect } from '../events/define.ts';
+import type { EventView } from '../events/view.ts';
+import type { User } from '../generated/prisma/client.ts';
+import { languageName } from '../platform/languages.ts';
+import type { SettingValue } from '../platform/setting.ts';
+import type { WireProfileValue } from './profile-fields/wire.ts';
+import {
+  apiEmail,
+  avatarUrl,
+  avatarUrlFor,
+  toFacts,
+  toMinute,
+  toWireUser,
+  type UserFacts,
+  visibleEmail,
+} from './wire.ts';
+
+/** Whoever looks is somebody else: a user who has just been added has no queue yet. */
+const SOMEBODY_ELSE = 0;
+
+/** To everyone who can access the new user. */
+export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ person: toFacts(user) }), {
+  render: ({ person }, { role, options: { clientGravatar } }) => ({
+    type: 'realm_user',
+    op: 'add',
+    person: toWireUser(person, { id: SOMEBODY_ELSE, role }, { clientGravatar, profileData: {} }),
+  }),
+});
+
+/** One logical change of a user, as interface document 6.3 has its forms. */
+export type PersonChange =
+  | { readonly user_id: number; readonly full_name: string }
+  | { readonly user_id: number; readonly role: number }
+  | { readonly user_id: number; readonly is_imported_stub: false }
+  | { readonly user_id: number; readonly is_active: boolean }
+  | { readonly user_id: number; readonly bot_owner_id: number }
+  | { readonly user_id: number; readonly date_joined: string }
+  | { readonly user_id: number; readonly email: string; readonly timezone: string }
+  | { readonly user_id: number; readonly new_email: string }
+  | { readonly user_id: number; readonly delivery_email: string | null }
+  | {
+      readonly user_id: number;
+      readonly custom_profile_field: { readonly id: number } & (WireProfileValue | { readonly value: null });
+    }
+  | {
+      readonly user_id: number;
+      readonly avatar_url: string | null;
+      readonly avatar_url_medium: string | null;
+      readonly avatar_source: string;
+      readonly avatar_version: number;
+    };
+
+/** A change that everybody sees alike, or a user before and after one that each viewer sees something else of. */
+type Happened =
+  | { readonly person: PersonChange; readonly old_role?: number | undefined }
+  | {
+      readonly before: UserFacts;
+      readonly after: UserFacts;
+      readonly shown: 'delivery_email' | 'avatar_url';
+      /** Where it is the viewer's own role that changed. */
+      readonly viewer_role?: RoleChange | undefined;
+    };
+
+interface RoleChange {
+  readonly oldRole: number;
+  readonly newRole: number;
+}
+
+const userUpdated = defineEvent('realm_user', 'update', (happened: Happened) => happened, {
+  render: (happened, view) => {
+    const person = 'person' in happened ? happened.person : changeFor(happened, view);
+    return person === null ? null : { type: 'realm_user', op: 'update', person };
+  },
+  perUser: (happened, { userId }) => ('after' in happened && happened.after.id === userId ? 'self' : ''),
+  effect: (happened): Effect | undefined => {
+    if (!('person' in happened)) return undefined;
+    const { person, old_role } = happened;
+    return 'role' in person && old_role !== undefined
+      ? { kind: 'role', userId: person.user_id, oldRole: old_role, newRole: person.role }
+      : undefined;
+  },
+});
+
+/** What is new to the viewer; null when it is nothing. */
+function changeFor(happened: Exclude<Happened, { person: unknown }>, view: EventView): PersonChange | null {
+  const { before, after, shown, viewer_role } = happened;
+  const viewerBefore = { id: view.userId, role: viewer_role?.oldRole ?? view.role };
+  const viewer = { id: view.userId, role: viewer_role?.newRole ?? view.role };
+  if (shown === 'delivery_email') {
+    const [was, is] = [visibleEmail(before, viewerBefore), visibleEmail(after, viewer)];
+    return was === is ? null : { user_id: after.id, delivery_email: is };
+  }
+  const { clientGravatar } = view.options;
+  const was = avatarUrlFor(before, viewerBefore, clientGravatar);
+  const is = avatarUrlFor(after, viewer, clientGravatar);
+  if (was === is) return null;
+  return {
+    user_id: after.id,
+    avatar_url: is,
+    avatar_url_medium: is === null ? null : avatarUrl(after, 'medium'),
+    avatar_source: after.avatarSource,
+    avatar_version: after.avatarVersion,
+  };
+}
+
+export const userRenamed = (userId: number, fullName: string) =>
+  userUpdated({ person: { user_id: userId, full_name: fullName } });
+
+/** The id of this event must be kept in a row of `role_change`: replay asks it what the user was when. */
+export const userRoleChanged = (userId: number, { oldRole, newRole }: RoleChange) =>
+  userUpdated({ person: { user_id: userId, role: newRole }, old_role: oldRole });
+
+/** To everyone: the user was deactivated, or is active again. */
+export const userActivityChanged = (userId: number, isActive: boolean) =>
+  userUpdated({ person: { user_id: userId, is_active: isActive } });
+
+export const botOwnerChanged = (botId: number, ownerId: number) =>
+  userUpdated({ person: { user_id: botId, bot_owner_id: ownerId } });
+
+/** The two events of an imported or API-created user's first login. */
+export const stubLoggedIn = (userId: number, joinedAt: Date) => [
+  userUpdated({ person: { user_id: userId, is_imported_stub: false } }),
+  userUpdated({ person: { user_id: userId, date_joined: toMinute(joinedAt.toISOString()) } }),
+];
+
+export const userTimeZoneChanged = (user: User, timezone: string) =>
+  userUpdated({ person: { user_id: user.id, email: apiEmail(user), timezone } });
+
+/**
+ * What it means that other people see a user's address: the address itself, and the image that some clients work out
+ * from it, to those for whom it is another; and to everyone the address for the API, when that is another.
+ */
+export function emailVisibilityChanged(before: User, after: User) {
+  const facts = { before: toFacts(before), after: toFacts(after) };
+  const [oldEmail, newEmail] = [apiEmail(before), apiEmail(after)];
+  return [
+    userUpdated({ ...facts, shown: 'delivery_email' }),
+    ...(after.avatarSource === 'G' ? [userUpdated({ ...facts, shown: 'avatar_url' })] : []),
+    ...(newEmail === oldEmail ? [] : [userUpdated({ person: { user_id: after.id, new_email: newEmail } })]),
+  ];
+}
+
+/**
+ * To somebody whose role changed: what they come to see of a user who hides their address from some, or see no more.
+ *
+ * @see interface document 6.3 (delivery e-mail change or visibility change)
+ */
+export function emailSightChanged(user: User, roles: RoleChange) {
+  const facts = { before: toFacts(user), after: toFacts(user), viewer_role: roles };
+  return [
+    userUpdated({ ...facts, shown: 'delivery_email' }),
+    ...(user.avatarSource === 'G' ? [userUpdated({ ...facts, shown: 'avatar_url' })] : []),
+  ];
+}
+
+/** To everyone: the image as each viewer's client gets it. @see interface document 6.3 */
+export const userAvatarChanged = (before: User, after: User) =>
+  userUpdated({ before: toFacts(before), after: toFacts(after), shown: 'avatar_url' });
+
+/** @param value Undefined: the field is empty. */
+export const profileValueChanged = (userId: number, fieldId: number, value: WireProfileValue | undefined) =>
+  userUpdated({ person: { user_id: userId, custom_profile_field: { id: fieldId, ...(value ?? { value: null }) } } });
+
+/** To the user's own clients. @see interface document 6.2 */
+export const userSettingUpdated = defineEvent(
+  'user_settings',
+  'update',
+  (property: UserSettingName, value: SettingValue) => ({
+    property,
+    value,
+    ...(property === 'default_language' && { language_name: languageName(String(value)) ?? String(value) }),
+  }),
+);

@@ -1,0 +1,125 @@
+import { signedIn } from '../../access/context.ts';
+import { builder } from '../../api/graphql/builder.ts';
+import { pageOf } from '../../api/graphql/connection.ts';
+import { eventType } from '../../api/graphql/event-types.ts';
+import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeAccess } from '../../api/graphql/node.ts';
+import {
+  accessNavigationView,
+  addNavigationView,
+  removeNavigationView,
+  updateNavigationView,
+  visibleTo,
+} from './service.ts';
+import type { WireNavigationView } from './wire.ts';
+
+const FRAGMENT = 'What stands behind the # of the address; unique among the views of one user.';
+const PINNED = 'In the sidebar, or under "More views".';
+const NAME = 'Of a custom view; none for a built-in one.';
+
+export const NavigationView = builder.prismaNode('NavigationView', {
+  id: { field: 'id' },
+  fields: (t) => ({
+    fragment: t.exposeString('fragment', { description: FRAGMENT }),
+    isPinned: t.exposeBoolean('isPinned', { description: PINNED }),
+    name: t.exposeString('name', { nullable: true, description: NAME }),
+  }),
+});
+nodeAccess('NavigationView', accessNavigationView);
+
+const NavigationViewConnection = builder.connectionObject(
+  { type: NavigationView, name: 'NavigationViewConnection' },
+  { name: 'NavigationViewEdge' },
+);
+
+builder.queryField('navigationViews', (t) =>
+  t.connection(
+    {
+      type: NavigationView,
+      description: 'The views the viewer has set up, oldest first.',
+      resolve: (_root, args, ctx, info) =>
+        pageOf('NavigationView', { id: 'asc' }, args, ctx, info, (query) =>
+          ctx.app.db.navigationView.findMany({ ...query, where: { AND: [visibleTo(signedIn(ctx)), query.where] } }),
+        ),
+    },
+    NavigationViewConnection,
+  ),
+);
+
+mutation('addNavigationView', {
+  description: 'Sets up a view in the sidebar.',
+  input: (t) => ({
+    fragment: t.string({ description: FRAGMENT }),
+    isPinned: t.boolean({ description: PINNED }),
+    name: t.string({ required: false, description: NAME }),
+  }),
+  payload: () => ({ navigationView: { type: NavigationView } }),
+  resolve: async (ctx, input) => ({ navigationView: await addNavigationView(ctx, input) }),
+});
+
+mutation('updateNavigationView', {
+  description: 'Changes what is given of a view.',
+  input: (t) => ({
+    fragment: t.string({ description: FRAGMENT }),
+    isPinned: t.boolean({ required: false, description: PINNED }),
+    name: t.string({ required: false, description: NAME }),
+  }),
+  payload: () => ({ navigationView: { type: NavigationView } }),
+  resolve: async (ctx, { fragment, isPinned, name }) => ({
+    navigationView: await updateNavigationView(ctx, fragment, {
+      isPinned: isPinned ?? undefined,
+      name: name ?? undefined,
+    }),
+  }),
+});
+
+mutation('removeNavigationView', {
+  description: 'Takes a view away: a built-in one is then as the client has it.',
+  input: (t) => ({ fragment: t.string({ description: FRAGMENT }) }),
+  payload: () => ({ fragment: { type: 'String' } }),
+  resolve: async (ctx, { fragment }) => {
+    await removeNavigationView(ctx, fragment);
+    return { fragment };
+  },
+});
+
+const NavigationViewValue = builder.objectRef<WireNavigationView>('NavigationViewValue').implement({
+  description: 'A navigation view as it was when the event happened.',
+  fields: (t) => ({
+    fragment: t.exposeString('fragment'),
+    isPinned: t.boolean({ resolve: ({ is_pinned }) => is_pinned }),
+    name: t.exposeString('name', { nullable: true }),
+  }),
+});
+
+eventType<{ navigation_view: WireNavigationView }>(
+  'navigation_view',
+  'add',
+  'NavigationViewAddedEvent',
+  (t) => ({ navigationView: t.field({ type: NavigationViewValue, resolve: ({ event }) => event.navigation_view }) }),
+  { description: 'The user set up a view.' },
+);
+
+eventType<{ fragment: string; data: Partial<WireNavigationView> }>(
+  'navigation_view',
+  'update',
+  'NavigationViewUpdatedEvent',
+  (t) => ({
+    fragment: t.string({ resolve: ({ event }) => event.fragment }),
+    isPinned: t.boolean({
+      nullable: true,
+      description: 'If changed.',
+      resolve: ({ event }) => event.data.is_pinned ?? null,
+    }),
+    name: t.string({ nullable: true, description: 'If changed.', resolve: ({ event }) => event.data.name ?? null }),
+  }),
+  { description: 'The user changed a view.' },
+);
+
+eventType<{ fragment: string }>(
+  'navigation_view',
+  'remove',
+  'NavigationViewRemovedEvent',
+  (t) => ({ fragment: t.string({ resolve: ({ event }) => event.fragment }) }),
+  { description: 'The user took a view away.' },
+);

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPathTail, json, text } from '../../api/rest/params.ts';
+import { addNavigationView, listNavigationViews, removeNavigationView, updateNavigationView } from './service.ts';
+import { toWire } from './wire.ts';
+
+const navigationView = z.object({ fragment: z.string(), is_pinned: z.boolean(), name: z.string().nullable() });
+const fragment = inPathTail(z.string(), { example: 'narrow/is/starred' });
+
+export const getNavigationViews = endpoint({
+  method: 'GET',
+  path: '/navigation_views',
+  auth: 'basic',
+  section: 'B.5',
+  summary: 'List your navigation views',
+  description: 'Those you have set up; the others are as the client has them.',
+  params: {},
+  reply: { navigation_views: z.array(navigationView) },
+  async handle(ctx) {
+    return { navigation_views: (await listNavigationViews(ctx)).map(toWire) };
+  },
+});
+
+export const postNavigationView = endpoint({
+  method: 'POST',
+  path: '/navigation_views',
+  auth: 'basic',
+  section: '4.17',
+  summary: 'Add a navigation view',
+  params: {
+    fragment: text(z.string(), {
+      description: 'What stands behind the # of the address.',
+      example: 'narrow/is/starred',
+    }),
+    is_pinned: json(z.boolean(), { description: 'In the sidebar, or under "More views".' }),
+    name: text(z.string(), { description: 'Of a custom view; none for a built-in one.' }).optional(),
+  },
+  reply: {},
+  async handle(ctx, { fragment, is_pinned, name }) {
+    await addNavigationView(ctx, { fragment, isPinned: is_pinned, name });
+  },
+});
+
+export const patchNavigationView = endpoint({
+  method: 'PATCH',
+  path: '/navigation_views/{fragment}',
+  auth: 'basic',
+  section: 'B.5',
+  summary: 'Edit a navigation view',
+  params: { fragment, is_pinned: json(z.boolean()).optional(), name: text(z.string()).optional() },
+  reply: {},
+  async handle(ctx, { fragment, is_pinned, name }) {
+    await updateNavigationView(ctx, fragment, { isPinned: is_pinned, name });
+  },
+});
+
+export const deleteNavigationView = endpoint({
+  method: 'DELETE',
+  path: '/navigation_views/{fragment}',
+  auth: 'basic',
+  section: 'B.5',
+  summary: 'Remove a navigation view',
+  params: { fragment },
+  reply: {},
+  async handle(ctx, { fragment }) {
+    await removeNavigationView(ctx, fragment);
+  },
+});

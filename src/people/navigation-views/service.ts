@@ -1,0 +1,158 @@
+import type { Ctx } from '../../access/context.ts';
+import { lockUser } from '../../administration/users/new-user.ts';
+import { isRowId } from '../../channels/access.ts';
+import { users } from '../../events/audience.ts';
+import { transact } from '../../events/log.ts';
+import type { NavigationView, Prisma } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
+import { requireText } from '../../platform/text.ts';
+import { requireWithin } from '../../platform/totals.ts';
+import {
+  type NavigationViewChange,
+  navigationViewAdded,
+  navigationViewRemoved,
+  navigationViewUpdated,
+} from './events.ts';
+
+/** Views that come with clients, and have their names from them. @see endpoints companion B.5 */
+const BUILT_IN: ReadonlySet<string> = new Set([
+  ...['inbox', 'recent', 'feed', 'drafts', 'scheduled', 'reminders'],
+  ...['narrow/has/reaction/sender/me', 'narrow/is/mentioned', 'narrow/is/starred'],
+]);
+
+/** Our choices, more than any view needs: an index holds both texts. */
+const [MAX_FRAGMENT_LENGTH, MAX_NAME_LENGTH] = [500, 100];
+
+/** The views the viewer may see: only their own. */
+export function visibleTo({ viewer }: Ctx): Prisma.NavigationViewWhereInput {
+  return { realmId: viewer.realm.id, userId: viewer.id };
+}
+
+const noSuchView = () => new NotFoundError('Navigation view does not exist.');
+
+/** @throws NotFoundError when the viewer has none with this id. */
+export async function accessNavigationView(ctx: Ctx, id: number): Promise<NavigationView> {
+  const view = isRowId(id) ? await ctx.app.db.navigationView.findFirst({ where: { id, ...visibleTo(ctx) } }) : null;
+  if (view === null) throw noSuchView();
+  return view;
+}
+
+/** The views the viewer has set up, oldest first. @see endpoints companion B.5 */
+export function listNavigationViews(ctx: Ctx): Promise<NavigationView[]> {
+  return ctx.app.db.navigationView.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
+}
+
+export interface NewNavigationView {
+  /** What stands behind the # of the address; unique among the viewer's views. */
+  readonly fragment: string;
+  readonly isPinned: boolean;
+  /** Of a custom view; absent for one that comes with the client. */
+  readonly name?: string | null | undefined;
+}
+
+/**
+ * Sets up a view in the viewer's sidebar.
+ *
+ * @throws BadRequestError when the fragment is blank, when the view is there already or another has its name, or when a
+ *   custom view has no name or a built-in one has one.
+ * @throws TotalReachedError when there would be more than 1,000.
+ * @see interface document 4.17; endpoints companion B.5
+ */
+export async function addNavigationView(ctx: Ctx, input: NewNavigationView): Promise<NavigationView> {
+  const fragment = requireText('fragment', input.fragment, { strip: true, min: 1, max: MAX_FRAGMENT_LENGTH });
+  const name = input.name == null ? null : requireName(input.name);
+  if (BUILT_IN.has(fragment)) requireNoName(name);
+  else if (name === null) throw new BadRequestError('Custom views must have a valid name.');
+  return transact(ctx, async (tx, emit) => {
+    await lockUser(tx, ctx.viewer);
+    await requireFree(tx, ctx, { fragment, name });
+    requireWithin('navigation_views', 1 + (await tx.navigationView.count({ where: visibleTo(ctx) })));
+    const view = await tx.navigationView.create({
+      data: { realmId: ctx.viewer.realm.id, userId: ctx.viewer.id, fragment, isPinned: input.isPinned, name },
+    });
+    emit(navigationViewAdded(view), users([ctx.viewer.id]));
+    return view;
+  });
+}
+
+const requireName = (name: string) => requireText('name', name, { strip: true, min: 1, max: MAX_NAME_LENGTH });
+
+function requireNoName(name: string | null): void {
+  if (name !== null) throw new BadRequestError('Built-in views cannot have a custom name.');
+}
+
+/** The viewer is locked, so that nobody takes what is free here. */
+async function requireFree(
+  tx: Tx,
+  ctx: Ctx,
+  { fragment, name }: { fragment?: string; name: string | null },
+): Promise<void> {
+  const mine = visibleTo(ctx);
+  const same = [...(fragment === undefined ? [] : [{ fragment }]), ...(name === null ? [] : [{ name }])];
+  if ((await tx.navigationView.count({ where: { ...mine, OR: same } })) > 0) {
+    throw new BadRequestError('Navigation view already exists.');
+  }
+}
+
+/** What is absent stays. */
+export interface NavigationViewEdit {
+  readonly isPinned?: boolean | undefined;
+  readonly name?: string | undefined;
+}
+
+/**
+ * Changes what is given of one of the viewer's views. What is as it was is told to nobody.
+ *
+ * @throws NotFoundError when the viewer has none with this fragment.
+ * @throws BadRequestError when a built-in view is given a name, or another view has it.
+ * @see endpoints companion B.5
+ */
+export async function updateNavigationView(
+  ctx: Ctx,
+  fragment: string,
+  edit: NavigationViewEdit,
+): Promise<NavigationView> {
+  const name = edit.name === undefined ? undefined : requireName(edit.name);
+  return transact(ctx, async (tx, emit) => {
+    await lockUser(tx, ctx.viewer);
+    const view = await findView(tx, ctx, fragment);
+    if (BUILT_IN.has(view.fragment)) requireNoName(name ?? null);
+    const change: NavigationViewChange = {
+      ...(edit.isPinned !== undefined && edit.isPinned !== view.isPinned && { is_pinned: edit.isPinned }),
+      ...(name !== undefined && name !== view.name && { name }),
+    };
+    if (Object.keys(change).length === 0) return view;
+    if (change.name != null) await requireFree(tx, ctx, { name: change.name });
+    const saved = await tx.navigationView.update({
+      where: { id: view.id },
+      data: { isPinned: change.is_pinned ?? view.isPinned, name: change.name ?? view.name },
+    });
+    emit(navigationViewUpdated(view.fragment, change), users([ctx.viewer.id]));
+    return saved;
+  });
+}
+
+/**
+ * Takes one of the viewer's views away: a built-in one is then as the client has it.
+ *
+ * @throws NotFoundError when the viewer has none with this fragment.
+ * @see endpoints companion B.5
+ */
+export async function removeNavigationView(ctx: Ctx, fragment: string): Promise<void> {
+  await transact(ctx, async (tx, emit) => {
+    await lockUser(tx, ctx.viewer);
+    const view = await findView(tx, ctx, fragment);
+    await tx.navigationView.delete({ where: { id: view.id } });
+    emit(navigationViewRemoved(view.fragment), users([ctx.viewer.id]));
+  });
+}
+
+async function findView(tx: Tx, ctx: Ctx, fragment: string): Promise<NavigationView> {
+  const wanted = fragment.trim();
+  const view = wanted.includes('\0')
+    ? null
+    : await tx.navigationView.findFirst({ where: { ...visibleTo(ctx), fragment: wanted } });
+  if (view === null) throw noSuchView();
+  return view;
+}

@@ -1,0 +1,155 @@
+import DataLoader from 'dataloader';
+import { signedIn } from '../../access/context.ts';
+import { builder } from '../../api/graphql/builder.ts';
+import { idInCursor, pageByIds } from '../../api/graphql/connection.ts';
+import { perOperation } from '../../api/graphql/context.ts';
+import { eventType } from '../../api/graphql/event-types.ts';
+import { mutation } from '../../api/graphql/mutation.ts';
+import { pageSize } from '../../api/graphql/page-size.ts';
+import { fromUnix } from '../../api/graphql/scalars.ts';
+import { User } from '../graphql.ts';
+import { usersById } from '../loaders.ts';
+import { presencesOf, readPresences } from './reads.ts';
+import { recordPresence } from './service.ts';
+import { type Presence, statusAt, toWirePresence } from './wire.ts';
+
+const PresenceStatus = builder.enumType('PresenceStatus', {
+  values: {
+    ACTIVE: { value: 'active', description: 'Doing something.' },
+    IDLE: { value: 'idle', description: 'With a client open.' },
+    OFFLINE: { value: 'offline', description: 'Not seen for 200 seconds.' },
+  } as const,
+});
+
+const PresencePing = builder.enumType('PresencePing', {
+  values: {
+    ACTIVE: { value: 'active', description: 'Doing something.' },
+    IDLE: { value: 'idle', description: 'With a client open.' },
+  } as const,
+});
+
+const UserPresence = builder.objectRef<Presence>('UserPresence').implement({
+  description: 'When somebody was last there.',
+  fields: (t) => ({
+    userId: t.int({ resolve: ({ user }) => user.id }),
+    user: t.field({ type: User, resolve: ({ user }, _args, ctx) => usersById(ctx).load(user.id) }),
+    status: t.field({
+      type: PresenceStatus,
+      resolve: (presence, _args, { app }) => statusAt(toWirePresence(presence), app.now()),
+    }),
+    activeAt: t.expose('activeAt', { type: 'DateTime', description: 'Last seen doing something.' }),
+    idleAt: t.expose('idleAt', { type: 'DateTime', description: 'Last seen at all.' }),
+    updateId: t.expose('updateId', { type: 'LongId', description: 'Grows with each change of anybody.' }),
+  }),
+});
+
+const presences = perOperation(
+  (ctx) =>
+    new DataLoader<number, Presence | null>(async (ids) => {
+      const known = await presencesOf(signedIn(ctx), ids);
+      return ids.map((id) => known.get(id) ?? null);
+    }),
+);
+
+builder.prismaObjectField(User, 'presence', (t) =>
+  t.field({
+    type: UserPresence,
+    nullable: true,
+    description: 'Null for a bot, for who is deactivated, and for who was never seen.',
+    select: { id: true },
+    resolve: ({ id }, _args, ctx) => presences(ctx).load(id),
+  }),
+);
+
+const LIST = 'presence';
+
+builder.queryField('presences', (t) =>
+  t.connection({
+    type: UserPresence,
+    description:
+      'When the people of the organization were last there, by `updateId`. To hear what has changed, ask for what is newer ' +
+      'than the last one seen.',
+    args: {
+      newerThan: t.arg({
+        type: 'LongId',
+        required: false,
+        description: 'Only what has changed after this `updateId`.',
+      }),
+      historyDays: t.arg.int({
+        required: false,
+        description: 'Without `newerThan`: leaves out who was not seen for longer; 14 when absent.',
+      }),
+    },
+    async resolve(_root, { newerThan, historyDays, ...args }, ctx) {
+      const { app, viewer } = signedIn(ctx);
+      const size = pageSize(args);
+      const backward = args.first == null && args.last != null;
+      const page = {
+        above: idInCursor(LIST, args, 'after') ?? Number.MIN_SAFE_INTEGER,
+        below: idInCursor(LIST, args, 'before') ?? Number.MAX_SAFE_INTEGER,
+        limit: size + 1,
+        newestFirst: backward,
+      };
+      const query = { newerThan: newerThan ?? undefined, historyDays };
+      const { presences: found } = await readPresences(app.db, viewer.realm, query, app.now(), page);
+      const rows = found.slice(0, size);
+      if (backward) rows.reverse();
+      return pageByIds(LIST, rows, { idOf: ({ updateId }) => updateId, more: found.length > size, args });
+    },
+  }),
+);
+
+mutation('recordPresence', {
+  ignoresIdempotencyKey: true,
+  description: 'Tells that the viewer is there. Not for bots.',
+  input: (t) => ({ status: t.field({ type: PresencePing }) }),
+  payload: () => ({ presence: { type: UserPresence, nullable: true, description: 'Null for who shows none.' } }),
+  async resolve(ctx, { status }) {
+    await recordPresence(ctx, status);
+    return { presence: (await presencesOf(ctx, [ctx.viewer.id])).get(ctx.viewer.id) ?? null };
+  },
+});
+
+interface LegacyBody {
+  readonly user_id: number;
+  readonly presence: { readonly website: { readonly status: string; readonly timestamp: number } };
+}
+
+interface PresenceBody {
+  readonly presences: Readonly<Record<string, { readonly active_timestamp: number; readonly idle_timestamp: number }>>;
+}
+
+/** The one user of the event, in either form; the older one tells the later of the two times. */
+function told(event: LegacyBody | PresenceBody) {
+  if ('presences' in event) {
+    const [entry] = Object.entries(event.presences);
+    if (entry === undefined) throw new Error('A presence event is about somebody');
+    return { userId: Number(entry[0]), activeAt: entry[1].active_timestamp, idleAt: entry[1].idle_timestamp };
+  }
+  const { status, timestamp } = event.presence.website;
+  return { userId: event.user_id, activeAt: status === 'active' ? timestamp : null, idleAt: timestamp };
+}
+
+eventType<LegacyBody | PresenceBody>(
+  'presence',
+  undefined,
+  'PresenceChangedEvent',
+  (t) => ({
+    userId: t.int({ resolve: ({ event }) => told(event).userId }),
+    activeAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Last seen doing something; null without `simplifiedPresenceEvents`, where that was before `idleAt`.',
+      resolve: ({ event }) => fromSeconds(told(event).activeAt),
+    }),
+    idleAt: t.field({
+      type: 'DateTime',
+      description: 'Last seen at all.',
+      resolve: ({ event }) => fromUnix(told(event).idleAt),
+    }),
+  }),
+  { description: 'Somebody came online, or shows that they are there no longer.' },
+);
+
+const fromSeconds = (seconds: number | null) => (seconds === null ? null : fromUnix(seconds));

@@ -1,0 +1,119 @@
+import type { Ctx } from '../../access/context.ts';
+import { realmSetting } from '../../access/realm-settings.ts';
+import { VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
+import { Prisma, type Realm, type User } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import type { Presence } from './wire.ts';
+
+/** How far back presence goes without a wish of the client's. @see registration-and-events companion 1.1 */
+const DEFAULT_HISTORY_DAYS = 14;
+
+/** What a client wants of presence. */
+export interface PresenceQuery {
+  /** What has changed since an answer with this `lastUpdateId`; 0 and less: everything. */
+  readonly newerThan?: number | undefined;
+  /** Leaves out who was not seen for longer, where everything is asked for; 0: no presence at all. 14 when absent. */
+  readonly historyDays?: number | null | undefined;
+}
+
+/** A stretch of the answer. */
+export interface PresencePage {
+  /** `updateId` is above this. */
+  readonly above: number;
+  /** `updateId` is below this. */
+  readonly below: number;
+  readonly limit: number;
+  /** Whether those that changed last come first. */
+  readonly newestFirst: boolean;
+}
+
+const WHOLE: PresencePage = {
+  above: Number.MIN_SAFE_INTEGER,
+  below: Number.MAX_SAFE_INTEGER,
+  limit: Number.MAX_SAFE_INTEGER,
+  newestFirst: false,
+};
+
+/** Who was there when, in the order in which it changed. */
+export interface Presences {
+  readonly presences: readonly Presence[];
+  /** What to ask for newer than this the next time; -1 when there is nothing. */
+  readonly lastUpdateId: number;
+}
+
+interface Row {
+  readonly userId: number;
+  readonly email: string;
+  readonly visibility: number;
+  readonly activeAt: Date;
+  readonly idleAt: Date;
+  readonly updateId: bigint;
+}
+
+/** Who was never seen doing anything counts from when they joined: clients take a number. */
+const COLUMNS = Prisma.sql`
+  p.user_id AS "userId", u.email, COALESCE((u.settings->>'email_address_visibility')::int, ${VISIBLE_TO_EVERYONE})
+  AS visibility, COALESCE(p.active_at, u.joined_at) AS "activeAt", COALESCE(p.idle_at, u.joined_at) AS "idleAt",
+  p.update_id AS "updateId"`;
+
+const SEEN = Prisma.sql`presence p JOIN user_account u ON u.id = p.user_id AND u.is_active AND u.bot_type IS NULL`;
+
+const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: Row): Presence => ({
+  user: { id: userId, email, botType: null, emailAddressVisibility: visibility },
+  ...{ activeAt, idleAt },
+  updateId: Number(updateId),
+});
+
+/**
+ * The presence of the organisation's active people. Ids of changes are given in the order of commits, so that asking for
+ * what is newer than the last answer misses nothing.
+ *
+ * @see endpoints companion B.12 (POST /users/me/presence); registration-and-events companion 1.4
+ */
+export async function readPresences(
+  db: Pick<Tx, '$queryRaw'>,
+  realm: Realm,
+  { newerThan = -1, historyDays }: PresenceQuery,
+  now: Date,
+  { above, below, limit, newestFirst }: PresencePage = WHOLE,
+): Promise<Presences> {
+  const days = historyDays ?? DEFAULT_HISTORY_DAYS;
+  if (days < 0) throw new BadRequestError('history_limit_days is too small');
+  const nothing = { presences: [], lastUpdateId: newerThan };
+  if (days === 0 || realmSetting(realm, 'presence_disabled')) return nothing;
+  const since = new Date(Math.max(0, now.getTime() - days * 86_400_000));
+  const rows = await db.$queryRaw<Row[]>`
+    SELECT ${COLUMNS} FROM ${SEEN}
+    WHERE p.realm_id = ${realm.id} AND p.update_id > ${BigInt(Math.max(newerThan, above))} AND p.update_id < ${BigInt(below)}
+      AND (${newerThan > 0} OR p.idle_at >= ${since})
+    ORDER BY p.update_id ${newestFirst ? Prisma.sql`DESC` : Prisma.empty} LIMIT ${BigInt(limit)}`;
+  const presences = rows.map(toPresence);
+  return { presences, lastUpdateId: presences.at(-1)?.updateId ?? newerThan };
+}
+
+/** The presence of these users of the viewer's organisation, of those of them who have any. */
+export async function presencesOf(
+  { app: { db }, viewer: { realm } }: Pick<Ctx, 'app' | 'viewer'>,
+  userIds: readonly number[],
+): Promise<Map<number, Presence>> {
+  if (realmSetting(realm, 'presence_disabled')) return new Map();
+  const rows = await db.$queryRaw<Row[]>`
+    SELECT ${COLUMNS} FROM ${SEEN} WHERE p.realm_id = ${realm.id} AND p.user_id = ANY(${[...userIds]})`;
+  return new Map(rows.map((row) => [row.userId, toPresence(row)]));
+}
+
+/**
+ * The presence of somebody.
+ *
+ * @param named What the client called them, for the refusal.
+ * @throws BadRequestError for a bot, for who is deactivated, and when they have no presence.
+ * @see endpoints companion B.12 (GET /users/{id or email}/presence)
+ */
+export async function accessPresence(ctx: Ctx, user: User, named: number | string): Promise<Presence> {
+  if (!user.isActive) throw new BadRequestError('No such user');
+  if (user.botType !== null) throw new BadRequestError('Presence is not supported for bot users.');
+  const presence = (await presencesOf(ctx, [user.id])).get(user.id);
+  if (presence === undefined) throw new BadRequestError(`No presence data for ${named}`);
+  return presence;
+}

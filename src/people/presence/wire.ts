@@ -1,0 +1,74 @@
+import { PRESENCE_SECONDS } from '../../platform/limits.ts';
+import { type Addressed, apiEmailOf } from '../wire.ts';
+
+/** How a user is there: doing something, or with a client open. */
+export const PRESENCE_PINGS = ['active', 'idle'] as const;
+export type PresencePing = (typeof PRESENCE_PINGS)[number];
+
+/** When somebody was last there. */
+export interface Presence {
+  readonly user: Addressed;
+  /** Last seen doing something. */
+  readonly activeAt: Date;
+  /** Last seen at all. */
+  readonly idleAt: Date;
+  /** Grows with each change of anybody in the organisation. */
+  readonly updateId: number;
+}
+
+/** UNIX seconds. @see registration-and-events companion 1.12 */
+export interface WirePresence {
+  readonly active_timestamp: number;
+  readonly idle_timestamp: number;
+}
+
+interface LegacyPresence {
+  readonly client: 'website';
+  readonly status: PresencePing;
+  readonly timestamp: number;
+  readonly pushable: false;
+}
+
+const toSeconds = (date: Date) => Math.floor(date.getTime() / 1000);
+
+export const toWirePresence = ({ activeAt, idleAt }: Pick<Presence, 'activeAt' | 'idleAt'>): WirePresence => ({
+  active_timestamp: toSeconds(activeAt),
+  idle_timestamp: toSeconds(idleAt),
+});
+
+/**
+ * Our choice: who was active this many seconds before they were last seen is active still. A client that goes on pinging
+ * as idle has lost them by its next ping.
+ */
+const ACTIVE_GRACE_SECONDS = 70;
+
+/** What old clients know of somebody: one status, of the one client there is. */
+export function toLegacyPresence({ active_timestamp, idle_timestamp }: WirePresence): LegacyPresence {
+  const isActive = active_timestamp + ACTIVE_GRACE_SECONDS >= idle_timestamp;
+  return {
+    client: 'website',
+    status: isActive ? 'active' : 'idle',
+    timestamp: isActive ? active_timestamp : idle_timestamp,
+    pushable: false,
+  };
+}
+
+/** The status at a time: who has not been seen for a while is offline. */
+export function statusAt(presence: WirePresence, now: Date): PresencePing | 'offline' {
+  const { status, timestamp } = toLegacyPresence(presence);
+  return toSeconds(now) - timestamp > PRESENCE_SECONDS.offlineThreshold ? 'offline' : status;
+}
+
+/** By user id. @see registration-and-events companion 1.12 */
+export const presencesById = (presences: readonly Presence[]): Record<string, WirePresence> =>
+  Object.fromEntries(presences.map((presence) => [presence.user.id, toWirePresence(presence)]));
+
+/** By the address the API knows users by, for old clients. @see registration-and-events companion 1.12 */
+export const presencesByEmail = (presences: readonly Presence[]) =>
+  Object.fromEntries(
+    presences.map((presence) => {
+      const website = toLegacyPresence(toWirePresence(presence));
+      const { pushable: _, ...aggregated } = website;
+      return [apiEmailOf(presence.user), { website, aggregated }];
+    }),
+  );

@@ -1,0 +1,245 @@
+import type { Ctx } from '../../access/context.ts';
+import { requireAdministrator } from '../../access/roles.ts';
+import { asOfNow } from '../../access/sign-in.ts';
+import { lockRealm } from '../../administration/users/new-user.ts';
+import { isRowId } from '../../channels/access.ts';
+import { everyone } from '../../events/audience.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { ProfileField } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { requireText } from '../../platform/text.ts';
+import { requireWithin } from '../../platform/totals.ts';
+import { profileValueChanged } from '../events.ts';
+import { profileFieldsChanged } from './events.ts';
+import { choicesOf, type FieldData, requireFieldData } from './field-data.ts';
+import { canBeInSummary, canMatchUsers, isFieldType } from './field-types.ts';
+
+/** In code points. @see endpoints companion E */
+const MAX_NAME_LENGTH = 40;
+const MAX_HINT_LENGTH = 80;
+/** @see endpoints companion B.16 */
+const MAX_IN_SUMMARY = 2;
+
+/** What is given of a field; what is absent stays, or is as the document says. */
+export interface FieldEdit {
+  /** 1 to 40 code points once surrounding white space is dropped; no other field has it, in whatever case. */
+  readonly name?: string | undefined;
+  /** At most 80 code points. */
+  readonly hint?: string | undefined;
+  /** For a list of options and an external account. @see requireFieldData */
+  readonly fieldData?: FieldData | undefined;
+  /** At most two fields. */
+  readonly displayInProfileSummary?: boolean | undefined;
+  readonly required?: boolean | undefined;
+  /** Whether people change it themselves, or only administrators. */
+  readonly editableByUser?: boolean | undefined;
+  readonly useForUserMatching?: boolean | undefined;
+}
+
+/** The organisation's fields in their order: anybody may know them. @see endpoints companion B.16 */
+export function listProfileFields({ app, realmId }: Ctx): Promise<ProfileField[]> {
+  return readProfileFields(app.db, realmId);
+}
+
+/** The organisation's fields in their order. */
+export function readProfileFields(db: Pick<Tx, 'profileField'>, realmId: number): Promise<ProfileField[]> {
+  return db.profileField.findMany({ where: { realmId }, orderBy: [{ order: 'asc' }, { id: 'asc' }] });
+}
+
+export const noSuchField = (fieldId: number) => new BadRequestError(`Field id ${fieldId} not found.`);
+
+/** @throws BadRequestError when the organisation has no field with this id. */
+export async function accessProfileField({ app, realmId }: Ctx, fieldId: number): Promise<ProfileField> {
+  return requireField(app.db, realmId, fieldId);
+}
+
+async function requireField(db: Pick<Tx, 'profileField'>, realmId: number, id: number): Promise<ProfileField> {
+  const field = isRowId(id) ? await db.profileField.findFirst({ where: { realmId, id } }) : null;
+  if (field === null) throw noSuchField(id);
+  return field;
+}
+
+type Content = Omit<ProfileField, 'id' | 'realmId' | 'type' | 'order'>;
+
+/** A field that was just made, as far as nothing is given. @see endpoints companion B.16 */
+const INITIAL: Content = {
+  name: '',
+  hint: '',
+  fieldData: '',
+  displayInProfileSummary: false,
+  required: false,
+  editableByUser: true,
+  useForUserMatching: false,
+};
+
+/**
+ * Makes a field, last in the order.
+ *
+ * @param type 1 short text, 2 paragraph, 3 choice, 4 date, 5 link, 6 users, 7 external account, 8 pronouns.
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws BadRequestError when the type is unknown, the label blank, too long or in use, the data not taken, the type
+ *   not fit for the summary or for matching, or the summary full.
+ * @throws TotalReachedError when there would be more than 100.
+ * @see endpoints companion B.16
+ */
+export async function createProfileField(ctx: Ctx, type: number, input: FieldEdit): Promise<ProfileField> {
+  requireAdministrator(ctx);
+  const { realmId } = ctx;
+  if (!isFieldType(type)) throw new BadRequestError('Invalid field type.');
+  const content = contentAfter({ type, ...INITIAL }, { name: '', fieldData: {}, ...given(input) });
+  return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
+    const others = await readProfileFields(tx, realmId);
+    requireWithin('custom_profile_fields', 1 + others.length);
+    await requireFreeLabel(tx, realmId, content.name);
+    requireRoomInSummary(others, content);
+    const { id } = await tx.profileField.create({ data: { ...content, realmId, type, order: 0 } });
+    // Ids rise, so a new field stands behind every other, whatever order these are in.
+    const field = await tx.profileField.update({ where: { id }, data: { order: id } });
+    emit(profileFieldsChanged([...others, field]), everyone());
+    return field;
+  });
+}
+
+/**
+ * Changes what is given and differs of a field. When nothing differs nothing happens. Who has chosen an option that is
+ * no more loses the value, and everyone is told.
+ *
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws BadRequestError when there is no such field, or as `createProfileField` does.
+ * @see endpoints companion B.16
+ */
+export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldEdit): Promise<ProfileField> {
+  requireAdministrator(ctx);
+  const { realmId } = ctx;
+  return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
+    const field = await requireField(tx, realmId, fieldId);
+    const content = contentAfter(field, edit);
+    if (Object.entries(content).every(([name, value]) => field[name as keyof Content] === value)) return field;
+    const others = (await readProfileFields(tx, realmId)).filter(({ id }) => id !== fieldId);
+    await requireFreeLabel(tx, realmId, content.name, fieldId);
+    requireRoomInSummary(others, content);
+    const changed = await tx.profileField.update({ where: { id: fieldId }, data: content });
+    await tellOfFields(tx, emit, realmId);
+    if (content.fieldData !== field.fieldData) await dropLostChoices(tx, emit, changed);
+    return changed;
+  });
+}
+
+/**
+ * Removes a field, with what everybody had in it. Clients drop the values of a field they hear of no more.
+ *
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws BadRequestError when there is no such field.
+ * @see endpoints companion B.16
+ */
+export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<void> {
+  requireAdministrator(ctx);
+  await transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, ctx.realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
+    await requireField(tx, ctx.realmId, fieldId);
+    await tx.profileField.delete({ where: { id: fieldId } });
+    await tellOfFields(tx, emit, ctx.realmId);
+  });
+}
+
+/**
+ * Puts the organisation's fields into a new order.
+ *
+ * @param fieldIds Every field's id once.
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws BadRequestError when a field is missing, unknown, or named twice.
+ * @see endpoints companion B.16
+ */
+export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]): Promise<ProfileField[]> {
+  requireAdministrator(ctx);
+  const { realmId } = ctx;
+  return transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, realmId);
+    requireAdministrator(await asOfNow(tx, ctx));
+    const fields = await readProfileFields(tx, realmId);
+    const named = new Set(fieldIds);
+    const isWhole = named.size === fieldIds.length && named.size === fields.length;
+    if (!isWhole || !fields.every(({ id }) => named.has(id))) throw new BadRequestError('Invalid order mapping.');
+    if (fields.every(({ id }, i) => id === fieldIds[i])) return fields;
+    await tx.$executeRaw`
+      UPDATE profile_field SET position = places.place - 1
+      FROM unnest(${[...fieldIds]}::int[]) WITH ORDINALITY AS places(id, place)
+      WHERE profile_field.id = places.id`;
+    return tellOfFields(tx, emit, realmId);
+  });
+}
+
+/** The edit without what it leaves open. */
+const given = (edit: FieldEdit): FieldEdit =>
+  Object.fromEntries(Object.entries(edit).filter(([, value]) => value !== undefined));
+
+/** A field's content after an edit, as far as that can be told from the field alone. */
+function contentAfter(field: Content & Pick<ProfileField, 'type'>, edit: FieldEdit): Content {
+  const { type } = field;
+  const content = {
+    name: edit.name === undefined ? field.name : requireLabel(edit.name),
+    hint: edit.hint === undefined ? field.hint : requireText('hint', edit.hint, { max: MAX_HINT_LENGTH }),
+    fieldData: edit.fieldData === undefined ? field.fieldData : requireFieldData(type, edit.fieldData),
+    displayInProfileSummary: edit.displayInProfileSummary ?? field.displayInProfileSummary,
+    required: edit.required ?? field.required,
+    editableByUser: edit.editableByUser ?? field.editableByUser,
+    useForUserMatching: edit.useForUserMatching ?? field.useForUserMatching,
+  };
+  if (content.displayInProfileSummary && !canBeInSummary(type)) {
+    throw new BadRequestError('Field type not supported for display in profile summary.');
+  }
+  if (content.useForUserMatching && !canMatchUsers(type)) {
+    throw new BadRequestError('Field type not supported for user matching.');
+  }
+  return content;
+}
+
+function requireLabel(name: string): string {
+  const label = requireText('name', name, { strip: true, max: MAX_NAME_LENGTH });
+  if (label === '') throw new BadRequestError('Label cannot be blank.');
+  return label;
+}
+
+/**
+ * Inside a change that holds the organisation's row. The database compares, as its index does.
+ *
+ * @throws BadRequestError when a field other than `exceptId` has the label, in whatever case.
+ */
+async function requireFreeLabel(tx: Tx, realmId: number, name: string, exceptId = 0): Promise<void> {
+  const taken = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM profile_field
+    WHERE realm_id = ${realmId} AND lower(name) = lower(${name}) AND id <> ${exceptId} LIMIT 1`;
+  if (taken.length > 0) throw new BadRequestError('A field with that label already exists.');
+}
+
+/** @throws BadRequestError when the summary has no place for one more. */
+function requireRoomInSummary(others: readonly ProfileField[], { displayInProfileSummary }: Content): void {
+  const shown = others.filter((other) => other.displayInProfileSummary).length;
+  if (displayInProfileSummary && shown >= MAX_IN_SUMMARY) {
+    throw new BadRequestError(`Only ${MAX_IN_SUMMARY} custom profile fields can be displayed in the profile summary.`);
+  }
+}
+
+async function tellOfFields(tx: Tx, emit: Emit, realmId: number): Promise<ProfileField[]> {
+  const fields = await readProfileFields(tx, realmId);
+  emit(profileFieldsChanged(fields), everyone());
+  return fields;
+}
+
+/** Takes away the values that chose what is no choice any more. */
+async function dropLostChoices(tx: Tx, emit: Emit, field: ProfileField): Promise<void> {
+  const choices = choicesOf(field);
+  if (choices === undefined) return;
+  const lost = await tx.$queryRaw<{ userId: number }[]>`
+    DELETE FROM profile_value WHERE field_id = ${field.id} AND value <> ALL(${choices.map(({ key }) => key)}::text[])
+    RETURNING user_id AS "userId"`;
+  for (const userId of lost.map((row) => row.userId).sort((a, b) => a - b)) {
+    emit(profileValueChanged(userId, field.id, undefined), everyone());
+  }
+}

@@ -1,0 +1,277 @@
+import { signedIn } from '../../access/context.ts';
+import { builder } from '../../api/graphql/builder.ts';
+import { eventType } from '../../api/graphql/event-types.ts';
+import { given, mutation } from '../../api/graphql/mutation.ts';
+import { nodeAccess } from '../../api/graphql/node.ts';
+import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { ProfileValueInput, toEntries, User } from '../graphql.ts';
+import { usersById } from '../loaders.ts';
+import { type Choice, choicesOf, dataOfAccount, dataOfChoices, type FieldData, urlPatternOf } from './field-data.ts';
+import { FIELD_TYPES, type FieldType } from './field-types.ts';
+import {
+  accessProfileField,
+  createProfileField,
+  deleteProfileField,
+  listProfileFields,
+  reorderProfileFields,
+  updateProfileField,
+} from './fields.ts';
+import { profileValues, type ValueOfField } from './loaders.ts';
+import { removeOwnValues, updateOwnProfile } from './values.ts';
+import type { WireProfileField } from './wire.ts';
+
+const NAME = 'Not blank; at most 40 characters; unique in the organization, in whatever case.';
+const HINT = 'At most 80 characters.';
+const CHOICES = 'Of a list of options alone, in their order.';
+const URL_PATTERN = "Of an external account alone: its page, with %(username)s for the account's name.";
+const SUMMARY = 'Two fields at most, and no field of users, are in the summary of a profile.';
+const REQUIRED = 'Whether clients ask people to fill it in.';
+const EDITABLE = 'Whether people change it themselves, or only administrators.';
+const MATCHING = 'For short texts and external accounts.';
+
+const CustomProfileFieldType = builder.enumType('CustomProfileFieldType', {
+  values: {
+    SHORT_TEXT: { value: FIELD_TYPES.SHORT_TEXT.id, description: 'Markdown of at most 50 characters.' },
+    PARAGRAPH: { value: FIELD_TYPES.PARAGRAPH.id, description: 'Markdown of at most 500 characters.' },
+    DROPDOWN: { value: FIELD_TYPES.DROPDOWN.id, description: 'The key of one of its choices.' },
+    DATE: { value: FIELD_TYPES.DATE.id, description: 'A day, as 2026-02-28.' },
+    URL: { value: FIELD_TYPES.URL.id, description: 'An absolute URL: http, https, ftp or ftps.' },
+    USER: { value: FIELD_TYPES.USER.id, description: 'People of the organization.' },
+    EXTERNAL_ACCOUNT: { value: FIELD_TYPES.EXTERNAL_ACCOUNT.id, description: 'A name of at most 50 characters.' },
+    PRONOUNS: { value: FIELD_TYPES.PRONOUNS.id, description: 'At most 50 characters.' },
+  } as const,
+});
+
+const ProfileChoice = builder.objectRef<Choice>('ProfileChoice').implement({
+  fields: (t) => ({
+    key: t.exposeString('key', { description: 'What a value says that chose it.' }),
+    text: t.exposeString('text'),
+  }),
+});
+
+const CustomProfileField = builder.prismaNode('ProfileField', {
+  name: 'CustomProfileField',
+  description: 'What the profiles of people can tell, besides what all users have.',
+  id: { field: 'id' },
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
+    type: t.field({ type: CustomProfileFieldType, resolve: ({ type }) => type as FieldType }),
+    order: t.exposeInt('order'),
+    name: t.exposeString('name'),
+    hint: t.exposeString('hint'),
+    choices: t.field({
+      type: [ProfileChoice],
+      nullable: true,
+      description: CHOICES,
+      resolve: (field) => choicesOf(field) ?? null,
+    }),
+    urlPattern: t.string({
+      nullable: true,
+      description: URL_PATTERN,
+      resolve: (field) => urlPatternOf(field) ?? null,
+    }),
+    displayInProfileSummary: t.exposeBoolean('displayInProfileSummary', { description: SUMMARY }),
+    required: t.exposeBoolean('required', { description: REQUIRED }),
+    editableByUser: t.exposeBoolean('editableByUser', { description: EDITABLE }),
+    useForUserMatching: t.exposeBoolean('useForUserMatching', { description: MATCHING }),
+  }),
+});
+nodeAccess('CustomProfileField', accessProfileField);
+
+const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
+  description: 'What a user has in one field of their profile.',
+  fields: (t) => ({
+    field: t.field({ type: CustomProfileField, resolve: ({ field }) => field }),
+    value: t.exposeString('value', { description: 'For a field of users, the JSON text of a list of their ids.' }),
+    renderedValue: t.exposeString('renderedValue', {
+      nullable: true,
+      description: 'HTML, for the types that are Markdown.',
+    }),
+    users: t.field({
+      type: [User],
+      nullable: true,
+      description: 'Of a field of users alone; those deactivated since are still in it.',
+      // Our choice: people name a few, and they come in one query with those of all other values.
+      complexity: { field: 1, multiplier: 3 },
+      resolve: ({ field, value }, _args, ctx) =>
+        field.type === FIELD_TYPES.USER.id
+          ? Promise.all((JSON.parse(value) as number[]).map((id) => usersById(ctx).load(id)))
+          : null,
+    }),
+  }),
+});
+
+builder.prismaObjectField(User, 'profileData', (t) =>
+  t.field({
+    type: [ProfileValue],
+    description: 'What a person has in custom fields of their profile, in the order of the fields.',
+    // Our choice: people fill in a handful.
+    complexity: { field: 1, multiplier: 5 },
+    resolve: ({ id }, _args, ctx) => profileValues(ctx).load(id),
+  }),
+);
+
+builder.queryField('customProfileFields', (t) =>
+  t.field({
+    type: [CustomProfileField],
+    description: 'The custom profile fields in their order, at most a hundred.',
+    resolve: (_root, _args, ctx) => listProfileFields(signedIn(ctx)),
+  }),
+);
+
+const ProfileChoiceInput = builder.inputType('ProfileChoiceInput', {
+  fields: (t) => ({
+    key: t.string({ required: true, description: 'What a value says that chose it.' }),
+    text: t.string({ required: true }),
+  }),
+});
+
+interface Sent {
+  readonly name?: string | null | undefined;
+  readonly hint?: string | null | undefined;
+  readonly choices?: readonly Choice[] | null | undefined;
+  readonly urlPattern?: string | null | undefined;
+  readonly displayInProfileSummary?: boolean | null | undefined;
+  readonly required?: boolean | null | undefined;
+  readonly editableByUser?: boolean | null | undefined;
+  readonly useForUserMatching?: boolean | null | undefined;
+}
+
+function toEdit({ choices, urlPattern, ...edit }: Sent) {
+  const fieldData = fieldDataOf(choices ?? undefined, urlPattern ?? undefined);
+  return given({ ...edit, fieldData });
+}
+
+function fieldDataOf(choices?: readonly Choice[], urlPattern?: string): FieldData | undefined {
+  if (choices !== undefined && urlPattern !== undefined) {
+    throw new BadRequestError('Give either choices or urlPattern');
+  }
+  if (choices !== undefined) return dataOfChoices(choices);
+  return urlPattern === undefined ? undefined : dataOfAccount(urlPattern);
+}
+
+mutation('createCustomProfileField', {
+  description: 'Makes a custom profile field, last in the order. For administrators.',
+  input: (t) => ({
+    type: t.field({ type: CustomProfileFieldType }),
+    name: t.string({ description: NAME }),
+    hint: t.string({ required: false, description: HINT }),
+    choices: t.field({ type: [ProfileChoiceInput], required: false, description: CHOICES }),
+    urlPattern: t.string({ required: false, description: URL_PATTERN }),
+    displayInProfileSummary: t.boolean({ required: false, defaultValue: false, description: SUMMARY }),
+    required: t.boolean({ required: false, defaultValue: false, description: REQUIRED }),
+    editableByUser: t.boolean({ required: false, defaultValue: true, description: EDITABLE }),
+    useForUserMatching: t.boolean({ required: false, defaultValue: false, description: MATCHING }),
+  }),
+  payload: () => ({ customProfileField: { type: CustomProfileField } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { type, ...sent }) => ({
+    customProfileField: await createProfileField(ctx, type, toEdit(sent)),
+  }),
+});
+
+mutation('updateCustomProfileField', {
+  description:
+    'Changes what is given of a custom profile field. Who has chosen an option that is no more loses the value. For ' +
+    'administrators.',
+  input: (t) => ({
+    fieldId: t.int(),
+    name: t.string({ required: false, description: NAME }),
+    hint: t.string({ required: false, description: HINT }),
+    choices: t.field({ type: [ProfileChoiceInput], required: false, description: CHOICES }),
+    urlPattern: t.string({ required: false, description: URL_PATTERN }),
+    displayInProfileSummary: t.boolean({ required: false, description: SUMMARY }),
+    required: t.boolean({ required: false, description: REQUIRED }),
+    editableByUser: t.boolean({ required: false, description: EDITABLE }),
+    useForUserMatching: t.boolean({ required: false, description: MATCHING }),
+  }),
+  payload: () => ({ customProfileField: { type: CustomProfileField } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { fieldId, ...sent }) => ({
+    customProfileField: await updateProfileField(ctx, fieldId, toEdit(sent)),
+  }),
+});
+
+mutation('deleteCustomProfileField', {
+  description: 'Removes a custom profile field, with all that people have in it. For administrators.',
+  input: (t) => ({ fieldId: t.int() }),
+  payload: () => ({ fieldId: { type: 'Int' } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { fieldId }) => {
+    await deleteProfileField(ctx, fieldId);
+    return { fieldId };
+  },
+});
+
+mutation('reorderCustomProfileFields', {
+  description: 'Puts the custom profile fields into a new order. For administrators.',
+  input: (t) => ({ order: t.intList({ description: 'The id of every field.' }) }),
+  payload: () => ({ customProfileFields: { type: [CustomProfileField] } }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { order }) => ({ customProfileFields: await reorderProfileFields(ctx, order) }),
+});
+
+mutation('updateProfileData', {
+  description: "Changes what the viewer's profile has in custom fields. All is changed or nothing is. Not for bots.",
+  input: (t) => ({ values: t.field({ type: [ProfileValueInput] }) }),
+  payload: () => ({ user: { type: User } }),
+  resolve: async (ctx, { values }) => {
+    await updateOwnProfile(ctx, toEntries(values));
+    return { user: ctx.viewer.user };
+  },
+});
+
+mutation('removeProfileData', {
+  description: "Empties custom fields of the viewer's profile. Not for bots.",
+  input: (t) => ({ fieldIds: t.intList() }),
+  payload: () => ({ user: { type: User } }),
+  resolve: async (ctx, { fieldIds }) => {
+    await removeOwnValues(ctx, fieldIds);
+    return { user: ctx.viewer.user };
+  },
+});
+
+const CustomProfileFieldValue = builder.objectRef<WireProfileField>('CustomProfileFieldValue').implement({
+  description: 'A custom profile field as it was when something happened.',
+  fields: (t) => ({
+    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
+    type: t.field({ type: CustomProfileFieldType, resolve: ({ type }) => type as FieldType }),
+    order: t.exposeInt('order'),
+    name: t.exposeString('name'),
+    hint: t.exposeString('hint'),
+    choices: t.field({
+      type: [ProfileChoice],
+      nullable: true,
+      description: CHOICES,
+      resolve: ({ type, field_data }) => choicesOf({ type, fieldData: field_data }) ?? null,
+    }),
+    urlPattern: t.string({
+      nullable: true,
+      description: URL_PATTERN,
+      resolve: ({ type, field_data }) => urlPatternOf({ type, fieldData: field_data }) ?? null,
+    }),
+    displayInProfileSummary: t.boolean({
+      description: SUMMARY,
+      resolve: ({ display_in_profile_summary }) => display_in_profile_summary ?? false,
+    }),
+    required: t.exposeBoolean('required', { description: REQUIRED }),
+    editableByUser: t.exposeBoolean('editable_by_user', { description: EDITABLE }),
+    useForUserMatching: t.boolean({
+      description: MATCHING,
+      resolve: ({ use_for_user_matching }) => use_for_user_matching ?? false,
+    }),
+  }),
+});
+
+eventType<{ fields: readonly WireProfileField[] }>(
+  'custom_profile_fields',
+  undefined,
+  'CustomProfileFieldsChangedEvent',
+  (t) => ({
+    customProfileFields: t.field({ type: [CustomProfileFieldValue], resolve: ({ event }) => event.fields }),
+  }),
+  {
+    description:
+      'These are all the custom profile fields there are, in their order. What people had in others is gone with them.',
+  },
+);

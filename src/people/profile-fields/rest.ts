@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, json, text } from '../../api/rest/params.ts';
+import {
+  createProfileField,
+  deleteProfileField,
+  type FieldEdit,
+  listProfileFields,
+  reorderProfileFields,
+  updateProfileField,
+} from './fields.ts';
+import { removeOwnValues, updateOwnProfile } from './values.ts';
+import { profileDataSent, toEntries, toWire } from './wire.ts';
+
+const profileField = z.object({
+  id: z.int(),
+  type: z.int(),
+  order: z.int(),
+  name: z.string(),
+  hint: z.string(),
+  field_data: z.string(),
+  required: z.boolean(),
+  editable_by_user: z.boolean(),
+  display_in_profile_summary: z.literal(true).optional(),
+  use_for_user_matching: z.literal(true).optional(),
+});
+
+const edits = {
+  name: text(z.string(), {
+    description: 'Not blank; at most 40 characters; unique, in whatever case.',
+    example: 'Ship',
+  }).optional(),
+  hint: text(z.string(), { description: 'At most 80 characters.' }).optional(),
+  field_data: json(z.record(z.string(), z.unknown()), {
+    description:
+      'The options of a list, by the key that values name; of an external account, `subtype` "custom" and ' +
+      '`url_pattern` with `%(username)s` in it once.',
+    example: '{"0": {"text": "Sail", "order": "1"}}',
+  }).optional(),
+  display_in_profile_summary: json(z.boolean(), { description: 'Two fields at most; no field of users.' }).optional(),
+  required: json(z.boolean(), { description: 'Whether clients ask people to fill it in.' }).optional(),
+  editable_by_user: json(z.boolean(), { description: 'Else only administrators change it.' }).optional(),
+  use_for_user_matching: json(z.boolean(), { description: 'For short texts and external accounts.' }).optional(),
+};
+
+interface Sent {
+  readonly name?: string;
+  readonly hint?: string;
+  readonly field_data?: Readonly<Record<string, unknown>>;
+  readonly display_in_profile_summary?: boolean;
+  readonly required?: boolean;
+  readonly editable_by_user?: boolean;
+  readonly use_for_user_matching?: boolean;
+}
+
+const toEdit = (sent: Sent): FieldEdit => ({
+  name: sent.name,
+  hint: sent.hint,
+  fieldData: sent.field_data,
+  displayInProfileSummary: sent.display_in_profile_summary,
+  required: sent.required,
+  editableByUser: sent.editable_by_user,
+  useForUserMatching: sent.use_for_user_matching,
+});
+
+export const getProfileFields = endpoint({
+  method: 'GET',
+  path: '/realm/profile_fields',
+  auth: 'basic',
+  section: 'B.16',
+  summary: 'List custom profile fields',
+  params: {},
+  reply: { custom_fields: z.array(profileField) },
+  async handle(ctx) {
+    return { custom_fields: (await listProfileFields(ctx)).map(toWire) };
+  },
+});
+
+export const postProfileField = endpoint({
+  method: 'POST',
+  path: '/realm/profile_fields',
+  auth: 'basic',
+  section: 'B.16',
+  summary: 'Create a custom profile field',
+  permission: 'administrators',
+  params: {
+    field_type: json(z.int(), {
+      description:
+        '1 short text, 2 long text, 3 list of options, 4 date, 5 link, 6 users, 7 external account, 8 pronouns.',
+      example: '1',
+    }),
+    ...edits,
+  },
+  reply: { id: z.int() },
+  async handle(ctx, { field_type, ...sent }) {
+    const { id } = await createProfileField(ctx, field_type, toEdit(sent));
+    return { id };
+  },
+});
+
+export const patchProfileFields = endpoint({
+  method: 'PATCH',
+  path: '/realm/profile_fields',
+  auth: 'basic',
+  section: 'B.16',
+  summary: 'Reorder custom profile fields',
+  permission: 'administrators',
+  params: { order: json(z.array(z.int()), { description: 'The id of every field.', example: '[2, 1]' }) },
+  reply: {},
+  async handle(ctx, { order }) {
+    await reorderProfileFields(ctx, order);
+  },
+});
+
+export const patchProfileField = endpoint({
+  method: 'PATCH',
+  path: '/realm/profile_fields/{id}',
+  auth: 'basic',
+  section: 'B.16',
+  summary: 'Update a custom profile field',
+  description: 'Who has chosen an option that is no more loses the value.',
+  permission: 'administrators',
+  params: { id: inPath(z.int()), ...edits },
+  reply: {},
+  async handle(ctx, { id, ...sent }) {
+    await updateProfileField(ctx, id, toEdit(sent));
+  },
+});
+
+export const deleteProfileFieldEndpoint = endpoint({
+  method: 'DELETE',
+  path: '/realm/profile_fields/{id}',
+  auth: 'basic',
+  section: 'B.16',
+  summary: 'Delete a custom profile field',
+  description: 'With all that people have in it.',
+  permission: 'administrators',
+  params: { id: inPath(z.int()) },
+  reply: {},
+  async handle(ctx, { id }) {
+    await deleteProfileField(ctx, id);
+  },
+});
+
+/** 4.12 */
+export const patchOwnProfileData = endpoint({
+  method: 'PATCH',
+  path: '/users/me/profile_data',
+  auth: 'basic',
+  section: '4.12',
+  summary: 'Update your profile data',
+  permission: 'people, not bots',
+  params: {
+    data: json(profileDataSent, {
+      description: 'A text, or a list of user ids for a field of users; null or "" takes the value away.',
+      example: '[{"id": 1, "value": "at sea"}]',
+    }),
+  },
+  reply: {},
+  async handle(ctx, { data }) {
+    await updateOwnProfile(ctx, toEntries(data));
+  },
+});
+
+/** 4.12 */
+export const deleteOwnProfileData = endpoint({
+  method: 'DELETE',
+  path: '/users/me/profile_data',
+  auth: 'basic',
+  section: '4.12',
+  summary: 'Remove profile data of your own',
+  permission: 'people, not bots',
+  params: { data: json(z.array(z.int()), { description: 'Ids of fields.', example: '[1]' }) },
+  reply: {},
+  async handle(ctx, { data }) {
+    await removeOwnValues(ctx, data);
+  },
+});

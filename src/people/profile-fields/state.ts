@@ -1,0 +1,13 @@
+import type { StateGroup } from '../../api/state-group.ts';
+import { FIELD_TYPES } from './field-types.ts';
+import { readProfileFields } from './fields.ts';
+import { toWire } from './wire.ts';
+
+/** @see registration-and-events companion 1.4, 1.5 */
+export const profileFieldsState: StateGroup = {
+  name: 'custom_profile_fields',
+  async read({ viewer, db }) {
+    const fields = await readProfileFields(db, viewer.realm.id);
+    return { custom_profile_fields: fields.map(toWire), custom_profile_field_types: FIELD_TYPES };
+  },
+};

@@ -1,0 +1,148 @@
+import type { Ctx } from '../../access/context.ts';
+import { isAdministrator } from '../../access/roles.ts';
+import { lockRealm } from '../../administration/users/new-user.ts';
+import { isRowId } from '../../channels/access.ts';
+import { everyone } from '../../events/audience.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { ProfileField, ProfileValue, User } from '../../generated/prisma/client.ts';
+import { renderMarkdown } from '../../markdown/render.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { profileValueChanged } from '../events.ts';
+import { FIELD_TYPES, isMarkdown } from './field-types.ts';
+import { noSuchField, readProfileFields } from './fields.ts';
+import { idsIn, isEmptyValue, type NamedUsers, requireValue } from './value-rules.ts';
+import { toWireValue, type WireProfileData } from './wire.ts';
+
+/** What a user is to have in a field. */
+export interface ValueEntry {
+  readonly fieldId: number;
+  /** As the client sent it: a text, or a list of user ids for a field of users. Null, "" and [] take the value away. */
+  readonly value: unknown;
+}
+
+/**
+ * What users have in their profiles, in one query.
+ *
+ * @returns By user id; who has nothing is absent.
+ */
+export async function profileDataOf(
+  db: Pick<Tx, '$queryRaw'>,
+  realmId: number,
+  userIds: readonly number[],
+): Promise<Map<number, WireProfileData>> {
+  const rows = await db.$queryRaw<Pick<ProfileValue, 'userId' | 'fieldId' | 'value' | 'renderedValue'>[]>`
+    SELECT user_id AS "userId", field_id AS "fieldId", value, rendered_value AS "renderedValue" FROM profile_value
+    WHERE realm_id = ${realmId} AND user_id = ANY(${[...userIds]}::int[])`;
+  const data = new Map<number, Record<number, ReturnType<typeof toWireValue>>>();
+  for (const { userId, fieldId, ...value } of rows) {
+    const ofUser = data.get(userId) ?? {};
+    ofUser[fieldId] = toWireValue(value);
+    data.set(userId, ofUser);
+  }
+  return data;
+}
+
+/**
+ * Changes what the viewer has in their profile, and tells everyone of each field that is another. All is changed or
+ * nothing is.
+ *
+ * @throws BadRequestError for a bot, and as `setProfileValues` does.
+ * @see interface document 4.12, 6.3
+ */
+export async function updateOwnProfile(ctx: Ctx, entries: readonly ValueEntry[]): Promise<void> {
+  const { user, role } = ctx.viewer;
+  if (user.botType !== null) throw new BadRequestError('This endpoint does not accept bot requests.');
+  await transact(ctx, async (tx, emit) => {
+    await lockRealm(tx, ctx.realmId);
+    await setProfileValues(tx, emit, user, entries, { changesAll: isAdministrator(role) });
+  });
+}
+
+/**
+ * Takes away what the viewer has in fields of their profile. What was empty is no change.
+ *
+ * @throws BadRequestError as `updateOwnProfile` does.
+ * @see endpoints companion 4.12 (DELETE /users/me/profile_data)
+ */
+export function removeOwnValues(ctx: Ctx, fieldIds: readonly number[]): Promise<void> {
+  return updateOwnProfile(
+    ctx,
+    fieldIds.map((fieldId) => ({ fieldId, value: null })),
+  );
+}
+
+/**
+ * Changes what a person has in their profile, inside a change that holds the organisation's row: fields, and the users
+ * whom values name, stay as they are until it is over. All entries are checked before anything is written; of two for
+ * one field the last counts.
+ *
+ * That a field is required is for clients to ask of people: the documents know no refusal to empty it.
+ *
+ * @param by Whether who acts may change the fields too that people cannot edit themselves.
+ * @throws BadRequestError when there is no such field, when it may not be changed, or when its type does not take the
+ *   value.
+ * @see endpoints companion 4.12
+ */
+export async function setProfileValues(
+  tx: Tx,
+  emit: Emit,
+  { id: userId, realmId }: Pick<User, 'id' | 'realmId'>,
+  entries: readonly ValueEntry[],
+  { changesAll }: { changesAll: boolean },
+): Promise<void> {
+  if (entries.length === 0) return;
+  const fields = new Map((await readProfileFields(tx, realmId)).map((field) => [field.id, field]));
+  const users = await namedUsers(tx, realmId, fields, entries);
+  const wanted = new Map<ProfileField, string | null>();
+  for (const { fieldId, value } of entries) {
+    const field = fields.get(fieldId);
+    if (field === undefined) throw noSuchField(fieldId);
+    if (!changesAll && !field.editableByUser) {
+      throw new BadRequestError('You are not allowed to change this field. Contact an administrator to update it.');
+    }
+    wanted.set(field, isEmptyValue(value) ? null : requireValue(field, value, users));
+  }
+  const stored = await tx.profileValue.findMany({ where: { realmId, userId } });
+  const before = new Map(stored.map(({ fieldId, value }) => [fieldId, value]));
+  const changed = [...wanted].filter(([{ id }, value]) => value !== (before.get(id) ?? null));
+  if (changed.length > 0) await writeValues(tx, emit, { realmId, userId }, changed);
+}
+
+/** Whom entries for fields of users name, of the organisation. */
+async function namedUsers(
+  tx: Tx,
+  realmId: number,
+  fields: ReadonlyMap<number, ProfileField>,
+  entries: readonly ValueEntry[],
+): Promise<NamedUsers> {
+  const ids = entries
+    .filter(({ fieldId }) => fields.get(fieldId)?.type === FIELD_TYPES.USER.id)
+    .flatMap(({ value }) => idsIn(value))
+    .filter(isRowId);
+  if (ids.length === 0) return new Map();
+  const users = await tx.$queryRaw<Pick<User, 'id' | 'isActive' | 'botType'>[]>`
+    SELECT id, is_active AS "isActive", bot_type AS "botType" FROM user_account
+    WHERE realm_id = ${realmId} AND id = ANY(${[...new Set(ids)]}::int[])`;
+  return new Map(users.map((user) => [user.id, user]));
+}
+
+async function writeValues(
+  tx: Tx,
+  emit: Emit,
+  owner: { readonly realmId: number; readonly userId: number },
+  changed: readonly (readonly [ProfileField, string | null])[],
+): Promise<void> {
+  const fieldIds = changed.map(([{ id }]) => id);
+  const rows = changed.flatMap(([{ id, type }, value]) =>
+    value === null
+      ? []
+      : [{ ...owner, fieldId: id, value, renderedValue: isMarkdown(type) ? renderMarkdown(value) : null }],
+  );
+  await tx.profileValue.deleteMany({ where: { ...owner, fieldId: { in: fieldIds } } });
+  if (rows.length > 0) await tx.profileValue.createMany({ data: rows });
+  const written = new Map(rows.map((row) => [row.fieldId, toWireValue(row)]));
+  for (const fieldId of fieldIds) {
+    emit(profileValueChanged(owner.userId, fieldId, written.get(fieldId)), everyone());
+  }
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import type { ProfileField, ProfileValue } from '../../generated/prisma/client.ts';
+import type { ValueEntry } from './values.ts';
+
+/** @see registration-and-events companion 1.5 */
+export interface WireProfileField {
+  readonly id: number;
+  readonly type: number;
+  readonly order: number;
+  readonly name: string;
+  readonly hint: string;
+  /** JSON text for types 3 and 7; "" for the others. */
+  readonly field_data: string;
+  readonly required: boolean;
+  readonly editable_by_user: boolean;
+  readonly display_in_profile_summary?: true;
+  readonly use_for_user_matching?: true;
+}
+
+export function toWire(field: ProfileField): WireProfileField {
+  return {
+    id: field.id,
+    type: field.type,
+    order: field.order,
+    name: field.name,
+    hint: field.hint,
+    field_data: field.fieldData,
+    required: field.required,
+    editable_by_user: field.editableByUser,
+    ...(field.displayInProfileSummary && { display_in_profile_summary: true as const }),
+    ...(field.useForUserMatching && { use_for_user_matching: true as const }),
+  };
+}
+
+export interface WireProfileValue {
+  readonly value: string;
+  /** HTML, for the types that are Markdown. */
+  readonly rendered_value?: string;
+}
+
+/** What a user said, by the id of the field; those left empty are absent. @see interface document 2.3 */
+export type WireProfileData = Readonly<Record<number, WireProfileValue>>;
+
+export function toWireValue({ value, renderedValue }: Pick<ProfileValue, 'value' | 'renderedValue'>): WireProfileValue {
+  return { value, ...(renderedValue !== null && { rendered_value: renderedValue }) };
+}
+
+/** Profile data as clients send it. What a value may be, its field says. @see interface document 4.12 */
+export const profileDataSent = z.array(z.object({ id: z.int(), value: z.unknown().nonoptional() }));
+
+export const toEntries = (sent: z.output<typeof profileDataSent>): readonly ValueEntry[] =>
+  sent.map(({ id, value }) => ({ fieldId: id, value }));

@@ -1,0 +1,29 @@
+import { everyone } from '../../events/audience.ts';
+import type { Emit } from '../../events/log.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { userStatusSet } from './events.ts';
+import { isAway } from './state.ts';
+import { toWire } from './wire.ts';
+
+/** Takes a user's status away, inside a change, and tells everybody when there was one. */
+export async function clearStatus(tx: Tx, emit: Emit, userId: number): Promise<void> {
+  const status = await tx.userStatus.findUnique({ where: { userId } });
+  if (status === null) return;
+  await tx.userStatus.delete({ where: { userId } });
+  const change = {
+    ...(status.text !== '' && { status_text: '' }),
+    ...(status.emojiName !== '' && { emoji_name: '', emoji_code: '', reaction_type: '' }),
+  };
+  if (Object.keys(change).length > 0) emit(userStatusSet(userId, change), everyone());
+}
+
+/**
+ * Tells everybody the status of a user who is active again: registration shows none of those who are not.
+ *
+ * @see registration-and-events companion 1.4 (user_status)
+ */
+export async function tellStatusAgain(tx: Tx, emit: Emit, userId: number): Promise<void> {
+  const { status, ...user } = await tx.user.findUniqueOrThrow({ where: { id: userId }, include: { status: true } });
+  const shown = toWire(status, isAway(user));
+  if (Object.keys(shown).length > 0) emit(userStatusSet(userId, shown), everyone());
+}

@@ -1,0 +1,20 @@
+import { defineEvent } from '../../events/define.ts';
+
+/** The parts of a status that were set: empty texts where one was cleared. */
+export interface StatusChange {
+  readonly away?: boolean;
+  readonly status_text?: string;
+  readonly emoji_name?: string;
+  readonly emoji_code?: string;
+  readonly reaction_type?: string;
+}
+
+/**
+ * To everyone who can access the user, also when the status is what it was.
+ *
+ * @see registration-and-events companion 3.2; endpoints companion 4.7
+ */
+export const userStatusSet = defineEvent('user_status', undefined, (userId: number, change: StatusChange) => ({
+  user_id: userId,
+  ...change,
+}));

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, json, text } from '../../api/rest/params.ts';
+import { readStatus, setOwnStatus, setStatusOf } from './service.ts';
+
+const wireStatus = z.object({
+  away: z.literal(true).optional(),
+  status_text: z.string().optional(),
+  emoji_name: z.string().optional(),
+  emoji_code: z.string().optional(),
+  reaction_type: z.string().optional(),
+});
+
+const parts = {
+  status_text: text(z.string(), {
+    description: 'At most 60 characters; "" clears it.',
+    example: 'On the water',
+  }).optional(),
+  emoji_name: text(z.string(), { description: '"" clears it.', example: 'boat' }).optional(),
+  emoji_code: text(z.string(), { description: 'Looked up by the name, if absent.' }).optional(),
+  reaction_type: text(z.string(), { description: 'unicode_emoji, realm_emoji or service_extra_emoji.' }).optional(),
+  away: json(z.boolean(), { description: 'Deprecated: whether the user shows no presence.' }).optional(),
+};
+
+interface Parts {
+  readonly status_text?: string;
+  readonly emoji_name?: string;
+  readonly emoji_code?: string;
+  readonly reaction_type?: string;
+  readonly away?: boolean;
+}
+
+const editOf = ({ status_text, emoji_name, emoji_code, reaction_type, away }: Parts) => ({
+  ...{ statusText: status_text, emojiName: emoji_name, emojiCode: emoji_code, reactionType: reaction_type, away },
+});
+
+export const postUserStatus = endpoint({
+  method: 'POST',
+  path: '/users/{user_id}/status',
+  auth: 'basic',
+  section: '4.6',
+  summary: "Update another user's status",
+  permission: 'administrators',
+  params: { user_id: inPath(z.int()), ...parts },
+  reply: {},
+  async handle(ctx, { user_id, ...sent }) {
+    await setStatusOf(ctx, user_id, editOf(sent));
+  },
+});
+
+export const postOwnStatus = endpoint({
+  method: 'POST',
+  path: '/users/me/status',
+  auth: 'basic',
+  section: '4.7',
+  summary: 'Update your status',
+  params: parts,
+  reply: {},
+  async handle(ctx, sent) {
+    await setOwnStatus(ctx, editOf(sent));
+  },
+});
+
+export const getUserStatus = endpoint({
+  method: 'GET',
+  path: '/users/{user_id}/status',
+  auth: 'basic',
+  section: '4.7',
+  summary: "Get a user's status",
+  description: 'What is not set is absent.',
+  params: { user_id: inPath(z.int()) },
+  reply: { status: wireStatus },
+  async handle(ctx, { user_id }) {
+    return { status: await readStatus(ctx, user_id) };
+  },
+});

@@ -1,0 +1,137 @@
+import type { Ctx } from '../../access/context.ts';
+import { isAdministrator } from '../../access/roles.ts';
+import { lockUser } from '../../administration/users/new-user.ts';
+import { accessUser } from '../../administration/users/service.ts';
+import { writeSettings } from '../../administration/users/settings-update.ts';
+import { everyone } from '../../events/audience.ts';
+import { type Emit, transact } from '../../events/log.ts';
+import type { User, UserStatus } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { requireText } from '../../platform/text.ts';
+import { type Emoji, requireEmoji } from '../emoji/emoji.ts';
+import { type StatusChange, userStatusSet } from './events.ts';
+import { isAway } from './state.ts';
+import { toWire, type WireStatus } from './wire.ts';
+
+/** @see interface document 8 */
+const MAX_TEXT_LENGTH = 60;
+
+/** What is to be set of a status; what is absent stays. */
+export interface StatusEdit {
+  /** At most 60 code points; "" clears the text. */
+  readonly statusText?: string | undefined;
+  /** "" clears the emoji. */
+  readonly emojiName?: string | undefined;
+  /** Looked up by the name, if absent. */
+  readonly emojiCode?: string | undefined;
+  readonly reactionType?: string | undefined;
+  /** Deprecated: whether the user shows no presence. */
+  readonly away?: boolean | undefined;
+}
+
+/**
+ * Sets the viewer's own status and tells everybody, also when it is what it was.
+ *
+ * @throws BadRequestError for a bot, when nothing is given, or a text is too long, or there is no such emoji.
+ * @see interface document 4.7; endpoints companion 4.6 / 4.7
+ */
+export async function setOwnStatus(ctx: Ctx, edit: StatusEdit): Promise<WireStatus> {
+  if (ctx.viewer.user.botType !== null) throw new BadRequestError('This endpoint does not accept bot requests.');
+  return setStatus(ctx, ctx.viewer.user, edit, requireStatusText(edit));
+}
+
+/**
+ * Sets somebody's status, as an administrator, and tells everybody.
+ *
+ * @throws BadRequestError unless the viewer is an administrator and the target an active person; else as `setOwnStatus`.
+ * @see interface document 4.6; endpoints companion 4.6 / 4.7
+ */
+export async function setStatusOf(ctx: Ctx, userId: number, edit: StatusEdit): Promise<WireStatus> {
+  const text = requireStatusText(edit);
+  const target = await accessUser(ctx, userId);
+  if (target.botType !== null) throw new BadRequestError('No such user');
+  if (!isAdministrator(ctx.viewer.role)) throw new BadRequestError('Insufficient permission');
+  if (!target.isActive) throw new BadRequestError('User is deactivated');
+  return setStatus(ctx, target, edit, text);
+}
+
+/** The status of somebody. @see endpoints companion 4.7 (GET /users/{user_id}/status) */
+export async function readStatus(ctx: Ctx, userId: number): Promise<WireStatus> {
+  const user = await accessUser(ctx, userId);
+  return toWire(await ctx.app.db.userStatus.findUnique({ where: { userId: user.id } }), isAway(user));
+}
+
+function requireStatusText({ statusText }: StatusEdit): string | undefined {
+  if (statusText === undefined) return undefined;
+  return requireText('status_text', statusText, { strip: true, max: MAX_TEXT_LENGTH });
+}
+
+const NO_EMOJI = { name: '', code: '', type: 'unicode_emoji' } as const;
+
+/** The emoji to set; undefined when the one there is stays. */
+async function emojiOf({ app, realmId }: Ctx, edit: StatusEdit): Promise<Emoji | undefined> {
+  const { emojiName, emojiCode, reactionType } = edit;
+  if (emojiName !== undefined) {
+    const reference = { name: emojiName, code: emojiCode, type: reactionType };
+    return emojiName === '' ? NO_EMOJI : requireEmoji(app.db, realmId, reference);
+  }
+  if (emojiCode === undefined && reactionType === undefined) return undefined;
+  throw new BadRequestError('Client must pass emoji_name if they pass either emoji_code or reaction_type.');
+}
+
+async function setStatus(ctx: Ctx, target: User, edit: StatusEdit, text: string | undefined): Promise<WireStatus> {
+  const { away } = edit;
+  if (away === undefined && text === undefined && edit.emojiName === undefined) {
+    throw new BadRequestError('Client did not pass any new values.');
+  }
+  const emoji = await emojiOf(ctx, edit);
+  return transact(ctx, async (tx, emit) => {
+    await lockUser(tx, target);
+    const user = await tx.user.findUniqueOrThrow({ where: { id: target.id } });
+    const how = { now: ctx.app.now(), isOwn: user.id === ctx.viewer.id };
+    const after = away === undefined ? user : await writeSettings(tx, emit, user, { presence_enabled: !away }, how);
+    const row =
+      text === undefined && emoji === undefined
+        ? await findStatus(tx, user)
+        : await save(tx, ctx, user, { text, emoji });
+    // That they are away, or not any more, is told with the setting when it changes.
+    tell(emit, user, { away: isAway(after) === isAway(user) ? away : undefined, text, emoji });
+    return toWire(row, isAway(after));
+  });
+}
+
+const findStatus = (tx: Tx, { id }: User) => tx.userStatus.findUnique({ where: { userId: id } });
+
+function save(
+  tx: Tx,
+  { app }: Ctx,
+  { id, realmId }: User,
+  set: { text: string | undefined; emoji: Emoji | undefined },
+): Promise<UserStatus> {
+  const { text, emoji } = set;
+  const data = {
+    updatedAt: app.now(),
+    ...(text !== undefined && { text }),
+    ...(emoji !== undefined && { emojiName: emoji.name, emojiCode: emoji.code, reactionType: emoji.type }),
+  };
+  return tx.userStatus.upsert({ where: { userId: id }, create: { ...data, userId: id, realmId }, update: data });
+}
+
+function tell(
+  emit: Emit,
+  { id }: User,
+  { away, text, emoji }: { away: boolean | undefined; text: string | undefined; emoji: Emoji | undefined },
+): void {
+  const change: StatusChange = {
+    ...(away !== undefined && { away }),
+    ...(text !== undefined && { status_text: text }),
+    // A cleared emoji has three empty texts. @see architecture 11
+    ...(emoji !== undefined && {
+      emoji_name: emoji.name,
+      emoji_code: emoji.code,
+      reaction_type: emoji.name === '' ? '' : emoji.type,
+    }),
+  };
+  if (Object.keys(change).length > 0) emit(userStatusSet(id, change), everyone());
+}

@@ -1,0 +1,26 @@
+import { userSetting } from '../../access/user-settings.ts';
+import type { StateGroup } from '../../api/state-group.ts';
+import type { User, UserStatus } from '../../generated/prisma/client.ts';
+import { toWire } from './wire.ts';
+
+type Row = Pick<User, 'id' | 'settings'> & { readonly [K in keyof UserStatus]: UserStatus[K] | null };
+
+/** Of every active user who has one, by user id. @see registration-and-events companion 1.4 */
+export const userStatusState: StateGroup = {
+  name: 'user_status',
+  async read({ viewer, db }) {
+    const rows = await db.$queryRaw<Row[]>`
+      SELECT u.id, u.settings, s.user_id AS "userId", s.text, s.emoji_name AS "emojiName", s.emoji_code AS "emojiCode",
+             s.reaction_type AS "reactionType"
+      FROM user_account u LEFT JOIN user_status s ON s.user_id = u.id
+      WHERE u.realm_id = ${viewer.realm.id} AND u.is_active
+        AND (s.user_id IS NOT NULL OR u.settings->'presence_enabled' = 'false'::jsonb)`;
+    const shown = rows.map(
+      (row) => [row.id, toWire(row.userId === null ? null : (row as UserStatus), isAway(row))] as const,
+    );
+    return { user_status: Object.fromEntries(shown.filter(([, status]) => Object.keys(status).length > 0)) };
+  },
+};
+
+/** The older word for a user who shows no presence. */
+export const isAway = (user: Parameters<typeof userSetting>[0]): boolean => !userSetting(user, 'presence_enabled');

@@ -1,0 +1,9 @@
+import type { StateGroup } from '../../api/state-group.ts';
+
+/** Whether calls can be made in the user's name. @see registration-and-events companion 1.4 */
+export const videoCallsState: StateGroup = {
+  name: 'video_calls',
+  async read({ viewer, db }) {
+    return { has_videoprovider_token: (await db.callToken.count({ where: { userId: viewer.id } })) > 0 };
+  },
+};

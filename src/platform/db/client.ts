@@ -1,0 +1,191 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { join } from 'node:path';
+import type { PGlite } from '@electric-sql/pglite';
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import pg from 'pg';
+import { PrismaPGlite } from 'pglite-prisma-adapter';
+import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
+import type { Config } from '../config.ts';
+import { EmbeddedDatabase } from './embedded.ts';
+import { lockDataDirectory } from './lock.ts';
+import { keepPrivate } from './private-files.ts';
+import { placesOf, Turns } from './turns.ts';
+
+/** The client outside transactions; inside a change only `Tx` may be used. */
+export type Db = PrismaClient;
+/** The client inside one transaction. */
+export type Tx = Prisma.TransactionClient;
+
+/** An open database, embedded or PostgreSQL. Both speak the same dialect and share one migration history. */
+export interface Database {
+  readonly kind: 'embedded' | 'postgresql';
+  readonly db: Db;
+  /** Whose change gets a connection next. */
+  readonly turns: Turns;
+  /** For the schema engine, which applies and compares migrations through the same driver. */
+  readonly factory: SqlMigrationAwareDriverAdapterFactory;
+  /** Runs SQL of many statements in one transaction: all of it, or nothing and an error. */
+  runScript(sql: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Set while a change runs, so that a query outside its transaction is found instead of hanging. */
+const inTransaction = new AsyncLocalStorage<boolean>();
+
+/** Marks everything `run` does as inside a transaction. */
+export function withinTransaction<T>(run: () => Promise<T>): Promise<T> {
+  return inTransaction.run(true, run);
+}
+
+/**
+ * A writer that waited for a lock must see what its holder committed: the server's default, but the log depends on it.
+ * Who waits too long for a lock is told that the service is busy, before the transaction's own time is up. No
+ * statement of ours runs for as long as it takes to compile it.
+ *
+ * A node that is gone, without its connections having been closed, stops whoever needs what it has locked. Our choice: a
+ * transaction is ended when nothing comes of it for 5 s, and a connection when nobody takes what is sent for 10 s. No
+ * transaction of ours is left alone for so long: what takes its time is done outside. Who waits for a lock gives up sooner,
+ * or transactions of the same node would inherit it one after the other, for 5 s each.
+ */
+const SESSION_OPTIONS = [
+  'default_transaction_isolation=read\\ committed',
+  'jit=off',
+  'lock_timeout=4000',
+  'idle_in_transaction_session_timeout=5000',
+  'tcp_user_timeout=10000',
+  'tcp_keepalives_idle=5',
+  'tcp_keepalives_interval=2',
+  'tcp_keepalives_count=3',
+]
+  .map((setting) => `-c ${setting}`)
+  .join(' ');
+
+/**
+ * A connection that has gone silent must not be waited for until the network gives up, a quarter of an hour later. Our
+ * choice: longer than any statement of ours takes.
+ */
+const PATIENCE = { keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: 20_000 };
+
+/** Our choice: all the service's own statements, and some lists of ids of each length. */
+const MAX_PREPARED = 500;
+const statementNames = new Map<string, string>();
+
+/** PostgreSQL plans a named statement once for each connection. The many that differ only in length stay unnamed. */
+function statementName(sql: string): string {
+  const known = statementNames.get(sql);
+  if (known !== undefined) return known;
+  if (statementNames.size >= MAX_PREPARED) return '';
+  const name = `s${statementNames.size}`;
+  statementNames.set(sql, name);
+  return name;
+}
+
+/**
+ * Opens PostgreSQL by `config.databaseUrl`, or the embedded database in `config.dataDir` under an exclusive lock.
+ *
+ * @throws DataDirectoryInUseError when another process has the embedded database open.
+ * @throws UnsafeDataDirectoryError when that directory cannot be kept from other users.
+ */
+export async function openDatabase(config: Config): Promise<Database> {
+  const { databaseUrl: connectionString } = config;
+  if (connectionString !== undefined) {
+    const pool = { connectionString, max: config.databasePoolSize, options: SESSION_OPTIONS, ...PATIENCE };
+    const factory = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementName(sql) });
+    return connect('postgresql', factory, {
+      guardsTransactions: config.guardsTransactions,
+      turns: new Turns(placesOf(config.databasePoolSize)),
+      runScript: (sql) => runOnPostgres(connectionString, sql),
+      close: async () => {},
+    });
+  }
+  keepPrivate(config.dataDir);
+  const lock = lockDataDirectory(config.dataDir);
+  const pglite = await EmbeddedDatabase.open(join(config.dataDir, 'postgres'));
+  const factory = new PrismaPGlite(pglite) as unknown as SqlMigrationAwareDriverAdapterFactory;
+  return connect('embedded', factory, {
+    guardsTransactions: config.guardsTransactions,
+    turns: new Turns(placesOf(config.databasePoolSize)),
+    runScript: (sql) => runOnPglite(pglite, sql),
+    async close() {
+      await pglite.close();
+      lock.release();
+    },
+  });
+}
+
+/** Statements sent in one message are one transaction. On a connection of its own, which an error leaves in disorder. */
+async function runOnPostgres(connectionString: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
+  try {
+    await pglite.exec(sql);
+  } catch (error) {
+    await pglite.exec('ROLLBACK').catch(() => {});
+    throw error;
+  }
+}
+
+function connect(
+  kind: Database['kind'],
+  factory: SqlMigrationAwareDriverAdapterFactory,
+  {
+    guardsTransactions,
+    ...driver
+  }: Pick<Database, 'turns' | 'runScript' | 'close'> & Pick<Config, 'guardsTransactions'>,
+): Database {
+  const db = new PrismaClient({
+    adapter: guardsTransactions ? guarded(factory) : factory,
+    log: [
+      { emit: 'event', level: 'query' },
+      { emit: 'event', level: 'error' },
+    ],
+  });
+  return {
+    kind,
+    db,
+    factory,
+    turns: driver.turns,
+    runScript: driver.runScript,
+    async close() {
+      await db.$disconnect();
+      await driver.close();
+    },
+  };
+}
+
+/**
+ * A query on the client itself, made while a change runs, waits for the change's own transaction: on the embedded
+ * database (one connection) for ever, on PostgreSQL it reads what the change has not committed. Tests fail
+ * loudly instead; tests alone, because the client sends look-ups of one turn together, in the name of whoever came first,
+ * so that under load this can blame the innocent.
+ */
+function guarded(factory: SqlMigrationAwareDriverAdapterFactory): SqlMigrationAwareDriverAdapterFactory {
+  return new Proxy(factory, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== 'connect') return typeof value === 'function' ? value.bind(target) : value;
+      return async () => {
+        const adapter = await target.connect();
+        for (const method of ['queryRaw', 'executeRaw'] as const) {
+          const run = adapter[method].bind(adapter);
+          adapter[method] = (query: Parameters<typeof run>[0]) => {
+            if (inTransaction.getStore() === true) {
+              throw new Error(`A change must query its own transaction, not the client: ${query.sql}`);
+            }
+            return run(query) as never;
+          };
+        }
+        return adapter;
+      };
+    },
+  });
+}

@@ -1,0 +1,119 @@
+import {
+  type Channel,
+  type Conversation,
+  type Message,
+  Prisma,
+  type Realm,
+  type User,
+} from '../../generated/prisma/client.ts';
+
+// The columns of tables whose whole rows are read with SQL: held against the model by the type checker, so that a new
+// field cannot be left out.
+
+export const USER_COLUMNS = {
+  id: 'id',
+  realmId: 'realm_id',
+  email: 'email',
+  fullName: 'full_name',
+  role: 'role',
+  isActive: 'is_active',
+  botType: 'bot_type',
+  botOwnerId: 'bot_owner_id',
+  isImportedStub: 'is_imported_stub',
+  isPlaceholder: 'is_placeholder',
+  isDeleted: 'is_deleted',
+  isSystem: 'is_system',
+  joinedAt: 'joined_at',
+  avatarSource: 'avatar_source',
+  avatarVersion: 'avatar_version',
+  avatarImageId: 'avatar_image_id',
+  passwordHash: 'password_hash',
+  settings: 'settings',
+  groupIds: 'group_ids',
+  fullMemberGroupIds: 'full_member_group_ids',
+  defaultSendingChannelId: 'default_sending_channel_id',
+  defaultEventsChannelId: 'default_events_channel_id',
+  defaultAllPublicChannels: 'default_all_public_channels',
+  canCreateUsers: 'can_create_users',
+  canChangeUserEmails: 'can_change_user_emails',
+  canForgeSender: 'can_forge_sender',
+} as const satisfies Record<keyof User, string>;
+
+export const REALM_COLUMNS = {
+  id: 'id',
+  subdomain: 'subdomain',
+  uuid: 'uuid',
+  name: 'name',
+  description: 'description',
+  settings: 'settings',
+  deactivatedAt: 'deactivated_at',
+  createdAt: 'created_at',
+  hasAlertWords: 'has_alert_words',
+  userDefaults: 'user_defaults',
+} as const satisfies Record<keyof Realm, string>;
+
+export const CHANNEL_COLUMNS = {
+  id: 'id',
+  realmId: 'realm_id',
+  name: 'name',
+  description: 'description',
+  renderedDescription: 'rendered_description',
+  creatorId: 'creator_id',
+  createdAt: 'created_at',
+  inviteOnly: 'invite_only',
+  isWebPublic: 'is_web_public',
+  historyPublicToSubscribers: 'history_public_to_subscribers',
+  isArchived: 'is_archived',
+  isDefault: 'is_default',
+  messageRetentionDays: 'message_retention_days',
+  topicsPolicy: 'topics_policy',
+  folderId: 'folder_id',
+  permissions: 'permissions',
+} as const satisfies Record<keyof Channel, string>;
+
+export const CONVERSATION_COLUMNS = {
+  id: 'id',
+  realmId: 'realm_id',
+  memberIds: 'member_ids',
+} as const satisfies Record<keyof Conversation, string>;
+
+export const MESSAGE_COLUMNS = {
+  realmId: 'realm_id',
+  id: 'id',
+  senderId: 'sender_id',
+  channelId: 'channel_id',
+  sentChannelId: 'sent_channel_id',
+  conversationId: 'conversation_id',
+  topic: 'topic',
+  content: 'content',
+  renderedContent: 'rendered_content',
+  clientName: 'client_name',
+  sentAt: 'sent_at',
+  sentEventId: 'sent_event_id',
+  readBySender: 'read_by_sender',
+  channelWildcard: 'channel_wildcard',
+  hasLink: 'has_link',
+  hasImage: 'has_image',
+  hasAttachment: 'has_attachment',
+  lastEditedAt: 'last_edited_at',
+  lastMovedAt: 'last_moved_at',
+  sendToken: 'send_token',
+} as const satisfies Record<keyof Message, string>;
+
+/** A row as the database answers it, its columns under the names that `columnsOf` gives them. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/**
+ * All columns of a table, for a SELECT.
+ *
+ * @param alias The table's, in the statement; and what its columns are told by, in the answer.
+ */
+export function columnsOf(alias: string, columns: Readonly<Record<string, string>>): Prisma.Sql {
+  const selected = Object.entries(columns).map(([field, column]) => `${alias}."${column}" AS "${alias}.${field}"`);
+  return Prisma.raw(selected.join(', '));
+}
+
+/** One table's row, out of an answer. */
+export function rowOf<T>(row: Row, alias: string, columns: Readonly<Record<keyof T & string, string>>): T {
+  return Object.fromEntries(Object.keys(columns).map((field) => [field, row[`${alias}.${field}`]])) as T;
+}

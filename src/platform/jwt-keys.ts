@@ -1,0 +1,115 @@
+import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
+import { z } from 'zod';
+import { isSubdomain } from './hosts.ts';
+
+/** How one organisation's web tokens are verified. */
+export interface JwtKey {
+  /** A shared secret, or the issuer's public key. */
+  readonly key: KeyObject;
+  /** The only algorithms taken, whatever a token's header says. */
+  readonly algorithms: readonly string[];
+  /** What `iss` must be; absent: anything. */
+  readonly issuer?: string | undefined;
+  /** What `aud` must be or hold; absent: anything. */
+  readonly audience?: string | undefined;
+  /** What the header's `typ` must be; absent: anything. */
+  readonly type?: string | undefined;
+  /** Whether each token is taken once: it then needs `jti` and `exp`. */
+  readonly once: boolean;
+}
+
+/** By subdomain; "" is the root domain's organisation. */
+export type JwtKeys = ReadonlyMap<string, JwtKey>;
+
+/** What an algorithm asks of its key. "none" is none of them. @see RFC 7518 3.1, RFC 8037 3.1 */
+interface Needs {
+  readonly kind: 'secret' | 'rsa' | 'ec' | 'ed25519';
+  /** Bytes of a secret, bits of an RSA modulus. */
+  readonly least?: number;
+  readonly curve?: string;
+}
+
+const MIN_RSA_BITS = 2048;
+
+const ALGORITHMS: Readonly<Record<string, Needs>> = {
+  // As many bytes as the hash has. @see RFC 7518 3.2
+  HS256: { kind: 'secret', least: 32 },
+  HS384: { kind: 'secret', least: 48 },
+  HS512: { kind: 'secret', least: 64 },
+  RS256: { kind: 'rsa', least: MIN_RSA_BITS },
+  RS384: { kind: 'rsa', least: MIN_RSA_BITS },
+  RS512: { kind: 'rsa', least: MIN_RSA_BITS },
+  PS256: { kind: 'rsa', least: MIN_RSA_BITS },
+  PS384: { kind: 'rsa', least: MIN_RSA_BITS },
+  PS512: { kind: 'rsa', least: MIN_RSA_BITS },
+  ES256: { kind: 'ec', curve: 'prime256v1' },
+  ES384: { kind: 'ec', curve: 'secp384r1' },
+  ES512: { kind: 'ec', curve: 'secp521r1' },
+  EdDSA: { kind: 'ed25519' },
+};
+
+const Entries = z.record(
+  z.string(),
+  z.strictObject({
+    key: z.string().min(1),
+    algorithms: z.array(z.string()).min(1),
+    issuer: z.string().min(1).optional(),
+    audience: z.string().min(1).optional(),
+    type: z.string().min(1).optional(),
+    once: z.boolean().default(false),
+  }),
+);
+
+/**
+ * Reads JWT_AUTH_KEYS: `{"<subdomain>": {"key", "algorithms", "issuer"?, "audience"?, "type"?, "once"?}}`, where `key`
+ * is a shared secret, or a public key as PEM.
+ *
+ * @throws Error with one sentence when it cannot be read, or an organisation's key does not suit its algorithms.
+ * @see RFC 8725 3.1, 3.2, 3.5
+ */
+export function readJwtKeys(text: string): JwtKeys {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new Error('is not valid JSON');
+  }
+  const parsed = Entries.safeParse(json);
+  if (!parsed.success) {
+    throw new Error(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
+  }
+  return new Map(
+    Object.entries(parsed.data).map(([subdomain, entry]) => {
+      if (!isSubdomain(subdomain)) throw new Error(`"${subdomain}" is no subdomain`);
+      const key = readKey(subdomain, entry.key);
+      for (const algorithm of entry.algorithms) requireFit(`"${subdomain}"`, key, algorithm);
+      return [subdomain, { ...entry, key }];
+    }),
+  );
+}
+
+function readKey(subdomain: string, text: string): KeyObject {
+  if (!text.includes('-----BEGIN')) return createSecretKey(text, 'utf8');
+  // The private half has no business here: Node would take the public one out of it without a word.
+  if (text.includes('PRIVATE KEY')) throw new Error(`"${subdomain}": the key must be the public one`);
+  try {
+    return createPublicKey(text);
+  } catch {
+    throw new Error(`"${subdomain}": the PEM holds no public key`);
+  }
+}
+
+/** A public key never serves as a secret, nor the other way round: an attacker knows the public one. */
+function requireFit(where: string, key: KeyObject, algorithm: string): void {
+  const needs = Object.hasOwn(ALGORITHMS, algorithm) ? ALGORITHMS[algorithm] : undefined;
+  if (needs === undefined) throw new Error(`${where}: the algorithm "${algorithm}" is not one of those taken`);
+  const kind = key.asymmetricKeyType ?? key.type;
+  if (kind !== needs.kind) throw new Error(`${where}: ${algorithm} needs a key of another kind`);
+  const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
+  const { kind: _, least = 0, curve } = needs;
+  if (kind === 'secret' && (key.symmetricKeySize ?? 0) < least) {
+    throw new Error(`${where}: ${algorithm} needs a secret of at least ${least} bytes`);
+  }
+  if (kind === 'rsa' && modulusLength < least) throw new Error(`${where}: ${algorithm} needs at least ${least} bits`);
+  if (kind === 'ec' && namedCurve !== curve) throw new Error(`${where}: ${algorithm} needs a key on another curve`);
+}

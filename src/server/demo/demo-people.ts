@@ -1,0 +1,46 @@
+import type { App } from '../../access/context.ts';
+import { actAs } from '../../access/sign-in.ts';
+import { createUserGroup } from '../../administration/user-groups/service.ts';
+import type { User } from '../../generated/prisma/client.ts';
+import { createProfileField } from '../../people/profile-fields/fields.ts';
+import { updateOwnProfile } from '../../people/profile-fields/values.ts';
+import { setOwnStatus } from '../../people/status/service.ts';
+
+/** Who is more than a name in the demo organisation. */
+type Cast = Readonly<Record<'iris' | 'mona' | 'bela' | 'cleo' | 'dana', User>>;
+
+const PARAGRAPH = 2;
+const CHOICE = 3;
+const PRONOUNS = 8;
+
+/** Gives the demo's people groups, profiles and statuses. Through the services, as all of the demo. */
+export async function makePeople(app: App, { iris, mona, bela, cleo, dana }: Cast): Promise<void> {
+  const [asIris, asBela, asCleo] = await Promise.all([iris, bela, cleo].map((user) => actAs(app, user)));
+  if (!asIris || !asBela || !asCleo) throw new Error('Somebody is missing');
+  const group = { subgroupIds: [], permissions: {} };
+  const crew = await createUserGroup(asIris, {
+    ...{ name: 'web crew', description: 'Who builds the website.', memberIds: [bela.id, cleo.id] },
+    ...group,
+  });
+  await createUserGroup(asIris, {
+    ...group,
+    ...{ name: 'launch', description: 'Everybody the launch needs.', memberIds: [mona.id, dana.id] },
+    subgroupIds: [crew.id],
+  });
+  const pronouns = await createProfileField(asIris, PRONOUNS, { name: 'Pronouns', displayInProfileSummary: true });
+  const work = await createProfileField(asIris, PARAGRAPH, { name: 'What I do', hint: 'Ask me about…' });
+  const office = await createProfileField(asIris, CHOICE, {
+    name: 'Office',
+    fieldData: { dock: { text: 'The dock', order: '1' }, tower: { text: 'The tower', order: '2' } },
+  });
+  await updateOwnProfile(asIris, [
+    { fieldId: work.id, value: 'The **harbour**, and everybody in it.' },
+    { fieldId: office.id, value: 'tower' },
+  ]);
+  await updateOwnProfile(asCleo, [
+    { fieldId: pronouns.id, value: 'she/her' },
+    { fieldId: work.id, value: 'Words and pictures.' },
+    { fieldId: office.id, value: 'dock' },
+  ]);
+  await setOwnStatus(asBela, { statusText: 'Building', emojiName: 'construction' });
+}

@@ -1,0 +1,208 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { App, Ctx } from '../../access/context.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../../access/roles.ts';
+import { actAs } from '../../access/sign-in.ts';
+import { createBot } from '../../administration/bots/service.ts';
+import { createRealm, openRealm, UNFINISHED } from '../../administration/organization/service.ts';
+import { archiveChannel } from '../../channels/archive.ts';
+import { createChannel } from '../../channels/create.ts';
+import { createChannelFolder } from '../../channels/folders/service.ts';
+import type { User } from '../../generated/prisma/client.ts';
+import { createDrafts } from '../../messages/drafts/service.ts';
+import { createSavedSnippet } from '../../messages/snippets/service.ts';
+import { holdingLock } from '../../platform/db/advisory-lock.ts';
+import { urlOf } from '../../platform/hosts.ts';
+import { type ShownUser, shownUser } from '../operator/commands.ts';
+import { type DemoOwner, startUrlOf } from './demo-access.ts';
+import { makeMessages } from './demo-messages.ts';
+import { makePeople } from './demo-people.ts';
+
+/** DATA_DIR/demo.json: how to sign in as each demo user. @see architecture 9 */
+interface DemoFile {
+  readonly url: string;
+  /** Opens the start page signed in as the owner; null where no page may show their key. */
+  readonly start_url: string | null;
+  readonly realm: string;
+  readonly users: readonly ShownUser[];
+}
+
+const REALM_NAME = 'Harbour Works';
+const OWNER_NAME = 'Iris Haddad';
+
+/** After the owner, in the order of the demo file. */
+const PEOPLE = [
+  { fullName: 'Aaron Weiss', email: 'aaron@example.com', role: ADMINISTRATOR },
+  { fullName: 'Mona Lindqvist', email: 'mona@example.com', role: MODERATOR },
+  { fullName: 'Bela Novak', email: 'bela@example.com', role: MEMBER },
+  { fullName: 'Cleo Dumas', email: 'cleo@example.com', role: MEMBER },
+  { fullName: 'Dana Okafor', email: 'dana@example.com', role: MEMBER },
+  { fullName: 'Gus Marino', email: 'gus@example.org', role: GUEST },
+] as const;
+
+/**
+ * On an empty database, makes the demo organisation and writes its people's keys to DATA_DIR/demo.json. Later, keeps
+ * that file true: to the address served and to the keys as they are.
+ *
+ * The organisation is deactivated until it is whole and the file is written. A start that finds such a one was
+ * preceded by a crash: it clears the database, which holds nothing else, and begins anew.
+ *
+ * @returns The demo's owner; null without a demo of this data directory.
+ */
+export async function prepareDemo(app: App): Promise<DemoOwner | null> {
+  if (!app.config.demo) return null;
+  await holdingLock(app.config, 'demo', async () => {
+    const realms = await app.db.realm.findMany({ select: { deactivatedAt: true }, take: 2 });
+    const [only] = realms;
+    if (realms.length === 1 && only?.deactivatedAt?.getTime() === UNFINISHED.getTime()) {
+      app.log.warn('the demo organization was not finished at the last start; making it anew');
+      await clearDatabase(app);
+      await makeDemo(app);
+    }
+    if (realms.length === 0) await makeDemo(app);
+  });
+  return refreshDemoFile(app);
+}
+
+/** Every table hangs on `realm`, except these of the event log, which must be fast to write. */
+async function clearDatabase({ db }: App): Promise<void> {
+  await db.$executeRaw`TRUNCATE realm, event, subscription_period, deleted_message RESTART IDENTITY CASCADE`;
+}
+
+/** Made through the services, so that its history is as real as any. */
+async function makeDemo(app: App): Promise<void> {
+  const { realm, owner, people } = await createRealm(app, {
+    subdomain: '',
+    name: REALM_NAME,
+    owner: { fullName: OWNER_NAME, email: 'iris@example.com' },
+    people: PEOPLE,
+    unfinished: true,
+  });
+  const [, mona, bela, cleo, dana, gus] = people.map(({ user }) => user);
+  if (!mona || !bela || !cleo || !dana || !gus) throw new Error('Somebody is missing');
+  const asOwner = await actAs(app, owner.user);
+  const bot = await createBot(asOwner, { fullName: 'Build Bot', shortName: 'build' });
+  const everyone = [owner, ...people, bot].map(({ user }) => user.id);
+  const channels = await makeChannels(asOwner, {
+    everyone,
+    members: everyone.filter((id) => id !== gus.id),
+    leads: [owner.user.id, mona.id],
+    project: [owner.user.id, bela.id, cleo.id, gus.id, bot.user.id],
+  });
+  await makePeople(app, { iris: owner.user, mona, bela, cleo, dana });
+  await makeNotes(app, { iris: owner.user, bela, cleo, dana }, channels);
+  await makeMessages(app, { iris: owner.user, mona, bela, cleo, gus }, channels);
+  const users = [owner, ...people, bot].map(({ user, apiKey }) => shownUser(user, apiKey));
+  writeDemoFile(app, { url: urlOf(app.config, realm.subdomain), realm: realm.name, users });
+  await openRealm(app, realm.id);
+}
+
+type Team = 'everyone' | 'members' | 'leads' | 'project';
+
+async function makeChannels(ctx: Ctx, teams: Record<Team, readonly number[]>) {
+  const company = await createChannelFolder(ctx, { name: 'Company', description: 'For **everyone** here.' });
+  const work = await createChannelFolder(ctx, { name: 'Work', description: 'One channel for each thing we build.' });
+  const general = await createChannel(ctx, {
+    name: 'general',
+    description: 'Whatever concerns all of us.',
+    subscriberIds: teams.everyone,
+    folderId: company.id,
+  });
+  await createChannel(ctx, {
+    name: 'announcements',
+    description: 'News from the company. Read it once a day.',
+    subscriberIds: teams.members,
+    isDefault: true,
+    folderId: company.id,
+  });
+  const website = await createChannel(ctx, {
+    name: 'website',
+    description: 'The new website: design, text and launch. See the [plan](https://example.com/plan).',
+    subscriberIds: teams.project,
+    folderId: work.id,
+  });
+  await createChannel(ctx, {
+    name: 'leads',
+    description: 'Hiring and budgets.',
+    isPrivate: true,
+    subscriberIds: teams.leads,
+    folderId: company.id,
+  });
+  const fair = await createChannel(ctx, {
+    name: 'boat fair 2025',
+    description: 'The stand, the flyers and the crew.',
+    subscriberIds: teams.members,
+    folderId: work.id,
+  });
+  await archiveChannel(ctx, fair);
+  return { general, website };
+}
+
+async function makeNotes(
+  app: App,
+  { iris, bela, cleo, dana }: Record<'iris' | 'bela' | 'cleo' | 'dana', User>,
+  { general, website }: { general: number; website: number },
+): Promise<void> {
+  const asIris = await actAs(app, iris);
+  await createSavedSnippet(asIris, { title: 'Welcome', content: 'Welcome aboard! Start with #**general**.' });
+  await createSavedSnippet(asIris, {
+    title: 'Out of office',
+    content: 'I am away until **Monday**; Mona knows it all.',
+  });
+  await createDrafts(asIris, [
+    { type: 'stream', to: [general], topic: 'summer party', content: 'How about the *old dock*, on the 12th?' },
+    { type: 'private', to: [bela.id, cleo.id], topic: '', content: 'Do you have an hour for the launch plan?' },
+  ]);
+  const asBela = await actAs(app, bela);
+  await createSavedSnippet(asBela, { title: 'Deploy checklist', content: '1. Tests are green\n2. Tell Cleo\n3. Go' });
+  await createDrafts(asBela, [
+    { type: 'stream', to: [website], topic: 'launch', content: 'The build takes 40 s now.' },
+  ]);
+  await createDrafts(await actAs(app, dana), [{ type: '', to: [], topic: '', content: 'Ask about the printer' }]);
+}
+
+/** Where the demo's file is. */
+export const demoFile = ({ config }: Pick<App, 'config'>): string => join(config.dataDir, 'demo.json');
+
+/** Whole or not at all, and for the server's own user alone. */
+function writeDemoFile(app: App, { url, ...demo }: Omit<DemoFile, 'start_url'>): void {
+  const path = demoFile(app);
+  mkdirSync(app.config.dataDir, { recursive: true, mode: 0o700 });
+  const file: DemoFile = { url, start_url: startUrlOf(app), ...demo };
+  writeFileSync(`${path}.new`, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600, flush: true });
+  renameSync(`${path}.new`, path);
+}
+
+function readDemoFile(app: App): DemoFile | undefined {
+  try {
+    const demo = JSON.parse(readFileSync(demoFile(app), 'utf8')) as DemoFile;
+    return Array.isArray(demo.users) ? demo : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Brings the demo file up to date, if it is this database's: one key in it must be good. A file left by another
+ * database would otherwise have the key of whoever has the owner's id here shown as the demo owner's.
+ */
+export async function refreshDemoFile(app: App): Promise<DemoOwner | null> {
+  const demo = app.config.demo ? readDemoFile(app) : undefined;
+  if (demo === undefined) return null;
+  const rows = await app.db.user.findMany({
+    where: { id: { in: demo.users.map(({ user_id }) => user_id) }, isActive: true },
+    include: { apiKey: true, realm: true },
+  });
+  const users = demo.users.flatMap((known) => {
+    const row = rows.find(({ id, email }) => id === known.user_id && email === known.email);
+    return row?.apiKey == null ? [] : [{ row, known, hash: Buffer.from(row.apiKey.hash), sealed: row.apiKey.sealed }];
+  });
+  const good = users.find(({ known, hash }) => hash.equals(app.keys.hash(known.api_key)));
+  if (good === undefined) return null;
+  const ours = users.filter(({ row }) => row.realmId === good.row.realmId);
+  const shown = ours.map(({ row, sealed }) => shownUser(row, app.keys.open(sealed)));
+  const { realm } = good.row;
+  writeDemoFile(app, { url: urlOf(app.config, realm.subdomain), realm: realm.name, users: shown });
+  const owner = shown.find(({ role }) => role === 'owner');
+  return owner === undefined ? null : { email: owner.email, apiKey: owner.api_key };
+}

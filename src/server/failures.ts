@@ -1,0 +1,28 @@
+import { ConfigError } from '../platform/config.ts';
+import { DataDirectoryInUseError } from '../platform/db/lock.ts';
+import { IncompatibleDatabaseError } from '../platform/db/migrate.ts';
+import { UnsafeDataDirectoryError } from '../platform/db/private-files.ts';
+import { ChatError } from '../platform/errors.ts';
+import { CommandFailedError } from './operator/control.ts';
+
+/** Their messages say all there is to say. */
+const PLAIN = [IncompatibleDatabaseError, UnsafeDataDirectoryError, ChatError, CommandFailedError];
+
+/** Why the service cannot start, or a command failed: for the operator, in a line where the cause is a known one. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof ConfigError) return `The configuration is wrong:\n${error.message}`;
+  if (error instanceof DataDirectoryInUseError) {
+    return `${error.message}. Stop it first, or name another directory by DATA_DIR.`;
+  }
+  if (PLAIN.some((type) => error instanceof type)) return error.message;
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') {
+    const port = 'port' in error ? ` ${error.port}` : '';
+    return `Port${port} is in use. Stop what uses it, or name another one by PORT.`;
+  }
+  if (code === 'EACCES' && 'path' in error) return `No permission for ${error.path}`;
+  const said = /Message: `(.+)`/.exec(error.message)?.[1];
+  if (error.name.startsWith('Prisma') && said !== undefined) return `The database says: ${said}`;
+  return error.stack ?? error.message;
+}

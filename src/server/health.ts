@@ -1,0 +1,89 @@
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import type { App } from '../access/context.ts';
+import type { Web } from '../api/rest/router.ts';
+import type { Config } from '../platform/config.ts';
+import { readMigrations } from '../platform/db/migrate.ts';
+import { isSameSecret } from '../platform/key-vault.ts';
+import { metrics } from '../platform/metrics.ts';
+
+/** Our choice: shorter than the time-outs of the load balancers that ask. */
+const DATABASE_PATIENCE_MS = 2_000;
+
+const HEADERS = {
+  'Content-Type': 'text/plain; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+} as const;
+
+/**
+ * Adds what operators ask: /healthz (the process is up), /readyz (it can serve), and /metrics (Prometheus) where it is
+ * served with everything else.
+ */
+export function addHealth(web: Web, app: App): void {
+  const migrations = readMigrations().map(({ name }) => name);
+  web.get('/healthz', () => new Response('ok\n', { headers: HEADERS }));
+  web.get('/readyz', async () => {
+    const missing = await missingForService(app, migrations);
+    const text = missing.length === 0 ? 'ready\n' : missing.map((part) => `not ready: ${part}\n`).join('');
+    return new Response(text, { status: missing.length === 0 ? 200 : 503, headers: HEADERS });
+  });
+  if (servesMetrics(app.config)) addMetrics(web, app.config);
+}
+
+/**
+ * Whether metrics are at the service's own address: never when they have one of their own; to everybody, with no token
+ * to ask for, only while the service is one for trying out.
+ */
+function servesMetrics({ metricsAddress, metricsToken, externalHost, databaseUrl }: Config): boolean {
+  if (metricsAddress !== undefined) return false;
+  return metricsToken !== undefined || (externalHost === undefined && databaseUrl === undefined);
+}
+
+function addMetrics(web: Web, { metricsToken: token }: Config): void {
+  web.get('/metrics', async ({ req }) => {
+    const shown = /^bearer +(.+)$/i.exec(req.header('authorization') ?? '')?.[1];
+    if (token !== undefined && !isSameSecret(shown ?? '', token)) {
+      return new Response('Unauthorized\n', { status: 401, headers: { ...HEADERS, 'WWW-Authenticate': 'Bearer' } });
+    }
+    return new Response(await metrics.metrics(), { headers: { ...HEADERS, 'Content-Type': metrics.contentType } });
+  });
+}
+
+/** A server of nothing but /metrics, listening at `config.metricsAddress`; undefined when there is none. */
+export async function serveMetrics(config: Config): Promise<Server | undefined> {
+  const { metricsAddress: address } = config;
+  if (address === undefined) return undefined;
+  const web: Web = new Hono();
+  addMetrics(web, config);
+  const server = createServer(getRequestListener(web.fetch, { hostname: 'localhost' }));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(address.port, address.host, () => resolve());
+  });
+  return server;
+}
+
+async function missingForService(app: App, migrations: readonly string[]): Promise<string[]> {
+  const missing: string[] = [];
+  try {
+    const applied = new Set(await inTime(appliedMigrations(app)));
+    if (migrations.some((name) => !applied.has(name))) missing.push('migrations');
+  } catch {
+    missing.push('database');
+  }
+  if (!app.hub.ready) missing.push('event log');
+  return missing;
+}
+
+async function appliedMigrations({ db }: App): Promise<string[]> {
+  const rows = await db.$queryRaw<{ name: string }[]>`
+    SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`;
+  return rows.map(({ name }) => name);
+}
+
+function inTime<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error('Too late')), DATABASE_PATIENCE_MS);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,281 @@
+import { z } from 'zod';
+import type { App } from '../../access/context.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../access/roles.ts';
+import { actAs, rotateKey } from '../../access/sign-in.ts';
+import { createBot, GENERIC_BOT } from '../../administration/bots/service.ts';
+import { createRealm, listRealms } from '../../administration/organization/service.ts';
+import type { NewUser } from '../../administration/users/new-user.ts';
+import { addUser, findUserByEmail } from '../../administration/users/service.ts';
+import type { Realm, User } from '../../generated/prisma/client.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { urlOf } from '../../platform/hosts.ts';
+import { examine } from './doctor.ts';
+
+/** One thing the server's operator can do: from the command line, or through the running server's local socket. */
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  readonly args: z.ZodObject;
+  /** @returns What was done, as JSON. */
+  run(app: App, args: unknown): Promise<object>;
+}
+
+function command<S extends z.ZodObject>(
+  name: string,
+  summary: string,
+  args: S,
+  run: (app: App, args: z.output<S>) => Promise<object>,
+): Command {
+  return { name, summary, args, run: async (app, given) => run(app, parse(args, given)) };
+}
+
+function parse<S extends z.ZodObject>(args: S, given: unknown): z.output<S> {
+  const parsed = args.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new BadRequestError(
+    parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'arguments'}: ${message}`).join('\n'),
+  );
+}
+
+const ROLE_NUMBERS = {
+  owner: OWNER,
+  administrator: ADMINISTRATOR,
+  moderator: MODERATOR,
+  member: MEMBER,
+  guest: GUEST,
+} as const;
+type RoleName = keyof typeof ROLE_NUMBERS;
+const roleName = z.enum(Object.keys(ROLE_NUMBERS) as [RoleName, ...RoleName[]]);
+
+const org = z.string().default('').describe("the organization's subdomain; the root domain's when absent");
+const user = z.string().describe("the user's e-mail address or id");
+const ifMissing = z.boolean().default(false).describe('take what is there already, instead of failing');
+const newPassword = z.string().optional().describe('8 to 100 characters; without one, only the key signs in');
+
+const person = z.strictObject({
+  role: roleName.default('member'),
+  name: z.string(),
+  email: z.string().optional(),
+  bot: z.boolean().default(false),
+  password: z.string().optional(),
+});
+type Person = z.output<typeof person>;
+
+/** A user as commands show them, and as DATA_DIR/demo.json holds them. */
+export interface ShownUser {
+  readonly role: string;
+  readonly email: string;
+  readonly user_id: number;
+  readonly api_key: string;
+}
+
+/** `role` says bot for a bot, whatever it may do. */
+export function shownUser(user: User, apiKey: string): ShownUser {
+  return { role: roleWord(user), email: user.email, user_id: user.id, api_key: apiKey };
+}
+
+const roleWord = ({ role, botType }: User) =>
+  botType !== null ? 'bot' : (Object.entries(ROLE_NUMBERS).find(([, number]) => number === role)?.[0] ?? String(role));
+
+/** Every command, in the order of the help text. */
+export const commands: readonly Command[] = [
+  command(
+    'org create',
+    'make an organization and its people',
+    z.strictObject({
+      subdomain: org,
+      name: z.string().describe('1 to 40 characters'),
+      ownerName: z.string().optional().describe("the owner's full name"),
+      ownerEmail: z.string().optional(),
+      ownerPassword: newPassword,
+      people: z
+        .array(person)
+        .default([])
+        .describe('who else is there: [{"role", "name", "email"?, "bot"?, "password"?}, …]'),
+      ifMissing,
+    }),
+    createOrganization,
+  ),
+  command('org list', 'list the organizations', z.strictObject({}), async (app) => {
+    const realms = await listRealms(app);
+    return realms.map((realm) => ({ ...shownRealm(app, realm), users: realm.userCount }));
+  }),
+  command(
+    'user create',
+    'make a user',
+    z.strictObject({
+      org,
+      name: z.string().describe('the full name'),
+      email: z.string(),
+      role: roleName.default('member'),
+      password: newPassword,
+      placeholder: z.boolean().default(false).describe('for somebody who has not signed up, until they first sign in'),
+      ifMissing,
+    }),
+    async (app, { name, email, role, password, placeholder, ifMissing, ...at }) => {
+      const realm = await realmAt(app, at.org);
+      const known = ifMissing ? await findUserByEmail(app.db, realm.id, email) : null;
+      if (known !== null) return { ...(await withKey(app, known)), created: false };
+      const made = await addUser({ app, realmId: realm.id }, realm, {
+        email,
+        fullName: name,
+        role: ROLE_NUMBERS[role],
+        ...(password !== undefined && { password }),
+        ...(placeholder && { isImportedStub: true, isPlaceholder: true }),
+      });
+      return { ...shownUser(made.user, made.apiKey), created: true };
+    },
+  ),
+  command('user list', 'list the users', z.strictObject({ org }), async (app, at) => {
+    const realm = await realmAt(app, at.org);
+    const users = await app.db.user.findMany({ where: { realmId: realm.id, isSystem: false }, orderBy: { id: 'asc' } });
+    return users.map((user) => ({
+      user_id: user.id,
+      role: roleWord(user),
+      email: user.email,
+      full_name: user.fullName,
+      active: user.isActive,
+    }));
+  }),
+  command(
+    'user grant',
+    'give or take a right that only the operator can give',
+    z.strictObject({
+      org,
+      user,
+      right: z.enum(['can_create_users', 'can_change_user_emails', 'can_forge_sender']),
+      revoke: z.boolean().default(false).describe('take it'),
+    }),
+    async (app, { right, revoke, ...at }) => {
+      const { id } = await userAt(app, at);
+      const columns = {
+        can_create_users: 'canCreateUsers',
+        can_change_user_emails: 'canChangeUserEmails',
+        can_forge_sender: 'canForgeSender',
+      } as const;
+      await app.db.user.update({ where: { id }, data: { [columns[right]]: !revoke } });
+      return { user_id: id, [right]: !revoke };
+    },
+  ),
+  command('key show', "show a user's API key", z.strictObject({ org, user }), async (app, at) =>
+    withKey(app, await userAt(app, at)),
+  ),
+  command(
+    'key rotate',
+    'give a user a new API key and end the old one',
+    z.strictObject({ org, user }),
+    async (app, at) => {
+      const user = await userAt(app, at);
+      return shownUser(user, await rotateKey({ app, realmId: user.realmId }, user.id));
+    },
+  ),
+  command(
+    'bot create',
+    'make a bot',
+    z.strictObject({
+      org,
+      owner: user,
+      name: z.string().describe('the full name'),
+      shortName: z.string().describe("begins the bot's address"),
+    }),
+    async (app, { owner, name, shortName, ...at }) => {
+      const ctx = await actAs(app, await userAt(app, { ...at, user: owner }));
+      const made = await createBot(ctx, { fullName: name, shortName });
+      return shownUser(made.user, made.apiKey);
+    },
+  ),
+  // Whoever carries out commands has brought the database up to date when it started.
+  command('migrate', 'bring the database up to date', z.strictObject({}), async () => ({ applied: [] })),
+  command('doctor', 'check that the service can run', z.strictObject({}), examine),
+];
+
+interface NewOrganization {
+  readonly subdomain: string;
+  readonly name: string;
+  readonly ownerName?: string | undefined;
+  readonly ownerEmail?: string | undefined;
+  readonly ownerPassword?: string | undefined;
+  readonly people: readonly Person[];
+  readonly ifMissing: boolean;
+}
+
+async function createOrganization(app: App, input: NewOrganization): Promise<object> {
+  const { subdomain, name, ifMissing } = input;
+  const known = ifMissing ? await app.db.realm.findUnique({ where: { subdomain } }) : null;
+  if (known !== null) {
+    const users = await app.db.user.findMany({ where: { realmId: known.id, isSystem: false }, orderBy: { id: 'asc' } });
+    const shown = await Promise.all(users.map((user) => withKey(app, user)));
+    return { ...shownRealm(app, known), users: shown, created: false };
+  }
+  const people = peopleOf(input);
+  const owner = people.find(({ role, bot }) => role === 'owner' && !bot);
+  if (owner === undefined) throw new BadRequestError('An organization needs an owner: --owner-name and --owner-email');
+  const others = people.filter((person) => person !== owner);
+  const made = await createRealm(app, {
+    subdomain,
+    name,
+    owner: toNewUser(owner, subdomain),
+    people: others.map((person) => toNewUser(person, subdomain)),
+  });
+  const users = people.map((person) => {
+    const { user, apiKey } = person === owner ? made.owner : (made.people[others.indexOf(person)] ?? made.owner);
+    return { ...shownUser(user, apiKey), name: user.fullName };
+  });
+  return { ...shownRealm(app, made.realm), users, created: true };
+}
+
+function peopleOf({ ownerName, ownerEmail, ownerPassword, people }: NewOrganization): readonly Person[] {
+  if (ownerName === undefined) return people;
+  return [{ role: 'owner', name: ownerName, email: ownerEmail, password: ownerPassword, bot: false }, ...people];
+}
+
+const toNewUser = (person: Person, subdomain: string): NewUser => ({
+  fullName: person.name,
+  email: person.email ?? addressFor(person, subdomain),
+  role: ROLE_NUMBERS[person.role],
+  ...(person.password !== undefined && { password: person.password }),
+  ...(person.bot && { botType: GENERIC_BOT }),
+});
+
+/** "example" is reserved: no mail ever arrives there. */
+function addressFor({ name, bot }: Person, subdomain: string): string {
+  const local = name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '.')
+    .replace(/^\.|\.$/g, '');
+  return `${local || 'user'}${bot ? '-bot' : ''}@${subdomain === '' ? 'team' : subdomain}.example`;
+}
+
+const shownRealm = ({ config }: App, realm: Realm) => ({
+  realm_id: realm.id,
+  subdomain: realm.subdomain,
+  name: realm.name,
+  url: urlOf(config, realm.subdomain),
+});
+
+async function realmAt({ db }: App, subdomain: string): Promise<Realm> {
+  const realm = await db.realm.findUnique({ where: { subdomain } });
+  if (realm !== null) return realm;
+  throw new BadRequestError(
+    subdomain === ''
+      ? 'The root domain has no organization: name one by --org'
+      : `There is no organization ${subdomain}`,
+  );
+}
+
+async function userAt(app: App, at: { org: string; user: string }): Promise<User> {
+  const found = await findUser(app, await realmAt(app, at.org), at.user);
+  if (found === null) throw new BadRequestError(`There is no user ${at.user}`);
+  return found;
+}
+
+async function findUser({ db }: App, { id: realmId }: Realm, idOrEmail: string): Promise<User | null> {
+  if (/^\d{1,9}$/.test(idOrEmail)) return db.user.findFirst({ where: { realmId, id: Number(idOrEmail) } });
+  return findUserByEmail(db, realmId, idOrEmail);
+}
+
+async function withKey({ db, keys }: App, user: User): Promise<ShownUser> {
+  const { sealed } = await db.apiKey.findUniqueOrThrow({ where: { userId: user.id } });
+  return shownUser(user, keys.open(sealed));
+}

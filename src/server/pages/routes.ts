@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { type App, signedIn } from '../../access/context.ts';
+import { signIn } from '../../access/sign-in.ts';
+import { pageHeaders } from '../../api/html.ts';
+import { countRequest } from '../../api/rate-limits.ts';
+import type { Endpoint } from '../../api/rest/endpoint.ts';
+import { readForm } from '../../api/rest/form.ts';
+import { openApi } from '../../api/rest/openapi.ts';
+import { API_PREFIX, type Web } from '../../api/rest/router.ts';
+import type { DemoAccess, DemoOwner } from '../demo/demo-access.ts';
+import { referenceOf } from './reference.ts';
+import { START_PATH, START_SCRIPT, startPage } from './start.ts';
+
+const SCHEMA_FILE = join(import.meta.dirname, '../../../schema.graphql');
+
+/** Adds the public pages and files: the start page, the REST reference, the OpenAPI file and the GraphQL schema. */
+export function addPages(web: Web, app: App, routes: readonly Endpoint[], demo: DemoAccess | null): void {
+  const reference = once(() => referenceOf(routes));
+  const description = once(() => file('application/json', JSON.stringify(openApi(routes), null, 2)));
+  const schema = once(() => file('text/plain; charset=utf-8', readFileSync(SCHEMA_FILE, 'utf8')));
+  const ownerFor = (incoming: IncomingMessage): DemoOwner | null =>
+    demo?.isOpenTo(incoming) === true ? demo.owner : null;
+  web.get('/', ({ env: { incoming } }) => {
+    const text = startPage(originOf(app, incoming), ownerFor(incoming), {
+      hasStartAddress: demo !== null,
+      hasSchema: app.config.anonymousIntrospection,
+    });
+    return new Response(text, { headers: pageHeaders({ script: START_SCRIPT }) });
+  });
+  web.get('/docs', ({ env: { incoming } }) => {
+    return new Response(reference()(originOf(app, incoming), ownerFor(incoming)), { headers: pageHeaders() });
+  });
+  if (demo !== null) web.post(START_PATH, ({ env }) => letIn(demo, env.incoming));
+  web.get(`${API_PREFIX}/openapi.json`, ({ env }) => description()(env.incoming));
+  web.get('/schema.graphql', async ({ env: { incoming } }) => {
+    if (!app.config.anonymousIntrospection) await requireSignedIn(app, incoming);
+    return schema()(incoming);
+  });
+}
+
+/** @throws UnauthorizedError, and what signing in throws. */
+async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<void> {
+  const { host, authorization, 'user-agent': userAgent } = incoming.headers;
+  const facts = { host, authorization, userAgent, allowBearer: true };
+  signedIn(await countRequest(app, incoming, () => signIn(app, facts), { told() {} }));
+}
+
+/** Gives a cookie to the browser that shows the token of the start address. */
+async function letIn(demo: DemoAccess, incoming: IncomingMessage): Promise<Response> {
+  const { fields } = await readForm(incoming, false);
+  const cookie = demo.enter(fields.get('token') ?? '');
+  const headers = { 'Cache-Control': 'private, no-store' };
+  if (cookie === undefined) return new Response('This is not the start address\n', { status: 403, headers });
+  return new Response(null, { status: 204, headers: { ...headers, 'Set-Cookie': cookie } });
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** Serves `text`, or 304 to whoever has it. */
+function file(type: string, text: string): (incoming: IncomingMessage) => Response {
+  // Bytes: all answers share them, and text would be copied for each, which may be many that nobody reads.
+  const body = Buffer.from(text);
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  const headers = {
+    'Content-Type': type,
+    ETag: etag,
+    'Cache-Control': 'no-cache',
+    'X-Content-Type-Options': 'nosniff',
+  };
+  return ({ headers: { 'if-none-match': known } }) => {
+    const has = known?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false;
+    return has ? new Response(null, { status: 304, headers }) : new Response(body, { headers });
+  };
+}
+
+/**
+ * Where the visitor found the service. A Host that is no host name is not shown: the calls of the pages are made to be
+ * pasted into a shell.
+ */
+function originOf({ config }: App, { headers }: IncomingMessage): string {
+  const host = headers.host ?? '';
+  const shown = /^([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d+)?$/i.test(host) ? host : (config.externalHost ?? 'localhost');
+  return `${headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'}://${shown}`;
+}

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import type { Ctx } from '../../access/context.ts';
+import {
+  SERVICE_FEATURE_LEVEL,
+  SERVICE_MERGE_BASE,
+  SERVICE_VERSION,
+} from '../../administration/organization/feature-level.ts';
+import { endpoint, RawJson } from '../../api/rest/endpoint.ts';
+import { json, type Param, text, type Values } from '../../api/rest/params.ts';
+import { CAPABILITIES, NO_CAPABILITIES, type QueueOptions } from '../../events/view.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { queueDefaults } from './bot-defaults.ts';
+import { DEFAULT_IDLE_SECONDS, deleteQueue, getEvents, MOBILE_IDLE_SECONDS, registerQueue } from './service.ts';
+
+const Capabilities = z.object({
+  ...Object.fromEntries(CAPABILITIES.map((name) => [name, z.boolean().optional()])),
+  // The one key that must be said: clients from before it existed would misread null.
+  notification_settings_null: z.boolean(),
+});
+
+/** What POST /register takes, and GET /events in place of a queue. @see registration-and-events companion 1.1 */
+const registration = {
+  apply_markdown: json(z.boolean()).optional(),
+  client_gravatar: json(z.boolean().nullable()).optional(),
+  include_subscribers: text(z.enum(['true', 'false', 'partial'])).optional(),
+  slim_presence: json(z.boolean()).optional(),
+  presence_history_limit_days: json(z.int().min(0).nullable()).optional(),
+  event_types: json(z.array(z.string()).nullable()).optional(),
+  fetch_event_types: json(z.array(z.string()).nullable()).optional(),
+  all_public_streams: json(z.boolean().nullable()).optional(),
+  narrow: json(z.array(z.tuple([z.string(), z.string()]))).optional(),
+  client_capabilities: json(Capabilities).optional(),
+  idle_queue_timeout: json(z.union([z.int().min(1), z.literal('mobile')])).optional(),
+  queue_lifespan_secs: json(z.int().min(0)).optional(),
+} satisfies Record<string, Param>;
+
+type RegistrationValues = Values<typeof registration>;
+
+async function register(ctx: Ctx, values: RegistrationValues) {
+  const defaults = await queueDefaults(ctx);
+  const options: QueueOptions = {
+    applyMarkdown: values.apply_markdown ?? false,
+    clientGravatar: values.client_gravatar ?? true,
+    includeSubscribers: values.include_subscribers ?? 'false',
+    slimPresence: values.slim_presence ?? false,
+    eventTypes: values.event_types ?? null,
+    allPublicChannels: values.all_public_streams ?? defaults.allPublicChannels,
+    narrow: values.narrow ?? defaults.narrow,
+    capabilities: { ...NO_CAPABILITIES, ...values.client_capabilities },
+  };
+  return registerQueue(ctx, {
+    options,
+    fetchEventTypes: values.fetch_event_types ?? null,
+    presenceHistoryDays: values.presence_history_limit_days ?? null,
+    idleTimeoutSecs: idleSeconds(values),
+  });
+}
+
+function idleSeconds({ idle_queue_timeout, queue_lifespan_secs }: RegistrationValues): number {
+  if (idle_queue_timeout === 'mobile') return MOBILE_IDLE_SECONDS;
+  return idle_queue_timeout ?? (queue_lifespan_secs || DEFAULT_IDLE_SECONDS);
+}
+
+/** companion 1 */
+export const postRegister = endpoint({
+  method: 'POST',
+  path: '/register',
+  ignoresIdempotencyKey: true,
+  auth: 'basic',
+  section: '4.3',
+  summary: 'Register an event queue',
+  params: registration,
+  reply: {
+    queue_id: z.string(),
+    last_event_id: z.int(),
+    idle_queue_timeout_secs: z.int(),
+    service_feature_level: z.int(),
+    service_version: z.string(),
+    service_merge_base: z.string(),
+  },
+  async handle(ctx, values) {
+    const { queueId, lastEventId, idleTimeoutSecs, state } = await register(ctx, values);
+    return {
+      queue_id: queueId,
+      last_event_id: lastEventId,
+      idle_queue_timeout_secs: idleTimeoutSecs,
+      service_feature_level: SERVICE_FEATURE_LEVEL,
+      service_version: SERVICE_VERSION,
+      service_merge_base: SERVICE_MERGE_BASE,
+      ...state,
+    };
+  },
+});
+
+/** 4.3 */
+export const getEventsEndpoint = endpoint({
+  method: 'GET',
+  path: '/events',
+  waits: true,
+  auth: 'basic',
+  section: '4.3',
+  summary: 'Get events from a queue',
+  params: {
+    queue_id: text(z.string()).optional(),
+    last_event_id: json(z.int().min(-1)).optional(),
+    dont_block: json(z.boolean()).default(false),
+    ...registration,
+  },
+  reply: { events: z.array(z.record(z.string(), z.unknown())), queue_id: z.string() },
+  async handle(ctx, { queue_id, last_event_id, dont_block, ...values }, { signal }) {
+    if (queue_id === undefined && !dont_block && Object.keys(values).length === 0) {
+      throw new BadRequestError("Missing 'queue_id' argument");
+    }
+    const queueId =
+      queue_id ?? (await register(ctx, { client_gravatar: false, fetch_event_types: [], ...values })).queueId;
+    const pieces = await getEvents(ctx, queueId, { lastEventId: last_event_id, block: !dont_block, signal });
+    // Each piece is JSON already, made once for all queues that see it alike.
+    const events = pieces.map((piece) => piece.json).join(',');
+    return new RawJson(`{"result":"success","msg":"","events":[${events}],"queue_id":"${queueId}"}`);
+  },
+});
+
+/** companion 2.7 */
+export const deleteEvents = endpoint({
+  method: 'DELETE',
+  path: '/events',
+  ignoresIdempotencyKey: true,
+  auth: 'basic',
+  section: '4.3',
+  summary: 'Delete an event queue',
+  params: { queue_id: text(z.string()) },
+  reply: {},
+  async handle(ctx, { queue_id }) {
+    await deleteQueue(ctx, queue_id);
+  },
+});

@@ -1,0 +1,207 @@
+import { readAccount } from '../../access/accounts.ts';
+import type { Ctx } from '../../access/context.ts';
+import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { isGuest } from '../../access/roles.ts';
+import { isStillSignedIn } from '../../access/sign-in.ts';
+import { toSnapshot } from '../../api/state-group.ts';
+import { readCounter } from '../../events/log.ts';
+import { longPoll } from '../../events/long-poll.ts';
+import { PrunedError, readPage } from '../../events/page.ts';
+import { checkPosition } from '../../events/queues.ts';
+import type { EventPiece } from '../../events/rendering.ts';
+import { piecesFor } from '../../events/stream.ts';
+import type { QueueOptions } from '../../events/view.ts';
+import { withinTransaction } from '../../platform/db/client.ts';
+import { BadEventQueueIdError, BadRequestError } from '../../platform/errors.ts';
+import { requireText } from '../../platform/text.ts';
+import { STATE_GROUPS } from '../registries/state-groups.ts';
+
+/** Without a wish of the client's. @see registration-and-events companion 2.4 */
+export const DEFAULT_IDLE_SECONDS = 600;
+/** What "mobile" stands for. */
+export const MOBILE_IDLE_SECONDS = 43_200;
+/** A longer wish is cut to this. */
+const MAX_IDLE_SECONDS = 604_800;
+
+/** Narrow operators that can be judged from a message alone. @see registration-and-events companion 2.6 */
+const NARROW_OPERATORS = ['channel', 'stream', 'topic', 'sender', 'is'];
+
+/**
+ * Our choice: a queue's options are kept and compared with every event, so they are bounded. No name, topic or address
+ * is as long, and there are fewer event types; what is told apart by them takes fewer terms.
+ */
+const [MAX_EVENT_TYPES, MAX_TERMS, MAX_TEXT_LENGTH] = [200, 20, 300];
+/** Our choice, of all options as JSON: several times what naming every event type takes. */
+const MAX_OPTIONS_BYTES = 16 * 1024;
+
+/** What a client registers a queue with. */
+export interface Registration {
+  readonly options: QueueOptions;
+  /** Data groups for the snapshot; null: those of the event types, or all. Unknown names are no error. */
+  readonly fetchEventTypes: readonly string[] | null;
+  /** How far back presence goes in the snapshot; 0: there is none. Absent or null: 14 days. */
+  readonly presenceHistoryDays?: number | null;
+  /** How long the queue lives with nobody reading, 1 second or more. */
+  readonly idleTimeoutSecs: number;
+}
+
+/** A fresh queue, and the state of the world its first event follows. */
+export interface Registered {
+  readonly queueId: string;
+  /** The first event has a higher id; everything up to this id is in `state`. */
+  readonly lastEventId: number;
+  readonly idleTimeoutSecs: number;
+  /** The fields of the data groups asked for, in the document's names. */
+  readonly state: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Makes a queue and reads the state it starts from, in one snapshot: the state with the events after `lastEventId` has
+ * no gap and no duplicate.
+ *
+ * @throws BadRequestError for a narrow that events cannot be filtered by, for more or longer event types and terms than
+ *   anybody needs, for all public channels as a guest, and for an idle time-out under a second.
+ * @see registration-and-events companion 1
+ */
+export async function registerQueue(
+  ctx: Ctx,
+  { options: asked, fetchEventTypes, presenceHistoryDays = null, idleTimeoutSecs }: Registration,
+): Promise<Registered> {
+  const options = checkedOptions(ctx, asked);
+  requireBounded('fetch_event_types', fetchEventTypes ?? [], MAX_EVENT_TYPES);
+  if (idleTimeoutSecs < 1) throw new BadRequestError('idle_queue_timeout is too small');
+  const wanted = withoutReplaced(fetchEventTypes ?? options.eventTypes);
+  const { lastEventId, state } = await readState(ctx, { options, presenceHistoryDays }, wanted);
+  const idle = Math.min(idleTimeoutSecs, MAX_IDLE_SECONDS);
+  const heard = { ...options, eventTypes: withoutReplaced(options.eventTypes) };
+  const queueId = await ctx.app.queues.register(ctx, { options: heard, idleTimeoutSecs: idle, startId: lastEventId });
+  return { queueId, lastEventId, idleTimeoutSecs: idle, state };
+}
+
+/** Without the older of two names for the same, where a client that knows both gives both. */
+function withoutReplaced(names: readonly string[] | null): readonly string[] | null {
+  const replaced = STATE_GROUPS.filter(({ replacedBy }) => replacedBy !== undefined && names?.includes(replacedBy));
+  return names?.filter((name) => !replaced.some((group) => group.name === name)) ?? null;
+}
+
+/** The options as they are kept: each event type once. */
+function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
+  const { allPublicChannels, eventTypes, narrow } = options;
+  requireBounded('event_types', eventTypes ?? [], MAX_EVENT_TYPES);
+  requireBounded('narrow', narrow.flat(), 2 * MAX_TERMS);
+  if (allPublicChannels && isGuest(viewer.role)) {
+    throw new BadRequestError('User not authorized to hear all public channels');
+  }
+  for (const [operator, operand] of narrow) {
+    if (!NARROW_OPERATORS.includes(operator) || (operator === 'is' && operand === 'followed')) {
+      throw new BadRequestError(`Operator ${operator} is not supported in the narrow of a queue`);
+    }
+  }
+  const kept = { ...options, eventTypes: eventTypes && [...new Set(eventTypes)] };
+  if (Buffer.byteLength(JSON.stringify(kept)) > MAX_OPTIONS_BYTES) {
+    throw new BadRequestError(`The options of a queue are too long (limit: ${MAX_OPTIONS_BYTES} bytes)`);
+  }
+  return kept;
+}
+
+function requireBounded(name: string, texts: readonly string[], max: number): void {
+  if (texts.length > max) throw new BadRequestError(`${name} is too long`);
+  for (const text of texts) requireText(name, text, { max: MAX_TEXT_LENGTH });
+}
+
+async function readState(
+  { app, viewer }: Ctx,
+  asked: { readonly options: QueueOptions; readonly presenceHistoryDays: number | null },
+  wanted: readonly string[] | null,
+): Promise<{ lastEventId: number; state: Record<string, unknown> }> {
+  const wantedGroups = STATE_GROUPS.filter(
+    ({ name, besides = name }) => wanted === null || (wanted.includes(name) && wanted.includes(besides)),
+  );
+  const groups = await systemGroups(app.db, viewer.realm.id);
+  const read = () =>
+    app.db.$transaction(
+      async (db) => {
+        await db.$executeRaw`SET TRANSACTION READ ONLY`;
+        const { lastId } = await readCounter(db, viewer.realm.id);
+        if (wantedGroups.length === 0) return { lastEventId: lastId, state: {} };
+        const account = await readAccount(db, viewer.id);
+        const current = { ...viewer, ...account, role: account.user.role };
+        const snapshot = toSnapshot({ app, db, ...asked, groups, viewer: current });
+        const state: Record<string, unknown> = {};
+        for (const group of wantedGroups) Object.assign(state, await group.read(snapshot));
+        return { lastEventId: lastId, state };
+      },
+      { isolationLevel: 'RepeatableRead', maxWait: 5_000, timeout: 15_000 },
+    );
+  return withinTransaction(read);
+}
+
+/**
+ * The queue's next events for a client that has everything up to `lastEventId`, which this acknowledges.
+ *
+ * @param lastEventId -1: from the start of the queue; undefined: from what was acknowledged before.
+ * @param block False: answers at once, perhaps with nothing.
+ * @throws BadEventQueueIdError when the queue or the position in it is lost.
+ * @see interface document 4.3
+ */
+export async function getEvents(
+  ctx: Ctx,
+  queueId: string,
+  { lastEventId, block, signal }: { lastEventId: number | undefined; block: boolean; signal: AbortSignal },
+): Promise<readonly EventPiece[]> {
+  const queue = await ctx.app.queues.open(ctx, queueId, { claim: false });
+  const known = lastEventId === undefined ? queue.acked : await checkPosition(ctx.app, queue, lastEventId);
+  return longPoll(ctx.app, queue, { known, block, signal, mayStay: () => isStillSignedIn(ctx) });
+}
+
+/** Some events of a queue, read without taking the queue or acknowledging anything. */
+export interface QueuePage {
+  readonly pieces: readonly EventPiece[];
+  /** The position to read on from. */
+  readonly endId: number;
+  readonly hasMore: boolean;
+}
+
+/**
+ * The queue's events after `after`, at once, changing nothing: neither the position nor who reads the queue.
+ *
+ * @param after -1: the start of the queue; undefined: what was acknowledged.
+ * @throws BadEventQueueIdError when the queue or the position in it is lost.
+ */
+export async function peekEvents(ctx: Ctx, queueId: string, after: number | undefined): Promise<QueuePage> {
+  const { app } = ctx;
+  const queue = await app.queues.look(ctx, queueId);
+  const known = after === undefined ? queue.acked : await checkPosition(app, queue, after);
+  const window = await app.hub.window(queue.realmId);
+  const hearer = await window.hearer(queue.userId, known);
+  try {
+    const page = await readPage(app.db, window, { hearer, options: queue.options, position: known, now: app.now() });
+    const pieces = page.events
+      .flatMap((event) => piecesFor(app, event, { hearer, queue }))
+      .filter(({ id }) => id > known);
+    return { pieces, endId: page.through, hasMore: page.through < window.through };
+  } catch (error) {
+    if (error instanceof PrunedError) throw new BadEventQueueIdError(queueId, 'pruned');
+    throw error;
+  }
+}
+
+/**
+ * Acknowledges everything up to `upTo`, on any transport: a later reader that names no position resumes after it.
+ *
+ * @throws BadEventQueueIdError when the queue is lost, or `from_future` when the log has not come that far.
+ */
+export async function acknowledgeEvents(ctx: Ctx, queueId: string, upTo: number): Promise<void> {
+  const queue = await ctx.app.queues.look(ctx, queueId);
+  await ctx.app.queues.acknowledge(queue, await checkPosition(ctx.app, queue, upTo));
+}
+
+/**
+ * Ends a queue; its reader is answered with what there is.
+ *
+ * @throws BadEventQueueIdError when it is unknown, another user's, or over already.
+ * @see registration-and-events companion 2.7
+ */
+export function deleteQueue(ctx: Ctx, queueId: string): Promise<void> {
+  return ctx.app.queues.delete(ctx, queueId);
+}

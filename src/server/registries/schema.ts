@@ -1,0 +1,46 @@
+import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
+import { builder } from '../../api/graphql/builder.ts';
+import '../../api/graphql/errors.ts';
+import '../../api/graphql/event-types.ts';
+import '../../api/graphql/node.ts';
+import '../../api/graphql/rate-limit.ts';
+import '../../api/graphql/scalars.ts';
+// Every room's door, so that its types and fields are in the schema.
+import '../../people/alert-words/graphql.ts';
+import '../../administration/sign-in/graphql.ts';
+import '../../people/avatars/graphql.ts';
+import '../../administration/bots/graphql.ts';
+import '../../channels/folders/graphql.ts';
+import '../../channels/graphql.ts';
+import '../../people/emoji/graphql.ts';
+import '../../administration/deactivation/graphql.ts';
+import '../../messages/drafts/graphql.ts';
+import '../../administration/email-changes/graphql.ts';
+import '../registration/graphql.ts';
+import '../../api/graphql/permission-fields.ts';
+import '../../messages/edits/graphql.ts';
+import '../../messages/flags/graphql.ts';
+import '../../messages/graphql.ts';
+import '../../people/navigation-views/graphql.ts';
+import '../../people/presence/graphql.ts';
+import '../../people/profile-fields/graphql.ts';
+import '../../messages/reactions/graphql.ts';
+import '../../administration/organization/graphql.ts';
+import '../../messages/reminders/graphql.ts';
+import '../../administration/domains/graphql.ts';
+import '../../messages/reports/graphql.ts';
+import '../../messages/snippets/graphql.ts';
+import '../../messages/scheduled/graphql.ts';
+import '../../administration/user-defaults/graphql.ts';
+import '../../administration/user-groups/graphql.ts';
+import '../../messages/topic-policies/graphql.ts';
+import '../../messages/typing/graphql.ts';
+import '../../people/status/graphql.ts';
+import '../../people/graphql.ts';
+import '../../people/video-calls/graphql.ts';
+
+/** The whole schema, new each time. */
+export const buildSchema = (): GraphQLSchema => builder.toSchema();
+
+/** The schema in its own language, sorted, as it stands in `schema.graphql`. */
+export const printSDL = (schema: GraphQLSchema): string => `${printSchema(lexicographicSortSchema(schema))}\n`;
