@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { referencesIn } from '../src/markdown/references.ts';
-import {
-  isMeMessage,
-  type RenderOptions,
-  renderMarkdown,
-  renderMessage,
-  topicLinks,
-  UnrenderableError,
-} from '../src/markdown/render.ts';
+import { isMeMessage, renderMarkdown, renderMessage, topicLinks, UnrenderableError } from '../src/markdown/render.ts';
 import { parseTime } from '../src/markdown/times.ts';
+import type { RenderOptions } from '../src/markdown/types.ts';
 import { markdownTrial } from './faults/markdown.ts';
 import { directory, GOLDEN, type Golden, REPORT } from './helpers/markdown-golden.ts';
 import { PATHOLOGICAL } from './helpers/pathological-markup.ts';

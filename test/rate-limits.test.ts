@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addressOf, networkOf, RateLimits } from '../src/api/rate-limits.ts';
 import { readConfig } from '../src/platform/config.ts';
+import { addressOf, networkOf, RateLimits } from '../src/platform/rate-limits.ts';
 import { webSocketClient } from './helpers/events.ts';
 import { type Json, type Reply, send } from './helpers/http.ts';
 import type { Visitor } from './helpers/person.ts';

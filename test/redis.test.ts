@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { RateLimits } from '../src/api/rate-limits.ts';
 import { openBus } from '../src/events/bus.ts';
 import { type Config, readConfig } from '../src/platform/config.ts';
+import { RateLimits } from '../src/platform/rate-limits.ts';
 import { redisPrefix } from '../src/platform/redis-names.ts';
 
 // A Redis that others use as well, and fill with what they like.

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lockUser } from '../src/administration/users/new-user.ts';
 import { lockDefaultChannels, lockNewChannels } from '../src/channels/locks.ts';
 import { transact } from '../src/events/log.ts';
+import { lockUser } from '../src/people/locks.ts';
 import type { Tx } from '../src/platform/db/client.ts';
 import { createDatabase } from './helpers/database.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';

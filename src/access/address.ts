@@ -1,4 +1,6 @@
+import type { Addressed } from '../people/wire.ts';
 import { BadRequestError } from '../platform/errors.ts';
+import { VISIBLE_TO_EVERYONE } from './user-settings.ts';
 
 /** Of the whole address. @see RFC 5321 4.5.3 */
 const MAX_ADDRESS_LENGTH = 254;
@@ -38,4 +40,9 @@ export function requireAddress(address: string): string {
     domain.toLowerCase() !== STAND_IN_DOMAIN;
   if (!valid) throw new BadRequestError('Bad name or username');
   return stripped;
+}
+
+export function apiEmailOf({ id, email, botType, emailAddressVisibility }: Addressed): string {
+  if (botType !== null || emailAddressVisibility === VISIBLE_TO_EVERYONE) return email;
+  return standInAddress(id);
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { Caller, RateLimits } from '../api/rate-limits.ts';
+import type { Caller } from '../api/rate-limits.ts';
 import type { EventHub } from '../events/hub.ts';
-import type { Unit } from '../events/once.ts';
+import type { Unit } from '../events/log.ts';
 import type { QueueRegistry } from '../events/queues.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
 import type { DeliveryWorker } from '../messages/scheduled/worker.ts';
@@ -11,6 +11,7 @@ import type { Database, Db } from '../platform/db/client.ts';
 import { UnauthorizedError } from '../platform/errors.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
 import type { MailWorker } from '../platform/mail/worker.ts';
+import type { RateLimits } from '../platform/rate-limits.ts';
 import type { Unread } from '../platform/unread.ts';
 
 /** One running service: everything a request needs that is not the request's own. */

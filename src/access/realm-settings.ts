@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Realm } from '../generated/prisma/client.ts';
 import { isLanguage } from '../platform/languages.ts';
 import { days, flag, oneOf, type Setting, seconds, setting, text } from '../platform/setting.ts';
-import { type GroupSetting, roleGroup } from './permissions/membership.ts';
 import type { GroupRule } from './permissions/permission-values.ts';
 import type { SystemGroupName, SystemGroups } from './permissions/system-groups.ts';
+import { type GroupSetting, roleGroup } from './permissions/system-groups.ts';
 
 /** A channel's id; -1 for none. */
 const channel = () => setting(z.int(), -1, { meaning: 'The id of a channel; -1 for none' });

@@ -6,29 +6,19 @@ import {
   OPENING,
   SHOWING,
 } from '../access/permissions/channel-permissions.ts';
-import { groupIdsOf, isInGroup, isInSystemGroup, type Person } from '../access/permissions/membership.ts';
-import { SYSTEM_GROUPS, type SystemGroups, systemGroups } from '../access/permissions/system-groups.ts';
-import { isAdministrator, isGuest } from '../access/roles.ts';
+import { groupIdsOf, isInGroup, isInSystemGroup } from '../access/permissions/membership.ts';
+import { type Onlooker, onlooker } from '../access/permissions/require.ts';
+import { SYSTEM_GROUPS } from '../access/permissions/system-groups.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
+import { isRowId } from '../platform/ids.ts';
+import { isAdministrator, isGuest } from '../platform/roles.ts';
 
 /** What access needs to know of a channel. */
 export type Guarded = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'permissions' | 'creatorId'>;
 
-/** Who looks, and what decides it besides the channel itself. */
-export interface Onlooker {
-  readonly person: Person;
-  readonly groups: SystemGroups;
-  readonly now: Date;
-}
-
-type Reader = Pick<Tx, 'channel' | 'userGroup'>;
-
-/** The viewer as one who looks at channels. */
-export async function onlooker(db: Reader, person: Person, now: Date): Promise<Onlooker> {
-  return { person, groups: await systemGroups(db, person.realm.id), now };
-}
+export type Reader = Pick<Tx, 'channel' | 'userGroup'>;
 
 /** Whether one may read the channel whoever one is, and whatever groups one is in. */
 export const isOpenTo = ({ isWebPublic }: Pick<Channel, 'isWebPublic'>, isSubscribed: boolean): boolean =>
@@ -113,10 +103,6 @@ export async function visibleTo({ app, viewer }: Ctx): Promise<Prisma.ChannelWhe
 export async function readableBy({ app, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
   return readBy(await onlooker(app.db, viewer, app.now()));
 }
-
-/** Channels of int4 ids; other numbers name none. */
-const MAX_INT4 = 2_147_483_647;
-export const isRowId = (id: number): boolean => Number.isInteger(id) && id >= 1 && id <= MAX_INT4;
 
 /** The refusal for a channel that is not there, or not for the viewer: the two must not be told apart. */
 export const invalidChannelId = (): BadRequestError => new BadRequestError('Invalid channel ID');

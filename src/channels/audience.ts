@@ -2,10 +2,10 @@ import { channelPermission, SHOWING } from '../access/permissions/channel-permis
 import { fullMemberSince, type Memberships } from '../access/permissions/membership.ts';
 import { type SystemGroupName, systemGroups } from '../access/permissions/system-groups.ts';
 import { realmSetting } from '../access/realm-settings.ts';
-import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../access/roles.ts';
 import { type Audience, either, everyone, roleAtMost, subscribersOf, users } from '../events/audience.ts';
 import { type Channel, Prisma, type Realm, type User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../platform/roles.ts';
 import { readsChannel, seesChannel } from './access.ts';
 
 /** The organisation, as of the change. */

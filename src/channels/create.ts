@@ -1,6 +1,7 @@
 import type { Ctx } from '../access/context.ts';
 import { channelPermission } from '../access/permissions/channel-permissions.ts';
-import { isAdministrator, requireMember, requireOwner } from '../access/roles.ts';
+import { type Onlooker, onlooker } from '../access/permissions/require.ts';
+import { requireMember, requireOwner } from '../access/roles.ts';
 import { asOfNow } from '../access/sign-in.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
@@ -8,8 +9,8 @@ import { renderMarkdown } from '../markdown/render.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { isUniqueViolation } from '../platform/db/errors.ts';
 import { ChannelAlreadyExistsError } from '../platform/errors.ts';
+import { isAdministrator } from '../platform/roles.ts';
 import { requireWithin } from '../platform/totals.ts';
-import { type Onlooker, onlooker } from './access.ts';
 import { holdRoles, lockNewChannels } from './locks.ts';
 import { requireChannelDescription, requireChannelName } from './names.ts';
 import { type PermissionValues, readPermissionValues, toStoredPermissions } from './permission-values.ts';

@@ -5,8 +5,7 @@ import {
   type ChannelPermissions,
   channelPermission,
 } from '../access/permissions/channel-permissions.ts';
-import { toWireGroupSetting, type WireGroupSetting } from '../access/permissions/membership.ts';
-import { systemGroups } from '../access/permissions/system-groups.ts';
+import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
 import { builder, type Types } from '../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../api/graphql/connection.ts';
 import type { GraphQLContext } from '../api/graphql/context.ts';
@@ -31,7 +30,8 @@ import {
   ExpectationMismatchError,
   UnauthorizedPrincipalError,
 } from '../platform/errors.ts';
-import { accessChannel, isRowId, readableBy, visibleTo } from './access.ts';
+import { isRowId } from '../platform/ids.ts';
+import { accessChannel, readableBy, visibleTo } from './access.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
 import {

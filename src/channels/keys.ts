@@ -1,5 +1,6 @@
 import type { Tx } from '../platform/db/client.ts';
-import { invalidChannelId, isRowId } from './access.ts';
+import { isRowId } from '../platform/ids.ts';
+import { invalidChannelId } from './access.ts';
 
 /** A channel by id, or by name in whatever case. */
 export type ChannelKey = { readonly id: number } | { readonly name: string };

@@ -1,9 +1,10 @@
 import type { Ctx } from '../access/context.ts';
-import { isGuest } from '../access/roles.ts';
-import { accessUser } from '../administration/users/service.ts';
+import { onlooker } from '../access/permissions/require.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
+import { accessUser } from '../people/users.ts';
 import { BadRequestError } from '../platform/errors.ts';
-import { accessChannel, onlooker, readBy, seenBy, visibleTo } from './access.ts';
+import { isGuest } from '../platform/roles.ts';
+import { accessChannel, readBy, seenBy, visibleTo } from './access.ts';
 import { readWholeSubscribers } from './subscriptions/subscribers.ts';
 import { type IncludeSubscribers, toWirePersonal, toWireSubscribers, type WireChannel } from './wire.ts';
 import { sortedByName, toPeopledChannels, toWireChannels } from './wire-channels.ts';

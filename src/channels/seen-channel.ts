@@ -1,10 +1,12 @@
 import type { Ctx } from '../access/context.ts';
-import { isAdministrator } from '../access/roles.ts';
+import { type Onlooker, onlooker } from '../access/permissions/require.ts';
 import { asOfNow } from '../access/sign-in.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
-import { holds, invalidChannelId, isRowId, type Onlooker, onlooker, readsChannel, seesChannel } from './access.ts';
+import { isRowId } from '../platform/ids.ts';
+import { isAdministrator } from '../platform/roles.ts';
+import { holds, invalidChannelId, readsChannel, seesChannel } from './access.ts';
 import { holdRoles, lockChannels } from './locks.ts';
 
 /** A channel, locked for a change, and the viewer's relation to it. */

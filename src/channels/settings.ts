@@ -1,18 +1,13 @@
 import type { Ctx } from '../access/context.ts';
 import type { ChannelPermissionName } from '../access/permissions/channel-permissions.ts';
-import { type GroupSetting, isInGroup } from '../access/permissions/membership.ts';
-import type { SystemGroups } from '../access/permissions/system-groups.ts';
-import {
-  REALM_GROUP_SETTINGS,
-  type RealmGroupSettingName,
-  realmGroupSetting,
-  realmSetting,
-} from '../access/realm-settings.ts';
-import { isAdministrator } from '../access/roles.ts';
+import { type Onlooker, requireInRealm } from '../access/permissions/require.ts';
+import type { GroupSetting, SystemGroups } from '../access/permissions/system-groups.ts';
+import { type RealmGroupSettingName, realmSetting } from '../access/realm-settings.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { BadRequestError, UnsupportedParametersError } from '../platform/errors.ts';
-import { isRowId, type Onlooker } from './access.ts';
+import { isRowId } from '../platform/ids.ts';
+import { isAdministrator } from '../platform/roles.ts';
 
 /** What each value of `topics_policy` means is on the column. @see endpoints companion B.7 */
 export const TOPICS_POLICIES = ['inherit', 'allow_empty_topic', 'disable_empty_topic', 'empty_topic_only'] as const;
@@ -20,19 +15,6 @@ export type TopicsPolicy = (typeof TOPICS_POLICIES)[number];
 
 /** Days to keep messages, the organisation's value, or for ever. */
 export type Retention = number | 'realm_default' | 'unlimited';
-
-export const insufficientPermission = (): BadRequestError => new BadRequestError('Insufficient permission');
-
-/** Whether the person holds one of the organisation's permissions. */
-export function mayInRealm({ person, groups, now }: Onlooker, name: RealmGroupSettingName): boolean {
-  const { everyone: guests } = REALM_GROUP_SETTINGS[name];
-  return isInGroup(groups, person, realmGroupSetting(groups, person.realm, name), now, { guests });
-}
-
-/** @throws BadRequestError unless the person holds the organisation's permission. */
-export function requireInRealm(onlooker: Onlooker, name: RealmGroupSettingName): void {
-  if (!mayInRealm(onlooker, name)) throw insufficientPermission();
-}
 
 /** How open a channel is. */
 export type Privacy = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'historyPublicToSubscribers'>;

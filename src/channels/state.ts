@@ -1,6 +1,6 @@
-import { isGuest } from '../access/roles.ts';
 import type { Snapshot, StateGroup } from '../api/state-group.ts';
 import type { Subscription } from '../generated/prisma/client.ts';
+import { isGuest } from '../platform/roles.ts';
 import { seenBy } from './access.ts';
 import { defaultChannelIds } from './subscriptions/default-channels.ts';
 import { toInherited, toWirePersonal, toWireSubscribers, withInherited } from './wire.ts';

@@ -5,8 +5,8 @@ import {
   channelPermission,
   OPENING,
 } from '../access/permissions/channel-permissions.ts';
-import { type GroupSetting, toWireGroupSetting } from '../access/permissions/membership.ts';
 import { changedGroupSettings, type GroupSettingEdits } from '../access/permissions/permission-values.ts';
+import { type GroupSetting, toWireGroupSetting } from '../access/permissions/system-groups.ts';
 import { requireOwner } from '../access/roles.ts';
 import { renameInBots } from '../administration/bots/defaults.ts';
 import { users } from '../events/audience.ts';

@@ -1,6 +1,6 @@
+import type { Onlooker } from '../access/permissions/require.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
-import type { Onlooker } from './access.ts';
 import { readActivity } from './activity.ts';
 import { countSubscribers, NOBODY, readSubscribers, readWholeSubscribers } from './subscriptions/subscribers.ts';
 import { type IncludeSubscribers, type SubscriberList, toWireChannel, type WireChannel } from './wire.ts';

@@ -3,8 +3,8 @@ import {
   type ChannelPermissionName,
   channelPermission,
 } from '../access/permissions/channel-permissions.ts';
-import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/membership.ts';
 import type { SystemGroupName, SystemGroups } from '../access/permissions/system-groups.ts';
+import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
 import { userSetting } from '../access/user-settings.ts';
 import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
 import type { ChannelActivity } from './activity.ts';

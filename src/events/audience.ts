@@ -1,4 +1,4 @@
-import { GUEST } from '../access/roles.ts';
+import { GUEST } from '../platform/roles.ts';
 
 /**
  * Who hears an event, as a rule and never as a row per recipient: (a role and all above it, or no role)

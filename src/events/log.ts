@@ -1,11 +1,10 @@
-import type { Scope } from '../access/context.ts';
+import type { App, Scope } from '../access/context.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
 import type { Audience } from './audience.ts';
 import { committing, retrying } from './commit.ts';
 import type { EventDraft } from './define.ts';
-import type { Unit } from './once.ts';
 
 /** One event as it stands in the log. */
 export interface StoredEvent {
@@ -412,4 +411,15 @@ export async function readLogFor(
     ) AS concerned ORDER BY id LIMIT ${limit}) AS wanted ON id = wanted_id
     WHERE realm_id = ${realmId} ORDER BY id`;
   return rows.map(fromRow);
+}
+
+/** The transaction of a request that is to have its effect once: all its changes are parts of it. */
+export interface Unit {
+  readonly tx: Tx;
+  /** What logs the events of its changes that are still to be logged, in order. */
+  readonly unlogged: (() => Promise<Logged>)[];
+  /** Takes note of events that readers are to hear of after the commit. */
+  published(realmId: number, events: readonly StoredEvent[]): void;
+  /** What `aside` does in such a request. */
+  aside<T>(name: string, work: (app: App) => Promise<T>): Promise<T>;
 }

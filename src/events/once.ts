@@ -5,18 +5,7 @@ import { isBusy, isLostRace } from '../platform/db/errors.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { committing, retrying } from './commit.ts';
 import { keepReply, keptReply, requireRoomForKey } from './kept-replies.ts';
-import { type Logged, logAll, type StoredEvent } from './log.ts';
-
-/** The transaction of a request that is to have its effect once: all its changes are parts of it. */
-export interface Unit {
-  readonly tx: Tx;
-  /** What logs the events of its changes that are still to be logged, in order. */
-  readonly unlogged: (() => Promise<Logged>)[];
-  /** Takes note of events that readers are to hear of after the commit. */
-  published(realmId: number, events: readonly StoredEvent[]): void;
-  /** What `aside` does in such a request. */
-  aside<T>(name: string, work: (app: App) => Promise<T>): Promise<T>;
-}
+import { logAll, type StoredEvent, type Unit } from './log.ts';
 
 /** Who may repeat what. */
 export interface IdempotencyKey {

@@ -1,7 +1,7 @@
 import { escapeText } from './escape.ts';
-import type { Inline } from './inline.ts';
+import type { Inline } from './inline-text.ts';
 import { MENTION_START } from './mentions.ts';
-import type { Directory } from './render.ts';
+import type { Directory } from './types.ts';
 
 /** `#**channel**`, `#**channel>topic**`, `#**channel>topic@1234**`. */
 export const CHANNEL_LINK = new RegExp(`${MENTION_START}#\\*\\*([^*\\n]+)\\*\\*`, 'g');

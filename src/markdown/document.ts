@@ -3,8 +3,8 @@ import { renderCode } from './code.ts';
 import { escapeAttribute, escapeTex } from './escape.ts';
 import { type InlineHtml, renderInline } from './inline.ts';
 import { renderTex } from './math.ts';
-import type { RenderedMessage } from './render.ts';
 import { type Preview, Rendering } from './rendering.ts';
+import type { RenderedMessage } from './types.ts';
 
 /**
  * The HTML of parsed blocks: every tag and attribute of a rendered text is written here, in inline.ts or in one of the

@@ -1,6 +1,6 @@
 import { CUSTOM_EMOJI_NAME, EXTRA_EMOJI, EXTRA_EMOJI_URL, emojiNamed, emojiOf, emojiPattern } from './emoji.ts';
 import { escapeAttribute, escapeText } from './escape.ts';
-import type { Inline } from './inline.ts';
+import type { Inline } from './inline-text.ts';
 
 /** @see endpoints companion D.2 row 16 */
 const EMOTICONS: Readonly<Record<string, string>> = {

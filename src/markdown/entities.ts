@@ -1,5 +1,5 @@
 import { decodeEntity } from './blocks.ts';
-import type { Inline } from './inline.ts';
+import type { Inline } from './inline-text.ts';
 
 const ENTITY = /&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][\da-zA-Z]{1,31});/g;
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { entities, withoutEntities } from './entities.ts';
 import { escapeAttribute, escapeText } from './escape.ts';
-import type { Inline } from './inline.ts';
+import type { Inline } from './inline-text.ts';
 
 /** Where a link may lead. @see endpoints companion D.2 */
 const SCHEMES: ReadonlySet<string> = new Set(

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { KatexOptions } from 'katex';
-import type { Inline } from './inline.ts';
+import type { Inline } from './inline-text.ts';
 import type { Rendering } from './rendering.ts';
 
 /** Our choice: a long derivation. The work grows faster than the formula. */

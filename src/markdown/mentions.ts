@@ -1,6 +1,6 @@
 import { escapeText } from './escape.ts';
-import type { Inline } from './inline.ts';
-import type { Directory, DirectoryUser } from './render.ts';
+import type { Inline } from './inline-text.ts';
+import type { Directory, DirectoryUser } from './types.ts';
 
 /**
  * Where a mention of anything may begin: at the start of the text, after white space, or after an opening mark.

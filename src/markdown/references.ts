@@ -1,7 +1,7 @@
 import { CHANNEL_LINK, channelReferenceIn } from './channel-links.ts';
 import { emojiNamesIn } from './emoji-spans.ts';
 import { CHANNEL_WILDCARDS, GROUP_MENTION, TOPIC_WILDCARD, USER_MENTION, userNamedIn } from './mentions.ts';
-import type { RenderOptions } from './render.ts';
+import type { RenderOptions } from './types.ts';
 
 /** A topic that a text links, by the name of its channel. */
 export interface TopicReference {

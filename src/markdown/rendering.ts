@@ -1,4 +1,4 @@
-import type { Directory, RenderedMessage, RenderOptions } from './render.ts';
+import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
 
 /** More images than this are not shown at all. @see endpoints companion D.5, E */
 const MAX_PREVIEWS = 24;

@@ -1,5 +1,5 @@
 import { escapeText } from './escape.ts';
-import type { Inline } from './inline.ts';
+import type { Inline } from './inline-text.ts';
 
 /** Our choice: no date is longer. */
 const TIME = /<time:([^>\n]{1,100})>/g;

@@ -1,5 +1,6 @@
 import type { Ctx } from '../access/context.ts';
-import { isOpenTo, onlooker, readsChannel } from '../channels/access.ts';
+import { onlooker } from '../access/permissions/require.ts';
+import { isOpenTo, readsChannel } from '../channels/access.ts';
 import { type Channel, type Conversation, type Message, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import {

@@ -1,7 +1,7 @@
+import { apiEmailOf } from '../access/address.ts';
 import { isResolved, namesEmptyTopic } from '../channels/topic-name.ts';
 import { defineEvent } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
-import { apiEmailOf } from '../people/wire.ts';
 import { type MessageFacts, toWireFlags, toWireMessage, type UserFlags } from './wire.ts';
 
 /** A new message, with what it is to those it names: all that any recipient's view of it needs. */

@@ -1,7 +1,8 @@
 import type { Ctx } from '../access/context.ts';
-import { isGuest } from '../access/roles.ts';
-import { onlooker, readBy } from '../channels/access.ts';
+import { onlooker } from '../access/permissions/require.ts';
+import { readBy } from '../channels/access.ts';
 import { Prisma } from '../generated/prisma/client.ts';
+import { isGuest } from '../platform/roles.ts';
 import { hasProtectedHistory, receivedBy } from './access.ts';
 
 /** Where a message is, as SQL: the columns of a query, or what is known of them beforehand. */

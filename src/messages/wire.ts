@@ -1,6 +1,7 @@
+import { apiEmailOf } from '../access/address.ts';
 import type { RenderOptions } from '../events/view.ts';
 import { isMeMessage, type TopicLink } from '../markdown/render.ts';
-import { apiEmailOf, avatarUrlFor, type Requester, type UserFacts } from '../people/wire.ts';
+import { avatarUrlFor, type Requester, type UserFacts } from '../people/wire.ts';
 
 /** Somebody who takes part in a direct conversation, as JSON. */
 export interface MemberFacts {

@@ -1,7 +1,6 @@
 import { type Ctx, signedIn } from '../access/context.ts';
-import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../access/roles.ts';
 import { USER_SETTING_NAMES, USER_SETTINGS, type UserSettingName, userSetting } from '../access/user-settings.ts';
-import { accessUser, accessUserByEmail, createUser, updateUser, visibleTo } from '../administration/users/service.ts';
+import { createUser, updateUser } from '../administration/users/service.ts';
 import { SETTINGS_OF_OTHERS, updateSettingsOf } from '../administration/users/settings-of-others.ts';
 import { updateSettings } from '../administration/users/settings-update.ts';
 import { builder } from '../api/graphql/builder.ts';
@@ -17,8 +16,10 @@ import {
   settingValueFields,
 } from '../api/graphql/setting-fields.ts';
 import { BadRequestError, RateLimitHitError, UnauthorizedPrincipalError } from '../platform/errors.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import type { PersonChange } from './events.ts';
-import type { ValueEntry } from './profile-fields/values.ts';
+import type { ValueEntry } from './profile-fields/wire.ts';
+import { accessUser, accessUserByEmail, visibleTo } from './users.ts';
 import { apiEmail, avatarUrl, toMinute, visibleEmail, type WireUser } from './wire.ts';
 
 export const UserRole = builder.enumType('UserRole', {

@@ -1,8 +1,8 @@
 import { isInGroup } from '../access/permissions/membership.ts';
 import { type RealmGroupSettingName, realmGroupSetting } from '../access/realm-settings.ts';
-import { isAdministrator, isGuest, isModerator, isOwner } from '../access/roles.ts';
 import { SETTING_CHOICES, USER_SETTING_NAMES, userSetting } from '../access/user-settings.ts';
 import type { Snapshot, StateGroup } from '../api/state-group.ts';
+import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/roles.ts';
 import { profileDataOf } from './profile-fields/values.ts';
 import { apiEmail, avatarUrl, toWireUser } from './wire.ts';
 

@@ -1,5 +1,4 @@
-import { standInAddress } from '../access/address.ts';
-import { ADMINISTRATOR, isAdministrator, isGuest, isOwner, MEMBER, MODERATOR } from '../access/roles.ts';
+import { apiEmailOf } from '../access/address.ts';
 import {
   EMAIL_VISIBILITIES,
   userSetting,
@@ -9,6 +8,7 @@ import {
   VISIBLE_TO_MODERATORS,
 } from '../access/user-settings.ts';
 import type { User } from '../generated/prisma/client.ts';
+import { ADMINISTRATOR, isAdministrator, isGuest, isOwner, MEMBER, MODERATOR } from '../platform/roles.ts';
 import type { WireProfileData } from './profile-fields/wire.ts';
 
 /** All of a user that others see some of, as JSON: what events about users are rendered from. */
@@ -96,11 +96,6 @@ export const apiEmail = (user: User): string => apiEmailOf(toFacts(user));
 
 /** What an API address is made of. */
 export type Addressed = Pick<UserFacts, 'id' | 'email' | 'botType' | 'emailAddressVisibility'>;
-
-export function apiEmailOf({ id, email, botType, emailAddressVisibility }: Addressed): string {
-  if (botType !== null || emailAddressVisibility === VISIBLE_TO_EVERYONE) return email;
-  return standInAddress(id);
-}
 
 /** The real address if `requester` may see it: their own, a bot's, or by the user's own setting. */
 function deliveryEmail(facts: UserFacts, requester: Requester): string | null {

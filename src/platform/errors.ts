@@ -1,4 +1,4 @@
-import type { Budget } from '../api/rate-limits.ts';
+import type { Budget } from './budget.ts';
 
 /**
  * Every code an error can carry, the same word over REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`).

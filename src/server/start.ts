@@ -1,6 +1,5 @@
 import { destination, type Logger, pino } from 'pino';
 import type { App } from '../access/context.ts';
-import { RateLimits } from '../api/rate-limits.ts';
 import { openBus } from '../events/bus.ts';
 import { EventHub } from '../events/hub.ts';
 import { QueueRegistry } from '../events/queues.ts';
@@ -12,6 +11,7 @@ import { type Database, openDatabase } from '../platform/db/client.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { KeyVault, loadSecretKey } from '../platform/key-vault.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
+import { RateLimits } from '../platform/rate-limits.ts';
 import { Unread } from '../platform/unread.ts';
 
 /** A service that runs, without its doors. */

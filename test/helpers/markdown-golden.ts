@@ -1,4 +1,4 @@
-import type { Directory, RenderedMessage, RenderOptions } from '../../src/markdown/render.ts';
+import type { Directory, RenderedMessage, RenderOptions } from '../../src/markdown/types.ts';
 
 /** One line of the tables of endpoints companion D: what is written, and what it becomes. */
 export interface Golden {

@@ -1,7 +1,6 @@
 import type { Channel } from '../../generated/prisma/client.ts';
-import type { GroupSetting } from './membership.ts';
-import { roleGroup } from './membership.ts';
 import type { SystemGroupName, SystemGroups } from './system-groups.ts';
+import { type GroupSetting, roleGroup } from './system-groups.ts';
 
 interface ChannelPermission {
   /** Who holds it in a new channel: a role group, or the channel's creator alone. */

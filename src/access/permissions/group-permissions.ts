@@ -1,9 +1,9 @@
-import type { Onlooker } from '../../channels/access.ts';
-import { mayInRealm } from '../../channels/settings.ts';
 import type { Prisma, UserGroup } from '../../generated/prisma/client.ts';
-import { type GroupSetting, isInGroup, roleGroup, toWireGroupSetting, type WireGroupSetting } from './membership.ts';
+import { isInGroup } from './membership.ts';
 import { type GroupRule, type GroupSettings, isSameSetting } from './permission-values.ts';
+import { mayInRealm, type Onlooker } from './require.ts';
 import type { SystemGroupName, SystemGroups } from './system-groups.ts';
+import { type GroupSetting, roleGroup, toWireGroupSetting, type WireGroupSetting } from './system-groups.ts';
 
 interface GroupPermission extends GroupRule {
   /** Who holds it in a new group: a role group, or the group's creator alone. */

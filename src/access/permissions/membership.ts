@@ -1,19 +1,8 @@
 import type { Realm, User } from '../../generated/prisma/client.ts';
+import { ADMINISTRATOR, isGuest, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 import type { Viewer } from '../context.ts';
 import { realmSetting } from '../realm-settings.ts';
-import { ADMINISTRATOR, isGuest, MEMBER, MODERATOR, OWNER } from '../roles.ts';
-import type { SystemGroupName, SystemGroups } from './system-groups.ts';
-
-/** Who holds a permission, as stored: these users, and the members of these groups. */
-export interface GroupSetting {
-  readonly members: readonly number[];
-  readonly groups: readonly number[];
-}
-
-/** Who holds a permission, as on the wire. @see endpoints companion C.3 */
-export type WireGroupSetting =
-  | number
-  | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] };
+import type { GroupSetting, SystemGroupName, SystemGroups } from './system-groups.ts';
 
 /** The groups other than role groups that a user is in, as their row has it. */
 export type Memberships = Pick<User, 'groupIds' | 'fullMemberGroupIds'>;
@@ -22,19 +11,6 @@ export type Memberships = Pick<User, 'groupIds' | 'fullMemberGroupIds'>;
 export type Person = Pick<Viewer, 'id' | 'role' | 'realm'> & {
   readonly user: Pick<User, 'joinedAt'> & Memberships;
 };
-
-/** The setting that names one role group. */
-export const roleGroup = (groups: SystemGroups, name: SystemGroupName): GroupSetting => ({
-  members: [],
-  groups: [groups.id(name)],
-});
-
-/** An integer for one group, an object for any other set; nobody at all is role:nobody. */
-export function toWireGroupSetting(groups: SystemGroups, { members, groups: ids }: GroupSetting): WireGroupSetting {
-  const [only] = ids;
-  if (members.length === 0 && ids.length <= 1) return only ?? groups.id('role:nobody');
-  return { direct_members: [...members], direct_subgroups: [...ids] };
-}
 
 /**
  * Whether the person holds the permission: named by it, or in one of its groups, however deep.

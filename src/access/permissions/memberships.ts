@@ -1,6 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { MEMBER } from '../roles.ts';
+import { MEMBER } from '../../platform/roles.ts';
 import type { Memberships } from './membership.ts';
 import { ROLE_REACH } from './system-groups.ts';
 

@@ -1,8 +1,14 @@
-import { isRowId } from '../../channels/access.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, ExpectationMismatchError, SystemGroupRequiredError } from '../../platform/errors.ts';
-import { type GroupSetting, roleGroup, type WireGroupSetting } from './membership.ts';
-import { type SystemGroupName, type SystemGroups, systemGroups } from './system-groups.ts';
+import { isRowId } from '../../platform/ids.ts';
+import {
+  type GroupSetting,
+  roleGroup,
+  type SystemGroupName,
+  type SystemGroups,
+  systemGroups,
+  type WireGroupSetting,
+} from './system-groups.ts';
 
 /** Which role groups may hold a permission. None may be given to the whole Internet. */
 export interface GroupRule {

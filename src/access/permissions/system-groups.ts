@@ -1,5 +1,5 @@
 import type { Prisma } from '../../generated/prisma/client.ts';
-import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../roles.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 
 /** A set of users by role, in every organisation. @see endpoints companion C.2 */
 export type SystemGroupName =
@@ -101,4 +101,28 @@ export async function createSystemGroups(tx: Prisma.TransactionClient, realmId: 
   await tx.userGroup.createMany({
     data: SYSTEM_GROUPS.map((group) => ({ ...group, realmId, isSystem: true, createdAt: now })),
   });
+}
+
+/** Who holds a permission, as stored: these users, and the members of these groups. */
+export interface GroupSetting {
+  readonly members: readonly number[];
+  readonly groups: readonly number[];
+}
+
+/** Who holds a permission, as on the wire. @see endpoints companion C.3 */
+export type WireGroupSetting =
+  | number
+  | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] };
+
+/** The setting that names one role group. */
+export const roleGroup = (groups: SystemGroups, name: SystemGroupName): GroupSetting => ({
+  members: [],
+  groups: [groups.id(name)],
+});
+
+/** An integer for one group, an object for any other set; nobody at all is role:nobody. */
+export function toWireGroupSetting(groups: SystemGroups, { members, groups: ids }: GroupSetting): WireGroupSetting {
+  const [only] = ids;
+  if (members.length === 0 && ids.length <= 1) return only ?? groups.id('role:nobody');
+  return { direct_members: [...members], direct_subgroups: [...ids] };
 }

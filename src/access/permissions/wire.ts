@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import { type GroupPermissionName, wirePermissions } from './group-permissions.ts';
-import type { WireGroupSetting } from './membership.ts';
-import type { SystemGroups } from './system-groups.ts';
+import type { SystemGroups, WireGroupSetting } from './system-groups.ts';
 
 /** Who holds a permission, as clients write it: a group's id, or users and groups. @see endpoints companion C.3 */
 export const groupSetting = z.union([

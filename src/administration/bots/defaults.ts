@@ -1,10 +1,12 @@
 import type { Ctx } from '../../access/context.ts';
-import { invalidChannelId, isRowId, onlooker, readsChannel } from '../../channels/access.ts';
+import { onlooker } from '../../access/permissions/require.ts';
+import { invalidChannelId, readsChannel } from '../../channels/access.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
 import type { Emit } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
 import { botUpdated } from './events.ts';
 import { administratorsOf } from './owners.ts';

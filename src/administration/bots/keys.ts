@@ -1,7 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
 import { asOfNow, replaceKey, rotateKey } from '../../access/sign-in.ts';
 import { transact } from '../../events/log.ts';
-import { lockRealm } from '../users/new-user.ts';
+import { lockRealm } from '../../people/locks.ts';
 import { accessBot } from './service.ts';
 
 /**

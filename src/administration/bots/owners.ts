@@ -1,13 +1,12 @@
 import type { Ctx } from '../../access/context.ts';
-import { ADMINISTRATOR, isAdministrator, isOwner } from '../../access/roles.ts';
-import { onlooker } from '../../channels/access.ts';
-import { mayInRealm } from '../../channels/settings.ts';
+import { mayInRealm, onlooker } from '../../access/permissions/require.ts';
 import { type Audience, either, everyone, roleAtMost, users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { botOwnerChanged } from '../../people/events.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { ADMINISTRATOR, isAdministrator, isOwner } from '../../platform/roles.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { isNameTaken } from '../users/new-user.ts';
 import { botAdded, botLost } from './events.ts';

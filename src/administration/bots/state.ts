@@ -1,5 +1,5 @@
-import { isAdministrator } from '../../access/roles.ts';
 import type { StateGroup } from '../../api/state-group.ts';
+import { isAdministrator } from '../../platform/roles.ts';
 import { readWireBots } from './wire.ts';
 
 /**

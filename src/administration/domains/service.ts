@@ -5,11 +5,11 @@ import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { Realm, RealmDomain } from '../../generated/prisma/client.ts';
+import { lockRealm } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { setRealmSettings } from '../organization/update.ts';
-import { lockRealm } from '../users/new-user.ts';
 import { realmDomainAdded, realmDomainChanged, realmDomainRemoved } from './events.ts';
 
 /** @see endpoints companion B.15 */

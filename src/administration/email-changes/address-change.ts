@@ -4,10 +4,10 @@ import { everyone } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { emailVisibilityChanged } from '../../people/events.ts';
+import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { lockUser } from '../users/new-user.ts';
 
 /**
  * Gives a user another address, inside a change that holds their row, and tells those who see it. What they began

@@ -1,6 +1,5 @@
 import { type Ctx, signedIn } from '../../access/context.ts';
-import { toWireGroupSetting, type WireGroupSetting } from '../../access/permissions/membership.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../../access/permissions/system-groups.ts';
 import {
   EDITABLE_REALM_SETTINGS,
   REALM_GROUP_SETTING_NAMES,

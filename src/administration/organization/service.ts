@@ -1,6 +1,5 @@
 import type { App } from '../../access/context.ts';
 import { createSystemGroups } from '../../access/permissions/system-groups.ts';
-import { OWNER } from '../../access/roles.ts';
 import { transact } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { createNotificationBot } from '../../people/system-bot.ts';
@@ -8,6 +7,7 @@ import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isSubdomain } from '../../platform/hosts.ts';
 import { MAX_REALM_NAME_LENGTH } from '../../platform/limits.ts';
+import { OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { checkNewUser, insertUser, type MadeUser, type NewUser } from '../users/new-user.ts';
 

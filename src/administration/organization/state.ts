@@ -1,7 +1,7 @@
 import type { App } from '../../access/context.ts';
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../access/passwords.ts';
-import { toWireGroupSetting } from '../../access/permissions/membership.ts';
 import type { SystemGroupName, SystemGroups } from '../../access/permissions/system-groups.ts';
+import { toWireGroupSetting } from '../../access/permissions/system-groups.ts';
 import {
   NO_VIDEO_CHAT,
   REALM_GROUP_SETTINGS,

@@ -20,18 +20,18 @@ import {
 } from '../../access/realm-settings.ts';
 import { requireAdministrator, requireOwner } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
-import { isRowId } from '../../channels/access.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Prisma, Realm } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
+import { lockRealm } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { MAX_REALM_DESCRIPTION_LENGTH, MAX_REALM_NAME_LENGTH } from '../../platform/limits.ts';
 import { requireSettings, type SettingValue, storedAfter } from '../../platform/setting.ts';
 import { requireText } from '../../platform/text.ts';
 import { waitingPeriodChanged } from '../user-groups/role-groups.ts';
-import { lockRealm } from '../users/new-user.ts';
 import { realmUpdated } from './events.ts';
 import { realmFields } from './state.ts';
 

@@ -6,6 +6,7 @@ import { verifyPassword } from '../../access/passwords.ts';
 import { normalAddress, requireActive } from '../../access/sign-in.ts';
 import type { Caller } from '../../api/rate-limits.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
+import { findUserByEmail } from '../../people/users.ts';
 import {
   AbandonedError,
   AuthenticationFailedError,
@@ -13,7 +14,7 @@ import {
   RateLimitHitError,
 } from '../../platform/errors.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
-import { findUserByEmail, recordFirstLogin } from '../users/service.ts';
+import { recordFirstLogin } from '../users/service.ts';
 
 /** @see endpoints companion E (authenticate_by_username) */
 const FAILURES = { points: 5, duration: 1800 };

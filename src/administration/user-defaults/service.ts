@@ -4,8 +4,8 @@ import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
+import { lockRealm } from '../../people/locks.ts';
 import { requireSettings, storedAfter } from '../../platform/setting.ts';
-import { lockRealm } from '../users/new-user.ts';
 import { userDefaultUpdated } from './events.ts';
 import {
   EDITABLE_USER_DEFAULT_NAMES,

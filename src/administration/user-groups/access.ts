@@ -1,16 +1,16 @@
 import type { Ctx } from '../../access/context.ts';
 import { managesGroup } from '../../access/permissions/group-permissions.ts';
 import { refreshMemberships } from '../../access/permissions/memberships.ts';
+import { insufficientPermission, type Onlooker } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { requireMember } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
-import { isRowId, type Onlooker } from '../../channels/access.ts';
-import { insufficientPermission } from '../../channels/settings.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Prisma, Realm, UserGroup } from '../../generated/prisma/client.ts';
+import { lockRealm } from '../../people/locks.ts';
 import type { Db, Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { lockRealm } from '../users/new-user.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { groupChangeEffects } from './channel-effects.ts';
 import type { Subject } from './events.ts';
 

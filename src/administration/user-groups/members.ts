@@ -1,14 +1,14 @@
 import type { Ctx } from '../../access/context.ts';
 import { type GroupPermissionName, holdsInGroup, managesGroup } from '../../access/permissions/group-permissions.ts';
+import { insufficientPermission } from '../../access/permissions/require.ts';
 import type { SystemGroups } from '../../access/permissions/system-groups.ts';
 import { requireMember } from '../../access/roles.ts';
-import { isRowId } from '../../channels/access.ts';
-import { insufficientPermission } from '../../channels/settings.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { User, UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { type HeldGroup, lockGroup, requireActiveGroup, settleMemberships, subjectOf } from './access.ts';
 import { groupMembersAdded, groupMembersRemoved, subgroupsAdded, subgroupsRemoved } from './events.ts';
 import { tellMembers } from './notices.ts';

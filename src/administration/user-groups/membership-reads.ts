@@ -1,9 +1,9 @@
 import type { Ctx } from '../../access/context.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
-import { isRowId } from '../../channels/access.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
+import { visibleTo } from '../../people/users.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { visibleTo } from '../users/service.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { accessUserGroup, requireActiveGroup } from './access.ts';
 import { readMemberIds, readSubgroupIds } from './reads.ts';
 

@@ -6,9 +6,9 @@ import {
   type SystemGroups,
 } from '../../access/permissions/system-groups.ts';
 import { toWire, type WireUserGroup } from '../../access/permissions/wire.ts';
-import { MEMBER } from '../../access/roles.ts';
 import { Prisma, type Realm, type UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { MEMBER } from '../../platform/roles.ts';
 
 type Reader = Pick<Tx, '$queryRaw'>;
 type House = Pick<Realm, 'id' | 'settings'>;

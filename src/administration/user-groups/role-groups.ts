@@ -2,11 +2,11 @@ import { isInSystemGroup } from '../../access/permissions/membership.ts';
 import { refreshMemberships } from '../../access/permissions/memberships.ts';
 import { GROUP_OF_ROLE, type SystemGroupName, systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
-import { MEMBER } from '../../access/roles.ts';
 import { everyone } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { MEMBER } from '../../platform/roles.ts';
 import { waitingPeriodEffects } from './channel-effects.ts';
 import { groupMembersAdded, groupMembersRemoved } from './events.ts';
 

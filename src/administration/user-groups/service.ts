@@ -5,22 +5,22 @@ import {
   groupPermission,
   toStoredPermissions,
 } from '../../access/permissions/group-permissions.ts';
-import { toWireGroupSetting } from '../../access/permissions/membership.ts';
 import {
   changedGroupSettings,
   type GroupSettingEdits,
   type GroupSettingValues,
   readGroupSettings,
 } from '../../access/permissions/permission-values.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
+import { requireInRealm } from '../../access/permissions/require.ts';
+import { systemGroups, toWireGroupSetting } from '../../access/permissions/system-groups.ts';
 import type { WireUserGroup } from '../../access/permissions/wire.ts';
-import { isAdministrator, requireMember } from '../../access/roles.ts';
-import { requireInRealm } from '../../channels/settings.ts';
+import { requireMember } from '../../access/roles.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isAdministrator } from '../../platform/roles.ts';
 import { refuseNullBytes, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { type HeldGroup, lockGroups, lockManagedGroup, settleMemberships, subjectOf, visibleTo } from './access.ts';

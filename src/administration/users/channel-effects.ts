@@ -1,6 +1,6 @@
 import type { Memberships } from '../../access/permissions/membership.ts';
-import { isGuest } from '../../access/roles.ts';
-import { onlooker, seenBy } from '../../channels/access.ts';
+import { onlooker } from '../../access/permissions/require.ts';
+import { seenBy } from '../../channels/access.ts';
 import { channelsDeleted, defaultChannelsChanged } from '../../channels/events.ts';
 import { holdChannels } from '../../channels/locks.ts';
 import { showChannels } from '../../channels/sight.ts';
@@ -8,6 +8,7 @@ import { defaultChannelIds } from '../../channels/subscriptions/default-channels
 import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { isGuest } from '../../platform/roles.ts';
 
 interface RoleChange {
   readonly realmId: number;

@@ -2,13 +2,14 @@ import { requireAddress } from '../../access/address.ts';
 import type { App } from '../../access/context.ts';
 import { checkPassword, hashPassword } from '../../access/passwords.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
-import { MEMBER, ROLES } from '../../access/roles.ts';
 import type { Caller } from '../../api/rate-limits.ts';
 import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
 import { requireFullName } from '../../people/full-name.ts';
+import { lockRealm } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { MEMBER, ROLES } from '../../platform/roles.ts';
 
 /** Who is to be made a user. */
 export interface NewUser {
@@ -87,16 +88,6 @@ export async function insertUser(
     },
   });
   return { user, apiKey };
-}
-
-/** Guards what is true of all users together: that one of them is an owner, and that names are unique where they must. */
-export async function lockRealm(tx: Tx, realmId: number): Promise<void> {
-  await tx.$queryRaw`SELECT 1 AS held FROM realm WHERE id = ${realmId} FOR NO KEY UPDATE`;
-}
-
-/** Keeps a user as they are until the change is over. A change that locks the organisation's row too does so before. */
-export async function lockUser(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
-  await tx.$queryRaw`SELECT 1 AS held FROM user_account WHERE id = ${id} FOR NO KEY UPDATE`;
 }
 
 /** Whether an active user other than `exceptId` has the name, in whatever case; until the change is over. */

@@ -10,16 +10,10 @@ import { profileDataByTurn } from '../../people/profile-fields/by-turn.ts';
 import { profileDataOf } from '../../people/profile-fields/values.ts';
 import { profileDataSent, toEntries } from '../../people/profile-fields/wire.ts';
 import { userReply } from '../../people/reply.ts';
+import { accessUser, accessUserByEmail, listUsers as list } from '../../people/users.ts';
 import { toWireUser, type WireUser } from '../../people/wire.ts';
 import { UnsupportedParametersError } from '../../platform/errors.ts';
-import {
-  accessUser,
-  accessUserByEmail,
-  createUser as create,
-  listUsers as list,
-  type UserEdit,
-  updateUser as update,
-} from './service.ts';
+import { createUser as create, type UserEdit, updateUser as update } from './service.ts';
 import { updateSettingsOf } from './settings-of-others.ts';
 import { updateSettings } from './settings-update.ts';
 

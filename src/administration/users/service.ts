@@ -1,20 +1,24 @@
 import type { Ctx, Scope } from '../../access/context.ts';
-import { isOwner, OWNER, ROLES, requireAdministrator } from '../../access/roles.ts';
+import { requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
 import { subscribeToDefaultChannels } from '../../channels/subscriptions/subscriptions.ts';
 import { everyone, users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import { aside } from '../../events/once.ts';
-import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
-import { userIdsByAddress } from '../../people/by-address.ts';
+import type { Realm, User } from '../../generated/prisma/client.ts';
 import { emailSightChanged, stubLoggedIn, userAdded, userRenamed, userRoleChanged } from '../../people/events.ts';
 import { requireFullName } from '../../people/full-name.ts';
-import { setProfileValues, type ValueEntry } from '../../people/profile-fields/values.ts';
+import { lockRealm } from '../../people/locks.ts';
+import { setProfileValues } from '../../people/profile-fields/values.ts';
+import type { ValueEntry } from '../../people/profile-fields/wire.ts';
 import { userStatusSet } from '../../people/status/events.ts';
+import { accessUserByEmail } from '../../people/users.ts';
 import { visibleEmail } from '../../people/wire.ts';
-import type { Db, Tx } from '../../platform/db/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { isOwner, OWNER, ROLES } from '../../platform/roles.ts';
 import { botsAfterRoleChange, introduceBot } from '../bots/owners.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
 import { giveAddress, refusingTakenNewEmail, requireNewEmail } from '../email-changes/address-change.ts';
@@ -23,68 +27,11 @@ import { roleChangeEffects } from './channel-effects.ts';
 import {
   checkNewUser,
   insertUser,
-  lockRealm,
   type MadeUser,
   type NewUser,
   refusingTakenAddress,
   requireUniqueName,
 } from './new-user.ts';
-
-/** The largest id a row can have; a larger one is the id of nothing. */
-const MAX_ID = 2_147_483_647;
-const isId = (id: number) => Number.isInteger(id) && id >= 1 && id <= MAX_ID;
-
-/** The users `viewer` may see: all of the organisation, with bots and those deactivated. */
-export function visibleTo({ realm }: Ctx['viewer']): Prisma.UserWhereInput {
-  return { realmId: realm.id };
-}
-
-/**
- * One user of the viewer's organisation: a person or a bot, active or not.
- *
- * @throws BadRequestError when there is none.
- * @see interface document 4.5
- */
-export async function accessUser({ app, viewer }: Ctx, userId: number): Promise<User> {
-  const user = isId(userId) ? await app.db.user.findFirst({ where: { ...visibleTo(viewer), id: userId } }) : null;
-  if (user === null) throw new BadRequestError('No such user');
-  return user;
-}
-
-/**
- * One user by address: the real one where the viewer may see it, or the API's.
- *
- * @throws BadRequestError when there is none; a hidden address is one of nobody.
- * @see endpoints companion B.12
- */
-export async function accessUserByEmail(ctx: Ctx, email: string): Promise<User> {
-  const found = await userIdsByAddress(ctx.app.db, ctx.viewer, [email]);
-  return accessUser(ctx, found.get(email) ?? 0);
-}
-
-/**
- * The user with this real address, in whatever case, whoever may see it: for signing in, where nobody has. It takes two
- * queries for an address of nobody as well, so that the time does not tell whose are taken.
- */
-export async function findUserByEmail(db: Db, realmId: number, email: string): Promise<User | null> {
-  if (email.includes('\0')) return null;
-  const [found] = await db.$queryRaw<{ id: number }[]>`
-    SELECT id FROM user_account WHERE realm_id = ${realmId} AND lower(email) = lower(${email.trim().toWellFormed()})`;
-  return db.user.findUnique({ where: { id: found?.id ?? 0 } });
-}
-
-/**
- * The organisation's users by id, those deactivated included, the service's own bot left out.
- *
- * @param userIds Only these; ids of nobody are passed over.
- */
-export async function listUsers({ app, viewer }: Ctx, { userIds }: { userIds?: readonly number[] }): Promise<User[]> {
-  const where = { ...visibleTo(viewer), isSystem: false };
-  if (userIds === undefined) return app.db.user.findMany({ where, orderBy: { id: 'asc' } });
-  // A list of more ids than a query has parameters is split over several, unless the database is to order the rows.
-  const users = await app.db.user.findMany({ where: { ...where, id: { in: [...new Set(userIds)].filter(isId) } } });
-  return users.sort((a, b) => a.id - b.id);
-}
 
 /**
  * Makes a member of the viewer's organisation, who is subscribed to the default channels.

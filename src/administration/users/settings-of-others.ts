@@ -7,11 +7,11 @@ import { asOfNow } from '../../access/sign-in.ts';
 import { hasEdited, USER_SETTINGS, type UserSettingName } from '../../access/user-settings.ts';
 import { transact } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
+import { lockRealm } from '../../people/locks.ts';
+import { writeSettings } from '../../people/settings-write.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { requireSettings } from '../../platform/setting.ts';
-import { lockRealm } from './new-user.ts';
-import { writeSettings } from './settings-update.ts';
 
 /** Our choice: more than an organisation of this size has, and fewer than one change has time for. */
 const MAX_TARGETS = 2_000;

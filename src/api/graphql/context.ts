@@ -1,6 +1,6 @@
 import type { RequestCtx } from '../../access/context.ts';
+import type { Budget } from '../../platform/budget.ts';
 import type { Browser } from '../cookies.ts';
-import type { Budget } from '../rate-limits.ts';
 
 /** What a document costs to answer, and the most it may. */
 export interface Cost {

@@ -12,8 +12,9 @@ import {
 } from 'graphql';
 import type { App, RequestCtx } from '../../access/context.ts';
 import { beginsAnew, idempotencyKey, once } from '../../events/once.ts';
+import type { Budget } from '../../platform/budget.ts';
 import { BadRequestError, ChatError, UnauthorizedError } from '../../platform/errors.ts';
-import { type Budget, countRequest } from '../rate-limits.ts';
+import { countRequest } from '../rate-limits.ts';
 import type { Cost, GraphQLContext } from './context.ts';
 import { introspects } from './documents.ts';
 import { hasFailed, ignoresIdempotencyKey } from './mutation.ts';

@@ -1,5 +1,5 @@
-import type { WireGroupSetting } from '../../access/permissions/membership.ts';
 import type { GroupSettingEdit } from '../../access/permissions/permission-values.ts';
+import type { WireGroupSetting } from '../../access/permissions/system-groups.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { builder, type Types } from './builder.ts';
 import { toFieldName } from './setting-fields.ts';

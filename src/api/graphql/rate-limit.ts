@@ -1,4 +1,4 @@
-import type { Budget } from '../rate-limits.ts';
+import type { Budget } from '../../platform/budget.ts';
 import { builder } from './builder.ts';
 import type { Cost } from './context.ts';
 

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Config } from '../../platform/config.ts';
 import { RateLimitHitError, RequestTimeoutError } from '../../platform/errors.ts';
 import { observeCount } from '../../platform/metrics.ts';
-import { addressOf, networkOf } from '../rate-limits.ts';
+import { addressOf, networkOf } from '../../platform/rate-limits.ts';
 
 /** Our choice: how soon whoever found no place may try again. Sockets that nobody uses are gone by then. */
 const RETRY_AFTER_SECONDS = 10;

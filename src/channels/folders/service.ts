@@ -1,17 +1,17 @@
 import type { Ctx } from '../../access/context.ts';
 import { requireAdministrator } from '../../access/roles.ts';
-import { lockRealm } from '../../administration/users/new-user.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { ChannelFolder, Prisma } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
+import { lockRealm } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH } from '../../platform/limits.ts';
 import { requirePrintable, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
-import { isRowId } from '../access.ts';
 import { channelFolderAdded, channelFoldersReordered, channelFolderUpdated } from './events.ts';
 
 /** What is given of a folder; what is absent stays. */

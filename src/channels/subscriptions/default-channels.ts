@@ -1,9 +1,9 @@
 import type { Ctx } from '../../access/context.ts';
-import { MEMBER } from '../../access/roles.ts';
 import { roleAtMost } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Channel } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { MEMBER } from '../../platform/roles.ts';
 import { defaultChannelsChanged } from '../events.ts';
 import { lockDefaultChannels } from '../locks.ts';
 import { lockSeenChannel } from '../seen-channel.ts';

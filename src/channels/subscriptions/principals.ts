@@ -4,7 +4,7 @@ import type { User } from '../../generated/prisma/client.ts';
 import { type AddressReader, userIdsByAddress } from '../../people/by-address.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { isRowId } from '../access.ts';
+import { isRowId } from '../../platform/ids.ts';
 
 /** What subscribing needs to know of a user. */
 export type Subject = Pick<User, 'id' | 'role' | 'joinedAt' | 'settings' | 'botOwnerId'> & Memberships;

@@ -1,10 +1,12 @@
 import type { Ctx } from '../../access/context.ts';
+import { onlooker } from '../../access/permissions/require.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Channel, Subscription } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { invalidChannelId, isRowId, onlooker, readBy } from '../access.ts';
+import { isRowId } from '../../platform/ids.ts';
+import { invalidChannelId, readBy } from '../access.ts';
 import { type SubscriptionChange, subscriptionUpdated } from '../events.ts';
 import { holdRoles, shareChannels } from '../locks.ts';
 import { requireColor } from './colors.ts';

@@ -1,13 +1,14 @@
 import type { Ctx } from '../../access/context.ts';
 import { userSetting } from '../../access/user-settings.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
-import { invalidChannelId, isRowId, readableChannelIds } from '../../channels/access.ts';
+import { invalidChannelId, readableChannelIds } from '../../channels/access.ts';
 import { topicNamed } from '../../channels/topic-name.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { Draft, Prisma } from '../../generated/prisma/client.ts';
+import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
 import { cutText, lengthOf } from '../../platform/text.ts';
 import { requireWithin, TOTALS } from '../../platform/totals.ts';

@@ -1,8 +1,8 @@
-import { GUEST } from '../../access/roles.ts';
 import { userIdsReading } from '../../channels/audience.ts';
 import { type Audience, either, except, subscribersOf, users } from '../../events/audience.ts';
 import type { Channel, Realm } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { GUEST } from '../../platform/roles.ts';
 import { hasProtectedHistory, type PlacedMessage } from '../access.ts';
 
 /** Messages, and who hears what becomes of all of them: users who may read each. */

@@ -1,8 +1,8 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
+import { mayInRealm, onlooker } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
-import { onlooker, readsChannel } from '../../channels/access.ts';
-import { mayInRealm } from '../../channels/settings.ts';
+import { readsChannel } from '../../channels/access.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Channel, Realm } from '../../generated/prisma/client.ts';

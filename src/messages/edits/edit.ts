@@ -10,8 +10,9 @@ import type { PlacedMessage } from '../access.ts';
 import { type ContentEdit, prepareContent, writeFlags } from './content.ts';
 import type { PropagateMode } from './events.ts';
 import { lockMessages } from './locks.ts';
-import { dropWhatIsGone, type Move, prepareMove, takePoliciesAlong, writeMove } from './move.ts';
+import { dropWhatIsGone, prepareMove, takePoliciesAlong, writeMove } from './move.ts';
 import { sendNotices, takeBackNotice } from './notices.ts';
+import type { Move, Wish } from './plan.ts';
 import { recordEdit } from './record.ts';
 import { tellOfEdit } from './tell.ts';
 import { isTooLate } from './time-limits.ts';
@@ -31,13 +32,6 @@ export interface MessageEdit {
   readonly notifiesOldTopic: boolean;
   /** Whether the new topic is told where messages came from. */
   readonly notifiesNewTopic: boolean;
-}
-
-/** What is to change, once what is as it was is left out. */
-export interface Wish {
-  readonly content: string | undefined;
-  readonly topic: string | undefined;
-  readonly channelId: number | undefined;
 }
 
 /**

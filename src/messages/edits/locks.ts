@@ -1,9 +1,9 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
 import { asOfNow } from '../../access/sign-in.ts';
-import { isRowId } from '../../channels/access.ts';
 import { holdRolesAndShareChannels } from '../../channels/locks.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { isRowId } from '../../platform/ids.ts';
 import {
   accessMessageToChange,
   findMessage,

@@ -1,38 +1,22 @@
 import type { Viewer } from '../../access/context.ts';
+import { mayInRealm, type Onlooker, onlooker } from '../../access/permissions/require.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
-import { isModerator } from '../../access/roles.ts';
-import { invalidChannelId, isRowId, type Onlooker, onlooker, readsChannel } from '../../channels/access.ts';
+import { invalidChannelId, readsChannel } from '../../channels/access.ts';
 import { userIdsReading } from '../../channels/audience.ts';
 import { administersChannel } from '../../channels/seen-channel.ts';
-import { mayInRealm } from '../../channels/settings.ts';
 import { RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
 import type { Emit } from '../../events/log.ts';
 import { type Channel, Prisma, type Realm } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, MoveMessagesTimeLimitExceededError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
+import { isModerator } from '../../platform/roles.ts';
 import { hasProtectedHistory, type PlacedMessage, receivedBy } from '../access.ts';
 import { holdsInChannel, requireMayCreateTopic, requireTopicPolicy } from '../sending/target.ts';
 import { moveTopicPolicies } from '../topic-policies/service.ts';
-import type { Wish } from './edit.ts';
 import type { PropagateMode } from './events.ts';
+import type { Move, Wish } from './plan.ts';
 import { GRACE_SECONDS, isTooLate } from './time-limits.ts';
-
-/** A move of messages that may be made. */
-export interface Move {
-  readonly from: Channel;
-  readonly to: Channel;
-  readonly oldTopic: string;
-  /** The same as `oldTopic`, when they keep their topic, each in whatever case it is written. */
-  readonly topic: string;
-  /** Of the messages that go elsewhere by it, ascending. */
-  readonly ids: readonly number[];
-  /** Whether the topic is marked as resolved, or not any more, and nothing else; null when it is something else. */
-  readonly resolution: 'resolved' | 'unresolved' | null;
-  /** Whether nothing stays behind that the mover may read. */
-  readonly isWhole: boolean;
-  /** Whether there are other messages where they go. */
-  readonly merges: boolean;
-}
 
 interface Asked {
   readonly message: PlacedMessage;

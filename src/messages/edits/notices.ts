@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { silentMention, topicAddress, topicLink } from '../sending/links.ts';
 import { notify } from '../sending/notices.ts';
 import { type DeletionPlace, deleteMessages } from './delete.ts';
-import type { Move } from './move.ts';
+import type { Move } from './plan.ts';
 
 /** Within this time an undone mark leaves no trace. @see endpoints companion E */
 const UNDO_SECONDS = 60;

@@ -2,7 +2,7 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import type { PlacedMessage } from '../access.ts';
 import type { ContentEdit } from './content.ts';
-import type { Move } from './move.ts';
+import type { Move } from './plan.ts';
 
 /** One request's edit of a message, or move of several. */
 interface Recorded {

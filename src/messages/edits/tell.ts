@@ -9,7 +9,7 @@ import { hearingsOf, hearingsOfMove } from './audience.ts';
 import type { ContentEdit } from './content.ts';
 import { messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
 import { readFlagFacts } from './flags.ts';
-import type { Move } from './move.ts';
+import type { Move } from './plan.ts';
 
 /** A change that is written. */
 interface Edited {

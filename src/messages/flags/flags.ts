@@ -1,5 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
-import { onlooker, readBy } from '../../channels/access.ts';
+import { onlooker } from '../../access/permissions/require.ts';
+import { readBy } from '../../channels/access.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import { Prisma } from '../../generated/prisma/client.ts';

@@ -2,18 +2,10 @@ import { builder } from '../../api/graphql/builder.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
+import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from '../../platform/errors.ts';
 import { Message } from '../graphql.ts';
 import { addReaction, removeReaction } from './service.ts';
-
-export const ReactionTypeEnum = builder.enumType('ReactionType', {
-  description: 'The namespace of an emoji code.',
-  values: {
-    UNICODE_EMOJI: { value: 'unicode_emoji', description: 'Code points in hex with dashes between them.' },
-    REALM_EMOJI: { value: 'realm_emoji', description: "The id of one of the organization's own." },
-    SERVICE_EXTRA_EMOJI: { value: 'service_extra_emoji', description: 'Its name.' },
-  } as const,
-});
 
 const Reaction = builder.prismaObject('Reaction', {
   fields: (t) => ({

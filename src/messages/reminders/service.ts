@@ -1,11 +1,11 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
-import { isRowId } from '../../channels/access.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { Prisma, ScheduledMessage } from '../../generated/prisma/client.ts';
+import { lockUser } from '../../people/locks.ts';
 import { notificationBot } from '../../people/system-bot.ts';
 import { NotFoundError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { MAX_REMINDER_NOTE_LENGTH } from '../../platform/limits.ts';
 import { requireText } from '../../platform/text.ts';
 import { accessMessage } from '../access.ts';

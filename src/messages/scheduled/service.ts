@@ -1,11 +1,11 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
-import { isRowId } from '../../channels/access.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { Prisma, ScheduledMessage } from '../../generated/prisma/client.ts';
+import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { lengthOf } from '../../platform/text.ts';
 import { isChannelType, type MessageType } from '../sending/destination.ts';
 import type { Recipients } from '../sending/direct.ts';

@@ -1,12 +1,12 @@
+import { mayInRealm } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmGroupSetting } from '../../access/realm-settings.ts';
-import { isRowId } from '../../channels/access.ts';
-import { mayInRealm } from '../../channels/settings.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { userIdsByAddress } from '../../people/by-address.ts';
 import { apiEmail } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import type { Sender } from './sender.ts';
 
 /** Users by id, or by e-mail address as the API knows them; not both. */

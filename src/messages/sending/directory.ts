@@ -4,7 +4,7 @@ import { type Guarded, readsChannel } from '../../channels/access.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import type { Channel } from '../../generated/prisma/client.ts';
 import type { References } from '../../markdown/references.ts';
-import type { Directory, DirectoryGroup, DirectoryUser } from '../../markdown/render.ts';
+import type { Directory, DirectoryGroup, DirectoryUser } from '../../markdown/types.ts';
 import { emojiImageUrl } from '../../people/emoji/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { urlOf } from '../../platform/hosts.ts';

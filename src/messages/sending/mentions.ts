@@ -1,7 +1,7 @@
 import { type Governed, holdsInGroup } from '../../access/permissions/group-permissions.ts';
 import { fullMemberSince } from '../../access/permissions/membership.ts';
+import { mayInRealm } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
-import { mayInRealm } from '../../channels/settings.ts';
 import { alertedUserIds } from '../../people/alert-words/matching.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, WildcardMentionNotAllowedError } from '../../platform/errors.ts';

@@ -1,12 +1,14 @@
 import type { ChannelPermissionName } from '../../access/permissions/channel-permissions.ts';
+import type { Onlooker } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
-import { isGuest } from '../../access/roles.ts';
-import { type Guarded, holds, isRowId, type Onlooker, readsChannel, seesChannel } from '../../channels/access.ts';
+import { type Guarded, holds, readsChannel, seesChannel } from '../../channels/access.ts';
 import { emptyTopicName, topicNamed } from '../../channels/topic-name.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, ChannelDoesNotExistError, TopicPolicyError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
+import { isGuest } from '../../platform/roles.ts';
 import { unprintableAt } from '../../platform/text.ts';
 import { hasProtectedHistory } from '../access.ts';
 import { hasReceivedInTopic } from '../topics/topics.ts';

@@ -1,11 +1,11 @@
 import type { Ctx } from '../../access/context.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
-import { isRowId } from '../../channels/access.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { Prisma, SavedSnippet } from '../../generated/prisma/client.ts';
+import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { NotFoundError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
 import { lengthOf, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';

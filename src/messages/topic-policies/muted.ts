@@ -1,9 +1,9 @@
-import { GUEST } from '../../access/roles.ts';
 import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { lockKind } from '../../platform/db/advisory-lock.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { GUEST } from '../../platform/roles.ts';
 import { mutedTopicsChanged } from './events.ts';
 import type { WireMutedTopic } from './wire.ts';
 

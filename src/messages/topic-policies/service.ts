@@ -1,13 +1,14 @@
 import type { Ctx } from '../../access/context.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
-import { accessChannelContent, invalidChannelId, isRowId } from '../../channels/access.ts';
+import { accessChannelContent, invalidChannelId } from '../../channels/access.ts';
 import { userIdsReading } from '../../channels/audience.ts';
 import { topicNamed } from '../../channels/topic-name.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
+import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin, TOTALS } from '../../platform/totals.ts';

@@ -1,10 +1,10 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
+import { lockUser } from '../locks.ts';
 import { alertWordsChanged } from './events.ts';
 import { headOf } from './matching.ts';
 

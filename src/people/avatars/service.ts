@@ -1,8 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
-import { isAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import { aside } from '../../events/once.ts';
@@ -12,7 +10,9 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { type PreparedImage, prepareAvatar } from '../../platform/images/prepare.ts';
 import { deleteImage, storeImage } from '../../platform/images/store.ts';
 import { MAX_FILE_SIZES_MIB } from '../../platform/limits.ts';
+import { isAdministrator } from '../../platform/roles.ts';
 import { userAvatarChanged } from '../events.ts';
+import { lockUser } from '../locks.ts';
 
 /**
  * Reads an uploaded avatar, before the change that sets it.

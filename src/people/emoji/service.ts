@@ -2,9 +2,8 @@ import type { Ctx } from '../../access/context.ts';
 import { isInGroup } from '../../access/permissions/membership.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmGroupSetting } from '../../access/realm-settings.ts';
-import { isAdministrator, requireMember } from '../../access/roles.ts';
+import { requireMember } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
-import { lockRealm } from '../../administration/users/new-user.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import { aside } from '../../events/once.ts';
@@ -16,7 +15,9 @@ import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
 import { prepareEmoji } from '../../platform/images/prepare.ts';
 import { storeImage } from '../../platform/images/store.ts';
 import { MAX_FILE_SIZES_MIB } from '../../platform/limits.ts';
+import { isAdministrator } from '../../platform/roles.ts';
 import { requireWithin } from '../../platform/totals.ts';
+import { lockRealm } from '../locks.ts';
 import { customEmojiAdded, customEmojiChanged, customEmojiDeactivated } from './events.ts';
 
 /** Our choice: longer than any name people write between colons. */

@@ -1,13 +1,13 @@
 import type { Ctx } from '../../access/context.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
-import { isRowId } from '../../channels/access.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { NavigationView, Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
+import { lockUser } from '../locks.ts';
 import {
   type NavigationViewChange,
   navigationViewAdded,

@@ -1,5 +1,5 @@
+import { apiEmailOf } from '../../access/address.ts';
 import { defineEvent } from '../../events/define.ts';
-import { apiEmailOf } from '../wire.ts';
 import { type Presence, toLegacyPresence, toWirePresence } from './wire.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Ctx } from '../../access/context.ts';
-import { accessUser, accessUserByEmail } from '../../administration/users/service.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import type { User } from '../../generated/prisma/client.ts';
+import { accessUser, accessUserByEmail } from '../users.ts';
 import { accessPresence, readPresences } from './reads.ts';
 import { recordPresence } from './service.ts';
 import { presencesByEmail, presencesById, statusAt, toLegacyPresence, toWirePresence } from './wire.ts';

@@ -1,7 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { userSetting } from '../../access/user-settings.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
 import { everyone } from '../../events/audience.ts';
 import { inTurn } from '../../events/commit.ts';
 import { type Emit, transact } from '../../events/log.ts';
@@ -9,6 +8,7 @@ import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { PRESENCE_SECONDS } from '../../platform/limits.ts';
+import { lockUser } from '../locks.ts';
 import { toFacts } from '../wire.ts';
 import { presenceChanged } from './events.ts';
 import { PRESENCE_PINGS, type PresencePing } from './wire.ts';

@@ -1,16 +1,16 @@
 import type { Ctx } from '../../access/context.ts';
 import { requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
-import { lockRealm } from '../../administration/users/new-user.ts';
-import { isRowId } from '../../channels/access.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { ProfileField } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { profileValueChanged } from '../events.ts';
+import { lockRealm } from '../locks.ts';
 import { profileFieldsChanged } from './events.ts';
 import { choicesOf, type FieldData, requireFieldData } from './field-data.ts';
 import { canBeInSummary, canMatchUsers, isFieldType } from './field-types.ts';

@@ -1,25 +1,18 @@
 import type { Ctx } from '../../access/context.ts';
-import { isAdministrator } from '../../access/roles.ts';
-import { lockRealm } from '../../administration/users/new-user.ts';
-import { isRowId } from '../../channels/access.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { ProfileField, ProfileValue, User } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
+import { isAdministrator } from '../../platform/roles.ts';
 import { profileValueChanged } from '../events.ts';
+import { lockRealm } from '../locks.ts';
 import { FIELD_TYPES, isMarkdown } from './field-types.ts';
 import { noSuchField, readProfileFields } from './fields.ts';
 import { idsIn, isEmptyValue, type NamedUsers, requireValue } from './value-rules.ts';
-import { toWireValue, type WireProfileData } from './wire.ts';
-
-/** What a user is to have in a field. */
-export interface ValueEntry {
-  readonly fieldId: number;
-  /** As the client sent it: a text, or a list of user ids for a field of users. Null, "" and [] take the value away. */
-  readonly value: unknown;
-}
+import { toWireValue, type ValueEntry, type WireProfileData } from './wire.ts';
 
 /**
  * What users have in their profiles, in one query.

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { ProfileField, ProfileValue } from '../../generated/prisma/client.ts';
-import type { ValueEntry } from './values.ts';
 
 /** @see registration-and-events companion 1.5 */
 export interface WireProfileField {
@@ -50,3 +49,10 @@ export const profileDataSent = z.array(z.object({ id: z.int(), value: z.unknown(
 
 export const toEntries = (sent: z.output<typeof profileDataSent>): readonly ValueEntry[] =>
   sent.map(({ id, value }) => ({ fieldId: id, value }));
+
+/** What a user is to have in a field. */
+export interface ValueEntry {
+  readonly fieldId: number;
+  /** As the client sent it: a text, or a list of user ids for a field of users. Null, "" and [] take the value away. */
+  readonly value: unknown;
+}

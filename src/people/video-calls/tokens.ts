@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { App, Ctx, Scope } from '../../access/context.ts';
-import { lockUser } from '../../administration/users/new-user.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { VideoProvider } from '../../platform/config.ts';
 import { InvalidVideoCallProviderTokenError } from '../../platform/errors.ts';
+import { lockUser } from '../locks.ts';
 import { callTokenChanged } from './events.ts';
 import { PROVIDER_TIMEOUT_MS, ProviderError, requestToken, type TokenAnswer } from './provider.ts';
 

@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { App, Ctx } from '../../access/context.ts';
-import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../../access/roles.ts';
 import { actAs } from '../../access/sign-in.ts';
 import { createBot } from '../../administration/bots/service.ts';
 import { createRealm, openRealm, UNFINISHED } from '../../administration/organization/service.ts';
@@ -13,6 +12,7 @@ import { createDrafts } from '../../messages/drafts/service.ts';
 import { createSavedSnippet } from '../../messages/snippets/service.ts';
 import { holdingLock } from '../../platform/db/advisory-lock.ts';
 import { urlOf } from '../../platform/hosts.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../../platform/roles.ts';
 import { type ShownUser, shownUser } from '../operator/commands.ts';
 import { type DemoOwner, startUrlOf } from './demo-access.ts';
 import { makeMessages } from './demo-messages.ts';

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import type { App } from '../../access/context.ts';
-import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../access/roles.ts';
 import { actAs, rotateKey } from '../../access/sign-in.ts';
 import { createBot, GENERIC_BOT } from '../../administration/bots/service.ts';
 import { createRealm, listRealms } from '../../administration/organization/service.ts';
 import type { NewUser } from '../../administration/users/new-user.ts';
-import { addUser, findUserByEmail } from '../../administration/users/service.ts';
+import { addUser } from '../../administration/users/service.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
+import { findUserByEmail } from '../../people/users.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';
+import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 import { examine } from './doctor.ts';
 
 /** One thing the server's operator can do: from the command line, or through the running server's local socket. */

@@ -1,7 +1,6 @@
 import { readAccount } from '../../access/accounts.ts';
 import type { Ctx } from '../../access/context.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
-import { isGuest } from '../../access/roles.ts';
 import { isStillSignedIn } from '../../access/sign-in.ts';
 import { toSnapshot } from '../../api/state-group.ts';
 import { readCounter } from '../../events/log.ts';
@@ -13,6 +12,7 @@ import { piecesFor } from '../../events/stream.ts';
 import type { QueueOptions } from '../../events/view.ts';
 import { withinTransaction } from '../../platform/db/client.ts';
 import { BadEventQueueIdError, BadRequestError } from '../../platform/errors.ts';
+import { isGuest } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { STATE_GROUPS } from '../registries/state-groups.ts';
 

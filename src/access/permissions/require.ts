@@ -1,0 +1,30 @@
+import type { Reader } from '../../channels/access.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { REALM_GROUP_SETTINGS, type RealmGroupSettingName, realmGroupSetting } from '../realm-settings.ts';
+import { isInGroup, type Person } from './membership.ts';
+import { type SystemGroups, systemGroups } from './system-groups.ts';
+
+/** Who looks, and what decides it besides the channel itself. */
+export interface Onlooker {
+  readonly person: Person;
+  readonly groups: SystemGroups;
+  readonly now: Date;
+}
+
+/** The viewer as one who looks at channels. */
+export async function onlooker(db: Reader, person: Person, now: Date): Promise<Onlooker> {
+  return { person, groups: await systemGroups(db, person.realm.id), now };
+}
+
+export const insufficientPermission = (): BadRequestError => new BadRequestError('Insufficient permission');
+
+/** Whether the person holds one of the organisation's permissions. */
+export function mayInRealm({ person, groups, now }: Onlooker, name: RealmGroupSettingName): boolean {
+  const { everyone: guests } = REALM_GROUP_SETTINGS[name];
+  return isInGroup(groups, person, realmGroupSetting(groups, person.realm, name), now, { guests });
+}
+
+/** @throws BadRequestError unless the person holds the organisation's permission. */
+export function requireInRealm(onlooker: Onlooker, name: RealmGroupSettingName): void {
+  if (!mayInRealm(onlooker, name)) throw insufficientPermission();
+}
