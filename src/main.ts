@@ -20,12 +20,13 @@ try {
 }
 
 async function run(config: Config): Promise<void> {
-  const { app, close } = await startApp(config);
+  const running = await startApp(config);
+  const { app, close } = running;
   outliveStrayRejections(app.log);
   const owner = await prepareDemo(app);
   const control = await openControl(app);
   const isPortOpen = config.port === 0;
-  const server = await serve(app, DemoAccess.of(app, owner));
+  const server = await serve(running, DemoAccess.of(app, owner));
   // The addresses in it are known from here on.
   if (isPortOpen) await refreshDemoFile(app);
   announce(app, owner, await app.db.realm.count());

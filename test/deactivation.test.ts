@@ -475,7 +475,7 @@ describe('the mail', () => {
     await owner.ok('DELETE', `/users/${ann.id}`, { deactivation_notification_comment: '  Thank you, Ann! ' });
     await owner.ok('DELETE', `/users/${bob.id}`, { deactivation_notification_comment: '' });
     await owner.ok('DELETE', `/users/${eve.id}`);
-    await service.app.mail.sendDue();
+    await service.mail.sendDue();
     expect(mailbox.mails.map(({ to }) => to)).toEqual([[ann.email], [bob.email]]);
     const [toAnn, toBob] = mailbox.mails.map(({ raw }) => raw.replaceAll('\r\n', '\n'));
     expect(toAnn).toContain(`Subject: Your account at ${realm.name}`);

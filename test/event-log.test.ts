@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { App, Scope } from '../src/access/context.ts';
+import { idempotencyKey, runOutsideTransaction, withIdempotencyKey } from '../src/access/idempotency.ts';
 import { createRealm } from '../src/administration/organization/service.ts';
 import { everyone, users } from '../src/events/audience.ts';
 import { defineEvent } from '../src/events/define.ts';
 import { readCounter, readLogAfter, transact } from '../src/events/log.ts';
-import { aside, idempotencyKey, once } from '../src/events/once.ts';
 import type { Tx } from '../src/platform/db/client.ts';
 import { BadRequestError } from '../src/platform/errors.ts';
 import { KeyVault } from '../src/platform/key-vault.ts';
@@ -120,7 +120,7 @@ test('answers once under an idempotency key, and gives the reply to every repeti
   const scope = await realm();
   let runs = 0;
   const answer = (key: string, input?: string) =>
-    once(app, keyed(scope, key, input), async (app) => {
+    withIdempotencyKey(app, keyed(scope, key, input), async (app) => {
       // Several changes, and a read that sees them, are one act.
       for (const part of ['first', 'second']) {
         await transact({ app, realmId: scope.realmId }, async (tx, emit) => {
@@ -146,20 +146,20 @@ test('keeps no failure under an idempotency key: nothing is done, and the next t
   const { lastId } = await readCounter(app.db, scope.realmId);
   const noting = (app: App) =>
     transact({ app, realmId: scope.realmId }, async (_tx, emit) => emit(noted('a'), everyone()));
-  const failing = once(app, keyed(scope, 'once'), async (app) => {
+  const failing = withIdempotencyKey(app, keyed(scope, 'once'), async (app) => {
     await noting(app);
     throw new Error('not yet');
   });
   await expect(failing).rejects.toThrow('not yet');
   expect(await log(scope, lastId)).toEqual([]);
-  expect(await once(app, keyed(scope, 'once'), (app) => noting(app).then(() => 'done'))).toBe('done');
+  expect(await withIdempotencyKey(app, keyed(scope, 'once'), (app) => noting(app).then(() => 'done'))).toBe('done');
   expect(await log(scope, lastId)).toHaveLength(1);
 });
 
 test('a change that fails inside an act under a key leaves the rest of the act whole', async () => {
   const scope = await realm();
   const { lastId } = await readCounter(app.db, scope.realmId);
-  const reply = await once(app, keyed(scope, 'partly'), async (app) => {
+  const reply = await withIdempotencyKey(app, keyed(scope, 'partly'), async (app) => {
     const place = { app, realmId: scope.realmId };
     const refused = transact(place, async (tx, emit) => {
       emit(noted('never'), everyone());
@@ -193,12 +193,12 @@ test('what takes long is done outside the transaction of an act under a key, onc
   const act = async (inner: App) => {
     const place = { app: inner, realmId: scope.realmId };
     await transact(place, async (_tx, emit) => emit(noted('before'), everyone()));
-    const users = await aside(inner, 'counting', async ({ db }) => {
+    const users = await runOutsideTransaction(inner, 'counting', async ({ db }) => {
       done.push('counted');
       // Beside the transaction this would fail, or hang.
       return db.user.count({ where: { id: scope.ownerId } });
     });
-    const refused = aside(inner, 'refusing', async () => {
+    const refused = runOutsideTransaction(inner, 'refusing', async () => {
       done.push('refused');
       throw new BadRequestError('no');
     });
@@ -210,8 +210,8 @@ test('what takes long is done outside the transaction of an act under a key, onc
     return { users, why };
   };
   const expected = { users: 1, why: 'no' };
-  expect(await once(app, keyed(scope, 'aside'), act)).toEqual(expected);
-  expect(await once(app, keyed(scope, 'aside'), act)).toEqual(expected);
+  expect(await withIdempotencyKey(app, keyed(scope, 'aside'), act)).toEqual(expected);
+  expect(await withIdempotencyKey(app, keyed(scope, 'aside'), act)).toEqual(expected);
   expect(done).toEqual(['counted', 'refused']);
   expect(texts(await log(scope, lastId))).toEqual(['before']);
   expect(await act(app)).toEqual(expected);

@@ -42,7 +42,7 @@ describe('queued mail', () => {
   async function pass(ms: number) {
     const before = mailbox.mails.length;
     clock = Math.max(clock + ms, Date.now());
-    await service.app.mail.sendDue();
+    await service.mail.sendDue();
     return mailbox.mails.slice(before);
   }
   const row = () => service.app.db.outgoingMail.findFirstOrThrow();
@@ -138,7 +138,7 @@ describe('queued mail', () => {
     for (let i = 0; i < 10; i++) await queue({ subject: `Mail ${i}` });
     const before = mailbox.mails.length;
     clock += 1000;
-    await Promise.all([other.sendDue(), service.app.mail.sendDue()]);
+    await Promise.all([other.sendDue(), service.mail.sendDue()]);
     const subjects = mailbox.mails.slice(before).map(({ raw }) => /^Subject: (.*)\r$/m.exec(raw)?.[1]);
     expect(subjects.toSorted()).toEqual(Array.from({ length: 10 }, (_, i) => `Mail ${i}`));
     await other.stop();
@@ -218,7 +218,7 @@ describe('mail about people and organizations of hostile names', () => {
       await leaver.ok('PATCH', '/settings', { email: wanted });
       await owner.ok('DELETE', `/users/${leaver.id}`, { deactivation_notification_comment: name });
       const before = mailbox.mails.length;
-      await service.app.mail.sendDue();
+      await service.mail.sendDue();
       const mails = mailbox.mails.slice(before);
       expect(mails.map(({ to }) => to)).toEqual([[wanted], [leaver.email]]);
       for (const { raw } of mails) {

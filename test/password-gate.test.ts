@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, type ClientRequest, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Caller } from '../src/api/rate-limits.ts';
+import type { Caller } from '../src/platform/caller.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
 import { type Json, send } from './helpers/http.ts';
 import { METRICS, type ServerProcess } from './helpers/process.ts';

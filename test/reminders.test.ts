@@ -21,7 +21,7 @@ afterAll(() => service[Symbol.asyncDispose]());
 
 async function pass(ms: number): Promise<void> {
   clock += ms;
-  await service.app.deliveries.deliverDue();
+  await service.deliveries.deliverDue();
 }
 
 const inSeconds = (seconds: number) => ({ scheduled_delivery_timestamp: Math.floor(clock / 1000) + seconds });

@@ -310,7 +310,7 @@ describe('delivery', () => {
   /** Lets time pass, and all be delivered that is due by then. */
   async function pass(ms: number): Promise<void> {
     clock += ms;
-    await service.app.deliveries.deliverDue();
+    await service.deliveries.deliverDue();
   }
   const here = <const P extends Readonly<Record<string, RoleName>>>(people: P) => house(people, { on: service });
   const rowOf = (id: number) => service.app.db.scheduledMessage.findUniqueOrThrow({ where: { id } });
@@ -566,6 +566,6 @@ test.skipIf(DATABASE_URL === undefined)('a node whose clock is ahead of the data
   const soon = { scheduled_delivery_timestamp: Math.floor(Date.now() / 1000) + 300 };
   await schedule(owner, { to: general, ...soon });
   aheadMs = 2 * LATENESS_MS;
-  await service.app.deliveries.deliverDue();
+  await service.deliveries.deliverDue();
   expect(await list(owner)).toMatchObject([{ ...soon, failed: false }]);
 });

@@ -1,18 +1,28 @@
 import type { Logger } from 'pino';
-import type { Caller } from '../api/rate-limits.ts';
 import type { EventHub } from '../events/hub.ts';
-import type { Unit } from '../events/log.ts';
+import type { RequestTransaction } from '../events/log.ts';
 import type { QueueRegistry } from '../events/queues.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
-import type { DeliveryWorker } from '../messages/scheduled/worker.ts';
 import type { AccountShares } from '../platform/account-shares.ts';
+import type { Caller } from '../platform/caller.ts';
 import type { Config } from '../platform/config.ts';
 import type { Database, Db } from '../platform/db/client.ts';
 import { UnauthorizedError } from '../platform/errors.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
-import type { MailWorker } from '../platform/mail/worker.ts';
 import type { RateLimits } from '../platform/rate-limits.ts';
 import type { Unread } from '../platform/unread.ts';
+
+/** Sends what is to be sent later. */
+export interface Deliveries {
+  /** Says that something is to be sent at a time, which may be earlier than all that was known of. */
+  wake(at: Date): void;
+}
+
+/** The transaction of a request that is to have its effect once, and the way out of it. */
+export interface IdempotentTransaction extends RequestTransaction {
+  /** What `runOutsideTransaction` does in such a request. */
+  runOutside<T>(name: string, work: (app: App) => Promise<T>): Promise<T>;
+}
 
 /** One running service: everything a request needs that is not the request's own. */
 export interface App {
@@ -24,16 +34,14 @@ export interface App {
   readonly queues: QueueRegistry;
   readonly keys: KeyVault;
   /** Sends what is to be sent later. */
-  readonly deliveries: DeliveryWorker;
-  /** Sends what is queued as mail. */
-  readonly mail: MailWorker;
+  readonly deliveries: Deliveries;
   readonly rateLimits: RateLimits;
   readonly unread: Unread;
   /** How much of this process each account may have. */
   readonly shares: AccountShares;
   readonly log: Logger;
   /** The one transaction a request is made in that is to have its effect once; `db` is that transaction then. */
-  readonly unit?: Unit;
+  readonly transaction?: IdempotentTransaction;
   /** The time: the only clock services read. */
   now(): Date;
 }

@@ -1,6 +1,6 @@
 import { type BinaryLike, randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Caller } from '../api/rate-limits.ts';
+import type { Caller } from '../platform/caller.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import { observeCount, passwordHashSeconds } from '../platform/metrics.ts';

@@ -1,22 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import type { RateLimiterRes } from 'rate-limiter-flexible';
 import type { App } from '../access/context.ts';
 import type { Budget } from '../platform/budget.ts';
+import { Caller } from '../platform/caller.ts';
 import { ChatError, RateLimitHitError } from '../platform/errors.ts';
-import { addressOf, budgetOf, networkOf, type Origin } from '../platform/rate-limits.ts';
+import type { Origin } from '../platform/rate-limits.ts';
 
 /** Our choice: a slow line reads some of it meanwhile. */
 const UNREAD_RETRY_SECONDS = 5;
 const UNREAD = 'Too many answers to this account are on their way and unread; read them first';
-
-export function tooManyAtOnce(requests: number, points: number, left: RateLimiterRes): RateLimitHitError {
-  const message = `This counts as ${requests} requests, of which there are ${points} a minute`;
-  return new RateLimitHitError(
-    left.msBeforeNext / 1000,
-    budgetOf(points, left),
-    requests > points ? message : undefined,
-  );
-}
 
 /** How a request is counted. */
 interface Counting {
@@ -95,25 +86,4 @@ export function budgetHeaders({ limit, remaining, resetAt }: Budget): Record<str
     'X-RateLimit-Remaining': String(remaining),
     'X-RateLimit-Reset': String(Math.ceil(resetAt.getTime() / 1000)),
   };
-}
-
-/** Whom an answer goes to, as far as the network knows. */
-export class Caller {
-  readonly #origin: Origin;
-  readonly #trustedProxies: number;
-
-  constructor(origin: Origin, trustedProxies: number) {
-    this.#origin = origin;
-    this.#trustedProxies = trustedProxies;
-  }
-
-  /** What counts as one address. */
-  get network(): string {
-    return networkOf(addressOf(this.#origin, this.#trustedProxies));
-  }
-
-  /** Whether the connection is closed, so that nobody waits for the answer any more. */
-  get isGone(): boolean {
-    return this.#origin.socket.destroyed;
-  }
 }

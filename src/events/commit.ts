@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { App, Scope } from '../access/context.ts';
-import { type Tx, withinTransaction } from '../platform/db/client.ts';
+import { type Db, type Tx, withinTransaction } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
 import { RequestTimeoutError } from '../platform/errors.ts';
 import { changing } from './act.ts';
+import type { LogContext } from './context.ts';
 
 /** Our choice: longer than any change takes, shorter than a client waits. Stated, because Prisma's own are 2 s and 5 s. */
 const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
@@ -21,7 +21,7 @@ const COMMIT_PATIENCE_MS = 10_000;
  * @throws Error when the outcome cannot be found out; else what `change` or the database throws, and nothing was done.
  */
 export async function committing<T extends { readonly xid?: string }>(
-  { app: { database, db }, realmId }: Scope,
+  { app: { database, db }, realmId }: { readonly app: LogContext; readonly realmId: number },
   change: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   let made: T | undefined;
@@ -45,15 +45,17 @@ export async function committing<T extends { readonly xid?: string }>(
  *
  * @throws RequestTimeoutError when its turn does not come in time.
  */
-export const inTurn = <T>({ app, realmId }: Scope, statement: () => Promise<T>): Promise<T> =>
-  app.unit === undefined ? app.database.turns.take(realmId, statement) : statement();
+export const inTurn = <T>(
+  { app, realmId }: { readonly app: LogContext & { readonly transaction?: object }; readonly realmId: number },
+  statement: () => Promise<T>,
+): Promise<T> => (app.transaction === undefined ? app.database.turns.take(realmId, statement) : statement());
 
 /**
  * Whether a transaction whose commit was not answered has come through.
  *
  * @throws Error when the database cannot be asked for so long that nobody would wait for the answer.
  */
-async function hasCommitted(db: App['db'], xid: string): Promise<boolean> {
+async function hasCommitted(db: Db, xid: string): Promise<boolean> {
   const deadline = performance.now() + COMMIT_PATIENCE_MS;
   while (performance.now() < deadline) {
     try {

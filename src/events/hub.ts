@@ -1,7 +1,8 @@
-import type { App } from '../access/context.ts';
 import type { Bus } from './bus.ts';
+import type { LogContext } from './context.ts';
 import type { Effect } from './define.ts';
-import { readCounter, readCounters, type StoredEvent } from './log.ts';
+import { readCounter, readCounters } from './log.ts';
+import type { StoredEvent } from './stored.ts';
 import { RealmWindow } from './window.ts';
 
 /** How often the counters of realms with readers are compared: the net under every wake-up that got lost. */
@@ -16,7 +17,7 @@ const FORGET_MS = 120_000;
  * once a second every realm with readers is compared with its counter.
  */
 export class EventHub {
-  readonly #app: App;
+  readonly #app: LogContext;
   readonly #bus: Bus;
   readonly #windows = new Map<number, Promise<RealmWindow>>();
   readonly #open = new Map<number, RealmWindow>();
@@ -25,7 +26,7 @@ export class EventHub {
   #lastPoll = 0;
   #onEffect: (realmId: number, effect: Effect) => void = () => {};
 
-  constructor(app: App, bus: Bus) {
+  constructor(app: LogContext, bus: Bus) {
     this.#app = app;
     this.#bus = bus;
   }

@@ -1,26 +1,11 @@
-import type { App, Scope } from '../access/context.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
 import type { Audience } from './audience.ts';
 import { committing, retrying } from './commit.ts';
+import type { LogContext, Publisher } from './context.ts';
 import type { EventDraft } from './define.ts';
-
-/** One event as it stands in the log. */
-export interface StoredEvent {
-  /** Rises within the realm in the order of commits. */
-  readonly id: number;
-  readonly type: string;
-  readonly op: string | null;
-  readonly payload: unknown;
-  readonly audience: Audience;
-  /** Ids taken: `id - width + 1` to `id`. */
-  readonly width: number;
-  readonly ephemeral: boolean;
-  readonly createdAt: Date;
-  /** About the payload's size, for bounds. */
-  readonly bytes: number;
-}
+import type { StoredEvent } from './stored.ts';
 
 /**
  * Adds an event to the change. `withId` is called with the event's id, still inside the transaction, for rows that
@@ -51,6 +36,25 @@ interface Emitted extends ToldTo {
 
 type Write = (tx: Tx) => Promise<Appended>;
 type Read = (tx: Tx) => Promise<readonly ToldTo[]>;
+
+/** The transaction of a request that is to have its effect once: all its changes are parts of it. */
+export interface RequestTransaction {
+  readonly tx: Tx;
+  /** What logs the events of its changes that are still to be logged, in order. */
+  readonly unlogged: (() => Promise<Logged>)[];
+  /** Takes note of events that readers are to hear of after the commit. */
+  published(realmId: number, events: readonly StoredEvent[]): void;
+}
+
+/** Where a change happens. */
+export interface ChangeScope {
+  readonly app: LogContext & {
+    readonly hub: Publisher;
+    /** Of the request that the change is a part of, where that one is to have its effect once. */
+    readonly transaction?: RequestTransaction;
+  };
+  readonly realmId: number;
+}
 
 /** What is to be logged, in order: events, statements that log their own, and events that are still to be found out. */
 type KnownTurn = { readonly events: Emitted[] } | { readonly write: Write };
@@ -85,9 +89,9 @@ function collect(turns: Turn[]): Emit {
  * @throws RequestTimeoutError when the database could not take the change in time; nothing was changed.
  * @see architecture 4.1, 4.8
  */
-export async function transact<T>(scope: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
+export async function transact<T>(scope: ChangeScope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
   const { app, realmId } = scope;
-  if (app.unit !== undefined) return changeWithin(app.unit, scope, change);
+  if (app.transaction !== undefined) return changeWithin(app.transaction, scope, change);
   const { result, events } = await retrying(() => committing(scope, (tx) => make(tx, scope, change)));
   if (events.length > 0) app.hub.publish(realmId, events);
   return result;
@@ -105,7 +109,11 @@ export interface Appended {
   readonly xid?: string;
 }
 
-async function make<T>(tx: Tx, { app, realmId }: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<Made<T>> {
+async function make<T>(
+  tx: Tx,
+  { app, realmId }: ChangeScope,
+  change: (tx: Tx, emit: Emit) => Promise<T>,
+): Promise<Made<T>> {
   const turns: Turn[] = [];
   const result = await change(tx, collect(turns));
   return { result, ...(await appendAll(tx, realmId, turns, app.now())) };
@@ -117,24 +125,28 @@ async function make<T>(tx: Tx, { app, realmId }: Scope, change: (tx: Tx, emit: E
  * Its events are logged when the request has read all it answers with, because the organisation waits from then on; at
  * once where the change itself needs an id.
  */
-async function changeWithin<T>(unit: Unit, scope: Scope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
-  const { tx } = unit;
+async function changeWithin<T>(
+  transaction: RequestTransaction,
+  scope: ChangeScope,
+  change: (tx: Tx, emit: Emit) => Promise<T>,
+): Promise<T> {
+  const { tx } = transaction;
   const { app, realmId } = scope;
   await tx.$executeRaw`SAVEPOINT change`;
-  const unlogged = [...unit.unlogged];
+  const unlogged = [...transaction.unlogged];
   try {
     const turns: Turn[] = [];
     const result = await change(tx, collect(turns));
-    unit.unlogged.push(async () => {
+    transaction.unlogged.push(async () => {
       const { events } = await appendAll(tx, realmId, turns, app.now());
       return { realmId, events };
     });
-    const logged = turns.every(canWait) ? [] : await logAll(unit);
+    const logged = turns.every(canWait) ? [] : await logAll(transaction);
     await tx.$executeRaw`RELEASE SAVEPOINT change`;
-    for (const { realmId, events } of logged) unit.published(realmId, events);
+    for (const { realmId, events } of logged) transaction.published(realmId, events);
     return result;
   } catch (error) {
-    unit.unlogged.splice(0, Number.POSITIVE_INFINITY, ...unlogged);
+    transaction.unlogged.splice(0, Number.POSITIVE_INFINITY, ...unlogged);
     // What lost a race, or its connection, is over as a whole.
     if (!isLostRace(error) && !isBusy(error)) await tx.$executeRaw`ROLLBACK TO SAVEPOINT change`;
     throw error;
@@ -146,7 +158,7 @@ const canWait = (turn: Turn): boolean =>
   'read' in turn || ('events' in turn && turn.events.every(({ withId }) => withId === undefined));
 
 /** Logs, in its turn, what changes of a request have left to be logged. To be told of after the commit. */
-export async function logAll({ unlogged }: Pick<Unit, 'unlogged'>): Promise<Logged[]> {
+export async function logAll({ unlogged }: Pick<RequestTransaction, 'unlogged'>): Promise<Logged[]> {
   const logged: Logged[] = [];
   for (const log of unlogged.splice(0)) logged.push(await log());
   return logged;
@@ -411,15 +423,4 @@ export async function readLogFor(
     ) AS concerned ORDER BY id LIMIT ${limit}) AS wanted ON id = wanted_id
     WHERE realm_id = ${realmId} ORDER BY id`;
   return rows.map(fromRow);
-}
-
-/** The transaction of a request that is to have its effect once: all its changes are parts of it. */
-export interface Unit {
-  readonly tx: Tx;
-  /** What logs the events of its changes that are still to be logged, in order. */
-  readonly unlogged: (() => Promise<Logged>)[];
-  /** Takes note of events that readers are to hear of after the commit. */
-  published(realmId: number, events: readonly StoredEvent[]): void;
-  /** What `aside` does in such a request. */
-  aside<T>(name: string, work: (app: App) => Promise<T>): Promise<T>;
 }

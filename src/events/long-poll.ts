@@ -1,13 +1,12 @@
-import type { App } from '../access/context.ts';
 import { BadEventQueueIdError } from '../platform/errors.ts';
 import type { Hearer } from './hearer.ts';
-import type { StoredEvent } from './log.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
 import { type EventPiece, heartbeat } from './rendering.ts';
+import type { StoredEvent } from './stored.ts';
 import { HEARTBEAT_RETRY_MS, heartbeatDelay, type MayStay, piecesFor } from './stream.ts';
 import type { QueueOptions } from './view.ts';
-import type { LiveReader, RealmWindow } from './window.ts';
+import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
 
 /**
  * One round of a long poll: what the queue holds after `known`, at once if there is something, else as soon as there
@@ -22,7 +21,7 @@ import type { LiveReader, RealmWindow } from './window.ts';
  * @see interface document 4.3
  */
 export async function longPoll(
-  app: App,
+  app: ReadContext,
   queue: Queue,
   { known, block, signal, mayStay }: { known: number; block: boolean; signal: AbortSignal; mayStay: MayStay },
 ): Promise<readonly EventPiece[]> {
@@ -60,7 +59,7 @@ const RECHECK_MS = 1_000;
 
 class Poll implements LiveReader, QueueReader {
   readonly hearer: Hearer;
-  readonly #app: App;
+  readonly #app: ReadContext;
   readonly #queue: Queue;
   readonly #window: RealmWindow;
   readonly #known: number;
@@ -70,7 +69,7 @@ class Poll implements LiveReader, QueueReader {
   #recheck: NodeJS.Timeout | undefined;
 
   constructor(
-    app: App,
+    app: ReadContext,
     queue: Queue,
     { window, hearer, known }: { window: RealmWindow; hearer: Hearer; known: number },
   ) {

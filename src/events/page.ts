@@ -1,7 +1,8 @@
 import type { Db } from '../platform/db/client.ts';
 import { hears } from './audience.ts';
 import type { Hearer } from './hearer.ts';
-import { readCounter, readLogFor, type StoredEvent } from './log.ts';
+import { readCounter, readLogFor } from './log.ts';
+import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 import { type RealmWindow, wants } from './window.ts';
 

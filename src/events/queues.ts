@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { App, Ctx } from '../access/context.ts';
 import type { EventQueue } from '../generated/prisma/client.ts';
 import { BadEventQueueIdError } from '../platform/errors.ts';
+import type { LogContext } from './context.ts';
 import type { QueueOptions } from './view.ts';
+import type { ReadContext } from './window.ts';
 
 /** Why a reader is told to stop. `lost` carries the error to tell the client. */
 export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | BadEventQueueIdError;
@@ -102,6 +103,13 @@ export class Queue {
   }
 }
 
+/** Whose queue it is, as far as the log knows people. */
+export interface QueueOwner {
+  readonly id: number;
+  readonly realm: { readonly id: number };
+  readonly clientName: string;
+}
+
 /**
  * The queues read on this node.
  *
@@ -109,7 +117,7 @@ export class Queue {
  * seconds, only where the reader epoch is still ours: a node that took the queue over counts, we no longer do.
  */
 export class QueueRegistry {
-  readonly #app: App;
+  readonly #app: LogContext;
   readonly #node = randomUUID();
   readonly #queues = new Map<string, Queue>();
   readonly #claims = new Map<string, Promise<Queue>>();
@@ -117,7 +125,7 @@ export class QueueRegistry {
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
-  constructor(app: App) {
+  constructor(app: LogContext) {
     this.#app = app;
   }
 
@@ -146,7 +154,7 @@ export class QueueRegistry {
    * @returns The queue's id.
    */
   async register(
-    { viewer }: Ctx,
+    { viewer }: { readonly viewer: QueueOwner },
     { options, idleTimeoutSecs, startId }: { options: QueueOptions; idleTimeoutSecs: number; startId: number },
   ): Promise<string> {
     const id = randomUUID();
@@ -181,7 +189,11 @@ export class QueueRegistry {
    *   A poll may rely on what the database confirmed within the last seconds.
    * @throws BadEventQueueIdError `unknown` for no queue or another user's, `expired` for one that is over.
    */
-  async open({ viewer }: Ctx, queueId: string, { claim }: { claim: boolean }): Promise<Queue> {
+  async open(
+    { viewer }: { readonly viewer: QueueOwner },
+    queueId: string,
+    { claim }: { claim: boolean },
+  ): Promise<Queue> {
     if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
     const now = this.#app.now().getTime();
     const held = this.#queues.get(queueId);
@@ -210,7 +222,7 @@ export class QueueRegistry {
    *
    * @throws BadEventQueueIdError as `open`.
    */
-  async look({ viewer }: Ctx, queueId: string): Promise<Queue> {
+  async look({ viewer }: { readonly viewer: QueueOwner }, queueId: string): Promise<Queue> {
     const held = this.#queues.get(queueId);
     if (held !== undefined && held.userId === viewer.id) return held;
     if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
@@ -233,7 +245,7 @@ export class QueueRegistry {
   }
 
   /** Takes the queue over for this node: from now on only our acknowledgements count. */
-  async #claim(viewer: Ctx['viewer'], queueId: string): Promise<Queue> {
+  async #claim(viewer: QueueOwner, queueId: string): Promise<Queue> {
     const { db } = this.#app;
     const now = this.#app.now();
     const mine = { id: queueId, realmId: viewer.realm.id, userId: viewer.id };
@@ -264,7 +276,7 @@ export class QueueRegistry {
    *
    * @throws BadEventQueueIdError when it is unknown, another user's, or over already.
    */
-  async delete(ctx: Ctx, queueId: string): Promise<void> {
+  async delete(ctx: { readonly viewer: QueueOwner }, queueId: string): Promise<void> {
     const queue = await this.open(ctx, queueId, { claim: true });
     await this.#app.db.eventQueue.updateMany({
       where: { id: queue.id, endedAt: null },
@@ -399,7 +411,7 @@ function refreshMs(idleTimeoutMs: number): number {
  * @returns The id up to which the client has everything.
  * @throws BadEventQueueIdError `from_future` when the log has not come that far.
  */
-export async function checkPosition(app: App, queue: Queue, lastEventId: number): Promise<number> {
+export async function checkPosition(app: ReadContext, queue: Queue, lastEventId: number): Promise<number> {
   if (lastEventId === -1) return queue.startId;
   const window = await app.hub.window(queue.realmId);
   if (lastEventId > window.through) await window.fill();

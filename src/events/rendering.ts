@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { definitionOf, type RenderedEvent } from './define.ts';
-import type { StoredEvent } from './log.ts';
+import type { StoredEvent } from './stored.ts';
 import { type EventView, optionsKey } from './view.ts';
 
 /** One event as a client gets it: its id, and the rest as on the wire. */

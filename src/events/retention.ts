@@ -1,4 +1,5 @@
-import type { App } from '../access/context.ts';
+import type { LogContext } from './context.ts';
+import type { QueueRegistry } from './queues.ts';
 
 /** How often a node tidies up. Several nodes may do so at once without harm. */
 const SWEEP_MS = 60_000;
@@ -13,8 +14,13 @@ const IDEMPOTENCY_MS = 2 * 86_400_000;
 const ARCHIVE_MS = 30 * 86_400_000;
 const BATCH = 5_000;
 
+/** The log, and the queues that read it. */
+interface SweepContext extends LogContext {
+  readonly queues: Pick<QueueRegistry, 'expire'>;
+}
+
 /** Ends idle queues, prunes what no queue can still ask for, and forgets what was kept for a time only. */
-export async function sweep(app: App): Promise<void> {
+export async function sweep(app: SweepContext): Promise<void> {
   const { db, queues } = app;
   const now = app.now().getTime();
   const before = (age: number) => new Date(now - age);
@@ -30,7 +36,7 @@ export async function sweep(app: App): Promise<void> {
  * Prunes each realm's log below the lowest position of its live queues, and beyond the age and the number of rows
  * configured regardless: a queue left behind by that is told `pruned`.
  */
-async function pruneLog({ db, config, now }: App): Promise<void> {
+async function pruneLog({ db, config, now }: LogContext): Promise<void> {
   const young = new Date(now().getTime() - MIN_AGE_MS);
   const old = new Date(now().getTime() - config.logRetentionMs);
   const realms = await db.$queryRaw<{ realm_id: number; prune_through: bigint }[]>`
@@ -61,7 +67,7 @@ async function pruneLog({ db, config, now }: App): Promise<void> {
 }
 
 /** Sweeps now and then until stopped. */
-export function startSweeping(app: App): { stop(): void } {
+export function startSweeping(app: SweepContext): { stop(): void } {
   let timer: NodeJS.Timeout;
   let stopped = false;
   const tick = async () => {

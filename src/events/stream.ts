@@ -1,13 +1,13 @@
-import type { App } from '../access/context.ts';
 import { BadEventQueueIdError } from '../platform/errors.ts';
 import { hears } from './audience.ts';
+import type { LogContext } from './context.ts';
 import type { Hearer } from './hearer.ts';
-import type { StoredEvent } from './log.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
 import { type EventPiece, heartbeat, piecesOf } from './rendering.ts';
+import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
-import type { LiveReader, RealmWindow } from './window.ts';
+import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
 
 /** Where a stream's events go: a socket, a response. */
 export interface StreamSink {
@@ -21,7 +21,7 @@ export interface StreamSink {
 
 /** How one event looks to the owner of a queue: by the role they had when it happened. */
 export function piecesFor(
-  { log }: App,
+  { log }: LogContext,
   event: StoredEvent,
   { queue, hearer }: { readonly queue: Pick<Queue, 'id' | 'options'>; readonly hearer: Hearer },
 ): readonly EventPiece[] {
@@ -45,7 +45,7 @@ export type MayStay = () => Promise<boolean>;
 export const HEARTBEAT_RETRY_MS = 1_000;
 
 /** The silence before a heartbeat: a fifth more at most, so that clients do not beat in step. */
-export function heartbeatDelay({ config }: App): number {
+export function heartbeatDelay({ config }: LogContext): number {
   return config.heartbeatMs * (1 + Math.random() * 0.22);
 }
 
@@ -55,7 +55,7 @@ export function heartbeatDelay({ config }: App): number {
  */
 export class EventStream implements LiveReader, QueueReader {
   readonly queue: Queue;
-  readonly #app: App;
+  readonly #app: ReadContext;
   readonly #sink: StreamSink;
   readonly #mayStay: MayStay;
   #window!: RealmWindow;
@@ -71,7 +71,11 @@ export class EventStream implements LiveReader, QueueReader {
   #lastSentAt = 0;
 
   /** @param known The id up to which the client has everything. */
-  constructor(app: App, queue: Queue, { known, sink, mayStay }: { known: number; sink: StreamSink; mayStay: MayStay }) {
+  constructor(
+    app: ReadContext,
+    queue: Queue,
+    { known, sink, mayStay }: { known: number; sink: StreamSink; mayStay: MayStay },
+  ) {
     this.#app = app;
     this.queue = queue;
     this.#sink = sink;

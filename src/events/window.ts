@@ -1,9 +1,10 @@
-import type { App } from '../access/context.ts';
 import { hears } from './audience.ts';
+import type { LogContext } from './context.ts';
 import { definitionOf, type Effect } from './define.ts';
 import { Hearer } from './hearer.ts';
-import { bumpCounter, readLogAfter, type StoredEvent } from './log.ts';
+import { bumpCounter, readLogAfter } from './log.ts';
 import { forgetResults } from './rendering.ts';
+import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 
 /** Our choice: enough for clients that blink, small enough to hold for every busy organisation. */
@@ -38,7 +39,7 @@ export function wants({ eventTypes, narrow }: QueueOptions, event: StoredEvent, 
  */
 export class RealmWindow {
   readonly realmId: number;
-  readonly #app: App;
+  readonly #app: LogContext;
   readonly #events: StoredEvent[] = [];
   #bytes = 0;
   #from: number;
@@ -52,7 +53,7 @@ export class RealmWindow {
   readonly #readers = new Map<number, Set<LiveReader>>();
   readonly #onEffect: (effect: Effect) => void;
 
-  constructor(app: App, realmId: number, lastId: number, onEffect: (effect: Effect) => void) {
+  constructor(app: LogContext, realmId: number, lastId: number, onEffect: (effect: Effect) => void) {
     this.#app = app;
     this.realmId = realmId;
     this.#from = lastId;
@@ -275,4 +276,12 @@ export class RealmWindow {
     }
     return this.#hearers.size > 0;
   }
+}
+
+/** What a reader of the log needs of a running service: the log, and its windows. */
+export interface ReadContext extends LogContext {
+  readonly hub: {
+    /** The realm's window, opened at the log's present end if nobody here read it yet. */
+    window(realmId: number): Promise<RealmWindow>;
+  };
 }

@@ -96,7 +96,8 @@ export interface VideoProvider {
 /** How this process runs: the environment, checked and named. */
 export interface Config {
   readonly host: string;
-  readonly port: number;
+  /** 0 takes any that is free; the one thing that is filled in, once it is known. */
+  port: number;
   /** The server's own domain, with its port; undefined: loopback names at the port served. */
   readonly externalHost: string | undefined;
   readonly dataDir: string;

@@ -1,4 +1,4 @@
-import type { Caller } from '../api/rate-limits.ts';
+import type { Caller } from './caller.ts';
 import { AbandonedError, RateLimitHitError } from './errors.ts';
 
 /** How many may pass, and wait. */

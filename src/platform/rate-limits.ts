@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { tooManyAtOnce } from '../api/rate-limits.ts';
+
 import type { Budget } from './budget.ts';
 import type { Config } from './config.ts';
 import { RateLimitHitError } from './errors.ts';
@@ -139,4 +139,13 @@ export function networkOf(address: string): string {
     tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - groups.length - after.length) }, () => '0');
   const first = [...groups, ...zeros, ...after].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
   return `${first.join(':')}::/64`;
+}
+
+export function tooManyAtOnce(requests: number, points: number, left: RateLimiterRes): RateLimitHitError {
+  const message = `This counts as ${requests} requests, of which there are ${points} a minute`;
+  return new RateLimitHitError(
+    left.msBeforeNext / 1000,
+    budgetOf(points, left),
+    requests > points ? message : undefined,
+  );
 }

@@ -6,13 +6,13 @@ import { createGraphQL } from '../api/graphql/server.ts';
 import { createEventStreamDoor } from '../api/graphql/sse.ts';
 import { createWebSocketDoor } from '../api/graphql/websocket.ts';
 import { NO_CAPABILITIES } from '../events/view.ts';
-import type { Config } from '../platform/config.ts';
 import { hostOf } from '../platform/hosts.ts';
 import type { DemoAccess, DemoOwner } from './demo/demo-access.ts';
 import { serveMetrics } from './health.ts';
 import { closeServer, createServer } from './http.ts';
 import { createGraphiQL } from './pages/graphiql.ts';
 import { registerQueue } from './registration/service.ts';
+import type { Running } from './start.ts';
 
 /** Our choice: how long requests under way may take to finish when the service stops. */
 const GRACE_MS = 2_500;
@@ -31,7 +31,10 @@ export interface Served {
  * @param demo Who gets pages with the demo owner's key; null: nobody.
  * @throws Error with code EADDRINUSE when something else has the port.
  */
-export async function serve(app: App, demo: DemoAccess | null): Promise<Served> {
+export async function serve(
+  { app, deliveries, mail }: Pick<Running, 'app' | 'deliveries' | 'mail'>,
+  demo: DemoAccess | null,
+): Promise<Served> {
   const graphql = createGraphQL(app, {
     eventStream: (hall) => createEventStreamDoor(app, hall),
     page: createGraphiQL(
@@ -49,10 +52,10 @@ export async function serve(app: App, demo: DemoAccess | null): Promise<Served> 
     server.once('error', reject).listen(app.config.port, app.config.host, () => resolve());
   });
   const { port } = server.address() as AddressInfo;
-  (app.config as { -readonly [K in keyof Config]: Config[K] }).port = port;
+  app.config.port = port;
   const metrics = await serveMetrics(app.config);
-  app.deliveries.start();
-  app.mail.start();
+  deliveries.start();
+  mail.start();
   // In the background: what clients hear of it does not keep them from what they came for.
   const announced = announceRestart(app).catch((err: unknown) => app.log.warn({ err }, 'could not tell of the start'));
   return {
@@ -61,7 +64,7 @@ export async function serve(app: App, demo: DemoAccess | null): Promise<Served> 
       const closed = closeServer(server, GRACE_MS);
       metrics?.close().closeAllConnections();
       // What is being delivered has the time that requests have.
-      const delivered = Promise.all([app.deliveries.stop(), app.mail.stop()]);
+      const delivered = Promise.all([deliveries.stop(), mail.stop()]);
       await sockets.close();
       await app.queues.stop();
       await delivered;

@@ -17,6 +17,10 @@ import { Unread } from '../platform/unread.ts';
 /** A service that runs, without its doors. */
 export interface Running {
   readonly app: App;
+  /** Sends what is to be sent later, once it is started. */
+  readonly deliveries: DeliveryWorker;
+  /** Sends what is queued as mail, once it is started. */
+  readonly mail: MailWorker;
   /** The migrations applied at this start, oldest first. */
   readonly migrated: readonly string[];
   /** Ends all streams, writes their positions and closes the database. */
@@ -53,26 +57,20 @@ function compose(
   { now = () => new Date(), log = logTo(config) }: Overrides,
 ): Omit<Running, 'migrated'> {
   const bus = openBus(config, log);
-  const app: App & { hub: EventHub; queues: QueueRegistry; deliveries: DeliveryWorker; mail: MailWorker } = {
-    config,
-    database,
-    db: database.db,
+  // What the log, its queues and the mail need: they know no more of the service.
+  const base = { config, database, db: database.db, log, now };
+  const app: App = {
+    ...base,
+    hub: new EventHub(base, bus),
+    queues: new QueueRegistry(base),
     keys: new KeyVault(loadSecretKey(config)),
     rateLimits: new RateLimits(config, log),
     unread: new Unread(),
     shares: new AccountShares(),
-    log,
-    now,
-    // These hold the app and the app holds them.
-    hub: undefined as unknown as EventHub,
-    queues: undefined as unknown as QueueRegistry,
-    deliveries: undefined as unknown as DeliveryWorker,
-    mail: undefined as unknown as MailWorker,
+    deliveries: { wake: (at) => deliveries.wake(at) },
   };
-  app.hub = new EventHub(app, bus);
-  app.queues = new QueueRegistry(app);
-  app.deliveries = new DeliveryWorker(app);
-  app.mail = new MailWorker(app);
+  const deliveries = new DeliveryWorker(app);
+  const mail = new MailWorker(base);
   app.hub.start((_realmId, effect) => {
     if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId);
   });
@@ -80,9 +78,11 @@ function compose(
   const sweeping = startSweeping(app);
   return {
     app,
+    deliveries,
+    mail,
     async close() {
       sweeping.stop();
-      await Promise.all([app.deliveries.stop(), app.mail.stop()]);
+      await Promise.all([deliveries.stop(), mail.stop()]);
       await app.queues.stop();
       app.hub.stop();
       app.rateLimits.close();

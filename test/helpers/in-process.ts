@@ -1,7 +1,9 @@
 import { rmSync } from 'node:fs';
 import { pino } from 'pino';
 import type { App } from '../../src/access/context.ts';
+import type { DeliveryWorker } from '../../src/messages/scheduled/worker.ts';
 import { readConfig } from '../../src/platform/config.ts';
+import type { MailWorker } from '../../src/platform/mail/worker.ts';
 import { openControl } from '../../src/server/operator/control.ts';
 import { serve } from '../../src/server/serve.ts';
 import { startApp } from '../../src/server/start.ts';
@@ -15,6 +17,8 @@ export interface InProcessOptions {
 /** A service in the test's own process, on an embedded database of its own: to look at what it does inside. */
 export interface InProcess extends AsyncDisposable {
   readonly app: App;
+  readonly deliveries: DeliveryWorker;
+  readonly mail: MailWorker;
   readonly url: string;
   readonly dataDir: string;
   /** Runs `work` and gives the SQL of every query made meanwhile, by anybody. */
@@ -36,16 +40,17 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
     ...env,
     DATA_DIR: dataDir,
   });
-  const { app, close } = await startApp(config, { log: pino({ level: 'silent' }), ...(now !== undefined && { now }) });
+  const running = await startApp(config, { log: pino({ level: 'silent' }), ...(now !== undefined && { now }) });
+  const { app, deliveries, mail, close } = running;
   const control = await openControl(app);
-  const server = await serve(app, null);
+  const server = await serve(running, null);
   let heard: string[] | undefined;
   app.db.$on('query' as never, (({ query }: { query: string }) => heard?.push(query)) as never);
   return {
-    ...{ app, dataDir, url: `http://127.0.0.1:${server.port}` },
+    ...{ app, deliveries, mail, dataDir, url: `http://127.0.0.1:${server.port}` },
     async queriesOf(work) {
       // What looks for work by itself, now and then, is nobody's doing.
-      await Promise.all([app.deliveries.stop(), app.mail.stop()]);
+      await Promise.all([deliveries.stop(), mail.stop()]);
       heard = [];
       await work();
       const queries = heard;

@@ -33,7 +33,7 @@ const Bot = builder.objectRef<BotRow>('Bot').implement({
     apiKey: t.string({
       description: 'Not in an operation under an idempotency key, whose answer is kept.',
       resolve: ({ id }, _args, ctx) => {
-        if (ctx.app.unit !== undefined)
+        if (ctx.app.transaction !== undefined)
           throw new BadRequestError('Under an idempotency key no API key is answered with');
         return keys(ctx).load(id);
       },

@@ -4,9 +4,9 @@ import type { Account } from '../../access/accounts.ts';
 import type { App, RequestCtx } from '../../access/context.ts';
 import { verifyPassword } from '../../access/passwords.ts';
 import { normalAddress, requireActive } from '../../access/sign-in.ts';
-import type { Caller } from '../../api/rate-limits.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
 import { findUserByEmail } from '../../people/users.ts';
+import type { Caller } from '../../platform/caller.ts';
 import {
   AbandonedError,
   AuthenticationFailedError,

@@ -1,11 +1,11 @@
 import type { Ctx, Scope } from '../../access/context.ts';
+import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
 import { subscribeToDefaultChannels } from '../../channels/subscriptions/subscriptions.ts';
 import { everyone, users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
-import { aside } from '../../events/once.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
 import { emailSightChanged, stubLoggedIn, userAdded, userRenamed, userRoleChanged } from '../../people/events.ts';
 import { requireFullName } from '../../people/full-name.ts';
@@ -46,7 +46,7 @@ export async function createUser(
   { email, fullName, password }: { email: string; fullName: string; password: string },
 ): Promise<User> {
   requireMayCreateUsers(ctx);
-  const row = await aside(ctx.app, 'user', () =>
+  const row = await runOutsideTransaction(ctx.app, 'user', () =>
     checkNewUser({ email, fullName, password, isImportedStub: true }, ctx.caller),
   );
   await requireAllowedAddress(ctx.app.db, ctx.viewer.realm, row.email);

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../access/context.ts';
+import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { USER_SETTINGS, type UserSettingName } from '../../access/user-settings.ts';
 import { transact } from '../../events/log.ts';
-import { aside } from '../../events/once.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { requireFullName } from '../../people/full-name.ts';
 import { lockRealm, lockUser } from '../../people/locks.ts';
@@ -70,5 +70,7 @@ async function passwordChange(
   { oldPassword = '', newPassword }: SettingsEdit,
 ): Promise<PasswordChange | undefined> {
   if (newPassword === undefined) return undefined;
-  return aside(ctx.app, 'password', (app) => requirePasswordChange({ ...ctx, app }, { oldPassword, newPassword }));
+  return runOutsideTransaction(ctx.app, 'password', (app) =>
+    requirePasswordChange({ ...ctx, app }, { oldPassword, newPassword }),
+  );
 }

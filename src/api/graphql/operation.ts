@@ -11,7 +11,7 @@ import {
   print,
 } from 'graphql';
 import type { App, RequestCtx } from '../../access/context.ts';
-import { beginsAnew, idempotencyKey, once } from '../../events/once.ts';
+import { idempotencyKey, shouldRestart, withIdempotencyKey } from '../../access/idempotency.ts';
 import type { Budget } from '../../platform/budget.ts';
 import { BadRequestError, ChatError, UnauthorizedError } from '../../platform/errors.ts';
 import { countRequest } from '../rate-limits.ts';
@@ -110,7 +110,7 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   const input = ['graphql', print(document), operationName ?? null, variableValues ?? null];
   try {
     const record = idempotencyKey({ app, viewer }, key, input);
-    const data = await once(app, record, (app) => execution(args, { ...context, app }));
+    const data = await withIdempotencyKey(app, record, (app) => execution(args, { ...context, app }));
     return { data };
   } catch (error) {
     if (error instanceof NotKept) return error.result;
@@ -125,7 +125,7 @@ async function execution(
 ): Promise<NonNullable<ExecutionResult['data']>> {
   const result = await execute({ ...args, contextValue });
   const causes = result.errors?.map(({ originalError }) => originalError) ?? [];
-  const reason = causes.find(beginsAnew);
+  const reason = causes.find(shouldRestart);
   if (reason !== undefined) throw reason;
   const { data, errors } = result;
   // What else it answers with is undone, too.

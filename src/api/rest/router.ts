@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
+import { idempotencyKey, withIdempotencyKey } from '../../access/idempotency.ts';
 import { anonymous, signIn } from '../../access/sign-in.ts';
-import { idempotencyKey, once } from '../../events/once.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { NotFoundError } from '../../platform/errors.ts';
 import { observeRequest } from '../../platform/metrics.ts';
@@ -184,7 +184,7 @@ function answerOnce(
   const key = takesIdempotencyKey(endpoint) ? http.header('idempotency-key') : undefined;
   const { app, viewer } = ctx;
   if (key === undefined || viewer === null) return handle(ctx);
-  return once(app, idempotencyKey({ app, viewer }, key, input()), (app) => handle({ ...ctx, app }));
+  return withIdempotencyKey(app, idempotencyKey({ app, viewer }, key, input()), (app) => handle({ ...ctx, app }));
 }
 
 const NO_SLOTS: readonly string[] = [];

@@ -5,7 +5,8 @@ import { requireActive } from '../../access/sign-in.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { subscribersOf, users } from '../../events/audience.ts';
 import { retrying } from '../../events/commit.ts';
-import { type Appended, type Emit, type StoredEvent, transact } from '../../events/log.ts';
+import { type Appended, type Emit, transact } from '../../events/log.ts';
+import type { StoredEvent } from '../../events/stored.ts';
 import { topicLinks } from '../../markdown/render.ts';
 import { apiEmail, toFacts } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -75,7 +76,7 @@ export type MessageReader = Tx;
  */
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   const { app, realmId } = ctx;
-  if (app.unit !== undefined) return sendWithin(ctx, input);
+  if (app.transaction !== undefined) return sendWithin(ctx, input);
   const prepare = preparing(ctx, input);
   const token = newToken();
   let repeated = false;

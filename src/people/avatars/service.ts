@@ -1,9 +1,9 @@
 import type { Ctx } from '../../access/context.ts';
+import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
-import { aside } from '../../events/once.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
@@ -22,7 +22,7 @@ import { lockUser } from '../locks.ts';
  * @throws BadImageError when it is no image that can be read.
  */
 export const readAvatar = ({ app }: Pick<Ctx, 'app'>, file: Uint8Array): Promise<PreparedImage> =>
-  aside(app, 'avatar', () => prepareAvatar(file, MAX_FILE_SIZES_MIB.avatar));
+  runOutsideTransaction(app, 'avatar', () => prepareAvatar(file, MAX_FILE_SIZES_MIB.avatar));
 
 /**
  * Makes an uploaded image the viewer's avatar, and tells everybody.

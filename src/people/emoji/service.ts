@@ -1,4 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
+import { runOutsideTransaction } from '../../access/idempotency.ts';
 import { isInGroup } from '../../access/permissions/membership.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmGroupSetting } from '../../access/realm-settings.ts';
@@ -6,7 +7,6 @@ import { requireMember } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
-import { aside } from '../../events/once.ts';
 import type { CustomEmoji, Prisma } from '../../generated/prisma/client.ts';
 import { CUSTOM_EMOJI_NAME, EXTRA_EMOJI, emojiNamed } from '../../markdown/emoji.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -63,7 +63,7 @@ export async function addCustomEmoji(
   requireMember(ctx);
   const name = requireName(given);
   await requirePermission(app.db, ctx, name);
-  const image = await aside(app, 'emoji', () => prepareEmoji(file, MAX_FILE_SIZES_MIB.emoji));
+  const image = await runOutsideTransaction(app, 'emoji', () => prepareEmoji(file, MAX_FILE_SIZES_MIB.emoji));
   return refusingTakenName(() =>
     transact(ctx, async (tx, emit) => {
       // So that the map each event holds has what the one before it had.

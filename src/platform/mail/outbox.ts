@@ -1,7 +1,17 @@
-import type { App } from '../../access/context.ts';
-import type { Tx } from '../db/client.ts';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Db, Tx } from '../db/client.ts';
 
 // The table is the queue. Any number of nodes read it; who has put off a row's next attempt makes this one.
+
+/** What sending mail needs of a running service. */
+export interface MailContext {
+  readonly config: Config;
+  readonly db: Db;
+  readonly log: Logger;
+  /** The time. */
+  now(): Date;
+}
 
 /** A plain-text mail to one person. */
 export interface Mail {
@@ -56,7 +66,7 @@ const GIVE_UP_MS = 4 * 86_400_000;
 const KEPT_MS = 30 * 86_400_000;
 
 /** Takes the mail that is due for longest, and that no other node has in hand. */
-export async function claimMail({ db, now }: App): Promise<ClaimedMail | undefined> {
+export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail | undefined> {
   const time = now();
   const [mail] = await db.$queryRaw<ClaimedMail[]>`
     UPDATE outgoing_mail SET attempts = attempts + 1, next_attempt_at = ${new Date(time.getTime() + LEASE_MS)}
@@ -67,12 +77,12 @@ export async function claimMail({ db, now }: App): Promise<ClaimedMail | undefin
 }
 
 /** Whether a mail waits to be sent. */
-export async function isMailDue({ db, now }: App): Promise<boolean> {
+export async function isMailDue({ db, now }: MailContext): Promise<boolean> {
   return (await db.outgoingMail.findFirst({ where: { nextAttemptAt: { lte: now() } }, select: { id: true } })) !== null;
 }
 
 /** Notes that the mail server has taken a mail. */
-export async function noteSent({ db, now }: App, { id }: ClaimedMail): Promise<void> {
+export async function noteSent({ db, now }: MailContext, { id }: ClaimedMail): Promise<void> {
   await db.outgoingMail.update({ where: { id }, data: { sentAt: now(), nextAttemptAt: null, lastError: null } });
 }
 
@@ -83,7 +93,7 @@ export async function noteSent({ db, now }: App, { id }: ClaimedMail): Promise<v
  * @returns When it is tried again; null when it is given up.
  */
 export async function noteFailure(
-  { db, now }: App,
+  { db, now }: MailContext,
   { id, attempts, createdAt }: ClaimedMail,
   { reason, isFinal }: { reason: string; isFinal: boolean },
 ): Promise<Date | null> {
@@ -98,7 +108,7 @@ export async function noteFailure(
 }
 
 /** Forgets mail that was sent, or given up, some weeks ago. */
-export async function purgeMail({ db, now }: App): Promise<void> {
+export async function purgeMail({ db, now }: MailContext): Promise<void> {
   const limit = new Date(now().getTime() - KEPT_MS);
   await db.$executeRaw`
     DELETE FROM outgoing_mail WHERE next_attempt_at IS NULL AND COALESCE(sent_at, created_at) < ${limit}`;

@@ -1,8 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
-import type { App } from '../../access/context.ts';
 import { domainOf } from '../hosts.ts';
-import { type ClaimedMail, claimMail, isMailDue, noteFailure, noteSent, purgeMail } from './outbox.ts';
+import {
+  type ClaimedMail,
+  claimMail,
+  isMailDue,
+  type MailContext,
+  noteFailure,
+  noteSent,
+  purgeMail,
+} from './outbox.ts';
 
 /** Our choices. Mail is not for the second; to look is one indexed question. */
 const POLL_MS = 2_000;
@@ -25,7 +32,7 @@ type Transport = ReturnType<typeof openTransport>;
  * queued, and the log says so once.
  */
 export class MailWorker {
-  readonly #app: App;
+  readonly #app: MailContext;
   readonly #transport: Transport | undefined;
   readonly #stop = new AbortController();
   #working: Promise<void> = Promise.resolve();
@@ -35,7 +42,7 @@ export class MailWorker {
   #isInTrouble = false;
   #purgedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(app: App) {
+  constructor(app: MailContext) {
     this.#app = app;
     const { smtpUrl } = app.config;
     this.#transport = smtpUrl === undefined ? undefined : openTransport(smtpUrl);

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { App } from '../access/context.ts';
+import { committing, retrying } from '../events/commit.ts';
+import { logAll, type RequestTransaction } from '../events/log.ts';
+import type { StoredEvent } from '../events/stored.ts';
 import type { Db, Tx } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
 import { BadRequestError } from '../platform/errors.ts';
-import { committing, retrying } from './commit.ts';
+import type { App, IdempotentTransaction } from './context.ts';
 import { keepReply, keptReply, requireRoomForKey } from './kept-replies.ts';
-import { logAll, type StoredEvent, type Unit } from './log.ts';
 
 /** Who may repeat what. */
 export interface IdempotencyKey {
@@ -50,23 +51,29 @@ const hashed = (_name: string, value: unknown): unknown =>
  * with its reply, or neither. A failure leaves nothing: the next request under the key is the first.
  *
  * @param answer Makes the reply, which must be JSON, with the services of the app it is given. Run again from the start
- *   when it loses a race, or does something aside. What it throws for that, as `beginsAnew` says, must come out of it.
+ *   when it loses a race, or does something outside of it. What it throws for that, as `shouldRestart` says, must come out of it.
  * @throws BadRequestError when the key was used for another input; else what `answer` throws.
  * @throws ReplyNotKeptError when the reply was too long to be kept: it was given, or lost, once.
  * @throws TotalReachedError when the viewer holds too many keys; nothing was done.
  * @see architecture 4.8
  */
-export async function once<T>(app: App, key: IdempotencyKey, answer: (app: App) => Promise<T>): Promise<T> {
+export async function withIdempotencyKey<T>(
+  app: App,
+  key: IdempotencyKey,
+  answer: (app: App) => Promise<T>,
+): Promise<T> {
   const done: Outcomes = new Map();
   for (;;) {
     try {
       const { reply, after } = await retrying(() =>
-        committing({ app, realmId: key.realmId }, (tx) => answerWithin(new UnitOfWork(app, tx, done), key, answer)),
+        committing({ app, realmId: key.realmId }, (tx) =>
+          answerWithin(new IdempotentRequest(app, tx, done), key, answer),
+        ),
       );
       for (const act of after) act();
       return reply;
     } catch (error) {
-      if (!(error instanceof PutAside)) throw error;
+      if (!(error instanceof OutsideWork)) throw error;
       const outcome = error.work(app);
       done.set(error.name, outcome);
       // It is told to whoever asked for it.
@@ -83,19 +90,19 @@ export async function once<T>(app: App, key: IdempotencyKey, answer: (app: App) 
  * @param name Of the work, which is done once in a request.
  * @param work Must change nothing in the database. Given the app to read it with.
  */
-export function aside<T>(app: App, name: string, work: (app: App) => Promise<T>): Promise<T> {
-  return app.unit === undefined ? work(app) : app.unit.aside(name, work);
+export function runOutsideTransaction<T>(app: App, name: string, work: (app: App) => Promise<T>): Promise<T> {
+  return app.transaction === undefined ? work(app) : app.transaction.runOutside(name, work);
 }
 
 /** Whether what an answer failed with is a reason to make it again, from the start. */
-export const beginsAnew = (thrown: unknown): boolean =>
-  thrown instanceof PutAside || isLostRace(thrown) || isBusy(thrown);
+export const shouldRestart = (thrown: unknown): boolean =>
+  thrown instanceof OutsideWork || isLostRace(thrown) || isBusy(thrown);
 
-/** What came of what was put aside, by name. */
+/** What came of the work done outside, by name. */
 type Outcomes = Map<string, Promise<unknown>>;
 
 /** Leaves the transaction, for some work to be done without it. */
-class PutAside extends Error {
+class OutsideWork extends Error {
   override readonly name: string;
   readonly work: (app: App) => Promise<unknown>;
 
@@ -114,7 +121,7 @@ interface Answered<T> {
 }
 
 async function answerWithin<T>(
-  work: UnitOfWork,
+  work: IdempotentRequest,
   key: IdempotencyKey,
   answer: (app: App) => Promise<T>,
 ): Promise<Answered<T>> {
@@ -129,10 +136,10 @@ async function answerWithin<T>(
 }
 
 /** Collects what has to wait for the commit. */
-class UnitOfWork implements Unit {
+class IdempotentRequest implements IdempotentTransaction {
   readonly tx: Tx;
   readonly app: App;
-  readonly unlogged: Unit['unlogged'] = [];
+  readonly unlogged: RequestTransaction['unlogged'] = [];
   readonly #hub: App['hub'];
   readonly #events = new Map<number, StoredEvent[]>();
   readonly #wakes: Date[] = [];
@@ -145,18 +152,18 @@ class UnitOfWork implements Unit {
     this.#hub = app.hub;
     this.#deliveries = app.deliveries;
     // All that requests ask of it; woken before the commit, it would find nothing.
-    const deliveries = { wake: (at: Date) => void this.#wakes.push(at) } as App['deliveries'];
+    const deliveries = { wake: (at: Date) => void this.#wakes.push(at) };
     // A transaction can do all a client can, but begin another.
-    this.app = { ...app, db: tx as Db, deliveries, unit: this };
+    this.app = { ...app, db: tx as Db, deliveries, transaction: this };
   }
 
   published(realmId: number, events: readonly StoredEvent[]): void {
     this.#events.set(realmId, [...(this.#events.get(realmId) ?? []), ...events]);
   }
 
-  async aside<T>(name: string, work: (app: App) => Promise<T>): Promise<T> {
+  async runOutside<T>(name: string, work: (app: App) => Promise<T>): Promise<T> {
     const outcome = this.#done.get(name);
-    if (outcome === undefined) throw new PutAside(name, work);
+    if (outcome === undefined) throw new OutsideWork(name, work);
     return outcome as Promise<T>;
   }
 

@@ -1,0 +1,21 @@
+import { addressOf, networkOf, type Origin } from './rate-limits.ts';
+/** Whom an answer goes to, as far as the network knows. */
+export class Caller {
+  readonly #origin: Origin;
+  readonly #trustedProxies: number;
+
+  constructor(origin: Origin, trustedProxies: number) {
+    this.#origin = origin;
+    this.#trustedProxies = trustedProxies;
+  }
+
+  /** What counts as one address. */
+  get network(): string {
+    return networkOf(addressOf(this.#origin, this.#trustedProxies));
+  }
+
+  /** Whether the connection is closed, so that nobody waits for the answer any more. */
+  get isGone(): boolean {
+    return this.#origin.socket.destroyed;
+  }
+}
