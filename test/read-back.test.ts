@@ -1,5 +1,9 @@
+import { GraphQLError } from 'graphql';
 import pg from 'pg';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { presentError } from '../src/api/graphql/errors.ts';
+import { acknowledged } from '../src/api/graphql/read-back.ts';
 import { routes } from '../src/server/registries/endpoints.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { createDatabase } from './helpers/database.ts';
@@ -133,3 +137,18 @@ describe.skipIf(DATABASE_URL === undefined)(
     });
   },
 );
+
+describe('what is deleted between the change and its reading', () => {
+  const gone = Object.assign(new Error('No record was found for a query'), { code: 'P2025' });
+  const path = ['editMessage', 'editedMessage', 'channel'];
+  const error = new GraphQLError('No record was found for a query', { path, originalError: gone });
+
+  test('is null in an answer that says so, because the change is made', () => {
+    const data = { editMessage: { editedMessage: { channel: null } } };
+    expect(acknowledged({ data, errors: [error] }, {})).toEqual({ data, extensions: { notReadBack: [path] } });
+  });
+
+  test('is no fault of the service', () => {
+    expect(presentError(error, pino({ level: 'silent' })).extensions).toMatchObject({ code: 'BAD_REQUEST' });
+  });
+});

@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
-import { expectedError } from '../../platform/db/errors.ts';
+import { expectedError, isGone } from '../../platform/db/errors.ts';
 import {
   AuthenticationFailedError,
   BadEventQueueIdError,
@@ -212,6 +212,11 @@ export function presentError(error: unknown, log: Logger): GraphQLError {
   if (expected !== undefined) {
     const { code, data } = expected;
     return new GraphQLError(expected.message, { ...place, extensions: { code, ...data }, originalError: expected });
+  }
+  // A field of a row that was read, and that somebody deleted before its fields were.
+  if (error instanceof GraphQLError && isGone(error.originalError)) {
+    const message = 'What was asked for was deleted while it was read';
+    return new GraphQLError(message, { ...place, extensions: { code: 'BAD_REQUEST' }, originalError: error });
   }
   if (error instanceof GraphQLError && isAboutDocument(error)) {
     error.extensions['code'] ??= 'BAD_REQUEST';

@@ -1,5 +1,5 @@
 import type { ExecutionResult, GraphQLError } from 'graphql';
-import { expectedError } from '../../platform/db/errors.ts';
+import { expectedError, isGone } from '../../platform/db/errors.ts';
 import { RequestTimeoutError } from '../../platform/errors.ts';
 
 type Path = readonly (string | number)[];
@@ -12,8 +12,9 @@ export function noteUnread(ctx: object, path: Path): void {
   unread.set(ctx, [...(unread.get(ctx) ?? []), path]);
 }
 
-/** Whether something could not be read because the database could not be asked. */
-export const isOutOfReach = (error: unknown): boolean => expectedError(error) instanceof RequestTimeoutError;
+/** Whether something could not be read because the database could not be asked, or because it was deleted meanwhile. */
+export const isOutOfReach = (error: unknown): boolean =>
+  isGone(error) || expectedError(error) instanceof RequestTimeoutError;
 
 /**
  * The result of mutations whose changes are committed, as one that says so: what failed below a payload failed after the

@@ -77,6 +77,11 @@ function isRefusedText(error: unknown): boolean {
   return codesOf(error).some((code) => code === '22021' || code === '22P05' || code === '22P02');
 }
 
+/** Whether a row that was there a moment ago was deleted before it was read. */
+export function isGone(error: unknown): boolean {
+  return codesOf(error).includes('P2025');
+}
+
 /** Whether a unique constraint refused the row. */
 export function isUniqueViolation(error: unknown): boolean {
   return codesOf(error).some((code) => code === 'P2002' || code === '23505' || code === 'UniqueConstraintViolation');
