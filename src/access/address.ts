@@ -1,6 +1,6 @@
-import type { Addressed } from '../people/wire.ts';
+import type { User } from '../generated/prisma/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
-import { VISIBLE_TO_EVERYONE } from './user-settings.ts';
+import { userSetting, VISIBLE_TO_EVERYONE } from './user-settings.ts';
 
 /** Of the whole address. @see RFC 5321 4.5.3 */
 const MAX_ADDRESS_LENGTH = 254;
@@ -42,6 +42,14 @@ export function requireAddress(address: string): string {
   return stripped;
 }
 
+/** What an API address is made of. */
+export type Addressed = Pick<User, 'id' | 'email' | 'botType'> & { readonly emailAddressVisibility: number };
+
+/** The address a user signs in with over the API: the real one where everyone may see it. */
+export const apiEmail = (user: Pick<User, 'id' | 'email' | 'botType' | 'settings'>): string =>
+  apiEmailOf({ ...user, emailAddressVisibility: userSetting(user, 'email_address_visibility') });
+
+/** As `apiEmail`, of what is known of the user. */
 export function apiEmailOf({ id, email, botType, emailAddressVisibility }: Addressed): string {
   if (botType !== null || emailAddressVisibility === VISIBLE_TO_EVERYONE) return email;
   return standInAddress(id);

@@ -1,7 +1,6 @@
 import { nobody } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
-import { apiEmail } from '../people/wire.ts';
 import type { Tx } from '../platform/db/client.ts';
 import {
   InvalidApiKeyError,
@@ -13,6 +12,7 @@ import {
 import { subdomainOf } from '../platform/hosts.ts';
 import { isKey } from '../platform/key-vault.ts';
 import { type Account, accountByKeyHash, readAccount } from './accounts.ts';
+import { apiEmail } from './address.ts';
 import type { App, Ctx, RequestCtx, Scope } from './context.ts';
 import { accessRevoked } from './events.ts';
 

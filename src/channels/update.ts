@@ -8,7 +8,6 @@ import {
 import { changedGroupSettings, type GroupSettingEdits } from '../access/permissions/permission-values.ts';
 import { type GroupSetting, toWireGroupSetting } from '../access/permissions/system-groups.ts';
 import { requireOwner } from '../access/roles.ts';
-import { renameInBots } from '../administration/bots/defaults.ts';
 import { users } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
@@ -18,6 +17,7 @@ import { isUniqueViolation } from '../platform/db/errors.ts';
 import { BadRequestError, TopicPolicyError } from '../platform/errors.ts';
 import { bringBack } from './archive.ts';
 import { type ChannelChange, channelsDeleted, channelUpdated } from './events.ts';
+import { tellRenamed } from './hooks.ts';
 import { requireChannelDescription, requireChannelName } from './names.ts';
 import { toStoredPermissions } from './permission-values.ts';
 import { lockAdministeredChannel, requireContentAccess, type SeenChannel } from './seen-channel.ts';
@@ -225,7 +225,7 @@ async function apply(tx: Tx, emit: Emit, place: Place, before: Channel, parts: r
     // With the event's id in hand: until then a message may still come in under the old policy, after that none can.
     emit(event, sight.stayers, isClosed ? () => requireEmptyTopicAlone(tx, place.realm, channel.id) : undefined);
   }
-  if (channel.name !== before.name) await renameInBots(tx, emit, channel);
+  if (channel.name !== before.name) await tellRenamed(tx, emit, channel);
   if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.realmId);
   if (sight.lost.length > 0) emit(channelsDeleted([channel]), users(sight.lost));
   if (sight.gained.length > 0) await showChannels(tx, emit, place, [channel], sight.gained);

@@ -1,4 +1,3 @@
-import { PASSES } from './inline.ts';
 import type { Preview, Rendering } from './rendering.ts';
 
 /** What a place-holder stands for. */
@@ -20,14 +19,24 @@ const placeholderOf = (index: number) => String.fromCharCode(0xd800 + (index >> 
 const indexOf = (placeholder: string) =>
   (placeholder.charCodeAt(0) - 0xd800) * 1024 + placeholder.charCodeAt(1) - 0xd800;
 
+/**
+ * Looks for one construct in a text, and puts a place-holder where it finds it.
+ *
+ * @param next The number of the pass after this one: what a construct holds is looked through from there.
+ */
+export type Pass = (inline: Inline, text: string, next: number) => string;
+
 /** The text of one block while it is looked through: a string in which place-holders stand for what was found. */
 export class Inline {
   readonly rendering: Rendering;
   readonly previews: Preview[] = [];
+  readonly #passes: readonly Pass[];
   readonly #nodes: Node[] = [];
 
-  constructor(rendering: Rendering) {
+  /** @param passes What is looked for, in matching order. */
+  constructor(rendering: Rendering, passes: readonly Pass[]) {
     this.rendering = rendering;
+    this.#passes = passes;
   }
 
   /**
@@ -50,7 +59,7 @@ export class Inline {
   /** Looks for constructs from the pass of that number on. */
   run(text: string, from: number): string {
     let result = text;
-    for (let i = from; i < PASSES.length; i++) result = PASSES[i]?.(this, result, i + 1) ?? result;
+    for (let i = from; i < this.#passes.length; i++) result = this.#passes[i]?.(this, result, i + 1) ?? result;
     return result;
   }
 

@@ -2,7 +2,7 @@ import { channelLinks } from './channel-links.ts';
 import { emojiCharacters, emojiNames, emoticons } from './emoji-spans.ts';
 import { entities } from './entities.ts';
 import { escapeText } from './escape.ts';
-import { Inline } from './inline-text.ts';
+import { Inline, type Pass } from './inline-text.ts';
 import { bareLinks, links } from './links.ts';
 import { mathSpans } from './math.ts';
 import { groupMentions, userMentions } from './mentions.ts';
@@ -18,13 +18,6 @@ export interface InlineHtml {
 }
 
 /**
- * Looks for one construct in a text, and puts a place-holder where it finds it.
- *
- * @param next The number of the pass after this one: what a construct holds is looked through from there.
- */
-type Pass = (inline: Inline, text: string, next: number) => string;
-
-/**
  * The constructs in matching order: the first takes what it matches out of the text, then the second looks at what is
  * left, and so on. Each pass looks at each character a bounded number of times, and what a construct holds is looked at
  * by later passes only, so that the work is linear in the text however it is nested.
@@ -34,7 +27,7 @@ type Pass = (inline: Inline, text: string, next: number) => string;
  *
  * @see endpoints companion D.2
  */
-export const PASSES: readonly Pass[] = [
+const PASSES: readonly Pass[] = [
   codeSpans,
   wrapping(/\*\*\*([^*\n]+)\*\*\*/g, '***', '<strong><em>', '</em></strong>'),
   userMentions,
@@ -58,7 +51,7 @@ const MARKS = /[`*@#$<[&~:;.\u00a9-\uffff]/;
 
 /** The text of one block as HTML. @see endpoints companion D.2 */
 export function renderInline(source: string, rendering: Rendering): InlineHtml {
-  const inline = new Inline(rendering);
+  const inline = new Inline(rendering, PASSES);
   if (!MARKS.test(source)) return { html: inline.html(source), previews: [], isBareLink: false };
   const text = inline.run(source, 0);
   const [preview] = inline.previews;

@@ -1,7 +1,8 @@
+import { apiEmail } from '../access/address.ts';
 import { emptyTopicName } from '../channels/topic-name.ts';
 import type { Channel, ConversationMember, Message, Prisma, Realm, User } from '../generated/prisma/client.ts';
 import { topicLinks } from '../markdown/render.ts';
-import { apiEmail, toFacts } from '../people/wire.ts';
+import { toFacts } from '../people/wire.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { channelRecipientId, conversationRecipientId, type MessageFacts } from './wire.ts';
 

@@ -1,3 +1,4 @@
+import { apiEmail } from '../access/address.ts';
 import type { UserSettingName } from '../access/user-settings.ts';
 import { defineEvent, type Effect } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
@@ -5,16 +6,7 @@ import type { User } from '../generated/prisma/client.ts';
 import { languageName } from '../platform/languages.ts';
 import type { SettingValue } from '../platform/setting.ts';
 import type { WireProfileValue } from './profile-fields/wire.ts';
-import {
-  apiEmail,
-  avatarUrl,
-  avatarUrlFor,
-  toFacts,
-  toMinute,
-  toWireUser,
-  type UserFacts,
-  visibleEmail,
-} from './wire.ts';
+import { avatarUrl, avatarUrlFor, toFacts, toMinute, toWireUser, type UserFacts, visibleEmail } from './wire.ts';
 
 /** Whoever looks is somebody else: a user who has just been added has no queue yet. */
 const SOMEBODY_ELSE = 0;

@@ -1,26 +1,17 @@
+import { apiEmail } from '../access/address.ts';
 import { type Ctx, signedIn } from '../access/context.ts';
 import { USER_SETTING_NAMES, USER_SETTINGS, type UserSettingName, userSetting } from '../access/user-settings.ts';
-import { createUser, updateUser } from '../administration/users/service.ts';
-import { SETTINGS_OF_OTHERS, updateSettingsOf } from '../administration/users/settings-of-others.ts';
-import { updateSettings } from '../administration/users/settings-update.ts';
 import { builder } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
 import { eventType } from '../api/graphql/event-types.ts';
-import { given, mutation } from '../api/graphql/mutation.ts';
 import { nodeAccess } from '../api/graphql/node.ts';
-import {
-  settingEnum,
-  settingFields,
-  settingInputs,
-  settingsGiven,
-  settingValueFields,
-} from '../api/graphql/setting-fields.ts';
-import { BadRequestError, RateLimitHitError, UnauthorizedPrincipalError } from '../platform/errors.ts';
+import { settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
+import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import type { PersonChange } from './events.ts';
 import type { ValueEntry } from './profile-fields/wire.ts';
 import { accessUser, accessUserByEmail, visibleTo } from './users.ts';
-import { apiEmail, avatarUrl, toMinute, visibleEmail, type WireUser } from './wire.ts';
+import { avatarUrl, toMinute, visibleEmail, type WireUser } from './wire.ts';
 
 export const UserRole = builder.enumType('UserRole', {
   description: 'What a user may do; each role may do what the ones below it may.',
@@ -161,19 +152,6 @@ const filterOf = ({ role, isBot, isActive }: UserFilter) => ({
   ...(isActive != null && { isActive }),
 });
 
-mutation('createUser', {
-  description:
-    'Adds a member to the organization. For administrators whom the operator of the server gave the right to create users.',
-  input: (t) => ({
-    email: t.string(),
-    password: t.string({ description: '8 to 100 characters.' }),
-    fullName: t.string(),
-  }),
-  payload: () => ({ user: { type: User } }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, input) => ({ user: await createUser(ctx, input) }),
-});
-
 export const ProfileValueInput = builder.inputType('ProfileValueInput', {
   description: 'What a user is to have in one field of their profile. Without `text` and `userIds` it is to be empty.',
   fields: (t) => ({
@@ -197,35 +175,7 @@ export function toEntries(values: readonly SentValue[]): readonly ValueEntry[] {
   });
 }
 
-mutation('updateUser', {
-  description:
-    "Changes what is given of a user's name, role, address and profile. For administrators; only owners give or take the owner " +
-    'role.',
-  input: (t) => ({
-    userId: t.int(),
-    fullName: t.string({ required: false, description: 'A blank one is no change.' }),
-    role: t.field({ type: UserRole, required: false }),
-    newEmail: t.string({
-      required: false,
-      description: 'Takes a right of its own, which the server operator gives to administrators.',
-    }),
-    profileData: t.field({
-      type: [ProfileValueInput],
-      required: false,
-      description: 'Of a person alone: custom fields of their profile.',
-    }),
-  }),
-  payload: () => ({ user: { type: User } }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { userId, profileData, ...edit }) => ({
-    user: await updateUser(ctx, userId, {
-      ...given(edit),
-      ...(profileData != null && { profileData: toEntries(profileData) }),
-    }),
-  }),
-});
-
-const UserSettings = builder.objectRef<Pick<Ctx['viewer']['user'], 'settings'>>('UserSettings').implement({
+export const UserSettings = builder.objectRef<Pick<Ctx['viewer']['user'], 'settings'>>('UserSettings').implement({
   description: 'Settings of one user, whom alone they concern.',
   fields: (t) =>
     settingFields<Pick<Ctx['viewer']['user'], 'settings'>>(t, USER_SETTINGS, (user, name) =>
@@ -240,50 +190,6 @@ builder.queryField('ownSettings', (t) =>
     resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user,
   }),
 );
-
-mutation('updateSettings', {
-  description: "Changes what is given of the viewer's name, address, password and settings. Not for bots.",
-  input: (t) => ({
-    fullName: t.string({ required: false, description: 'Passed over where only administrators may change names.' }),
-    email: t.string({
-      required: false,
-      description: 'A link is sent there, and the address is used when the viewer has followed it.',
-    }),
-    oldPassword: t.string({ required: false, description: 'With `newPassword`.' }),
-    newPassword: t.string({ required: false, description: '8 to 100 characters.' }),
-    ...settingInputs(t, USER_SETTINGS),
-  }),
-  errors: [RateLimitHitError],
-  payload: () => ({ settings: { type: UserSettings }, user: { type: User } }),
-  resolve: async (ctx, { fullName, email, oldPassword, newPassword, ...settings }) => {
-    const account = given({ fullName, email, oldPassword, newPassword });
-    await updateSettings(ctx, { ...account, settings: settingsGiven(USER_SETTINGS, settings) });
-    const user = await ctx.app.db.user.findUniqueOrThrow({ where: { id: ctx.viewer.id } });
-    return { settings: user, user };
-  },
-});
-
-mutation('updateSettingsOf', {
-  description: 'Changes settings of other people, of all of them or of none. For administrators; not for bots.',
-  input: (t) => ({
-    userIds: t.intList({ required: false }),
-    groupIds: t.intList({ required: false, description: 'All who are in these groups.' }),
-    skipsEdited: t.boolean({
-      required: false,
-      description: 'Whether each setting stays as it is with those who have changed it themselves.',
-    }),
-    ...settingInputs(t, SETTINGS_OF_OTHERS),
-  }),
-  payload: () => ({ userIds: { type: ['Int'], description: 'Whom it was about.' } }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { userIds, groupIds, skipsEdited, ...settings }) => ({
-    userIds: await updateSettingsOf(
-      ctx,
-      given({ userIds, groupIds, skipsEdited }),
-      settingsGiven(SETTINGS_OF_OTHERS, settings),
-    ),
-  }),
-});
 
 const UserSetting = builder.enumType('UserSetting', { values: settingEnum(USER_SETTING_NAMES) });
 

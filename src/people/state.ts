@@ -1,10 +1,11 @@
+import { apiEmail } from '../access/address.ts';
 import { isInGroup } from '../access/permissions/membership.ts';
 import { type RealmGroupSettingName, realmGroupSetting } from '../access/realm-settings.ts';
 import { SETTING_CHOICES, USER_SETTING_NAMES, userSetting } from '../access/user-settings.ts';
 import type { Snapshot, StateGroup } from '../api/state-group.ts';
 import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/roles.ts';
 import { profileDataOf } from './profile-fields/values.ts';
-import { apiEmail, avatarUrl, toWireUser } from './wire.ts';
+import { avatarUrl, toWireUser } from './wire.ts';
 
 /** Everyone in the organisation, and what the caller is. @see registration-and-events companion 1.6 */
 export const usersState: StateGroup = {

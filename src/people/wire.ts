@@ -91,12 +91,6 @@ export function toWireUser(user: User | UserFacts, requester: Requester, wanted:
 
 export type WireUser = ReturnType<typeof toWireUser>;
 
-/** The address a user signs in with over the API: the real one where everyone may see it. */
-export const apiEmail = (user: User): string => apiEmailOf(toFacts(user));
-
-/** What an API address is made of. */
-export type Addressed = Pick<UserFacts, 'id' | 'email' | 'botType' | 'emailAddressVisibility'>;
-
 /** The real address if `requester` may see it: their own, a bot's, or by the user's own setting. */
 function deliveryEmail(facts: UserFacts, requester: Requester): string | null {
   const { id, email, botType, emailAddressVisibility } = facts;

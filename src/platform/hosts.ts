@@ -1,5 +1,11 @@
-import type { Config } from './config.ts';
 import { NonexistentSubdomainError } from './errors.ts';
+
+/** Where the server is found, as far as it was told. */
+interface ServerAddress {
+  /** Host and port under which clients reach it; undefined: this machine alone does. */
+  readonly externalHost: string | undefined;
+  readonly port: number;
+}
 
 /** Names of the machine itself, at which a server without EXTERNAL_HOST answers. */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -13,7 +19,7 @@ export const isSubdomain = (text: string): boolean => text === '' || SUBDOMAIN.t
  *
  * @throws NonexistentSubdomainError when it is no name of this server.
  */
-export function subdomainOf({ externalHost }: Pick<Config, 'externalHost'>, host: string | undefined): string {
+export function subdomainOf({ externalHost }: Pick<ServerAddress, 'externalHost'>, host: string | undefined): string {
   const name = withoutPort(host?.trim().toLowerCase() ?? '');
   const root = withoutPort(externalHost ?? 'localhost');
   if (name === root || (externalHost === undefined && LOOPBACK.has(name))) return '';
@@ -23,17 +29,19 @@ export function subdomainOf({ externalHost }: Pick<Config, 'externalHost'>, host
 }
 
 /** The host and port at which clients find an organisation. */
-export function hostOf({ externalHost, port }: Pick<Config, 'externalHost' | 'port'>, subdomain: string): string {
+export function hostOf({ externalHost, port }: ServerAddress, subdomain: string): string {
   if (externalHost !== undefined) return subdomain === '' ? externalHost : `${subdomain}.${externalHost}`;
   return subdomain === '' ? `127.0.0.1:${port}` : `${subdomain}.localhost:${port}`;
 }
 
 /** The domain of an organisation's own addresses, such as its bots'. */
-export const domainOf = ({ externalHost = 'localhost' }: Pick<Config, 'externalHost'>, subdomain: string): string =>
-  withoutPort(subdomain === '' ? externalHost : `${subdomain}.${externalHost}`);
+export const domainOf = (
+  { externalHost = 'localhost' }: Pick<ServerAddress, 'externalHost'>,
+  subdomain: string,
+): string => withoutPort(subdomain === '' ? externalHost : `${subdomain}.${externalHost}`);
 
 /** Where clients find an organisation: over TLS, which ends before this server, unless it is this machine. */
-export function urlOf(config: Pick<Config, 'externalHost' | 'port'>, subdomain: string): string {
+export function urlOf(config: ServerAddress, subdomain: string): string {
   const host = hostOf(config, subdomain);
   const local = /^(127\.|\[|([a-z0-9-]+\.)*localhost(:|$))/.test(host);
   return `${local ? 'http' : 'https'}://${host}`;

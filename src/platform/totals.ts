@@ -1,4 +1,3 @@
-import type { Config } from './config.ts';
 import { TotalReachedError } from './errors.ts';
 
 /** How much of one thing there may be. */
@@ -75,7 +74,7 @@ export const wireNameOf = <N extends TotalName>(name: N): `max_${N}` => `max_${n
 export type WireTotals = { readonly [N in TotalName as `max_${N}`]: number };
 
 /** All totals as clients are told them. Of queues, what the operator has set. */
-export function toldTotals({ queuesPerUser }: Pick<Config, 'queuesPerUser'>): WireTotals {
+export function toldTotals({ queuesPerUser }: { readonly queuesPerUser: number }): WireTotals {
   const all = TOTAL_NAMES.map((name) => [wireNameOf(name), TOTALS[name].max]);
   return { ...(Object.fromEntries(all) as WireTotals), max_event_queues: queuesPerUser };
 }

@@ -12,6 +12,7 @@ import { serveMetrics } from './health.ts';
 import { closeServer, createServer } from './http.ts';
 import { createGraphiQL } from './pages/graphiql.ts';
 import { registerQueue } from './registration/service.ts';
+import { buildSchema } from './registries/schema.ts';
 import type { Running } from './start.ts';
 
 /** Our choice: how long requests under way may take to finish when the service stops. */
@@ -36,6 +37,7 @@ export async function serve(
   demo: DemoAccess | null,
 ): Promise<Served> {
   const graphql = createGraphQL(app, {
+    schema: buildSchema(),
     eventStream: (hall) => createEventStreamDoor(app, hall),
     page: createGraphiQL(
       app,

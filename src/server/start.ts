@@ -1,9 +1,12 @@
 import { destination, type Logger, pino } from 'pino';
 import type { App } from '../access/context.ts';
+import { renameInBots } from '../administration/bots/defaults.ts';
+import { whenLeft, whenRenamed } from '../channels/hooks.ts';
 import { openBus } from '../events/bus.ts';
 import { EventHub } from '../events/hub.ts';
 import { QueueRegistry } from '../events/queues.ts';
 import { startSweeping } from '../events/retention.ts';
+import { readToTheEnd, readWhatIsLeft } from '../messages/flags/channel-marks.ts';
 import { DeliveryWorker } from '../messages/scheduled/worker.ts';
 import { AccountShares } from '../platform/account-shares.ts';
 import type { Config } from '../platform/config.ts';
@@ -56,6 +59,8 @@ function compose(
   database: Database,
   { now = () => new Date(), log = logTo(config) }: Overrides,
 ): Omit<Running, 'migrated'> {
+  whenRenamed(renameInBots);
+  whenLeft(READ_WHAT_WAS_LEFT);
   const bus = openBus(config, log);
   // What the log, its queues and the mail need: they know no more of the service.
   const base = { config, database, db: database.db, log, now };
@@ -92,6 +97,9 @@ function compose(
     },
   };
 }
+
+/** What was left is read. */
+const READ_WHAT_WAS_LEFT = { before: readWhatIsLeft, atTheEnd: readToTheEnd };
 
 /** To standard error: standard output is for people, and for the command line's answers. */
 const logTo = ({ logLevel }: Config): Logger => pino({ level: logLevel }, destination({ dest: 2, sync: true }));

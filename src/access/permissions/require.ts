@@ -1,7 +1,7 @@
-import type { Reader } from '../../channels/access.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { REALM_GROUP_SETTINGS, type RealmGroupSettingName, realmGroupSetting } from '../realm-settings.ts';
 import { isInGroup, type Person } from './membership.ts';
+import type { GroupReader } from './system-groups.ts';
 import { type SystemGroups, systemGroups } from './system-groups.ts';
 
 /** Who looks, and what decides it besides the channel itself. */
@@ -12,7 +12,7 @@ export interface Onlooker {
 }
 
 /** The viewer as one who looks at channels. */
-export async function onlooker(db: Reader, person: Person, now: Date): Promise<Onlooker> {
+export async function onlooker(db: GroupReader, person: Person, now: Date): Promise<Onlooker> {
   return { person, groups: await systemGroups(db, person.realm.id), now };
 }
 

@@ -58,15 +58,15 @@ export interface SystemGroups {
   name(id: number): SystemGroupName | undefined;
 }
 
-interface Reader {
+export interface GroupReader {
   readonly userGroup: Pick<Prisma.TransactionClient['userGroup'], 'findMany'>;
 }
 
 /** By client, so that two services in one process never share ids. A transaction's client lives as long as it does. */
-const known = new WeakMap<Reader, Map<number, Promise<SystemGroups>>>();
+const known = new WeakMap<GroupReader, Map<number, Promise<SystemGroups>>>();
 
 /** The realm's role groups: read once per client, that is once per process or transaction. */
-export function systemGroups(db: Reader, realmId: number): Promise<SystemGroups> {
+export function systemGroups(db: GroupReader, realmId: number): Promise<SystemGroups> {
   const byRealm = known.get(db) ?? new Map<number, Promise<SystemGroups>>();
   known.set(db, byRealm);
   let groups = byRealm.get(realmId);
@@ -78,7 +78,7 @@ export function systemGroups(db: Reader, realmId: number): Promise<SystemGroups>
   return groups;
 }
 
-async function readSystemGroups(db: Reader, realmId: number): Promise<SystemGroups> {
+async function readSystemGroups(db: GroupReader, realmId: number): Promise<SystemGroups> {
   const rows = await db.userGroup.findMany({ where: { realmId, isSystem: true }, select: { id: true, name: true } });
   return toSystemGroups(rows);
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { apiEmail } from '../../access/address.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { file, inPath, json, text } from '../../api/rest/params.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
-import { apiEmail, avatarUrl } from '../../people/wire.ts';
+import { avatarUrl } from '../../people/wire.ts';
 import type { DefaultsEdit } from './defaults.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
 import { createBot, deactivateBot, listOwnBots, updateBot } from './service.ts';

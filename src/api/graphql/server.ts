@@ -12,7 +12,6 @@ import { signIn } from '../../access/sign-in.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
-import { buildSchema } from '../../server/registries/schema.ts';
 import type { Browser } from '../cookies.ts';
 import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders } from '../rate-limits.ts';
@@ -38,7 +37,9 @@ export interface GraphQLDoor extends GraphQLHall {
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
 
-interface Others {
+interface Parts {
+  /** Of all features. */
+  readonly schema: GraphQLSchema;
   /** Makes what answers requests for server-sent events. */
   readonly eventStream: (hall: GraphQLHall) => Handler;
   /** Answers browsers that ask for a page. */
@@ -60,8 +61,7 @@ interface NodeContext {
  * What a page of another origin could send unasked is refused: a mutation by GET, and a body that is neither declared as
  * JSON nor comes with a header that a browser asks leave for. No reply may be cached, and none carries CORS headers.
  */
-export function createGraphQL(app: App, { eventStream, page }: Others): GraphQLDoor {
-  const schema = buildSchema();
+export function createGraphQL(app: App, { schema, eventStream, page }: Parts): GraphQLDoor {
   const documents = createDocuments(schema, { hideSuggestions: !app.config.anonymousIntrospection });
   const persisted = readPersistedDocuments(app.config, documents);
   const hall = { schema, documents, persisted };

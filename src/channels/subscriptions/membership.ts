@@ -3,7 +3,6 @@ import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { either, except, users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Channel, Subscription } from '../../generated/prisma/client.ts';
-import { readToTheEnd, readWhatIsLeft } from '../../messages/flags/channel-marks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { seesChannel } from '../access.ts';
 import { NO_ACTIVITY, readActivity } from '../activity.ts';
@@ -16,6 +15,7 @@ import {
   subscriptionsAdded,
   subscriptionsRemoved,
 } from '../events.ts';
+import { tellLeft } from '../hooks.ts';
 import { toWireChannel } from '../wire.ts';
 import { nextColor } from './colors.ts';
 import type { Subject } from './principals.ts';
@@ -196,11 +196,11 @@ export async function leave(tx: Tx, emit: Emit, place: Place, leavings: readonly
     });
   if (left.length === 0) return new Map();
   const readings = removed.map(({ user_id, channel_id }) => ({ userId: user_id, channelId: channel_id }));
-  await readWhatIsLeft(tx, place.realm.id, readings);
+  await tellLeft.before(tx, place.realm.id, readings);
   const everybody = left.flatMap(({ userIds }) => userIds);
   emit(subscriptionsRemoved(left), users(everybody), async (id) => {
     await endPeriods(tx, place.realm.id, removed, id);
-    await readToTheEnd(tx, place.realm.id, readings);
+    await tellLeft.atTheEnd(tx, place.realm.id, readings);
   });
   for (const { channel, userIds } of left) {
     const audience = await onlookersOf(tx, place.realm, channel, place.now);

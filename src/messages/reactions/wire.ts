@@ -1,5 +1,5 @@
+import { apiEmail } from '../../access/address.ts';
 import type { Reaction, User } from '../../generated/prisma/client.ts';
-import { apiEmail } from '../../people/wire.ts';
 
 /** A reaction, and whose it is. */
 export type ReactionOfUser = Omit<Reaction, 'id' | 'realmId'> & { readonly user: User };

@@ -1,9 +1,9 @@
+import { apiEmail } from '../../access/address.ts';
 import { mayInRealm } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmGroupSetting } from '../../access/realm-settings.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { userIdsByAddress } from '../../people/by-address.ts';
-import { apiEmail } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readAccount } from '../../access/accounts.ts';
+import { apiEmail } from '../../access/address.ts';
 import type { App, Ctx, Viewer } from '../../access/context.ts';
 import { requireActive } from '../../access/sign-in.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
@@ -8,7 +9,7 @@ import { retrying } from '../../events/commit.ts';
 import { type Appended, type Emit, transact } from '../../events/log.ts';
 import type { StoredEvent } from '../../events/stored.ts';
 import { topicLinks } from '../../markdown/render.ts';
-import { apiEmail, toFacts } from '../../people/wire.ts';
+import { toFacts } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isBusy, isCertainlyNotDone } from '../../platform/db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';

@@ -1,3 +1,4 @@
+import { apiEmail } from '../../access/address.ts';
 import type { Ctx } from '../../access/context.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { userSetting } from '../../access/user-settings.ts';
@@ -5,7 +6,6 @@ import { emptyTopicName } from '../../channels/topic-name.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
-import { apiEmail } from '../../people/wire.ts';
 import { BadRequestError, RequestVariableMissingError } from '../../platform/errors.ts';
 import { accessMessageToChange, hasProtectedHistory, receivedBy } from '../access.ts';
 import { accessMembers } from '../sending/direct.ts';

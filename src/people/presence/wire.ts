@@ -1,6 +1,6 @@
+import type { Addressed } from '../../access/address.ts';
 import { apiEmailOf } from '../../access/address.ts';
 import { PRESENCE_SECONDS } from '../../platform/limits.ts';
-import type { Addressed } from '../wire.ts';
 
 /** How a user is there: doing something, or with a client open. */
 export const PRESENCE_PINGS = ['active', 'idle'] as const;

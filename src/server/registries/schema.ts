@@ -5,7 +5,7 @@ import '../../api/graphql/event-types.ts';
 import '../../api/graphql/node.ts';
 import '../../api/graphql/rate-limit.ts';
 import '../../api/graphql/scalars.ts';
-// Every room's door, so that its types and fields are in the schema.
+// The GraphQL of every feature, so that its types and fields are in the schema.
 import '../../people/alert-words/graphql.ts';
 import '../../administration/sign-in/graphql.ts';
 import '../../people/avatars/graphql.ts';
@@ -33,6 +33,7 @@ import '../../messages/snippets/graphql.ts';
 import '../../messages/scheduled/graphql.ts';
 import '../../administration/user-defaults/graphql.ts';
 import '../../administration/user-groups/graphql.ts';
+import '../../administration/users/graphql.ts';
 import '../../messages/topic-policies/graphql.ts';
 import '../../messages/typing/graphql.ts';
 import '../../people/status/graphql.ts';
