@@ -294,6 +294,15 @@ describe('scheduling', () => {
     expect((await member.query(query)).node).toBeNull();
     expect((await owner.query('{ scheduledMessages { edges { node { id } } } }')).scheduledMessages.edges).toEqual([]);
   });
+
+  test('at the end of time are sent until then', async () => {
+    const { owner } = await organisation();
+    const scheduled_delivery_timestamp = 253_402_300_799;
+    const message = { type: 'direct', to: [owner.id], content: 'See you', scheduled_delivery_timestamp };
+    await owner.ok('POST', '/scheduled_messages', message);
+    const { scheduledMessages } = await owner.query('{ scheduledMessages { edges { node { sentUntil } } } }');
+    expect(scheduledMessages.edges).toEqual([{ node: { sentUntil: '9999-12-31T23:59:59.000Z' } }]);
+  });
 });
 
 /** One clock for all of these, so that they come one after the other. */

@@ -12,6 +12,7 @@ import { LATENESS_MS } from './delivery.ts';
 import {
   accessScheduledMessage,
   cancelScheduledMessage,
+  LAST_TIMESTAMP,
   scheduleMessage,
   undelivered,
   updateScheduledMessage,
@@ -56,7 +57,7 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     sentUntil: t.field({
       type: 'DateTime',
       description: 'Should the service not come to send it until then, it fails.',
-      resolve: ({ scheduledAt }) => new Date(scheduledAt.getTime() + LATENESS_MS),
+      resolve: ({ scheduledAt }) => new Date(Math.min(scheduledAt.getTime() + LATENESS_MS, LAST_TIMESTAMP * 1000)),
     }),
     readBySender: t.exposeBoolean('readBySender', { description: 'Whether its owner will have read it.' }),
     state: t.field({ type: DeliveryState, resolve: ({ state }) => state as State }),

@@ -33,7 +33,7 @@ export interface NewScheduledMessage {
 export type ScheduledMessageEdit = Partial<Omit<NewScheduledMessage, 'readBySender'>>;
 
 /** Our choice: the last second of the year 9999, beyond which date libraries disagree. */
-const LAST_TIMESTAMP = 253_402_300_799;
+export const LAST_TIMESTAMP = 253_402_300_799;
 
 /** The order in which they are sent, and listed. */
 export const IN_ORDER: Prisma.ScheduledMessageOrderByWithRelationInput[] = [{ scheduledAt: 'asc' }, { id: 'asc' }];
