@@ -116,7 +116,7 @@ describe('a server that is asked to hash passwords', () => {
   let server: ServerProcess;
   let people: Organisation;
   beforeAll(async () => {
-    server = await startServer({ env: METRICS.env });
+    server = await startServer({ env: { ...METRICS.env, PASSWORD_HASH_COST: '32768' } });
     people = await organisation({}, { on: server, password: PASSWORD });
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());

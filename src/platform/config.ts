@@ -70,6 +70,13 @@ const Environment = z.object({
     .regex(/^([a-z0-9.-]+|\[[0-9a-f:]+\]):\d{1,5}$/i, 'must be an address to listen on: <host>:<port>')
     .optional(),
   METRICS_TOKEN: z.string().min(16, 'must hold at least 16 characters').optional(),
+  PASSWORD_HASH_COST: z.coerce
+    .number()
+    .int()
+    .min(1_024)
+    .max(2 ** 20)
+    .refine((cost) => Number.isInteger(Math.log2(cost)), 'must be a power of two')
+    .default(32_768),
   JWT_AUTH_KEYS: z.string().optional(),
   VIDEO_PROVIDER_CLIENT_ID: z.string().optional(),
   VIDEO_PROVIDER_CLIENT_SECRET: z.string().optional(),
@@ -138,6 +145,8 @@ export interface Config {
   readonly metricsAddress: { readonly host: string; readonly port: number } | undefined;
   /** What is asked of who reads metrics, as a bearer; undefined: nothing. */
   readonly metricsToken: string | undefined;
+  /** What hashing a password costs: N of scrypt, a power of two. */
+  readonly passwordHashCost: number;
   /** How web tokens are verified that are exchanged for API keys; empty: nowhere. */
   readonly jwtKeys: JwtKeys;
   /** Undefined: no video calls. */
@@ -202,6 +211,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     anonymousIntrospection: (e.ANONYMOUS_INTROSPECTION ?? (e.DATABASE_URL === undefined ? 'on' : 'off')) === 'on',
     metricsAddress: addressOf(e.METRICS_ADDRESS),
     metricsToken: e.METRICS_TOKEN,
+    passwordHashCost: e.PASSWORD_HASH_COST,
     jwtKeys: jwtKeysOf(e),
     videoProvider: videoProviderOf(e),
     avatarProviderUrl: e.AVATAR_PROVIDER_URL,

@@ -36,6 +36,7 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
     PORT: '0',
     DEMO: 'off',
     GUARD_TRANSACTIONS: 'on',
+    PASSWORD_HASH_COST: '1024',
     ...unlimited,
     ...env,
     DATA_DIR: dataDir,

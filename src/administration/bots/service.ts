@@ -53,7 +53,7 @@ export async function createBot(
   await requireMayCreateBots(app.db, ctx);
   if (shortName.trim() === '') throw new BadRequestError('Bad name or username');
   const email = `${shortName.trim()}-bot@${domainOf(app.config, viewer.realm.subdomain)}`;
-  const row = await checkNewUser({ email, fullName, botType: GENERIC_BOT, botOwnerId: viewer.id });
+  const row = await checkNewUser(app, { email, fullName, botType: GENERIC_BOT, botOwnerId: viewer.id });
   const image = avatar === undefined ? undefined : await readAvatar(ctx, avatar);
   return refusingTakenAddress(() =>
     transact(ctx, async (tx, emit) => {

@@ -49,7 +49,7 @@ export async function createRealm(
   if (!isSubdomain(subdomain)) throw new BadRequestError(`"${subdomain}" cannot be a subdomain`);
   const name = requireText('name', input.name, { strip: true, min: 1, max: MAX_REALM_NAME_LENGTH });
   const everybody = [{ ...owner, role: OWNER, canCreateUsers: true }, ...people];
-  const rows = await Promise.all(everybody.map((person) => checkNewUser(person)));
+  const rows = await Promise.all(everybody.map((person) => checkNewUser(app, person)));
   const now = app.now();
   try {
     // No event: nobody is there yet to hear one. The realm's log begins after this.

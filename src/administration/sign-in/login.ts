@@ -93,13 +93,15 @@ interface Attempt {
 
 /** Bots have no passwords. */
 async function checkPassword(
-  { db }: App,
+  { db, config }: App,
   realm: Realm,
   { address, password, caller }: Attempt,
 ): Promise<User | undefined> {
   if (caller?.isGone === true) throw new AbandonedError();
   const user = await findUserByEmail(db, realm.id, address);
-  return (await verifyPassword(password, user?.passwordHash ?? null, caller)) && user !== null ? user : undefined;
+  return (await verifyPassword(config, password, user?.passwordHash ?? null, caller)) && user !== null
+    ? user
+    : undefined;
 }
 
 /**

@@ -36,7 +36,7 @@ export async function requirePasswordChange(
   if (tried === undefined) throw wrongPassword();
   if (lengthOf(newPassword) < MIN_PASSWORD_LENGTH) throw new BadRequestError('New password is too weak!');
   checkPassword(newPassword);
-  return { oldHash: tried.passwordHash, newHash: await hashPassword(newPassword, caller) };
+  return { oldHash: tried.passwordHash, newHash: await hashPassword(app.config, newPassword, caller) };
 }
 
 /**

@@ -45,6 +45,7 @@ type NewRow = Omit<Prisma.UserUncheckedCreateInput, 'realmId' | 'joinedAt'>;
  * @throws RateLimitHitError when there is a password, and too many wait already for one to be hashed.
  */
 export async function checkNewUser(
+  { config }: Pick<App, 'config'>,
   { email, fullName, password, role = MEMBER, ...rest }: NewUser,
   caller?: Caller,
 ): Promise<NewRow> {
@@ -52,7 +53,7 @@ export async function checkNewUser(
   const row = { ...rest, email: requireAddress(email), fullName: requireFullName(fullName), role };
   if (password === undefined) return row;
   checkPassword(password);
-  return { ...row, passwordHash: await hashPassword(password, caller) };
+  return { ...row, passwordHash: await hashPassword(config, password, caller) };
 }
 
 /**

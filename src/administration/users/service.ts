@@ -47,7 +47,7 @@ export async function createUser(
 ): Promise<User> {
   requireMayCreateUsers(ctx);
   const row = await runOutsideTransaction(ctx.app, 'user', () =>
-    checkNewUser({ email, fullName, password, isImportedStub: true }, ctx.caller),
+    checkNewUser(ctx.app, { email, fullName, password, isImportedStub: true }, ctx.caller),
   );
   await requireAllowedAddress(ctx.app.db, ctx.viewer.realm, row.email);
   return refusingTakenAddress(() =>
@@ -72,7 +72,7 @@ function requireMayCreateUsers(ctx: Ctx): void {
  * @throws BadRequestError when address, name, role or password are not taken.
  */
 export async function addUser(scope: Scope, realm: Realm, input: NewUser): Promise<MadeUser> {
-  const row = await checkNewUser(input);
+  const row = await checkNewUser(scope.app, input);
   return refusingTakenAddress(() => transact(scope, (tx, emit) => introduceUser(tx, emit, scope, realm, row)));
 }
 
