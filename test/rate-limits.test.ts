@@ -136,7 +136,7 @@ const DOORS: Readonly<
   },
 };
 
-describe.for(Object.entries(DOORS))('a mutation over %s', ([, operate]) => {
+describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) => {
   const sending = (to: number, count: number) =>
     `mutation { ${Array.from({ length: count }, (_, i) => `a${i}: sendMessage(input: { directTo: [${to}], content: "${count}" }) { __typename }`).join(' ')} }`;
 
@@ -186,6 +186,29 @@ describe.for(Object.entries(DOORS))('a mutation over %s', ([, operate]) => {
     expect(refused.errors[0].message).toContain(
       `counts as ${PER_IP + 1} requests, of which there are ${PER_IP} a minute`,
     );
+  });
+
+  test.for([
+    ['cannot be parsed', `{ ${'a '.repeat(3_000)}`],
+    ['is not valid', `{ ${'nothingOfTheKind '.repeat(150)}}`],
+    ['is too large', `{ ${'a '.repeat(10_000)}}`],
+    ['costs too much', `{ ${'users(first: 100) { nodes { groups(first: 100) { nodes { id } } } }'} }`],
+  ])('counts one that %s as a request of its sender, and reads none of who has none left', async ([, document]) => {
+    const { member } = await organisation({}, { on: server });
+    const { headers } = from();
+    for (const [who, limit] of [
+      [people.anonymous, PER_IP],
+      [member, PER_USER],
+    ] as const) {
+      const refusals = [];
+      for (let i = 0; i < limit + 1; i++) {
+        const { errors } = await operate(who, String(document), headers);
+        refusals.push(errors.code === 1013 || errors[0].extensions.code === 'RATE_LIMIT_HIT');
+      }
+      // A socket on which nobody signs in counts as well.
+      const each = name === 'a socket' && who === people.anonymous ? 2 : 1;
+      expect(refusals.indexOf(true)).toBe(Math.floor(limit / each));
+    }
   });
 
   test('may try credentials once', async () => {

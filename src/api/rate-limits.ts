@@ -11,8 +11,6 @@ const UNREAD = 'Too many answers to this account are on their way and unread; re
 
 /** How a request is counted. */
 interface Counting {
-  /** As how many it counts; 1 when absent. */
-  readonly requests?: number;
   /** What the answer goes out by; absent for an operation on a socket, which is counted with its connection. */
   readonly answer?: ServerResponse | undefined;
   /** Called with the budget, also when the request is refused. */
@@ -30,14 +28,12 @@ export async function countRequest<T extends { readonly viewer: { readonly id: n
   app: App,
   origin: Origin,
   signIn: () => Promise<T>,
-  { requests = 1, answer, told }: Counting,
+  { answer, told }: Counting,
 ): Promise<T & { readonly caller: Caller }> {
   const request = await countRefusals(app, origin, signIn, told);
   const { rateLimits, config } = app;
   const { viewer } = request;
-  const counted =
-    viewer === null ? rateLimits.countAddress(origin, requests) : rateLimits.countUser(viewer.id, requests);
-  await tell(counted, told);
+  await tell(viewer === null ? rateLimits.countAddress(origin) : rateLimits.countUser(viewer.id), told);
   if (viewer !== null) {
     if (app.unread.isOver(viewer.id)) throw new RateLimitHitError(UNREAD_RETRY_SECONDS, undefined, UNREAD);
     if (answer !== undefined) app.unread.hold(viewer.id, answer);
@@ -63,6 +59,22 @@ export async function countRefusals<T>(
     if (error instanceof ChatError) await tell(rateLimits.countAddress(origin), told);
     throw error;
   }
+}
+
+/**
+ * Counts a request as so many more than the one it was counted as.
+ *
+ * @param left What was left then; undefined where nothing is counted.
+ * @throws RateLimitHitError when so many were not left.
+ */
+export async function countMore(
+  { rateLimits }: App,
+  origin: Origin,
+  { viewer }: { readonly viewer: { readonly id: number } | null },
+  { requests, left, told }: { requests: number; left: Budget | undefined; told: Counting['told'] },
+): Promise<void> {
+  if (requests === 0 || left === undefined) return;
+  await tell(rateLimits.countMore(origin, viewer?.id, requests, left), told);
 }
 
 async function tell(counted: Promise<Budget | undefined>, told: (budget: Budget) => void): Promise<void> {

@@ -19,7 +19,12 @@ const REDIS_PATIENCE_MS = 500;
 export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
 
 /** The count of one kind of caller; undefined where nothing is counted. */
-type Count = ((caller: string, requests: number) => Promise<Budget>) | undefined;
+interface Count {
+  /** Counts one request. */
+  readonly one: (caller: string) => Promise<Budget>;
+  /** Counts what else is asked for with one that was counted. */
+  readonly more: (caller: string, requests: number, left: Budget) => Promise<Budget>;
+}
 
 /**
  * How many requests each account, and each address without one, has left: counted in memory, or in Redis for all nodes
@@ -31,8 +36,8 @@ type Count = ((caller: string, requests: number) => Promise<Budget>) | undefined
  * @see registration-and-events companion 4.5
  */
 export class RateLimits {
-  readonly #byUser: Count;
-  readonly #byAddress: Count;
+  readonly #byUser: Count | undefined;
+  readonly #byAddress: Count | undefined;
   readonly #trustedProxies: number;
   readonly #redis: Redis | undefined;
 
@@ -49,23 +54,44 @@ export class RateLimits {
   /**
    * Counts a request of an account: one budget for all its clients, over all doors.
    *
-   * @param requests As how many it counts.
    * @returns Undefined when accounts are not limited.
-   * @throws RateLimitHitError when so many were not left; it then counts as one.
+   * @throws RateLimitHitError when none was left.
    */
-  async countUser(userId: number, requests = 1): Promise<Budget | undefined> {
-    return this.#byUser?.(String(userId), requests);
+  async countUser(userId: number): Promise<Budget | undefined> {
+    return this.#byUser?.one(String(userId));
   }
 
   /**
    * Counts a request without an account: one that carries no credentials, or none that are good.
    *
-   * @param requests As how many it counts.
    * @returns Undefined when addresses are not limited.
-   * @throws RateLimitHitError when so many were not left; it then counts as one.
+   * @throws RateLimitHitError when none was left.
    */
-  async countAddress(origin: Origin, requests = 1): Promise<Budget | undefined> {
-    return this.#byAddress?.(networkOf(addressOf(origin, this.#trustedProxies)), requests);
+  async countAddress(origin: Origin): Promise<Budget | undefined> {
+    return this.#byAddress?.one(this.#networkOf(origin));
+  }
+
+  /**
+   * Counts a request that was counted already as so many more, on the same account or address: what it asks for is known
+   * by then.
+   *
+   * @param userId Undefined without an account.
+   * @param left What was left when it was counted.
+   * @throws RateLimitHitError when so many were not left; it then stays counted as one.
+   */
+  async countMore(
+    origin: Origin,
+    userId: number | undefined,
+    requests: number,
+    left: Budget,
+  ): Promise<Budget | undefined> {
+    return userId === undefined
+      ? this.#byAddress?.more(this.#networkOf(origin), requests, left)
+      : this.#byUser?.more(String(userId), requests, left);
+  }
+
+  #networkOf(origin: Origin): string {
+    return networkOf(addressOf(origin, this.#trustedProxies));
   }
 
   close(): void {
@@ -83,7 +109,7 @@ function connect(url: string, log: Logger): Redis {
   return redis;
 }
 
-function counting(keyPrefix: string, points: number | undefined, storeClient: Redis | undefined): Count {
+function counting(keyPrefix: string, points: number | undefined, storeClient: Redis | undefined): Count | undefined {
   if (points === undefined) return undefined;
   const options = { keyPrefix, points, duration: WINDOW_SECONDS };
   const memory = new RateLimiterMemory(options);
@@ -91,21 +117,29 @@ function counting(keyPrefix: string, points: number | undefined, storeClient: Re
     storeClient === undefined
       ? memory
       : new RateLimiterRedis({ ...options, storeClient, rejectIfRedisNotReady: true, insuranceLimiter: memory });
-  const take = async (caller: string, requests: number): Promise<RateLimiterRes> => {
+  const take = async (caller: string, requests: number): Promise<Budget> => {
     try {
-      return await limiter.consume(caller, requests);
+      return budgetOf(points, await limiter.consume(caller, requests));
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       throw new RateLimitHitError(refusal.msBeforeNext / 1000, budgetOf(points, refusal));
     }
   };
-  return async (caller, requests) => {
-    const first = await take(caller, 1);
-    if (requests === 1) return budgetOf(points, first);
-    // Asked before it is taken: what is refused for its size leaves the rest to smaller ones.
-    if (first.remainingPoints < requests - 1) throw tooManyAtOnce(requests, points, first);
-    return budgetOf(points, await take(caller, requests - 1));
+  return {
+    one: (caller) => take(caller, 1),
+    more: async (caller, requests, left) => {
+      // Asked before it is taken: what is refused for its size leaves the rest to smaller ones.
+      if (left.remaining < requests) throw tooManyAtOnce(requests + 1, left);
+      return take(caller, requests);
+    },
   };
+}
+
+function tooManyAtOnce(requests: number, left: Budget): RateLimitHitError {
+  const { limit, resetAt } = left;
+  const message = `This counts as ${requests} requests, of which there are ${limit} a minute`;
+  const seconds = Math.max(0, resetAt.getTime() - Date.now()) / 1000;
+  return new RateLimitHitError(seconds, left, requests > limit ? message : undefined);
 }
 
 export function budgetOf(limit: number, { remainingPoints, msBeforeNext }: RateLimiterRes): Budget {
@@ -139,13 +173,4 @@ export function networkOf(address: string): string {
     tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - groups.length - after.length) }, () => '0');
   const first = [...groups, ...zeros, ...after].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
   return `${first.join(':')}::/64`;
-}
-
-export function tooManyAtOnce(requests: number, points: number, left: RateLimiterRes): RateLimitHitError {
-  const message = `This counts as ${requests} requests, of which there are ${points} a minute`;
-  return new RateLimitHitError(
-    left.msBeforeNext / 1000,
-    budgetOf(points, left),
-    requests > points ? message : undefined,
-  );
 }

@@ -13,8 +13,9 @@ import {
 import type { App, RequestCtx } from '../../access/context.ts';
 import { idempotencyKey, shouldRestart, withIdempotencyKey } from '../../access/idempotency.ts';
 import type { Budget } from '../../platform/budget.ts';
+import type { Caller } from '../../platform/caller.ts';
 import { BadRequestError, ChatError, UnauthorizedError } from '../../platform/errors.ts';
-import { countRequest } from '../rate-limits.ts';
+import { countMore, countRequest } from '../rate-limits.ts';
 import type { Cost, GraphQLContext } from './context.ts';
 import { introspects } from './documents.ts';
 import { hasFailed, ignoresIdempotencyKey } from './mutation.ts';
@@ -22,49 +23,72 @@ import { acknowledged } from './read-back.ts';
 
 type Extensions = Readonly<Record<string, unknown>> | null | undefined;
 
-interface Beginning {
+interface Arrival {
   readonly signIn: () => Promise<RequestCtx>;
-  readonly cost: Cost;
-  readonly document: DocumentNode;
-  /** What the client sent beside the document. */
-  readonly extensions: Extensions;
-  /** The idempotency key of an HTTP request, where `extensions` have none. */
-  readonly keyHeader?: string | string[] | undefined;
   /** What the answer goes out by, over HTTP. */
   readonly answer?: ServerResponse;
   /** Called with what is left of the caller's budget, also when the request is refused. */
   readonly told?: (budget: Budget) => void;
 }
 
+/** Who sends an operation, of which nothing was looked at. */
+export interface Sender {
+  readonly origin: IncomingMessage;
+  readonly request: RequestCtx & { readonly caller: Caller };
+  /** What is left of their budget. */
+  readonly budget: () => Budget | undefined;
+  readonly told: (budget: Budget) => void;
+}
+
 /**
- * Signs an operation in, and counts it, with all it is to do: nothing is executed of what does not fit into the budget.
+ * Signs in whoever sends an operation, and counts it as one request, before its document is read: so what is refused
+ * there counts as well, and who has nothing left cannot have the service read on.
+ *
+ * @throws RateLimitHitError, and what `signIn` throws.
+ */
+export async function admit(
+  app: App,
+  origin: IncomingMessage,
+  { signIn, answer, told = () => {} }: Arrival,
+): Promise<Sender> {
+  let budget: Budget | undefined;
+  const keep = (left: Budget) => {
+    budget = left;
+    told(left);
+  };
+  const request = await countRequest(app, origin, signIn, { answer, told: keep });
+  return { origin, request, budget: () => budget, told: keep };
+}
+
+interface Beginning {
+  readonly cost: Cost;
+  readonly document: DocumentNode;
+  /** What the client sent beside the document. */
+  readonly extensions: Extensions;
+  /** The idempotency key of an HTTP request, where `extensions` have none. */
+  readonly keyHeader?: string | string[] | undefined;
+}
+
+/**
+ * Counts all that an operation is to do: nothing is executed of what does not fit into the budget.
  *
  * @returns What its resolvers are given.
  * @throws UnauthorizedError where strangers are not told the schema, and one asks for it.
- * @throws RateLimitHitError, BadRequestError for a key that is no text, and what `signIn` throws.
+ * @throws RateLimitHitError, and BadRequestError for a key that is no text.
  * @see architecture 7
  */
 export async function beginOperation(
   app: App,
-  origin: IncomingMessage,
-  { signIn, cost, document, extensions, keyHeader, answer, told }: Beginning,
+  { origin, request, budget, told }: Sender,
+  { cost, document, extensions, keyHeader }: Beginning,
 ): Promise<GraphQLContext> {
-  let budget: Budget | undefined;
-  const counting = {
-    requests: cost.charged,
-    answer,
-    told(left: Budget) {
-      budget = left;
-      told?.(left);
-    },
-  };
-  const request = await countRequest(app, origin, signIn, counting);
+  await countMore(app, origin, request, { requests: cost.charged - 1, left: budget(), told });
   if (request.viewer === null && !app.config.anonymousIntrospection && introspects(document)) {
     throw new UnauthorizedError('The schema is told to those who are signed in');
   }
   const key = extensions?.['idempotencyKey'] ?? keyHeader;
   if (key !== undefined && typeof key !== 'string') throw new BadRequestError('"idempotencyKey" must be text');
-  return { ...request, cost, budget, idempotencyKey: key };
+  return { ...request, cost, budget: budget(), idempotencyKey: key };
 }
 
 /**

@@ -19,7 +19,7 @@ import { readBody } from '../request-body.ts';
 import type { GraphQLContext } from './context.ts';
 import { createDocuments, type Documents } from './documents.ts';
 import { presentError } from './errors.ts';
-import { beginOperation, executeOperation } from './operation.ts';
+import { admit, beginOperation, executeOperation, type Sender } from './operation.ts';
 import { type PersistedDocuments, readPersistedDocuments, usePersistedDocuments } from './persisted-documents.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
@@ -89,6 +89,7 @@ function optionsFor(
   app: App,
   { schema, documents, persisted }: GraphQLHall,
 ): YogaServerOptions<NodeContext, GraphQLContext> {
+  const senders: Senders = new WeakMap();
   return {
     schema,
     plugins: [
@@ -96,11 +97,12 @@ function optionsFor(
       useJsonBody,
       useUploads,
       useObjects,
+      useSenders(app, senders),
       usePersistedDocuments(persisted),
       useDocuments(documents),
       useExecution,
     ],
-    context: (initial) => makeContext(app, documents, initial),
+    context: (initial) => makeContext(app, documents, senders, initial),
     maskedErrors: { maskError: (error) => maskError(app, error) },
     // `documents` keeps them, for all transports.
     parserAndValidationCache: false,
@@ -201,6 +203,30 @@ const useObjects: Plugin = {
   },
 };
 
+/** Who sends each request that is under way. */
+type Senders = WeakMap<IncomingMessage, Sender>;
+
+/** Signs in and counts, when the request is there, and nothing of its document was looked at. */
+function useSenders(app: App, senders: Senders): Plugin<object, NodeContext> {
+  return {
+    async onParams({ context }) {
+      const { req, res } = context as unknown as NodeContext;
+      const { host, authorization, 'user-agent': userAgent } = req.headers;
+      try {
+        const sender = await admit(app, req, {
+          signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
+          answer: res,
+          told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
+        });
+        senders.set(req, sender);
+      } catch (error) {
+        const expected = expectedError(error);
+        throw expected === undefined ? error : refusal(expected, req);
+      }
+    },
+  };
+}
+
 /** Documents come read, checked and within limits, or not at all. */
 function useDocuments(documents: Documents): Plugin {
   return {
@@ -237,10 +263,10 @@ async function executeForHttp(args: ExecutionArgs): Promise<ExecutionResult> {
   return { ...result, errors: result.errors.map(asRefusal) };
 }
 
-/** Signs in: last, because all before it costs the database nothing. */
 async function makeContext(
   app: App,
   documents: Documents,
+  senders: Senders,
   { req, res, params }: YogaInitialContext & NodeContext,
 ): Promise<GraphQLContext> {
   try {
@@ -250,12 +276,10 @@ async function makeContext(
       throw new BadRequestError('Subscriptions run over WebSocket, or with "Accept: text/event-stream"');
     }
     const cost = documents.cost(document, params.operationName, params.variables);
-    const { host, authorization, 'user-agent': userAgent, 'idempotency-key': keyHeader } = req.headers;
-    const context = await beginOperation(app, req, {
-      signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
-      ...{ cost, document, extensions: params.extensions, keyHeader, answer: res },
-      told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
-    });
+    const sender = senders.get(req);
+    if (sender === undefined) throw new Error('The request was admitted before');
+    const keyHeader = req.headers['idempotency-key'];
+    const context = await beginOperation(app, sender, { cost, document, extensions: params.extensions, keyHeader });
     return { ...context, browser: browserOf(req, res) };
   } catch (error) {
     const expected = expectedError(error);

@@ -13,7 +13,7 @@ import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders } from '../rate-limits.ts';
 import { readBody } from '../request-body.ts';
 import { presentError } from './errors.ts';
-import { beginOperation, executeOperation } from './operation.ts';
+import { admit, beginOperation, executeOperation } from './operation.ts';
 import { documentText } from './persisted-documents.ts';
 import type { GraphQLHall } from './server.ts';
 import { isOver, isTooMuch, openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
@@ -47,15 +47,17 @@ export function createEventStreamDoor(app: App, { schema, documents, persisted }
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       const { operationName, variables, extensions, ...sent } = await readOperation(request);
+      const { host, authorization, 'user-agent': userAgent } = request.headers;
+      const sender = await admit(app, request, {
+        signIn: () => signIn(app, { host, userAgent, authorization, allowBearer: true }),
+        answer: response,
+        told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
+      });
       const { document, errors } = documents.check(documentText(persisted, { ...sent, extensions }));
       if (errors !== undefined) return refuse(response, errors, 400);
       const cost = documents.cost(document, operationName, variables);
-      const { host, authorization, 'user-agent': userAgent } = request.headers;
-      const context = await beginOperation(app, request, {
-        signIn: () => signIn(app, { host, userAgent, authorization, allowBearer: true }),
-        ...{ cost, document, extensions, keyHeader: request.headers['idempotency-key'], answer: response },
-        told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
-      });
+      const keyHeader = request.headers['idempotency-key'];
+      const context = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
       const operation = getOperationAST(document, operationName);
       if (operation?.operation !== 'subscription') {
         // A mutation by GET could be asked for by a link on any page.

@@ -14,7 +14,7 @@ import { ChatError, RateLimitHitError, type RequestTimeoutError } from '../../pl
 import { answerBare } from '../bare-answer.ts';
 import { countRefusals } from '../rate-limits.ts';
 import { presentError } from './errors.ts';
-import { beginOperation, executeOperation } from './operation.ts';
+import { admit, beginOperation, executeOperation } from './operation.ts';
 import { documentText } from './persisted-documents.ts';
 import type { GraphQLHall } from './server.ts';
 import { SocketPlaces } from './socket-places.ts';
@@ -127,16 +127,14 @@ async function prepare(
     return [new GraphQLError(`At most ${MAX_OPERATIONS} operations may run on one socket`)];
   }
   try {
+    // Who it is, as of now: an operation is not run with the rights of an hour ago.
+    const sender = await admit(app, ctx.extra.request, { signIn: () => state.signIn() });
     const { document, errors } = documents.check(documentText(persisted, payload));
     if (errors !== undefined) return errors;
     const operationName = payload.operationName ?? undefined;
     const variables = payload.variables ?? {};
     const cost = documents.cost(document, operationName, variables);
-    // Who it is, as of now: an operation is not run with the rights of an hour ago.
-    const request = await beginOperation(app, ctx.extra.request, {
-      signIn: () => state.signIn(),
-      ...{ cost, document, extensions: payload.extensions },
-    });
+    const request = await beginOperation(app, sender, { cost, document, extensions: payload.extensions });
     const args = { schema, document, operationName, variableValues: variables };
     if (getOperationAST(document, operationName)?.operation !== 'subscription') {
       return { ...args, contextValue: request };
