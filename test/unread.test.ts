@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Unread } from '../src/platform/unread.ts';
@@ -98,6 +99,22 @@ test.for(['/api/v1/openapi.json', '/static/generated/emoji/emoji_api.json', '/sc
     expect(second).toBe(first);
   },
 );
+
+test('strangers who do not read the reference share all of it but where they found it', async () => {
+  const write = vi.spyOn(ServerResponse.prototype, 'write');
+  const copies: unknown[][] = [];
+  for (const host of ['a.localhost', 'b.localhost']) {
+    const answer = await open(service.url, { method: 'GET', path: '/docs', headers: { host } });
+    const page = await text(answer);
+    expect(page).toContain(`URL=http://${host}/api/v1`);
+    expect(answer.headers['content-length']).toBe(String(Buffer.byteLength(page)));
+    copies.push(write.mock.calls.splice(0).map(([body]) => body));
+  }
+  write.mockRestore();
+  const [first = [], second = []] = copies.map((pieces) => pieces.filter((piece) => (piece as Buffer).length > 200));
+  expect(first).toHaveLength(2);
+  for (const [i, piece] of first.entries()) expect(second[i]).toBe(piece);
+});
 
 test('the streams of an account that leaves too much unread in all are closed with a code to come back on', async () => {
   const { member } = people;

@@ -6,6 +6,7 @@ import type { Realm, User } from '../generated/prisma/client.ts';
 import type { AccountShares } from '../platform/account-shares.ts';
 import type { Caller } from '../platform/caller.ts';
 import type { Config } from '../platform/config.ts';
+import type { Connections } from '../platform/connections.ts';
 import type { Database, Db } from '../platform/db/client.ts';
 import { UnauthorizedError } from '../platform/errors.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
@@ -37,6 +38,8 @@ export interface App {
   readonly deliveries: Deliveries;
   readonly rateLimits: RateLimits;
   readonly unread: Unread;
+  /** Who may open connections to this process. */
+  readonly connections: Connections;
   /** How much of this process each account may have. */
   readonly shares: AccountShares;
   readonly log: Logger;

@@ -35,6 +35,7 @@ export async function countRequest<T extends { readonly viewer: { readonly id: n
   const { viewer } = request;
   await tell(viewer === null ? rateLimits.countAddress(origin) : rateLimits.countUser(viewer.id), told);
   if (viewer !== null) {
+    app.connections.signIn(origin.socket);
     if (app.unread.isOver(viewer.id)) throw new RateLimitHitError(UNREAD_RETRY_SECONDS, undefined, UNREAD);
     if (answer !== undefined) app.unread.hold(viewer.id, answer);
   }

@@ -28,6 +28,9 @@ const providerUrl = z.string().refine((text) => {
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOCAL.has(url.hostname));
 }, 'must be an https:// URL');
 
+/** Our choice: connections there may be beside sockets. Most are long polls. */
+const BESIDE_SOCKETS = 10_000;
+
 /** The environment: every variable the service reads, with its default. */
 const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
@@ -60,6 +63,8 @@ const Environment = z.object({
   SOCKETS_PER_USER: bound(100),
   SOCKETS_PER_IP: bound(100),
   MAX_SOCKETS: z.coerce.number().int().positive().default(20_000),
+  CONNECTIONS_PER_IP: bound(250),
+  MAX_CONNECTIONS: z.coerce.number().int().positive().optional(),
   TRUST_PROXY: z.coerce.number().int().min(0).max(10).default(0),
   PERSISTED_DOCUMENTS: z.string().optional(),
   PERSISTED_DOCUMENTS_ONLY: z.enum(['on', 'off']).default('off'),
@@ -133,6 +138,10 @@ export interface Config {
   readonly socketsPerIp: number | undefined;
   /** Sockets this process has open, for everybody together. */
   readonly maxSockets: number;
+  /** Connections one address has open to this process without a sign-in; undefined: as many as come. */
+  readonly connectionsPerIp: number | undefined;
+  /** Connections this process has open, sockets included, for everybody together. */
+  readonly maxConnections: number;
   /** How many proxies of ours every request passes, each adding to X-Forwarded-For. */
   readonly trustedProxies: number;
   /** A JSON file of GraphQL documents by their SHA-256; undefined: none. */
@@ -205,6 +214,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     socketsPerUser: e.SOCKETS_PER_USER ?? undefined,
     socketsPerIp: e.SOCKETS_PER_IP ?? undefined,
     maxSockets: e.MAX_SOCKETS,
+    connectionsPerIp: e.CONNECTIONS_PER_IP ?? undefined,
+    maxConnections: e.MAX_CONNECTIONS ?? e.MAX_SOCKETS + BESIDE_SOCKETS,
     trustedProxies: e.TRUST_PROXY,
     persistedDocuments: e.PERSISTED_DOCUMENTS,
     persistedDocumentsOnly: e.PERSISTED_DOCUMENTS_ONLY === 'on',

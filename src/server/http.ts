@@ -12,7 +12,7 @@ import { addEmojiFiles } from '../people/emoji/files.ts';
 import { addCustomEmoji } from '../people/emoji/pictures.ts';
 import type { Config } from '../platform/config.ts';
 import { expectedError } from '../platform/db/errors.ts';
-import { CsrfFailedError } from '../platform/errors.ts';
+import { type ChatError, CsrfFailedError } from '../platform/errors.ts';
 import { observeRequest } from '../platform/metrics.ts';
 import type { DemoAccess } from './demo/demo-access.ts';
 import { addHealth } from './health.ts';
@@ -74,10 +74,13 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   const server = createHttpServer(options, (incoming, outgoing) => {
     // What is JSON or text is never taken for a page or a script.
     outgoing.setHeader('X-Content-Type-Options', 'nosniff');
-    const error = crossSiteError(app.config, incoming, false);
+    const tooMany = app.connections.refusalOf(incoming.socket);
+    const error = tooMany ?? crossSiteError(app.config, incoming, false);
     if (error !== undefined) {
       if (isGraphql(incoming.url)) observeGraphql(incoming, outgoing);
-      refuseCrossSite(error, incoming.url, outgoing);
+      else observeRequest('other', tooMany === undefined ? 'cross-site' : 'too-many', error.status, 0);
+      if (tooMany !== undefined) outgoing.setHeader('Connection', 'close');
+      refuse(error, incoming.url, outgoing);
       return;
     }
     if (!isGraphql(incoming.url)) {
@@ -89,8 +92,11 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   });
   // A long poll is silent until its heartbeat.
   server.timeout = Math.max(SILENCE_MS, 2 * app.config.heartbeatMs);
+  // Beyond, connections are dropped before anything is made of them.
+  server.maxConnections = app.config.maxConnections;
+  server.on('connection', (socket) => app.connections.take(socket));
   server.on('upgrade', (incoming, socket, head) => {
-    const error = crossSiteError(app.config, incoming, true);
+    const error = app.connections.refusalOf(incoming.socket) ?? crossSiteError(app.config, incoming, true);
     if (error !== undefined) answerBare(socket, error.status, error.message, { code: error.code, ...error.data });
     else if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
     else answerBare(socket, 404, 'There is nothing here that speaks WebSocket');
@@ -126,15 +132,12 @@ function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: bo
 }
 
 /** Before any door: one that is added later cannot forget it. */
-function refuseCrossSite(
-  { message, code, status, data }: CsrfFailedError,
-  url: string | undefined,
-  to: ServerResponse,
-) {
+function refuse({ message, code, status, data }: ChatError, url: string | undefined, to: ServerResponse): void {
   const body = isGraphql(url)
     ? JSON.stringify({ errors: [{ message, extensions: { code, ...data } }] })
     : bareBody(message, code, data);
-  if (!isGraphql(url)) observeRequest('other', 'cross-site', status, 0);
+  const retryAfter = data['retry-after'];
+  if (retryAfter !== undefined) to.setHeader('Retry-After', String(retryAfter));
   to.writeHead(status, BARE_HEADERS).end(body);
 }
 

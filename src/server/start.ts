@@ -10,6 +10,7 @@ import { readToTheEnd, readWhatIsLeft } from '../messages/flags/channel-marks.ts
 import { DeliveryWorker } from '../messages/scheduled/worker.ts';
 import { AccountShares } from '../platform/account-shares.ts';
 import type { Config } from '../platform/config.ts';
+import { Connections } from '../platform/connections.ts';
 import { type Database, openDatabase } from '../platform/db/client.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { KeyVault, loadSecretKey } from '../platform/key-vault.ts';
@@ -71,6 +72,7 @@ function compose(
     keys: new KeyVault(loadSecretKey(config)),
     rateLimits: new RateLimits(config, log),
     unread: new Unread(),
+    connections: new Connections(config),
     shares: new AccountShares(),
     deliveries: { wake: (at) => deliveries.wake(at) },
   };

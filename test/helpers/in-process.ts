@@ -30,7 +30,7 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
   const dataDir = newDataDir();
   const unlimited = {
     ...{ RATE_LIMIT_PER_USER: 'off', RATE_LIMIT_PER_IP: 'off' },
-    ...{ SOCKETS_PER_USER: 'off', SOCKETS_PER_IP: 'off' },
+    ...{ SOCKETS_PER_USER: 'off', SOCKETS_PER_IP: 'off', CONNECTIONS_PER_IP: 'off' },
   };
   const config = readConfig({
     PORT: '0',

@@ -42,6 +42,7 @@ const DEFAULTS: Environment = {
   RATE_LIMIT_PER_IP: 'off',
   SOCKETS_PER_USER: 'off',
   SOCKETS_PER_IP: 'off',
+  CONNECTIONS_PER_IP: 'off',
   EVENT_HEARTBEAT_SECONDS: '2',
   EVENT_QUEUE_WRITE_SECONDS: '1',
 };
@@ -140,7 +141,7 @@ export class ServerProcess implements AsyncDisposable {
     const deadline = Date.now() + START_MS;
     while (Date.now() < deadline) {
       if (!this.#isRunning()) throw new Error(`The server ended while it started:\n${this.log()}`);
-      const response = await fetch(`${this.url}/readyz`).catch(() => undefined);
+      const response = await fetch(`${this.url}/readyz`, { headers: { connection: 'close' } }).catch(() => undefined);
       await response?.body?.cancel();
       if (response?.ok === true) return;
       await sleep(25);

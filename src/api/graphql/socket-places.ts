@@ -4,6 +4,7 @@ import type { Config } from '../../platform/config.ts';
 import { RateLimitHitError, RequestTimeoutError } from '../../platform/errors.ts';
 import { observeCount } from '../../platform/metrics.ts';
 import { addressOf, networkOf } from '../../platform/rate-limits.ts';
+import { Tally } from '../../platform/tally.ts';
 
 /** Our choice: how soon whoever found no place may try again. Sockets that nobody uses are gone by then. */
 const RETRY_AFTER_SECONDS = 10;
@@ -14,25 +15,6 @@ type Limits = Pick<Config, 'socketsPerIp' | 'socketsPerUser' | 'maxSockets' | 't
 
 let open = 0;
 observeCount('websockets_open', 'Sockets this process has open.', () => open);
-
-/** Connections that are open now, counted by whose they are. */
-class Tally<K> {
-  readonly #counts = new Map<K, number>();
-
-  of(key: K): number {
-    return this.#counts.get(key) ?? 0;
-  }
-
-  add(key: K): void {
-    this.#counts.set(key, this.of(key) + 1);
-  }
-
-  remove(key: K): void {
-    const left = this.of(key) - 1;
-    if (left > 0) this.#counts.set(key, left);
-    else this.#counts.delete(key);
-  }
-}
 
 /** A socket's place. */
 interface Place {

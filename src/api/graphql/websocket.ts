@@ -104,6 +104,7 @@ async function connect(app: App, places: SocketPlaces, { connectionParams, extra
     if (viewer === null) await app.rateLimits.countAddress(extra.request);
     else {
       places.signIn(extra.request, viewer.id);
+      app.connections.signIn(extra.request.socket);
       app.unread.hold(viewer.id, extra.request.socket);
     }
     extra.state = state;

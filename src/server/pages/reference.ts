@@ -5,17 +5,28 @@ import { isFile, type Param } from '../../api/rest/params.ts';
 import { API_PREFIX } from '../../api/rest/router.ts';
 import type { DemoOwner } from '../demo/demo-access.ts';
 
-/** Makes the REST reference. All but the address and the sign-in is the same for everybody, and made once. */
-export function referenceOf(routes: readonly Endpoint[]): (origin: string, owner: DemoOwner | null) => string {
+/**
+ * Makes the REST reference: pieces to be sent one after the other. All but the address and the sign-in is the same bytes
+ * for everybody: whoever reads nothing of it, under whatever name they ask for it, has no copy of their own.
+ */
+export function referenceOf(routes: readonly Endpoint[]): (origin: string, owner: DemoOwner | null) => Buffer[] {
+  const [before = '', after = ''] = referencePage(routes, VARIABLES).split(VARIABLES);
+  const [first, last] = [Buffer.from(before), Buffer.from(after)];
+  return (origin, owner) => [first, Buffer.from(html`${variables(origin, owner)}`.text), last];
+}
+
+/** Where the variables go, once. No text of the page holds it. */
+const VARIABLES = '\0';
+
+function referencePage(routes: readonly Endpoint[], variables: string): string {
   const index = html`<ul class="index">${routes.map(
     (endpoint) =>
       html`<li><a href="#${anchorOf(endpoint)}"><span class="method">${endpoint.method}</span>${breakable(endpoint.path)}</a></li>\n`,
   )}</ul>`;
   const articles = routes.map(article);
-  return (origin, owner) =>
-    page(
-      'REST reference',
-      html`<header class="top">
+  return page(
+    'REST reference',
+    html`<header class="top">
 <p><a href="/">Team chat service</a></p>
 <h1>REST reference</h1>
 <p class="lead">Made from the table the server itself works by. For programs: <a href="/api/v1/openapi.json">OpenAPI 3.1</a>.</p>
@@ -25,14 +36,14 @@ export function referenceOf(routes: readonly Endpoint[]): (origin: string, owner
 <div class="card">
 ${RULES}
 <p>The calls on this page take three variables from your shell:</p>
-${snippet(variables(origin, owner), 'Set the variables the calls use')}
+${snippet(variables, 'Set the variables the calls use')}
 </div>
 <h2 id="endpoints">Endpoints</h2>
 ${index}
 ${articles}
 </main>
 <footer></footer>`,
-    );
+  );
 }
 
 const RULES = html`<p>Paths are below <code>${API_PREFIX}</code>. Sign in with HTTP Basic: API email and API key.</p>

@@ -31,7 +31,7 @@ export function addPages(web: Web, app: App, routes: readonly Endpoint[], demo: 
     return new Response(text, { headers: pageHeaders({ script: START_SCRIPT }) });
   });
   web.get('/docs', ({ env: { incoming } }) => {
-    return new Response(reference()(originOf(app, incoming), ownerFor(incoming)), { headers: pageHeaders() });
+    return inPieces(reference()(originOf(app, incoming), ownerFor(incoming)), pageHeaders());
   });
   if (demo !== null) web.post(START_PATH, ({ env }) => letIn(demo, env.incoming));
   web.get(`${API_PREFIX}/openapi.json`, ({ env }) => description()(env.incoming));
@@ -63,6 +63,18 @@ function once<T>(make: () => T): () => T {
     made ??= { value: make() };
     return made.value;
   };
+}
+
+/** Sends bytes that other answers may share, without copying them into one. */
+function inPieces(pieces: readonly Uint8Array[], headers: Readonly<Record<string, string>>): Response {
+  const size = pieces.reduce((sum, { length }) => sum + length, 0);
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(piece);
+      controller.close();
+    },
+  });
+  return new Response(body, { headers: { ...headers, 'Content-Length': String(size) } });
 }
 
 /** Serves `text`, or 304 to whoever has it. */

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readConfig } from '../src/platform/config.ts';
+import { send } from './helpers/http.ts';
+import type { Person } from './helpers/person.ts';
+import { METRICS, type ServerProcess } from './helpers/process.ts';
+import { RawSocket } from './helpers/raw-socket.ts';
+import { type Organisation, organisation, startServer } from './helpers/server.ts';
+
+/** Numbers a test gets to the end of. */
+const PER_IP = 6;
+const MAX = 24;
+
+const opened: Connection[] = [];
+afterEach(() => {
+  for (const connection of opened.splice(0)) connection.socket.destroy();
+});
+
+/** A connection that stays open until the server closes it. */
+class Connection {
+  readonly socket: Socket;
+  readonly closed: Promise<void>;
+  isClosed = false;
+  text = '';
+
+  constructor({ port }: { port: number }) {
+    this.socket = connect({ port, host: '127.0.0.1' });
+    this.socket.on('error', () => {});
+    this.socket.on('data', (chunk) => {
+      this.text += chunk;
+    });
+    this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
+    void this.closed.then(() => {
+      this.isClosed = true;
+    });
+    opened.push(this);
+  }
+
+  get statuses(): number[] {
+    return [...this.text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => Number(status));
+  }
+
+  /** The status of the next answer; undefined when there is none before the end. */
+  async ask(host: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<number | undefined> {
+    const before = this.statuses.length;
+    const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+    this.socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+    while (this.statuses.length === before && !this.isClosed) await sleep(5);
+    return this.statuses[before];
+  }
+}
+
+async function connected(server: ServerProcess, count: number): Promise<Connection[]> {
+  const connections = Array.from({ length: count }, () => new Connection(server));
+  await Promise.all(connections.map(({ socket }) => once(socket, 'connect')));
+  return connections;
+}
+
+const signedIn = (connection: Connection, { host, authorization = '' }: Person) =>
+  connection.ask(host, '/api/v1/users/me', { authorization });
+
+/** Until every connection of what went before is counted out. */
+async function allGone(server: ServerProcess): Promise<void> {
+  await vi.waitFor(async () => {
+    // The helper's own, which it keeps.
+    await send(server.url, { method: 'GET', path: '/healthz', headers: { host: 'localhost', connection: 'close' } });
+    const [one] = await connected(server, 1);
+    await one?.ask('localhost', '/metrics', { ...METRICS.headers, connection: 'close' });
+    await one?.closed;
+    expect(one?.text).toMatch(/^connections_open 1$/m);
+  }, 10_000);
+}
+
+describe('connections of one address', () => {
+  let server: ServerProcess;
+  let people: Organisation;
+
+  beforeAll(async () => {
+    const env = { CONNECTIONS_PER_IP: String(PER_IP), MAX_CONNECTIONS: String(MAX), ...METRICS.env };
+    server = await startServer({ env });
+    people = await organisation({}, { on: server });
+  }, 60_000);
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test('on which nobody signs in are limited: 429, and those that are open go on, long polls with them', async () => {
+    await allGone(server);
+    const { member, owner } = people;
+    const [poll, other] = await connected(server, 2);
+    const { queue_id } = await member.register({ fetch_event_types: [] });
+    const polled = poll?.ask(member.host, `/api/v1/events?queue_id=${queue_id}&last_event_id=-1`, {
+      authorization: String(member.authorization),
+    });
+    // A stranger's, and one of a request that was answered.
+    const [first] = await connected(server, PER_IP - 1);
+    expect(await other?.ask('localhost', '/healthz')).toBe(200);
+    const [late, upgrading, silent] = await connected(server, 3);
+    expect(await late?.ask(owner.host, '/api/v1/server_settings')).toBe(429);
+    expect(late?.text).toMatch(/^retry-after: 10\r$/im);
+    expect(late?.text).toContain('"code":"RATE_LIMIT_HIT"');
+    expect(late?.text).toContain(`${PER_IP} connections of this address are open without a sign-in`);
+    await late?.closed;
+    const upgrade = { connection: 'upgrade', upgrade: 'websocket' };
+    expect(await upgrading?.ask(owner.host, '/graphql', upgrade)).toBe(429);
+    // Nothing was disturbed.
+    expect(await first?.ask('localhost', '/healthz')).toBe(200);
+    expect(await other?.ask('localhost', '/healthz')).toBe(200);
+    expect(await polled).toBe(200);
+    expect(silent?.statuses).toEqual([]);
+    await silent?.closed;
+  });
+
+  test('are not limited by those on which somebody signed in, over HTTP or a socket', async () => {
+    await allGone(server);
+    const { member, owner } = people;
+    const connections = await connected(server, PER_IP);
+    for (const connection of connections) expect(await signedIn(connection, member)).toBe(200);
+    const socket = await RawSocket.open(owner);
+    socket.send({ type: 'connection_init', payload: { authorization: owner.authorization } });
+    await socket.next('connection_ack');
+    const strangers = await connected(server, MAX / 2 - PER_IP - 1);
+    for (const stranger of strangers) expect(await stranger.ask('localhost', '/healthz')).toBe(200);
+    // With those it is half of the process.
+    const [late] = await connected(server, 1);
+    expect(await late?.ask('localhost', '/healthz')).toBe(429);
+    expect(late?.text).toContain('Too many connections of this address are open');
+    socket.cut();
+  });
+
+  test('are free again as soon as one is closed', async () => {
+    await allGone(server);
+    const [one] = await connected(server, PER_IP);
+    one?.socket.destroy();
+    await vi.waitFor(async () => {
+      const [next] = await connected(server, 1);
+      expect(await next?.ask('localhost', '/healthz')).toBe(200);
+    });
+  });
+});
+
+describe('connections of the process', () => {
+  test('are limited, also those of a trusted proxy, which are not counted by address', async () => {
+    const env = { CONNECTIONS_PER_IP: String(PER_IP), MAX_CONNECTIONS: String(MAX), TRUST_PROXY: '1', ...METRICS.env };
+    await using server = await startServer({ env });
+    await allGone(server);
+    const connections = await connected(server, MAX);
+    for (const connection of connections) expect(await connection.ask('localhost', '/healthz')).toBe(200);
+    const [late] = await connected(server, 1);
+    expect(await late?.ask('localhost', '/healthz')).toBeUndefined();
+    for (const connection of connections) expect(await connection.ask('localhost', '/healthz')).toBe(200);
+  }, 60_000);
+});
+
+test('the configuration is a number, or "off" but for the whole process, which leaves room beside sockets', () => {
+  expect(readConfig({})).toMatchObject({ connectionsPerIp: 250, maxConnections: 30_000 });
+  expect(readConfig({ MAX_SOCKETS: '50000' }).maxConnections).toBe(60_000);
+  expect(readConfig({ CONNECTIONS_PER_IP: 'off', MAX_CONNECTIONS: '7' })).toMatchObject({ maxConnections: 7 });
+  for (const name of ['CONNECTIONS_PER_IP', 'MAX_CONNECTIONS']) {
+    for (const wrong of ['0', '-1', '1.5', 'on']) {
+      expect(() => readConfig({ [name]: wrong }), wrong).toThrow(`${name}: `);
+    }
+  }
+});
