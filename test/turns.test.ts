@@ -23,11 +23,12 @@ function changesOf(turns: Turns, realmId: number, count: number) {
 
 const POOL = 10;
 const { total, each, spare } = placesOf(POOL);
+const held = async () => true;
 const lockTimeout = () => Object.assign(new Error('too late'), { code: '55P03' });
 
 test('leaves connections to reading, and places to organisations that have none', async () => {
   expect(total).toBeLessThan(POOL);
-  const turns = new Turns(placesOf(POOL));
+  const turns = new Turns(placesOf(POOL), held);
   const first = changesOf(turns, 1, 30);
   expect(first.begun()).toBe(each);
   // However many are stuck, the next organisation gets in, for as long as there is room.
@@ -37,7 +38,7 @@ test('leaves connections to reading, and places to organisations that have none'
 });
 
 test('serves organisations in turns, and each in the order they came', async () => {
-  const turns = new Turns({ total: 1, each: 1, spare: 0 });
+  const turns = new Turns({ total: 1, each: 1, spare: 0 }, held);
   const order: string[] = [];
   const noting = (realmId: number, name: string) =>
     turns.take(realmId, async () => {
@@ -49,7 +50,7 @@ test('serves organisations in turns, and each in the order they came', async () 
 });
 
 test('refuses at once whoever comes after too many, and sooner where a lock was waited for in vain', async () => {
-  const turns = new Turns(placesOf(POOL));
+  const turns = new Turns(placesOf(POOL), held);
   const { changes, ends, begun } = changesOf(turns, 1, each + 250);
   await expect(turns.take(1, async () => 'never')).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT', status: 503 });
   changes[0]?.fail(lockTimeout());
@@ -62,8 +63,23 @@ test('refuses at once whoever comes after too many, and sooner where a lock was 
   expect(await turns.take(1, async () => 'done')).toBe('done');
 });
 
+test('lets as many in as ever when it was another lock than what all need', async () => {
+  const asked: number[] = [];
+  const turns = new Turns(placesOf(POOL), async (realmId) => {
+    asked.push(realmId);
+    return false;
+  });
+  const { changes, ends, begun } = changesOf(turns, 7, each + 1);
+  changes[0]?.fail(lockTimeout());
+  await expect(ends[0]).rejects.toThrow('too late');
+  expect(asked).toEqual([7]);
+  expect(begun()).toBe(each + 1);
+  for (const { end } of changes) end();
+  await Promise.allSettled(ends);
+});
+
 test('refuses whoever waited for too long', { timeout: 20_000 }, async () => {
-  const turns = new Turns({ total: 1, each: 1, spare: 0 });
+  const turns = new Turns({ total: 1, each: 1, spare: 0 }, held);
   const { changes, ends } = changesOf(turns, 1, 2);
   await expect(ends[1]).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
   changes[0]?.end();

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { lockDefaultChannels, lockNewChannels } from '../src/channels/locks.ts';
-import { transact } from '../src/events/log.ts';
-import { lockUser } from '../src/people/locks.ts';
+import { holdRoles, lockChannels, lockDefaultChannels, lockNewChannels } from '../src/channels/locks.ts';
+import { bumpCounter, transact } from '../src/events/log.ts';
+import { lockRealm, lockUser } from '../src/people/locks.ts';
 import type { Tx } from '../src/platform/db/client.ts';
+import { isOrganizationHeld } from '../src/platform/db/organization-lock.ts';
 import { createDatabase } from './helpers/database.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
@@ -39,6 +40,30 @@ describe.skipIf(DATABASE_URL === undefined)('while a change is under way that ha
       await hold(tx);
       expect(await work(people.member)).toMatchObject({ result: 'success' });
     });
+  });
+
+  test.for<[string, boolean, (tx: Tx) => Promise<unknown>]>([
+    ['its event counter', true, (tx) => bumpCounter(tx, people.realm.id)],
+    ['its own row', true, (tx) => lockRealm(tx, people.realm.id)],
+    ['one of its people', false, (tx) => lockUser(tx, people.member)],
+    ['one of its channels', false, (tx) => lockChannels(tx, people.realm.id, [channelId])],
+    ['who has which role, as many may', false, (tx) => holdRoles(tx, people.realm.id)],
+    [
+      'the counter of another',
+      false,
+      async (tx) => bumpCounter(tx, (await organisation({}, { on: service })).realm.id),
+    ],
+  ])('an organization is held as a whole or not, by who holds %s', async ([, isHeld, hold]) => {
+    const { app } = service;
+    const realmId = people.realm.id;
+    await app.db.$transaction(
+      async (tx) => {
+        await hold(tx);
+        expect(await isOrganizationHeld(app.db, realmId)).toBe(isHeld);
+      },
+      { timeout: 10_000 },
+    );
+    expect(await isOrganizationHeld(app.db, realmId)).toBe(false);
   });
 
   test('pings of an organization that waits for a lock leave connections to others', async () => {

@@ -9,6 +9,7 @@ import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import type { Config } from '../config.ts';
 import { EmbeddedDatabase } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
+import { isOrganizationHeld } from './organization-lock.ts';
 import { keepPrivate } from './private-files.ts';
 import { placesOf, Turns } from './turns.ts';
 
@@ -93,8 +94,7 @@ export async function openDatabase(config: Config): Promise<Database> {
     const pool = { connectionString, max: config.databasePoolSize, options: SESSION_OPTIONS, ...PATIENCE };
     const factory = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementName(sql) });
     return connect('postgresql', factory, {
-      guardsTransactions: config.guardsTransactions,
-      turns: new Turns(placesOf(config.databasePoolSize)),
+      config,
       runScript: (sql) => runOnPostgres(connectionString, sql),
       close: async () => {},
     });
@@ -104,8 +104,7 @@ export async function openDatabase(config: Config): Promise<Database> {
   const pglite = await EmbeddedDatabase.open(join(config.dataDir, 'postgres'));
   const factory = new PrismaPGlite(pglite) as unknown as SqlMigrationAwareDriverAdapterFactory;
   return connect('embedded', factory, {
-    guardsTransactions: config.guardsTransactions,
-    turns: new Turns(placesOf(config.databasePoolSize)),
+    config,
     runScript: (sql) => runOnPglite(pglite, sql),
     async close() {
       await pglite.close();
@@ -137,13 +136,10 @@ async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
 function connect(
   kind: Database['kind'],
   factory: SqlMigrationAwareDriverAdapterFactory,
-  {
-    guardsTransactions,
-    ...driver
-  }: Pick<Database, 'turns' | 'runScript' | 'close'> & Pick<Config, 'guardsTransactions'>,
+  { config, ...driver }: Pick<Database, 'runScript' | 'close'> & { readonly config: Config },
 ): Database {
   const db = new PrismaClient({
-    adapter: guardsTransactions ? guarded(factory) : factory,
+    adapter: config.guardsTransactions ? guarded(factory) : factory,
     log: [
       { emit: 'event', level: 'query' },
       { emit: 'event', level: 'error' },
@@ -153,7 +149,7 @@ function connect(
     kind,
     db,
     factory,
-    turns: driver.turns,
+    turns: new Turns(placesOf(config.databasePoolSize), (realmId) => isOrganizationHeld(db, realmId)),
     runScript: driver.runScript,
     async close() {
       await db.$disconnect();

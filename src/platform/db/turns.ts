@@ -35,7 +35,7 @@ interface Waiting {
 /** The changes of one organisation: those under way, and those that wait. */
 interface Line {
   inside: number;
-  /** Whether the last one to end waited for a lock in vain. */
+  /** Whether the last one to end waited for a lock in vain, and what all of its changes need is held. */
   isStuck: boolean;
   readonly waiting: Set<Waiting>;
 }
@@ -48,12 +48,18 @@ interface Line {
  */
 export class Turns {
   readonly #places: Places;
+  readonly #isHeld: (realmId: number) => Promise<boolean>;
   /** In the order of their turns: who was served goes to the end. */
   readonly #lines = new Map<number, Line>();
   #inside = 0;
 
-  constructor(places: Places) {
+  /**
+   * @param isHeld Whether somebody holds what all changes of the organisation need. Asked when one has waited for a lock in
+   *   vain: many wait for a user or a channel, which is no reason to let the others wait.
+   */
+  constructor(places: Places, isHeld: (realmId: number) => Promise<boolean>) {
     this.#places = places;
+    this.#isHeld = isHeld;
   }
 
   /**
@@ -71,7 +77,7 @@ export class Turns {
       line.isStuck = false;
       return result;
     } catch (error) {
-      if (isLockTimeout(error)) line.isStuck = true;
+      if (isLockTimeout(error)) line.isStuck = await this.#isHeld(realmId);
       throw error;
     } finally {
       this.#leave(realmId, line);
