@@ -92,6 +92,32 @@ describe('what a user or an organization can pile up', () => {
     await member.ok('POST', `/messages/${hoard.messageId}/reactions`, same);
   });
 
+  test('is not evaded by bots without an owner that become those of whoever reactivates them', async () => {
+    const hoard = await makeHoard(service);
+    const { owner, member, sql } = hoard;
+    const botOf = async (person: Person, name: string): Promise<number> => {
+      const { user_id } = await person.ok('POST', '/bots', { full_name: name, short_name: name });
+      await person.ok('DELETE', `/bots/${user_id}`);
+      return user_id;
+    };
+    const [first, second, own] = [await botOf(member, 'a'), await botOf(member, 'b'), await botOf(owner, 'c')];
+    await sql(
+      `INSERT INTO user_account (realm_id, email, full_name, bot_type, bot_owner_id, is_active)
+       SELECT $1, 'own' || n || '-bot@example.com', 'own ' || n, 1, $3::int, false FROM generate_series(1,
+         200 - (SELECT count(*)::int FROM user_account WHERE bot_owner_id = $3::int)) AS n WHERE $2 > 0`,
+      owner.id,
+    );
+    await sql('UPDATE user_account SET bot_owner_id = NULL WHERE realm_id = $1 AND bot_owner_id = $2');
+    const refused = { status: 400, body: { code: 'BAD_REQUEST', limit: 'max_bots_per_user' } };
+    expect(await owner.rest('POST', `/users/${first}/reactivate`)).toMatchObject(refused);
+    expect(await owner.tryMutation('reactivateUser', { userId: second })).toMatchObject({ code: 'BAD_REQUEST' });
+    // One's own counts already.
+    await owner.ok('POST', `/users/${own}/reactivate`);
+    await sql("DELETE FROM user_account WHERE realm_id = $1 AND full_name = 'own 1'");
+    await owner.ok('POST', `/users/${first}/reactivate`);
+    expect(await owner.rest('POST', `/users/${second}/reactivate`)).toMatchObject(refused);
+  });
+
   test('is not a reason to refuse a message whose topic could be followed no more', async () => {
     const hoard = await makeHoard(service);
     const { member, channelId, sql } = hoard;

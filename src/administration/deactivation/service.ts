@@ -12,7 +12,7 @@ import { BadRequestError, CannotDeactivateLastUserError, UnauthorizedPrincipalEr
 import { isRowId } from '../../platform/ids.ts';
 import { isAdministrator, isOwner, OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
-import { giveBotTo, requireMayReactivateBot } from '../bots/owners.ts';
+import { giveBotTo, requireMayReactivateBot, requireRoomForBot } from '../bots/owners.ts';
 import { rejoinGroups } from '../user-groups/role-groups.ts';
 import { requireUniqueName } from '../users/new-user.ts';
 import { deactivate, reactivate } from './activity.ts';
@@ -200,6 +200,7 @@ function eraseBatch({ app, realmId, viewer }: Ctx, user: User, erasure: Erasure)
  * @throws BadRequestError when there is no such user, unless the viewer is an administrator, for a placeholder account,
  *   for a bot when the viewer may not create bots, and when an active user has the name where that must not be.
  * @throws UnauthorizedPrincipalError unless the viewer is an owner, for a bot with that role.
+ * @throws TotalReachedError when the bot would be one more than the viewer may own.
  * @throws UserDeactivatedError when the viewer was deactivated meanwhile.
  * @see endpoints companion 4.14 item 9
  */
@@ -221,7 +222,10 @@ export function reactivateUser(ctx: Ctx, userId: number): Promise<User> {
     else await requireMayReactivateBot(tx, now, user);
     const place = { realm: viewer.realm, now: app.now() };
     await reactivate(tx, emit, place, user);
-    if (user.botType !== null && !(await hasActiveOwner(tx, user))) await giveBotTo(tx, emit, user, viewer.user);
+    if (user.botType !== null && !(await hasActiveOwner(tx, user))) {
+      await requireRoomForBot(tx, viewer.user);
+      await giveBotTo(tx, emit, user, viewer.user);
+    }
     await rejoinGroups(tx, emit, user, place);
     await tellStatusAgain(tx, emit, user.id);
     return tx.user.findUniqueOrThrow({ where: { id: userId } });
