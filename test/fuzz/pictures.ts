@@ -1,5 +1,5 @@
 import { crc32, deflateSync, gzipSync } from 'node:zlib';
-import { animation, NO_PICTURES, PNG, plain } from '../helpers/pictures.ts';
+import { animation, chunk, NO_PICTURES, PNG, plain } from '../helpers/pictures.ts';
 import type { Dice } from './dice.ts';
 
 const size = { width: 24, height: 16 };
@@ -111,13 +111,4 @@ export function manyFrames(count: number): Buffer {
   const head = Buffer.from('GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff', 'latin1');
   const one = Buffer.from('!\xf9\x04\0\x01\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0', 'latin1');
   return Buffer.concat([head, ...Array.from({ length: count }, () => one), Buffer.from(';')]);
-}
-
-/** Part of a PNG: its length, its name, what it holds, and the checksum of the last two. */
-function chunk(name: string, data: Buffer): Buffer {
-  const named = Buffer.concat([Buffer.from(name), data]);
-  const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(data.length);
-  checksum.writeUInt32BE(crc32(named));
-  return Buffer.concat([length, named, checksum]);
 }

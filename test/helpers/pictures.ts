@@ -61,7 +61,7 @@ function black(side: number): Buffer {
 }
 
 /** Part of a PNG: its length, its name, what it holds, and the checksum of the last two. */
-function chunk(name: string, data: Buffer): Buffer {
+export function chunk(name: string, data: Buffer): Buffer {
   const named = Buffer.concat([Buffer.from(name), data]);
   const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];
   length.writeUInt32BE(data.length);
