@@ -143,6 +143,24 @@ describe('consent', () => {
     expect((await back(theirs, agreed)).status).toBe(200);
   });
 
+  test('sends nobody to a port that only a Host named', async () => {
+    const { member: attacker } = await organisation({}, { on: service });
+    const [name, port] = attacker.host.split(':');
+    const begun = await send(attacker.url, {
+      method: 'GET',
+      path: `/api/v1${REGISTER}`,
+      headers: { ...attacker.headers, host: `${name}:9` },
+    });
+    const agreed = new URL(provider.agree(begun.headers.location ?? ''));
+    const sent = await send(attacker.url, {
+      method: 'GET',
+      path: agreed.pathname + agreed.search,
+      headers: { host: agreed.host },
+    });
+    const { host, pathname } = new URL(sent.headers.location ?? '');
+    expect([sent.status, host, pathname]).toEqual([302, `${name}:${port}`, agreed.pathname]);
+  });
+
   test('works once, however often and on whatever node it comes at once, and whatever it came to', async () => {
     const { member } = await organisation({}, { on: service });
     const browser = new SomebodysBrowser(member.url);

@@ -47,4 +47,5 @@ export function urlOf(config: ServerAddress, subdomain: string): string {
   return `${local ? 'http' : 'https'}://${host}`;
 }
 
-const withoutPort = (host: string) => host.replace(/:\d*$/, '').replace(/\.$/, '');
+/** The name in a Host header, or of an address of ours. */
+export const withoutPort = (host: string) => host.replace(/:\d*$/, '').replace(/\.$/, '');

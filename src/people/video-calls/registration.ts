@@ -5,7 +5,7 @@ import { requireActive } from '../../access/sign-in.ts';
 import { useUp } from '../../access/used-tokens.ts';
 import { type Browser, cookieName, readCookie, setCookie } from '../../api/cookies.ts';
 import { BadRequestError, RequestVariableMissingError } from '../../platform/errors.ts';
-import { urlOf } from '../../platform/hosts.ts';
+import { urlOf, withoutPort } from '../../platform/hosts.ts';
 import { isSameSecret } from '../../platform/key-vault.ts';
 import { type Grant, ProviderError, requestToken } from './provider.ts';
 import { requireProvider } from './service.ts';
@@ -24,7 +24,7 @@ const State = z.object({
   verifier: z.string(),
   /** Milliseconds since 1970. */
   expiresAt: z.number(),
-  /** The browser that began: the host it asked, and the SHA-256 of its cookie. Absent: a program began. */
+  /** The browser that began: the name at which it asked, without a port, and the SHA-256 of its cookie. Absent: a program began. */
   browser: z.object({ host: z.string(), cookieHash: z.string() }).optional(),
 });
 type State = z.output<typeof State>;
@@ -69,8 +69,11 @@ const cookieOf = ({ config }: App, value: string, maxAge: number) =>
 function remember(app: App, browser: Browser): State['browser'] {
   const secret = randomBytes(32).toString('base64url');
   browser.setCookie(cookieOf(app, secret, STATE_MS / 1000));
-  return { host: browser.header('host')?.toLowerCase() ?? '', cookieHash: hashOf(secret) };
+  return { host: nameOf(browser), cookieHash: hashOf(secret) };
 }
+
+/** Cookies know no ports, and a Host may name any: nobody is to be sent where only a Host said. */
+const nameOf = (browser: Browser) => withoutPort(browser.header('host')?.toLowerCase() ?? '');
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url');
 
@@ -96,10 +99,10 @@ export function homeOfRegistration({ app, realm }: RequestCtx, consent: Consent,
   requireProvider(app);
   const host = openState(app, consent.state).browser?.host;
   const isSentHere = realm === null || realm.subdomain === '';
-  if (!isSentHere || host === undefined || host === browser.header('host')?.toLowerCase()) return undefined;
-  const scheme = new URL(urlOf(app.config, '')).protocol;
+  if (!isSentHere || host === undefined || host === nameOf(browser)) return undefined;
+  const { protocol, port } = new URL(urlOf(app.config, ''));
   const query = new URLSearchParams(Object.entries(consent).filter(([, value]) => value !== undefined));
-  return `${scheme}//${host}${PATH}/complete?${query}`;
+  return `${protocol}//${host}${port === '' ? '' : `:${port}`}${PATH}/complete?${query}`;
 }
 
 /**
