@@ -4,6 +4,7 @@ import { cutTrial } from './faults/cuts.ts';
 import { killTrial } from './faults/kills.ts';
 import { lossTrial } from './faults/losses.ts';
 import { scheduledTrial } from './faults/scheduled.ts';
+import { differencesOf, signInTimingTrial, spreadOf } from './faults/sign-in.ts';
 import { steadyTrial } from './faults/steady.ts';
 import { heldCounterTrial, pausedNodeTrial } from './faults/stuck.ts';
 
@@ -76,3 +77,29 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
     });
   });
 });
+
+describe('how long a sign-in takes that fails', () => {
+  test('is told apart where one kind is quicker, however much both together scatter', () => {
+    const around = (center: number) => spreadOf(Array.from({ length: 21 }, (_, i) => center + (i - 10)));
+    const differences = (center: number) =>
+      differencesOf(
+        new Map([
+          ['wrong', around(200)],
+          ['unknown', around(center)],
+        ]),
+      );
+    expect(differences(209)).toEqual([]);
+    expect(differences(150)).toEqual(['wrong and unknown are 50.0 ms apart, of 10.0 that may be']);
+    expect(differences(2)).toHaveLength(1);
+  });
+
+  test('does not tell why', { timeout: PATIENCE_MS }, async () => {
+    const { violations, facts } = await signInTimingTrial({ attempts: 5, seed });
+    // So few are too few to compare what scatters; a hash that is left out shows all the same.
+    const [slowest, quickest] = [Math.max, Math.min].map((of) => of(...Object.values(facts).map(medianIn)));
+    expect(violations.filter((violation) => !violation.includes('ms apart'))).toEqual([]);
+    expect(quickest).toBeGreaterThan(Number(slowest) / 3);
+  });
+});
+
+const medianIn = (fact: string | number): number => Number(/median ([\d.]+)/.exec(String(fact))?.[1]);

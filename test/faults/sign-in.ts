@@ -1,0 +1,101 @@
+import { send } from '../helpers/http.ts';
+import { ServerProcess } from '../helpers/process.ts';
+import { organisation } from '../helpers/server.ts';
+import { type Outcome, Tally } from './outcome.ts';
+import { seeded } from './random.ts';
+
+/** After so many failures an address is refused without being looked at. @see endpoints companion E */
+const FAILURES = 5;
+/** How far two medians may be apart, as a part of the smaller, where nothing scatters. */
+const TOLERANCE = 0.05;
+
+/**
+ * Sign-ins by password that fail for different reasons, one after the other in a random order: whoever measures how long
+ * they take must not learn which addresses have an account, nor what it lacks.
+ *
+ * Two kinds are alike when their medians are no further apart than the middle half of their times is wide, or than a
+ * twentieth. How wide is the mean of the two: the width of both together would grow with what sets them apart.
+ *
+ * @param attempts Of each kind.
+ */
+export async function signInTimingTrial({ attempts, seed }: { attempts: number; seed: number }): Promise<Outcome> {
+  await using server = await ServerProcess.start({ env: { DATABASE_URL: undefined, REDIS_URL: undefined } });
+  const { owner, signUp } = await organisation({}, { on: server });
+  const people = Math.ceil(attempts / FAILURES);
+  const addresses: Record<string, string[]> = {
+    'unknown address': Array.from({ length: people }, (_, i) => `nobody${i}@example.com`),
+    'wrong password': [],
+    'deactivated user': [],
+    'no password': [],
+  };
+  for (let i = 0; i < people; i++) {
+    const known = await signUp(`known ${i}`, 'member', 'the right password');
+    const gone = await signUp(`gone ${i}`, 'member', 'the right password');
+    const without = await signUp(`without ${i}`);
+    await owner.ok('DELETE', `/users/${gone.id}`);
+    addresses['wrong password']?.push(known.email);
+    addresses['deactivated user']?.push(gone.email);
+    addresses['no password']?.push(without.email);
+  }
+  const random = seeded(seed);
+  const todo = Object.entries(addresses)
+    .flatMap(([kind, all]) =>
+      Array.from({ length: attempts }, (_, i) => ({ kind, username: all[i % people] ?? '', at: random() })),
+    )
+    .sort((a, b) => a.at - b.at);
+  const answers = new Tally();
+  const times = new Map<string, number[]>(Object.keys(addresses).map((kind) => [kind, []]));
+  const ask = async (username: string): Promise<number> => {
+    const startedAt = performance.now();
+    const { status, text } = await send(server.url, {
+      method: 'POST',
+      path: '/api/v1/fetch_api_key',
+      headers: { host: owner.host, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ username, password: 'another password' }).toString(),
+    });
+    const took = performance.now() - startedAt;
+    answers.add(`${status} ${text}`);
+    return took;
+  };
+  // The first sign-ins of a process are slower, whoever they are for.
+  for (let i = 0; i < 4; i++) await ask(`warm${i}@example.com`);
+  for (const { kind, username } of todo) times.get(kind)?.push(await ask(username));
+  const spreads = new Map([...times].map(([kind, all]) => [kind, spreadOf(all)]));
+  const violations = answers.lines.length === 1 ? [] : [`Sign-ins that fail are not answered alike: ${answers}`];
+  return {
+    trial: `${attempts} failing sign-ins of each of ${spreads.size} kinds`,
+    facts: Object.fromEntries([...spreads].map(([kind, spread]) => [kind, told(spread)])),
+    violations: [...violations, ...differencesOf(spreads)],
+  };
+}
+
+/** Milliseconds. */
+interface Spread {
+  readonly low: number;
+  readonly median: number;
+  readonly high: number;
+}
+
+/** The median of some times, and the ends of their middle half. */
+export function spreadOf(times: readonly number[]): Spread {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (part: number) => sorted[Math.floor(part * (sorted.length - 1))] ?? 0;
+  return { low: at(0.25), median: at(0.5), high: at(0.75) };
+}
+
+const told = ({ low, median, high }: Spread): string =>
+  `median ${median.toFixed(1)} ms, middle half ${low.toFixed(1)} to ${high.toFixed(1)} ms`;
+
+/** One sentence for each two kinds that somebody with a clock can tell apart. */
+export function differencesOf(spreads: ReadonlyMap<string, Spread>): string[] {
+  const all = [...spreads];
+  return all.flatMap(([kind, one], i) =>
+    all.slice(i + 1).flatMap(([other, two]) => {
+      const width = (one.high - one.low + two.high - two.low) / 2;
+      const allowed = Math.max(width, TOLERANCE * Math.min(one.median, two.median));
+      const apart = Math.abs(one.median - two.median);
+      if (apart <= allowed) return [];
+      return [`${kind} and ${other} are ${apart.toFixed(1)} ms apart, of ${allowed.toFixed(1)} that may be`];
+    }),
+  );
+}
