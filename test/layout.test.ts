@@ -100,14 +100,14 @@ test('wire names stay at the edge, and with who handles wire forms', () => {
 
 test('the Node asked for has what the service uses, and is older than the one installed', () => {
   const read = (file: string) => readFileSync(join(SRC, '..', file), 'utf8');
-  const { engines, devDependencies } = JSON.parse(read('package.json'));
+  const { engines, dependencies } = JSON.parse(read('package.json'));
   const versionOf = (text: string) => text.replace('>=', '').split('.').map(Number);
   const isAtLeast = ([major = 0, minor = 0]: number[], [wanted = 0, least = 0]: number[]) =>
     major > wanted || (major === wanted && minor >= least);
   const asked = versionOf(engines.node);
   // `shouldUpgradeCallback`: before it, whoever offers another protocol with a request gets no answer to it.
   expect(isAtLeast(asked, [24, 9])).toBe(true);
-  expect(isAtLeast(versionOf(devDependencies.node), asked)).toBe(true);
+  expect(isAtLeast(versionOf(dependencies.node), asked)).toBe(true);
   expect(JSON.parse(read('package-lock.json')).packages[''].engines).toEqual(engines);
   expect(read('README.md')).toContain(`the service itself needs ${asked.join('.')}`);
 });

@@ -1,4 +1,4 @@
-import type { Db } from './client.ts';
+import type { Prisma } from '../../generated/prisma/client.ts';
 
 /**
  * Whether somebody holds the organisation's event counter or its own row, for which all of its changes wait sooner or
@@ -6,7 +6,7 @@ import type { Db } from './client.ts';
  *
  * It may be that a change holds them that is over in a moment: for a moment then this errs.
  */
-export async function isOrganizationHeld(db: Pick<Db, '$queryRaw'>, realmId: number): Promise<boolean> {
+export async function isOrganizationHeld(db: Pick<Prisma.TransactionClient, '$queryRaw'>, realmId: number): Promise<boolean> {
   try {
     const free = await db.$queryRaw<unknown[]>`
       SELECT 1 AS free FROM realm r JOIN event_counter c ON c.realm_id = r.id WHERE r.id = ${realmId}
