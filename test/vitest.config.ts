@@ -9,6 +9,7 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ['**/*.test.ts'],
     globalSetup: './helpers/global-setup.ts',
+    setupFiles: ['./helpers/setup.ts'],
     server: { deps: { inline: [/graphql/, /@pothos/] } },
     // Files share what they import, and nothing else: each has organisations of its own.
     isolate: false,

@@ -15,7 +15,8 @@ import type { TestProject } from 'vitest/node';
 import { readConfig } from '../../src/platform/config.ts';
 import { openDatabase } from '../../src/platform/db/client.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
-import { useTemplate } from './data-dir.ts';
+import { openRunFolder, useTemplate } from './data-dir.ts';
+import { chooseSeed, IS_WHOLE } from './part.ts';
 import { ServerProcess } from './process.ts';
 
 declare module 'vitest' {
@@ -40,6 +41,9 @@ const ERROR = 50;
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Everything the run starts compiles the same modules.
   process.env[COMPILE_CACHE] ??= join(CACHE, 'compiled');
+  const removeFolder = openRunFolder();
+  if (!IS_WHOLE)
+    console.log(`A part of the wide matrices: TEST_SEED=${chooseSeed()} makes the same again, TEST_WHOLE=on all`);
   useTemplate(await findTemplate());
   const server = await ServerProcess.start();
   project.provide('server', { url: server.url, dataDir: server.dataDir });
@@ -48,6 +52,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const lines = server.log().trimEnd().split('\n');
     const errors = lines.filter(isError);
     await server[Symbol.asyncDispose]();
+    removeFolder();
     if (code !== 0) throw new Error(`The server ended with ${code ?? 'a signal'}:\n${lines.slice(-20).join('\n')}`);
     // Whatever the tests sent: an error here is a fault of the server's own.
     if (errors.length > 0) throw new Error(`The server logged ${errors.length} errors:\n${errors.join('\n')}`);

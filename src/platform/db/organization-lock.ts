@@ -6,7 +6,10 @@ import type { Prisma } from '../../generated/prisma/client.ts';
  *
  * It may be that a change holds them that is over in a moment: for a moment then this errs.
  */
-export async function isOrganizationHeld(db: Pick<Prisma.TransactionClient, '$queryRaw'>, realmId: number): Promise<boolean> {
+export async function isOrganizationHeld(
+  db: Pick<Prisma.TransactionClient, '$queryRaw'>,
+  realmId: number,
+): Promise<boolean> {
   try {
     const free = await db.$queryRaw<unknown[]>`
       SELECT 1 AS free FROM realm r JOIN event_counter c ON c.realm_id = r.id WHERE r.id = ${realmId}
