@@ -255,6 +255,17 @@ test('a Host that is none is not shown, for the calls go into a shell', async ()
   }
 });
 
+test('the reference names for each endpoint what does the same in GraphQL', async () => {
+  const { text: reference } = await get('/docs');
+  const articles = [...reference.matchAll(/<article[\s\S]*?<\/article>/g)].map(([article]) => article);
+  expect(articles).toHaveLength(routes.length);
+  for (const [i, { method, path, twins }] of routes.entries()) {
+    const [, list = ''] = /GraphQL: (.*?)<\/p>/.exec(articles[i] ?? '') ?? [];
+    const named = [...list.matchAll(/<code>(.*?)<\/code>/g)].map(([, name]) => name);
+    expect([method, path, named]).toEqual([method, path, twins]);
+  }
+});
+
 describe('the OpenAPI file', () => {
   let file: Json;
   beforeAll(async () => {

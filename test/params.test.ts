@@ -241,7 +241,7 @@ describe('an endpoint', () => {
       method: 'PATCH',
       path: '/folders/{folder_id}',
       auth: 'basic',
-      section: '0',
+      twins: [],
       summary: 'For this test',
       params: {
         folder_id: inPath(z.int()),
@@ -262,7 +262,7 @@ describe('an endpoint', () => {
 
   test('must declare exactly the slots its path has', () => {
     const declare = (path: string, params: Params) => () =>
-      endpoint({ method: 'GET', path, auth: 'none', section: '0', summary: '', params, reply: {}, async handle() {} });
+      endpoint({ method: 'GET', path, auth: 'none', twins: [], summary: '', params, reply: {}, async handle() {} });
     expect(declare('/folders/{id}', {})).toThrow('has the slots id');
     expect(declare('/folders', { id: inPath(z.int()) })).toThrow('declares id');
   });

@@ -4,7 +4,7 @@ import type { Json } from './helpers/http.ts';
 import type { Method, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { organisation, serverOf } from './helpers/server.ts';
-import { type Act, expectParity, type Twin } from './helpers/twins.ts';
+import { type Act, expectDeclared, expectParity, type Twin } from './helpers/twins.ts';
 
 // The same act over REST and over GraphQL: the same rows, events, code and message. One test for each endpoint.
 
@@ -50,8 +50,11 @@ type Who = 'owner' | 'administrator' | 'moderator' | 'member' | 'guest' | 'bot';
 const bothDoors =
   (method: Method, path: string | ((world: World) => string), mutation: string) =>
   (who: Who, rest: (world: World) => object, graphql: (world: World) => object, code?: string): Act<World> => ({
-    rest: (world) =>
-      world[who].rest(method, typeof path === 'string' ? path : path(world), rest(world) as Record<string, unknown>),
+    rest: (world) => {
+      const address = typeof path === 'string' ? path : path(world);
+      expectDeclared(method, address, mutation);
+      return world[who].rest(method, address, rest(world) as Record<string, unknown>);
+    },
     graphql: (world) => mutate(world[who], mutation, graphql(world)),
     ...(code !== undefined && { code }),
   });

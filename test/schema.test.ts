@@ -4,6 +4,7 @@ import {
   type GraphQLObjectType,
   getNamedType,
   isEnumType,
+  isInputObjectType,
   isInterfaceType,
   isNonNullType,
   isObjectType,
@@ -13,6 +14,7 @@ import { describe, expect, test } from 'vitest';
 import { registeredEventTypes } from '../src/api/graphql/event-types.ts';
 import { definedEvents } from '../src/events/define.ts';
 import { ERROR_CODES } from '../src/platform/errors.ts';
+import { routes } from '../src/server/registries/endpoints.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { organisation } from './helpers/server.ts';
 
@@ -205,4 +207,35 @@ test('node(id) knows every type of node, and takes what is no id for the id of n
     expect(await node(Buffer.from(text).toString('base64'))).toBe(null);
   }
   for (const text of ['%%%', '💩', 'x'.repeat(10_000), String(owner.id), `${id}=`, `${id}\n`]) await node(text);
+});
+
+describe('what REST endpoints say does the same in GraphQL', () => {
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
+  /** `sendMessage`, `Channel.topics` or `user(email:)`: the fields of that name, that take what is named. */
+  const fieldsOf = (twin: string): GraphQLField<unknown, unknown>[] => {
+    const [, type, name = '', argument] = /^(?:(\w+)\.)?(\w+)(?:\((\w+):\))?$/.exec(twin) ?? [];
+    const owners = type === undefined ? roots : objects.filter((object) => object.name === type);
+    const named = owners.flatMap((owner) => (isObjectType(owner) ? (owner.getFields()[name] ?? []) : []));
+    return named.filter((field) => argument === undefined || taken(field).includes(argument));
+  };
+  const taken = ({ args }: GraphQLField<unknown, unknown>) =>
+    args.flatMap(({ name, type }) => {
+      const input = getNamedType(type);
+      return [name, ...(isInputObjectType(input) ? Object.keys(input.getFields()) : [])];
+    });
+
+  test('is there, for every endpoint', () => {
+    const missing = routes.flatMap(({ method, path, twins }) => {
+      const unknown = twins.filter((twin) => fieldsOf(twin).length === 0);
+      return unknown.length > 0 || twins.length === 0 ? [`${method} ${path}: ${unknown}`] : [];
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test('is all there is at the root, but for what REST has otherwise', () => {
+    const told = new Set(routes.flatMap(({ twins }) => twins.flatMap(fieldsOf)));
+    const alone = roots.flatMap((root) => Object.values(root?.getFields() ?? {}).filter((field) => !told.has(field)));
+    // Ids of GraphQL, the headers of every reply, and the page of a mailed link.
+    expect(alone.map(({ name }) => name).toSorted()).toEqual(['confirmEmailChange', 'node', 'rateLimit']);
+  });
 });

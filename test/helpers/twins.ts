@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { routes } from '../../src/server/registries/endpoints.ts';
 import type { Json } from './http.ts';
 import type { Person, RestReply } from './person.ts';
 import { type Organisation, organisation } from './server.ts';
@@ -151,6 +152,16 @@ export class Twin {
     const entry = [...this.#names].find(([name]) => name.endsWith(` ${id}`));
     return entry?.[1];
   }
+}
+
+/** Checks that the reference tells of the endpoint at an address that this mutation does the same. */
+export function expectDeclared(method: string, address: string, mutation: string): void {
+  const declared = routes
+    .filter(
+      (route) => route.method === method && new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(address),
+    )
+    .flatMap(({ twins }) => twins.map((twin) => twin.replace(/\(.*/, '')));
+  expect(declared, `${method} ${address}`).toContain(mutation);
 }
 
 /** The same act by each door. Each is given the world its organisation was furnished with. */

@@ -15,7 +15,7 @@ export const deleteUser = endpoint({
   method: 'DELETE',
   path: '/users/{user_id}',
   auth: 'basic',
-  section: '4.14',
+  twins: ['deactivateUser'],
   summary: 'Deactivate a user',
   description:
     'Their bots are deactivated before them. `actions` has four booleans, all false if absent: `delete_profile`, ' +
@@ -45,7 +45,7 @@ export const deleteOwnUser = endpoint({
   method: 'DELETE',
   path: '/users/me',
   auth: 'basic',
-  section: 'B.12',
+  twins: ['deactivateOwnAccount'],
   summary: 'Deactivate your own account',
   description: 'Your bots are deactivated before you.',
   permission: 'people, not bots',
@@ -61,7 +61,7 @@ export const postReactivate = endpoint({
   method: 'POST',
   path: '/users/{user_id}/reactivate',
   auth: 'basic',
-  section: 'B.12',
+  twins: ['reactivateUser'],
   summary: 'Reactivate a user',
   description: 'A person or a bot. Who is active already stays so.',
   permission: 'administrators',

@@ -11,7 +11,7 @@ export const fetchApiKey = endpoint({
   method: 'POST',
   path: '/fetch_api_key',
   auth: 'none',
-  section: 'B.12',
+  twins: ['fetchApiKey'],
   summary: 'Get an API key with a password',
   description:
     'After 5 failures for one address within 30 minutes, and while too many wait to sign in, further attempts are refused ' +
@@ -34,7 +34,7 @@ export const jwtFetchApiKey = endpoint({
   method: 'POST',
   path: '/jwt/fetch_api_key',
   auth: 'none',
-  section: '4.9',
+  twins: ['fetchApiKeyByJwt'],
   summary: 'Get an API key with a JSON Web Token',
   description:
     "The token is signed as the server's operator has it configured for the organization, and names the user in its " +

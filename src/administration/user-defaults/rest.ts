@@ -13,7 +13,7 @@ export const patchUserDefaults = endpoint({
   method: 'PATCH',
   path: '/realm/user_settings_defaults',
   auth: 'basic',
-  section: 'B.13',
+  twins: ['updateUserSettingsDefaults'],
   summary: 'Update what new users begin with',
   description: 'Those who are users already keep what they have.',
   permission: 'administrators',

@@ -48,7 +48,7 @@ export const getUserGroups = endpoint({
   method: 'GET',
   path: '/user_groups',
   auth: 'basic',
-  section: 'B.14',
+  twins: ['userGroups', 'userGroup'],
   summary: 'List user groups',
   permission: PERMISSION,
   params: { include_deactivated_groups: json(z.boolean()).default(false) },
@@ -63,7 +63,7 @@ export const postUserGroup = endpoint({
   method: 'POST',
   path: '/user_groups/create',
   auth: 'basic',
-  section: 'B.14',
+  twins: ['createUserGroup'],
   summary: 'Create a user group',
   permission: 'who may create groups in the organization',
   params: {
@@ -88,7 +88,7 @@ export const patchUserGroup = endpoint({
   method: 'PATCH',
   path: '/user_groups/{user_group_id}',
   auth: 'basic',
-  section: 'B.14',
+  twins: ['updateUserGroup'],
   summary: 'Update a user group',
   permission: 'who manages the group',
   params: {
@@ -112,7 +112,7 @@ export const postUserGroupDeactivate = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/deactivate',
   auth: 'basic',
-  section: 'B.14',
+  twins: ['deactivateUserGroup'],
   summary: 'Deactivate a user group',
   permission: 'who manages the group',
   params: { user_group_id: groupId },
@@ -127,7 +127,7 @@ export const postUserGroupMembers = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/members',
   auth: 'basic',
-  section: 'B.14',
+  twins: ['updateUserGroupMembers'],
   summary: 'Update the members of a user group',
   permission: 'who manages the group, and who may add or remove what is named',
   params: {
@@ -150,7 +150,7 @@ export const getUserGroupMembers = endpoint({
   method: 'GET',
   path: '/user_groups/{user_group_id}/members',
   auth: 'basic',
-  section: 'B.14',
+  twins: ['UserGroup.members'],
   summary: 'List the members of a user group',
   permission: PERMISSION,
   params: {
@@ -168,7 +168,7 @@ export const getUserGroupMember = endpoint({
   method: 'GET',
   path: '/user_groups/{user_group_id}/members/{user_id}',
   auth: 'basic',
-  section: 'B.14',
+  twins: ['UserGroup.hasMember'],
   summary: 'Get whether a user is in a user group',
   permission: PERMISSION,
   params: {
@@ -189,7 +189,7 @@ export const postUserGroupSubgroups = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/subgroups',
   auth: 'basic',
-  section: '4.19',
+  twins: ['updateUserGroupSubgroups'],
   summary: 'Update the subgroups of a user group',
   permission: 'who manages the group; to add groups, who may add members as well',
   params: {
@@ -208,7 +208,7 @@ export const getUserGroupSubgroups = endpoint({
   method: 'GET',
   path: '/user_groups/{user_group_id}/subgroups',
   auth: 'basic',
-  section: 'B.14',
+  twins: ['UserGroup.subgroups'],
   summary: 'List the subgroups of a user group',
   permission: PERMISSION,
   params: {

@@ -39,8 +39,11 @@ interface Description {
   readonly method: Method;
   /** Below /api/v1, with its slots in braces: `/drafts/{draft_id}`. */
   readonly path: string;
-  /** The section of the interface document, or of its companions. */
-  readonly section: string;
+  /**
+   * The GraphQL that does the same, for the documentation: a field of the root (`sendMessage`) or of a type
+   * (`Channel.topics`), with the argument or field of its input that makes it so (`user(email:)`).
+   */
+  readonly twins: readonly string[];
   readonly summary: string;
   /** More than the summary says, for the documentation. */
   readonly description?: string;

@@ -95,10 +95,11 @@ const ERROR = {
 };
 
 function operation(endpoint: Endpoint) {
-  const { method, path, section, summary, description, permission, auth } = endpoint;
+  const { method, path, twins, summary, description, permission, auth } = endpoint;
   const fields = fieldsOf(endpoint);
   const inQuery = method === 'GET';
-  const notes = [description, permission === undefined ? undefined : `For ${permission}.`, `Interface: ${section}.`];
+  const inGraphql = `By GraphQL: ${twins.map((twin) => `\`${twin}\``).join(', ')}.`;
+  const notes = [description, permission === undefined ? undefined : `For ${permission}.`, inGraphql];
   return {
     operationId: operationId(endpoint),
     summary,

@@ -14,7 +14,7 @@ export const patchMessage = endpoint({
   method: 'PATCH',
   path: '/messages/{message_id}',
   auth: 'basic',
-  section: 'B.10.5',
+  twins: ['editMessage', 'moveMessages'],
   summary: 'Edit or move a message',
   description:
     'Its content, which is for its sender to edit; its topic or its channel, and those of others of its topic.',
@@ -55,7 +55,7 @@ export const deleteMessageEndpoint = endpoint({
   method: 'DELETE',
   path: '/messages/{message_id}',
   auth: 'basic',
-  section: 'B.10.6',
+  twins: ['deleteMessage'],
   summary: 'Delete a message',
   params: { message_id },
   reply: {},
@@ -82,7 +82,7 @@ export const getMessageHistory = endpoint({
   method: 'GET',
   path: '/messages/{message_id}/history',
   auth: 'basic',
-  section: '4.11',
+  twins: ['Message.editHistory'],
   summary: "Get a message's edit history",
   description: 'From the message as it was sent to the message as it is.',
   params: {

@@ -11,7 +11,7 @@ export const postReaction = endpoint({
   method: 'POST',
   path: '/messages/{message_id}/reactions',
   auth: 'basic',
-  section: 'B.10.6',
+  twins: ['addReaction'],
   summary: 'Add a reaction',
   params: {
     message_id,
@@ -29,7 +29,7 @@ export const deleteReaction = endpoint({
   method: 'DELETE',
   path: '/messages/{message_id}/reactions',
   auth: 'basic',
-  section: 'B.10.6',
+  twins: ['removeReaction'],
   summary: 'Remove a reaction',
   params: {
     message_id,

@@ -7,7 +7,7 @@ export const postReport = endpoint({
   method: 'POST',
   path: '/messages/{message_id}/report',
   auth: 'basic',
-  section: '4.10',
+  twins: ['reportMessage'],
   summary: 'Report a message',
   description: "To the organization's moderators, in the channel it has chosen for this.",
   params: {

@@ -9,7 +9,7 @@ export const postUserTopics = endpoint({
   method: 'POST',
   path: '/user_topics',
   auth: 'basic',
-  section: 'B.9',
+  twins: ['setTopicVisibility'],
   summary: 'Mute, unmute or follow a topic',
   description: 'The topic need hold no message.',
   params: {
@@ -31,7 +31,7 @@ export const patchMutedTopics = endpoint({
   method: 'PATCH',
   path: '/users/me/subscriptions/muted_topics',
   auth: 'basic',
-  section: 'B.9',
+  twins: ['setTopicVisibility'],
   summary: 'Mute a topic, or unmute it',
   description: 'Older than `POST /user_topics`, which does the same: 1 for "add", 0 for "remove".',
   params: {

@@ -11,7 +11,7 @@ export const postTyping = endpoint({
   path: '/typing',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  section: 'B.11',
+  twins: ['setTyping'],
   summary: 'Tell that you are typing',
   params: {
     op,
@@ -32,7 +32,7 @@ export const postMessageTyping = endpoint({
   path: '/messages/{message_id}/typing',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  section: '4.16',
+  twins: ['setEditTyping'],
   summary: 'Tell that you are editing a message',
   params: { message_id: inPath(z.int()), op },
   reply: {},

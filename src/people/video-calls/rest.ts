@@ -9,7 +9,7 @@ export const postVideoCall = endpoint({
   method: 'POST',
   path: '/calls/videoprovider/create',
   auth: 'basic',
-  section: '4.21',
+  twins: ['createVideoCall'],
   summary: 'Create a video call',
   description: 'Needs a token, as `has_videoprovider_token` of registration says.',
   ignoresIdempotencyKey: true,
@@ -25,7 +25,7 @@ export const getVideoCallRegister = endpoint({
   method: 'GET',
   path: '/calls/videoprovider/register',
   auth: 'basic',
-  section: '4.21',
+  twins: ['videoCallRegistrationUrl'],
   summary: 'Allow video calls to be made in your name',
   description:
     'For a browser: gives it a cookie and redirects to the provider, who asks you and sends you on to `complete`.',
@@ -42,7 +42,7 @@ export const getVideoCallComplete = endpoint({
   method: 'GET',
   path: '/calls/videoprovider/complete',
   auth: 'none',
-  section: '4.21',
+  twins: ['completeVideoCallRegistration'],
   summary: 'Complete what allows video calls',
   description:
     'The provider sends the browser here. Needs no credentials, but the cookie of `register`: only the browser that began ' +

@@ -53,7 +53,9 @@ know are ignored, and listed in <code>ignored_parameters_unsupported</code> of t
 <p>A success is <code>{"result": "success", "msg": "", …}</code> with the fields listed here. A failure is
 <code>{"result": "error", "msg": "…", "code": "…"}</code>, with status 400 unless it says more: 401 for the sign-in, 404 for
 what is not there, 405 for the method, 429 for the rate, 503 for "try again". Programs look at <code>code</code>, never at
-<code>msg</code>.</p>`;
+<code>msg</code>.</p>
+<p>GraphQL calls the same functions, with the same permissions, validation and errors: each endpoint names what does the same
+there. Its <code>databaseId</code> is the id of REST.</p>`;
 
 function variables(origin: string, owner: DemoOwner | null): string {
   return [
@@ -75,18 +77,23 @@ const breakable = (path: string): Html =>
     .map((segment) => html`<wbr>/${segment}`)}`;
 
 function article(endpoint: Endpoint): Html {
-  const { method, path, section, summary, description, permission, auth, params, reply } = endpoint;
+  const { method, path, summary, description, permission, auth, params, reply } = endpoint;
   const who =
     auth === 'none' ? 'Anybody, without signing in.' : permission === undefined ? undefined : `For ${permission}.`;
   return html`<article class="card" id="${anchorOf(endpoint)}">
 <h3><span class="method">${method}</span><code class="path">${path}</code></h3>
-<p>${summary}. ${prose(description ?? '')} ${who} <span class="tag">Interface ${section}</span></p>
+<p>${summary}. ${prose(description ?? '')} ${who}</p>
+${twinList(endpoint)}
 ${Object.keys(params).length === 0 ? html`<p class="soft">No parameters.</p>` : parameterList(endpoint)}
 ${replyList(reply)}
 ${snippet(call(endpoint), `${summary}: a call`)}
 </article>
 `;
 }
+
+/** What does the same in GraphQL. */
+const twinList = ({ twins }: Endpoint): Html =>
+  html`<p class="soft">GraphQL: ${twins.map((twin, i) => html`${i === 0 ? '' : ', '}<code>${twin}</code>`)}</p>`;
 
 function parameterList({ params }: Endpoint): Html {
   return html`<dl>${Object.entries(params).map(

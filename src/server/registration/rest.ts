@@ -67,7 +67,14 @@ export const postRegister = endpoint({
   path: '/register',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  section: '4.3',
+  twins: [
+    'registerEventQueue',
+    'organization',
+    'ownSettings',
+    'userSettingsDefaults',
+    'userTopics',
+    'hasVideoCallToken',
+  ],
   summary: 'Register an event queue',
   params: registration,
   reply: {
@@ -98,7 +105,7 @@ export const getEventsEndpoint = endpoint({
   path: '/events',
   waits: true,
   auth: 'basic',
-  section: '4.3',
+  twins: ['events', 'acknowledgeEvents'],
   summary: 'Get events from a queue',
   params: {
     queue_id: text(z.string()).optional(),
@@ -126,7 +133,7 @@ export const deleteEvents = endpoint({
   path: '/events',
   ignoresIdempotencyKey: true,
   auth: 'basic',
-  section: '4.3',
+  twins: ['deleteEventQueue'],
   summary: 'Delete an event queue',
   params: { queue_id: text(z.string()) },
   reply: {},
