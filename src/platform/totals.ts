@@ -22,8 +22,8 @@ const lengthOf = (max: number, things: string): Total => ({
  * registration returns. No honest user meets one; the worst somebody can do within them keeps every list that has no
  * pages at some megabytes. Lengths are in Unicode code points.
  *
- * Clients are told each as `max_<name>`, refusals name it, and README lists them: here is where they are declared.
- * Who is above one, because it was lower or not there before, may take away and change, and only not add.
+ * Clients are told each as `max_<name>`, refusals name it, and src/api/README.md lists them: here is where they are
+ * declared. Who is above one, because it was lower or not there before, may take away and change, and only not add.
  */
 export const TOTALS = {
   drafts: ofUser(1_000, 'drafts'),
