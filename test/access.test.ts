@@ -34,7 +34,7 @@ const KIND_NAMES = Object.keys(KINDS) as Kind[];
 
 type Role = 'member' | 'guest' | 'bot' | 'administrator';
 
-/** Whether somebody of the role may read today what was sent to a channel of the kind. @see endpoints companion B.10.1 */
+/** Whether somebody of the role may read today what was sent to a channel of the kind. */
 function mayRead(kind: Kind, role: Role, { wasThere, isThere }: (typeof RELATIONS)[Relation]): boolean {
   switch (kind) {
     case 'web':

@@ -11,8 +11,6 @@ import type { Person, Visitor } from './helpers/person.ts';
 import { colorAt, download, NO_PICTURES, PNG, plain } from './helpers/pictures.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
-// Endpoints companion B.13 (avatar), B.24; interface document 2.3, 6.3.
-
 const BLUE = [0, 0, 255, 255];
 const isNear = (color: number[], wanted: number[]) => color.every((part, i) => Math.abs(part - (wanted[i] ?? 0)) < 12);
 

@@ -6,7 +6,6 @@ import { PNG } from './helpers/pictures.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
 // What each capability changes by itself: one client has it and nothing else, another has none.
-// @see registration-and-events companion 1.2
 
 /** What a client with the capability alone gets, and one with none. */
 interface Difference {

@@ -6,8 +6,6 @@ import type { Person } from './helpers/person.ts';
 import { animation, colorAt, download, NO_PICTURES, PNG, plain } from './helpers/pictures.ts';
 import { organisation } from './helpers/server.ts';
 
-// Endpoints companion B.17, 4.6 items 5 to 7, D.2; registration companion 1.5, 3.7.
-
 /** A client that hears of one emoji at a time. */
 const CAPABLE = { notification_settings_null: true, individual_emoji_changes: true };
 

@@ -73,8 +73,6 @@ const withoutAddresses = (outcome: Outcome): string => comparable(outcome, 'no n
 /**
  * Where it is told that somebody has the address, because no two may have one: to administrators alone to whom the server's
  * operator gave the right to make users, or to change their addresses.
- *
- * @see endpoints companion B.12
  */
 const TOLD_AS_TAKEN = [
   'POST /users: email',

@@ -10,7 +10,7 @@ import type { RestReply } from './helpers/person.ts';
 import { basic } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
-// The 53 cases are those of RFC 8725's rules, as the field notes (§5) count them.
+// The 53 cases are those of RFC 8725's rules.
 
 const SECRET = 'a shared secret of more than 32 bytes';
 const OTHER_SECRET = 'another shared secret, of 32 and more';

@@ -3,8 +3,6 @@ import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
-// Interface document 4.12, 2.3, 4.5, 6.3; endpoints companion 4.12, B.12; registration-and-events companion 1.6, 3.3.
-
 const FIELDS = '/realm/profile_fields';
 const OWN = '/users/me/profile_data';
 const FLAGS = { r: { text: 'Red', order: '1' }, b: { text: 'Blue', order: '2' } };

@@ -3,8 +3,6 @@ import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
-// Interface document 4.12; endpoints companion B.16; registration-and-events companion 1.5, 3.7.
-
 const FIELDS = '/realm/profile_fields';
 const make = async (person: Person, field: object): Promise<number> =>
   (await person.ok('POST', FIELDS, { ...field })).id;

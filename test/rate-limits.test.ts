@@ -8,7 +8,7 @@ import type { ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organisation, organisation, startServer } from './helpers/server.ts';
 
-/** Registration-and-events companion 4.5, with numbers a test gets to the end of. */
+/** The limits of src/api/README.md, with numbers a test gets to the end of. */
 const PER_USER = 6;
 const PER_IP = 3;
 

@@ -2,13 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Parameters } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
-/** @see registration-and-events companion 1.3 */
 const ALWAYS = [
   ...['result', 'msg', 'queue_id', 'last_event_id', 'idle_queue_timeout_secs'],
   ...['service_feature_level', 'service_version', 'service_merge_base'],
 ];
 
-/** The fields of each data group but `realm` and `realm_user`, which have many. @see registration-and-events companion 1.4 */
+/** The fields of each data group but `realm` and `realm_user`, which have many. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   alert_words: ['alert_words'],
   channel_folders: ['channel_folders'],

@@ -5,7 +5,7 @@ import { type Organisation, organisation, startServer } from './helpers/server.t
 import { channelOf, say } from './helpers/talk.ts';
 import { ENDPOINTS, type EndpointName, isIntegrated } from './helpers/the-22.ts';
 
-// Who may call each endpoint of the interface document, and how the others are refused.
+// Who may call each endpoint of test/interface, and how the others are refused.
 
 const CALLERS = ['owner', 'administrator', 'moderator', 'member', 'guest', 'bot', 'anonymous'] as const;
 type Caller = (typeof CALLERS)[number];

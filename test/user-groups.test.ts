@@ -3,8 +3,6 @@ import type { Json } from './helpers/http.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
-// Interface document 4.19; endpoints companion 4.19, B.14, C.1 to C.3, D.3.
-
 const NOBODY = 2_000_000_000;
 
 const makeGroup = async (person: Person, name: string, more: Parameters = {}): Promise<number> =>

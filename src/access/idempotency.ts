@@ -55,7 +55,7 @@ const hashed = (_name: string, value: unknown): unknown =>
  * @throws BadRequestError when the key was used for another input; else what `answer` throws.
  * @throws ReplyNotKeptError when the reply was too long to be kept: it was given, or lost, once.
  * @throws TotalReachedError when the viewer holds too many keys; nothing was done.
- * @see architecture 4.8
+ * @see src/events/README.md#idempotency-keys
  */
 export async function withIdempotencyKey<T>(
   app: App,

@@ -7,7 +7,7 @@ import { FairGate } from '../platform/fair-gate.ts';
 import { observeCount, passwordHashSeconds } from '../platform/metrics.ts';
 import { refuseNullBytes } from '../platform/text.ts';
 
-/** Limits in Unicode code points. @see endpoints companion E, architecture 11 */
+/** Limits in Unicode code points. */
 export const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 100;
 

@@ -9,15 +9,13 @@ import { type GroupSetting, roleGroup } from './permissions/system-groups.ts';
 /** A channel's id; -1 for none. */
 const channel = () => setting(z.int(), -1, { meaning: 'The id of a channel; -1 for none' });
 
-/** In the setting `video_chat_provider`. @see registration-and-events companion 1.9 */
+/** In the setting `video_chat_provider`. */
 export const NO_VIDEO_CHAT = 0;
 export const VIDEO_PROVIDER = 8;
 
 /**
  * Every setting of an organisation, by its wire name without `realm_`. `Realm.settings` holds those that differ.
  * Units: seconds and days as the names say, null is unlimited.
- *
- * @see registration-and-events companion 1.9
  */
 export const REALM_SETTINGS = {
   org_type: oneOf([0, 10, 20, 30, 35, 40, 50, 60, 70, 80, 90, 100, 1000], 0),
@@ -83,8 +81,6 @@ const {
 /**
  * Those that administrators change. The others are not among the parameters of the document: what the empty topic is
  * called is the same for as long as messages are kept, and the last two are for the server's operator.
- *
- * @see endpoints companion B.19
  */
 export const EDITABLE_REALM_SETTINGS = editable;
 export type EditableRealmSettingName = keyof typeof EDITABLE_REALM_SETTINGS;
@@ -114,8 +110,6 @@ const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): RealmGroupRule
 /**
  * Every permission of an organisation, by its wire name without `realm_`. `Realm.settings` holds those that differ, as
  * `GroupSetting`.
- *
- * @see endpoints companion C.3
  */
 export const REALM_GROUP_SETTINGS = {
   // Members too, says the document: guests would then see only whom they have to do with. Nothing here hides anybody from

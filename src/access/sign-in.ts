@@ -37,7 +37,6 @@ export interface Credentials extends RequestFacts {
  * The organisation the Host header names, active or not; null for the server's own domain without one.
  *
  * @throws NonexistentSubdomainError when the host is none of this server's.
- * @see architecture 3
  */
 export async function findRealm({ db, config }: App, host: string | undefined): Promise<Realm | null> {
   const subdomain = subdomainOf(config, host);
@@ -53,7 +52,6 @@ export async function findRealm({ db, config }: App, host: string | undefined): 
  * @throws InvalidApiKeyError when no account of the host's organisation has this address and key.
  * @throws RealmDeactivatedError, UserDeactivatedError when one has, but may not sign in.
  * @throws NonexistentSubdomainError when the host is none of this server's.
- * @see interface document 5, architecture 3
  */
 export async function signIn(app: App, request: Credentials): Promise<RequestCtx> {
   const { authorization, allowBearer = false } = request;
@@ -145,7 +143,6 @@ const MAX_CLIENT_NAME_LENGTH = 30;
  * The client's name for itself: the `client` parameter, or else what the User-Agent begins with, up to its version.
  *
  * @returns At most 30 Unicode code points.
- * @see registration-and-events companion 4.10
  */
 export function clientName(userAgent: string | undefined, client?: string): string {
   const named = client === undefined ? '' : printable(client);
@@ -163,7 +160,7 @@ const cut = (text: string) => [...text].slice(0, MAX_CLIENT_NAME_LENGTH).join(''
  * node.
  *
  * @returns The new key.
- * @see architecture 4.12
+ * @see src/access/README.md
  */
 export async function rotateKey(scope: Scope, userId: number): Promise<string> {
   return transact(scope, (tx, emit) => replaceKey(tx, emit, scope, userId));

@@ -31,8 +31,6 @@ const WHEN = '1 where I participate, 2 where I send, 3 where I begin, 4 never';
 /**
  * Every setting of a user, by its wire name. `User.settings` holds those that differ from these, and under `edited` the
  * names of those the user has changed themselves.
- *
- * @see registration-and-events companion 1.11, endpoints companion B.13
  */
 export const USER_SETTINGS = {
   timezone: text('', 64, { isKnown: isTimeZone, meaning: 'An IANA identifier' }),
@@ -113,7 +111,7 @@ export type UserSettingName = keyof typeof USER_SETTINGS;
 export const USER_SETTING_NAMES = Object.keys(USER_SETTINGS) as readonly UserSettingName[];
 export type UserSettingValue<K extends UserSettingName> = (typeof USER_SETTINGS)[K]['initial'];
 
-/** Lists that come with the settings, for clients to choose from. @see registration-and-events companion 1.11 */
+/** Lists that come with the settings, for clients to choose from. */
 export const SETTING_CHOICES = { available_notification_sounds: NOTIFICATION_SOUNDS, emojiset_choices: EMOJI_SETS };
 
 /** What `user` has set, or the default. */

@@ -88,11 +88,7 @@ async function tell(counted: Promise<Budget | undefined>, told: (budget: Budget)
   }
 }
 
-/**
- * The budget as headers of the reply.
- *
- * @see registration-and-events companion 4.5
- */
+/** The budget as headers of the reply. */
 export function budgetHeaders({ limit, remaining, resetAt }: Budget): Record<string, string> {
   return {
     'X-RateLimit-Limit': String(limit),

@@ -41,8 +41,6 @@ export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
 /**
  * A group of state that registration returns, and that events then keep current: the snapshot, with the events after
  * its id applied, equals a fresh snapshot.
- *
- * @see registration-and-events companion 1.4
  */
 export interface StateGroup {
   /** The name in `fetch_event_types`. */

@@ -24,11 +24,7 @@ export type Reader = Pick<Tx, 'channel' | 'userGroup'>;
 export const isOpenTo = ({ isWebPublic }: Pick<Channel, 'isWebPublic'>, isSubscribed: boolean): boolean =>
   isWebPublic || isSubscribed;
 
-/**
- * Whether the person sees that the channel exists, its name, settings and subscribers.
- *
- * @see endpoints companion C.4
- */
+/** Whether the person sees that the channel exists, its name, settings and subscribers. */
 export function seesChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: boolean): boolean {
   const { role } = onlooker.person;
   if (isOpenTo(channel, isSubscribed)) return true;
@@ -36,11 +32,7 @@ export function seesChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: 
   return !channel.inviteOnly || isAdministrator(role) || holdsAny(onlooker, channel, SHOWING);
 }
 
-/**
- * Whether the person may read what is written in the channel. An administrator may not for being one.
- *
- * @see endpoints companion C.4
- */
+/** Whether the person may read what is written in the channel. An administrator may not for being one. */
 export function readsChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: boolean): boolean {
   if (isOpenTo(channel, isSubscribed)) return true;
   if (isGuest(onlooker.person.role)) return false;
@@ -111,7 +103,6 @@ export const invalidChannelId = (): BadRequestError => new BadRequestError('Inva
  * The channel, when the viewer sees it.
  *
  * @throws BadRequestError otherwise, as if there were none.
- * @see endpoints companion C.4 (metadata access)
  */
 export async function accessChannel(ctx: Ctx, channelId: number): Promise<Channel> {
   return findOrRefuse(ctx, channelId, await visibleTo(ctx));
@@ -121,7 +112,6 @@ export async function accessChannel(ctx: Ctx, channelId: number): Promise<Channe
  * The channel, when the viewer may read what is written in it.
  *
  * @throws BadRequestError otherwise, as if there were none.
- * @see endpoints companion C.4 (content access)
  */
 export async function accessChannelContent(ctx: Ctx, channelId: number): Promise<Channel> {
   return findOrRefuse(ctx, channelId, await readableBy(ctx));

@@ -13,11 +13,10 @@ export interface ChannelActivity {
 export const NO_ACTIVITY: ChannelActivity = { firstMessageId: null, isRecentlyActive: true, weeklyTraffic: null };
 
 const DAY_MS = 86_400_000;
-/** @see endpoints companion E */
 const RECENTLY_ACTIVE_MS = 180 * DAY_MS;
-/** A channel younger than this has no weekly traffic yet. @see endpoints companion B.7 */
+/** A channel younger than this has no weekly traffic yet. */
 const TRAFFIC_FROM_DAYS = 7;
-/** Weekly traffic is that of so many days. @see endpoints companion B.7 */
+/** Weekly traffic is that of so many days. */
 const TRAFFIC_DAYS = 28;
 
 type Reader = Pick<Tx, '$queryRaw'>;
@@ -164,7 +163,6 @@ function estimate({ count, counted_from, old_id, newest_id }: Counted): number {
  * Messages a week, in two significant digits.
  *
  * @param messages Of the last 28 days. @param days The channel's age, 7 at least.
- * @see endpoints companion B.7
  */
 function weeklyTraffic(messages: number, days: number): number {
   if (messages === 0) return 0;

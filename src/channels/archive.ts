@@ -18,7 +18,6 @@ import { toWireChannel } from './wire.ts';
  * Archives a channel: it stays readable, and nothing is sent to it any more. Its subscriptions stay.
  *
  * @throws BadRequestError when the channel is not there, not the viewer's to change, or archived already.
- * @see endpoints companion B.7, C.4
  */
 export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
@@ -38,7 +37,6 @@ export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void>
  * Brings a channel back from the archive.
  *
  * @throws BadRequestError when the channel is not there, not the viewer's to change, or not archived.
- * @see endpoints companion B.7
  */
 export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {

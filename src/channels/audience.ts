@@ -14,8 +14,6 @@ export type House = Pick<Realm, 'id' | 'settings'>;
 /**
  * Who hears what happens to the channel: those who see it, as a rule wherever there is one. What groups hold is worked
  * out here and now, and named.
- *
- * @see endpoints companion C.4
  */
 export async function onlookersOf(tx: Tx, realm: House, channel: Channel, now: Date): Promise<Audience> {
   if (channel.isWebPublic) return everyone();

@@ -61,7 +61,6 @@ export interface NewChannel extends ChannelOptions {
  *   not there.
  * @throws TotalReachedError when there would be more than 5,000, or more than 1,000 that a viewer who is no
  *   administrator has made.
- * @see endpoints companion B.7
  */
 export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewChannel): Promise<number> {
   requireMember(ctx);
@@ -165,7 +164,6 @@ async function columnsOf(tx: Tx, ctx: Ctx, look: Onlooker, options: ChannelOptio
   };
 }
 
-/** @see endpoints companion B.7 (default history) */
 function privacyOf({ isPrivate = false, isWebPublic = false, historyPublicToSubscribers = false }: ChannelOptions) {
   return {
     inviteOnly: isPrivate,

@@ -61,7 +61,7 @@ function deletion(channels: readonly { stream_id: number }[]): RenderedEvent | n
   return { type: 'stream', op: 'delete', streams, stream_ids: streams.map(({ stream_id }) => stream_id) };
 }
 
-/** One changed property of a channel, and what goes with it. @see registration-and-events companion 3.4 */
+/** One changed property of a channel, and what goes with it. */
 export type ChannelChange =
   | { readonly property: 'description'; readonly value: string; readonly rendered_description: string }
   | {

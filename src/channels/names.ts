@@ -6,7 +6,6 @@ import { lengthOf, requirePrintable, requireText } from '../platform/text.ts';
  * A channel's name as it may be stored: without surrounding white space.
  *
  * @throws BadRequestError when it is blank, longer than 60 characters, or holds one that cannot be printed.
- * @see endpoints companion B.7
  */
 export function requireChannelName(name: string): string {
   const stripped = name.trim();
@@ -22,7 +21,6 @@ export function requireChannelName(name: string): string {
  * A channel's description as it may be stored: in one line.
  *
  * @throws BadRequestError when it is longer than 1024 characters or holds a null byte.
- * @see endpoints companion B.7
  */
 export function requireChannelDescription(description: string): string {
   return requireText('description', description, { max: MAX_CHANNEL_DESCRIPTION_LENGTH }).replace(/\r\n|\r|\n/g, ' ');

@@ -24,7 +24,6 @@ export type PermissionSettings = GroupSettings<ChannelPermissionName>;
  *
  * @throws BadRequestError for a user or group that is not there or deactivated, and for a role group that may not hold
  *   the permission.
- * @see endpoints companion C.3
  */
 export function readPermissionValues(tx: Tx, realmId: number, values: PermissionValues): Promise<PermissionSettings> {
   return readGroupSettings(tx, realmId, CHANNEL_PERMISSIONS, values);

@@ -24,7 +24,7 @@ export interface ChannelFilter {
   readonly archived?: boolean | undefined;
 }
 
-/** The channels of the viewer's organisation that fit, and that the viewer sees. @see endpoints companion B.7 */
+/** The channels of the viewer's organisation that fit, and that the viewer sees. */
 export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter): Promise<Prisma.ChannelWhereInput> {
   const look = await onlooker(app.db, viewer, app.now());
   const { botOwnerId } = viewer.user;
@@ -41,7 +41,7 @@ export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter):
   return { AND: [seenBy(look), ofKinds, filter.archived ? {} : { isArchived: false }] };
 }
 
-/** Channels by name, as on the wire, each with whether it is a default channel. @see endpoints companion B.7 */
+/** Channels by name, as on the wire, each with whether it is a default channel. */
 export async function listChannels(
   ctx: Ctx,
   filter: ChannelFilter,
@@ -57,7 +57,6 @@ export async function listChannels(
  * One channel, as on the wire.
  *
  * @throws BadRequestError when there is none, or not for the viewer.
- * @see endpoints companion B.7
  */
 export async function showChannel(ctx: Ctx, channelId: number): Promise<WireChannel> {
   const { app, viewer } = ctx;
@@ -70,7 +69,6 @@ export async function showChannel(ctx: Ctx, channelId: number): Promise<WireChan
  * The id of the channel of that name, in whatever case.
  *
  * @throws BadRequestError when there is none, or not for the viewer.
- * @see endpoints companion B.7
  */
 export async function findChannelId({ app, viewer }: Ctx, name: string): Promise<number> {
   const rows = name.includes('\0')
@@ -88,7 +86,6 @@ export async function findChannelId({ app, viewer }: Ctx, name: string): Promise
  * The users subscribed to a channel, by id.
  *
  * @throws BadRequestError when there is no such channel, or not for the viewer.
- * @see endpoints companion B.7
  */
 export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise<readonly number[]> {
   await accessChannel(ctx, channelId);
@@ -100,7 +97,6 @@ export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise
  * Whether a user is subscribed to a channel.
  *
  * @throws BadRequestError when there is no such user or channel, or not for the viewer.
- * @see endpoints companion B.8
  */
 export async function isUserSubscribed(ctx: Ctx, userId: number, channelId: number): Promise<boolean> {
   const user = await accessUser(ctx, userId);
@@ -135,7 +131,6 @@ export async function subscribedChannelIds(
  * The channels that somebody is in, of those the viewer sees, by id.
  *
  * @throws BadRequestError when there is no such user.
- * @see endpoints companion B.8
  */
 export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readonly number[]> {
   const user = await accessUser(ctx, userId);
@@ -143,11 +138,7 @@ export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readon
   return idsOf(user.id);
 }
 
-/**
- * The viewer's subscriptions, by the channel's name, as on the wire. A notification setting that is null inherits.
- *
- * @see interface document 2.2, endpoints companion B.8
- */
+/** The viewer's subscriptions, by the channel's name, as on the wire. A notification setting that is null inherits. */
 export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSubscribers) {
   const rows = await app.db.subscription.findMany({
     where: { userId: viewer.id, active: true, channel: { isArchived: false } },

@@ -117,7 +117,6 @@ function toOptions(values: CreationValues): ChannelOptions {
   };
 }
 
-/** B.7 */
 export const getStreams = endpoint({
   method: 'GET',
   path: '/streams',
@@ -156,7 +155,6 @@ export const getStreams = endpoint({
   },
 });
 
-/** B.7 */
 export const getStream = endpoint({
   method: 'GET',
   path: '/streams/{stream_id}',
@@ -168,7 +166,6 @@ export const getStream = endpoint({
   handle: async (ctx, { stream_id }) => ({ stream: await showChannel(ctx, stream_id) }),
 });
 
-/** B.7 */
 export const getStreamId = endpoint({
   method: 'GET',
   path: '/get_stream_id',
@@ -180,7 +177,6 @@ export const getStreamId = endpoint({
   handle: async (ctx, { stream }) => ({ stream_id: await findChannelId(ctx, stream) }),
 });
 
-/** B.7 */
 export const getStreamMembers = endpoint({
   method: 'GET',
   path: '/streams/{stream_id}/members',
@@ -192,7 +188,6 @@ export const getStreamMembers = endpoint({
   handle: async (ctx, { stream_id }) => ({ subscribers: await channelSubscriberIds(ctx, stream_id) }),
 });
 
-/** B.7 */
 export const postChannelsCreate = endpoint({
   method: 'POST',
   path: '/channels/create',
@@ -214,7 +209,6 @@ export const postChannelsCreate = endpoint({
   },
 });
 
-/** B.7 */
 export const patchStream = endpoint({
   method: 'PATCH',
   path: '/streams/{stream_id}',
@@ -257,7 +251,6 @@ export const patchStream = endpoint({
   },
 });
 
-/** B.7 */
 export const deleteStream = endpoint({
   method: 'DELETE',
   path: '/streams/{stream_id}',
@@ -270,7 +263,6 @@ export const deleteStream = endpoint({
   handle: async (ctx, { stream_id }) => archiveChannel(ctx, stream_id),
 });
 
-/** B.7 */
 export const postDefaultStream = endpoint({
   method: 'POST',
   path: '/default_streams',
@@ -283,7 +275,6 @@ export const postDefaultStream = endpoint({
   handle: async (ctx, { stream_id }) => setDefaultChannel(ctx, stream_id, true),
 });
 
-/** B.7 */
 export const deleteDefaultStream = endpoint({
   method: 'DELETE',
   path: '/default_streams',
@@ -296,7 +287,6 @@ export const deleteDefaultStream = endpoint({
   handle: async (ctx, { stream_id }) => setDefaultChannel(ctx, stream_id, false),
 });
 
-/** B.8 */
 export const getSubscriptions = endpoint({
   method: 'GET',
   path: '/users/me/subscriptions',
@@ -321,7 +311,6 @@ const subscribedReply = {
   already_subscribed: z.record(z.string(), z.array(z.string())),
 };
 
-/** B.8 */
 export const postSubscriptions = endpoint({
   method: 'POST',
   path: '/users/me/subscriptions',
@@ -350,7 +339,6 @@ export const postSubscriptions = endpoint({
 
 const names = json(z.array(z.string()), { example: '["website"]' });
 
-/** B.8 */
 export const patchSubscriptions = endpoint({
   method: 'PATCH',
   path: '/users/me/subscriptions',
@@ -365,7 +353,6 @@ export const patchSubscriptions = endpoint({
   },
 });
 
-/** B.8 */
 export const deleteSubscriptions = endpoint({
   method: 'DELETE',
   path: '/users/me/subscriptions',
@@ -400,7 +387,6 @@ const toRemoved = (channels: readonly ChannelOutcome[]) => ({
 
 const value = z.union([z.boolean(), z.string()]);
 
-/** 4.2 */
 export const postSubscriptionProperties = endpoint({
   method: 'POST',
   path: '/users/me/subscriptions/properties',
@@ -425,7 +411,7 @@ const looseValue = z.string().transform((raw): boolean | string => {
   return /^"[^"\\]*"$/.test(raw) ? raw.slice(1, -1) : raw;
 });
 
-/** 4.2: one channel, one property. The interface document says POST, the clients of its ancestors PATCH. */
+/** One channel, one property. Clients send POST, and older ones PATCH. */
 const subscriptionProperty = (method: 'POST' | 'PATCH') =>
   endpoint({
     method,
@@ -443,7 +429,6 @@ const subscriptionProperty = (method: 'POST' | 'PATCH') =>
 export const postSubscriptionProperty = subscriptionProperty('POST');
 export const patchSubscriptionProperty = subscriptionProperty('PATCH');
 
-/** B.8 */
 export const getUserSubscription = endpoint({
   method: 'GET',
   path: '/users/{user_id}/subscriptions/{stream_id}',
@@ -457,7 +442,6 @@ export const getUserSubscription = endpoint({
   },
 });
 
-/** B.8 */
 export const getUserChannels = endpoint({
   method: 'GET',
   path: '/users/{user_id}/channels',

@@ -36,7 +36,7 @@ export async function lockSeenChannel(tx: Tx, stale: Ctx, channelId: number): Pr
   return { ctx, channel, look, isSubscribed };
 }
 
-/** Whether the person, who sees the channel, may change it. @see endpoints companion C.4 */
+/** Whether the person, who sees the channel, may change it. */
 export function administersChannel(look: Onlooker, channel: Channel): boolean {
   return isAdministrator(look.person.role) || holds(look, channel, 'can_administer_channel_group');
 }
@@ -45,7 +45,6 @@ export function administersChannel(look: Onlooker, channel: Channel): boolean {
  * Locks a channel the viewer may change.
  *
  * @throws BadRequestError when there is none, or not for the viewer, or not theirs to change.
- * @see endpoints companion C.4
  */
 export async function lockAdministeredChannel(tx: Tx, ctx: Ctx, channelId: number): Promise<SeenChannel> {
   const seen = await lockSeenChannel(tx, ctx, channelId);

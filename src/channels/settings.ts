@@ -9,7 +9,7 @@ import { BadRequestError, UnsupportedParametersError } from '../platform/errors.
 import { isRowId } from '../platform/ids.ts';
 import { isAdministrator } from '../platform/roles.ts';
 
-/** What each value of `topics_policy` means is on the column. @see endpoints companion B.7 */
+/** What each value of `topics_policy` means is on the column. */
 export const TOPICS_POLICIES = ['inherit', 'allow_empty_topic', 'disable_empty_topic', 'empty_topic_only'] as const;
 export type TopicsPolicy = (typeof TOPICS_POLICIES)[number];
 
@@ -24,7 +24,6 @@ export type Privacy = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'historyPubli
  *
  * @throws BadRequestError for a web-public channel that is private or where the organisation has none, for an open
  *   channel with protected history, and for a viewer who may not create channels of this kind.
- * @see endpoints companion B.7
  */
 export function requirePrivacy(onlooker: Onlooker, { inviteOnly, isWebPublic, historyPublicToSubscribers }: Privacy) {
   if (isWebPublic && inviteOnly) throw new BadRequestError('Invalid parameters');

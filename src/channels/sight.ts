@@ -42,11 +42,7 @@ export async function sightChange(
   return { stayers: except(stayers, gained), gained, lost };
 }
 
-/**
- * Shows channels, with all who are subscribed to them, to users who did not see them.
- *
- * @see registration-and-events companion 3.4 (stream create, peer_add on gaining the right)
- */
+/** Shows channels, with all who are subscribed to them, to users who did not see them. */
 export async function showChannels(
   tx: Tx,
   emit: Emit,

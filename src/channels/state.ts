@@ -16,13 +16,13 @@ async function readChannels({ app, viewer, db, options, groups }: Snapshot) {
   });
 }
 
-/** `streams`. @see registration-and-events companion 1.4 */
+/** `streams`. */
 export const channelsState: StateGroup = {
   name: 'stream',
   read: async (snapshot) => ({ streams: (await snapshot.shared(readChannels)).channels }),
 };
 
-/** `subscriptions`, `unsubscribed` and `never_subscribed`. @see registration-and-events companion 1.10 */
+/** `subscriptions`, `unsubscribed` and `never_subscribed`. */
 export const subscriptionsState: StateGroup = {
   name: 'subscription',
   async read(snapshot) {
@@ -46,7 +46,7 @@ export const subscriptionsState: StateGroup = {
   },
 };
 
-/** `realm_default_streams`. @see registration-and-events companion 1.4 */
+/** `realm_default_streams`. */
 export const defaultChannelsState: StateGroup = {
   name: 'default_streams',
   async read({ viewer, db }) {

@@ -6,8 +6,6 @@ import { cutText } from '../platform/text.ts';
 /**
  * The topic a client named, as it is stored: cut to 60 code points with "..." at the end, and the empty text for the
  * two names of the empty topic.
- *
- * @see interface document 1.1.4, endpoints companion E
  */
 export function topicNamed(realm: Realm, name: string): string {
   const topic = cutText(name, MAX_TOPIC_LENGTH, '...');
@@ -20,7 +18,7 @@ export const namesEmptyTopic = (name: string, shown: string): boolean => ['', '(
 /** What clients that do not know the empty topic are told instead. */
 export const emptyTopicName = (realm: Realm): string => realmSetting(realm, 'empty_topic_display_name');
 
-/** Before the name of a resolved topic. @see endpoints companion B.9 */
+/** Before the name of a resolved topic. */
 export const RESOLVED_PREFIX = '✔ ';
 
 export const isResolved = (topic: string): boolean => topic.startsWith(RESOLVED_PREFIX);

@@ -71,7 +71,6 @@ const NOTHING: Part = { data: {}, changes: [] };
  * @throws UnsupportedParametersError for protected history with topics only some may start.
  * @throws TopicPolicyError when the channel is to hold the empty topic alone, and holds others.
  * @throws BadRequestError when the channel is not there or not the viewer's to change, or a value is not taken.
- * @see endpoints companion B.7, C.3, C.4
  */
 export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEdit): Promise<void> {
   try {

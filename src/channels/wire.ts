@@ -17,11 +17,7 @@ interface Surroundings {
   readonly activity: ChannelActivity;
 }
 
-/**
- * A channel as everyone sees it who sees it at all.
- *
- * @see endpoints companion B.7, registration-and-events companion 1.10
- */
+/** A channel as everyone sees it who sees it at all. */
 export function toWireChannel(channel: Channel, { groups, subscriberCount, activity }: Surroundings) {
   const postPolicy = postPolicyOf(groups, channelPermission(groups, channel, 'can_send_message_group'));
   return {
@@ -67,7 +63,7 @@ const POST_POLICIES: Partial<Record<SystemGroupName, number>> = {
   'role:moderators': 4,
 };
 
-/** Who may post, in the words of old clients. @see endpoints companion B.7 */
+/** Who may post, in the words of old clients. */
 export function postPolicyOf(groups: SystemGroups, { members, groups: ids }: GroupSetting): number {
   const [only, ...more] = ids;
   if (only === undefined || more.length > 0 || members.length > 0) return EVERYONE_POSTS;
@@ -94,7 +90,7 @@ export function toWirePersonal(subscription: Omit<Subscription, 'realmId' | 'use
 
 export type WirePersonal = ReturnType<typeof toWirePersonal>;
 
-/** What a user's null notification settings inherit. @see interface document 2.2 */
+/** What a user's null notification settings inherit. */
 export function toInherited(user: Pick<User, 'settings'>) {
   return {
     desktop_notifications: userSetting(user, 'enable_stream_desktop_notifications'),
@@ -128,11 +124,7 @@ export interface SubscriberList {
 
 export type IncludeSubscribers = 'true' | 'false' | 'partial';
 
-/**
- * The subscriber list of a channel or subscription object: the subscribers other than its reader.
- *
- * @see interface document 2.2, registration-and-events companion 1.10
- */
+/** The subscriber list of a channel or subscription object: the subscribers other than its reader. */
 export function toWireSubscribers(list: SubscriberList, readerId: number, include: IncludeSubscribers) {
   if (include === 'false') return {};
   const others = (ids: readonly number[]) => ids.filter((id) => id !== readerId);

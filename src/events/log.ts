@@ -87,7 +87,7 @@ function collect(turns: Turn[]): Emit {
  *
  * @param change Must use `tx` alone.
  * @throws RequestTimeoutError when the database could not take the change in time; nothing was changed.
- * @see architecture 4.1, 4.8
+ * @see src/events/README.md#the-log
  */
 export async function transact<T>(scope: ChangeScope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
   const { app, realmId } = scope;

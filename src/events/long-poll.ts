@@ -18,7 +18,7 @@ import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
  * @param mayStay Asked again a second into the wait: a revocation that passed while the poll was being opened was not
  *   heard. Later ones are.
  * @throws BadEventQueueIdError `pruned` when the log does not reach back to `known`, `expired` when the queue ends.
- * @see interface document 4.3
+ * @see src/events/README.md#queues
  */
 export async function longPoll(
   app: ReadContext,

@@ -10,7 +10,7 @@ const EPHEMERAL_MS = 120_000;
 const TOMBSTONE_MS = 30 * 86_400_000;
 /** Our choice: a day is promised, so that a client that slept over it is still right. */
 const IDEMPOTENCY_MS = 2 * 86_400_000;
-/** Deleted messages are kept so long. @see endpoints companion E */
+/** Deleted messages are kept so long. */
 const ARCHIVE_MS = 30 * 86_400_000;
 const BATCH = 5_000;
 

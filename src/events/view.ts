@@ -1,4 +1,4 @@
-/** What a client said it can handle. @see registration-and-events companion 1.2 */
+/** What a client said it can handle. */
 export const CAPABILITIES = [
   'notification_settings_null',
   'bulk_message_deletion',

@@ -26,8 +26,6 @@ markdown.block.ruler.enableOnly(['code', 'hr', ...RULES.map(([name]) => name)]);
  *
  * The dialect has rules of its own for quotes, lists, fences, headings and paragraphs; tables, indented code and
  * horizontal rules are CommonMark's.
- *
- * @see endpoints companion D.1
  */
 export function parseBlocks(source: string): Token[] {
   const tokens: Token[] = [];

@@ -23,7 +23,7 @@ export function channelReferenceIn(text: string): ChannelReference {
   return { channel: text.slice(0, split), topic: topic ?? text.slice(split + 1), messageId };
 }
 
-/** Links to channels, topics and messages. @see endpoints companion D.4 */
+/** Links to channels, topics and messages. */
 export function channelLinks(inline: Inline, text: string): string {
   if (!text.includes('#**')) return text;
   return text.replace(CHANNEL_LINK, (source: string, content: string) => {
@@ -54,15 +54,11 @@ function linkHtml(directory: Directory, { channel: name, topic, messageId }: Cha
   return `<a class="stream-topic"${id} href="${topicPath}${place}">${shown} &gt; ${topicShown}</a>`;
 }
 
-/**
- * A channel in the fragment of an address: its id, and its name for people to read.
- *
- * @see endpoints companion D.4
- */
+/** A channel in the fragment of an address: its id, and its name for people to read. */
 export const channelSlug = ({ id, name }: { readonly id: number; readonly name: string }): string =>
   `${id}-${encodeFragment(name.replaceAll(' ', '-'))}`;
 
-/** A name in the fragment of an address. @see endpoints companion D.4 */
+/** A name in the fragment of an address. */
 export function encodeFragment(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replaceAll('.', '%2E')

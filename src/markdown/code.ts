@@ -49,7 +49,6 @@ function loadGrammar(grammar: string): HLJSApi {
  *
  * @param word What names the language, in lower case; "" for the organisation's default; undefined for indented code,
  *   which has none.
- * @see endpoints companion D.1
  */
 export function renderCode(rendering: Rendering, content: string, word: string | undefined): string {
   const code = trimmed(content);

@@ -23,7 +23,6 @@ const GROUPS = new Set('tr thead tbody'.split(' '));
  *
  * @param before HTML of our own renderer, as is `after`.
  * @returns HTML as well formed as both; the work is bounded whatever they have in common.
- * @see interface document 2.6; endpoints companion 4.11
  */
 export function htmlDiff(before: string, after: string): string {
   if (before === after) return before;

@@ -11,7 +11,6 @@ import type { RenderedMessage } from './types.ts';
  * files that inline.ts calls, and nothing of the source gets there unescaped.
  *
  * @param tokens From `parseBlocks`.
- * @see endpoints companion D.1, D.5
  */
 export function writeDocument(
   tokens: readonly Token[],

@@ -2,7 +2,6 @@ import { CUSTOM_EMOJI_NAME, EXTRA_EMOJI, EXTRA_EMOJI_URL, emojiNamed, emojiOf, e
 import { escapeAttribute, escapeText } from './escape.ts';
 import type { Inline } from './inline-text.ts';
 
-/** @see endpoints companion D.2 row 16 */
 const EMOTICONS: Readonly<Record<string, string>> = {
   ':)': 'slight_smile',
   '(:': 'slight_smile',
@@ -45,7 +44,7 @@ export function emojiNamesIn(text: string, hasEmoticons: boolean): string[] {
   return [...new Set([...names, ...meant])].filter((name) => CUSTOM_EMOJI_NAME.test(name));
 }
 
-/** `:name:`: of the organisation, or of Unicode. @see endpoints companion D.2 row 15 */
+/** `:name:`: of the organisation, or of Unicode. */
 export function emojiNames(inline: Inline, text: string): string {
   if (!text.includes(':')) return text;
   const pattern = /:([\w\-+]+):/g;
@@ -64,13 +63,13 @@ export function emojiNames(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** `:)` and its like, for senders who want that. @see endpoints companion D.2 row 16 */
+/** `:)` and its like, for senders who want that. */
 export function emoticons(inline: Inline, text: string): string {
   if (!inline.rendering.options.translateEmoticons || !IN_EMOTICON.test(text)) return text;
   return text.replace(EMOTICON, (face) => inline.keep(face, emojiHtml(inline, EMOTICONS[face] ?? '') ?? face));
 }
 
-/** An emoji as a character. @see endpoints companion D.2 row 17 */
+/** An emoji as a character. */
 export function emojiCharacters(inline: Inline, text: string): string {
   if (!MAY_HOLD_EMOJI.test(text)) return text;
   return text.replace(emojiPattern, (characters) => {

@@ -9,13 +9,12 @@ export interface UnicodeEmoji {
   readonly code: string;
 }
 
-/** The one emoji of the service's own. Our choice of name: the document's is a brand. @see endpoints companion E */
+/** The one emoji of the service's own. Our choice of name: the document's is a brand. */
 export const EXTRA_EMOJI = 'team_chat';
 
-/** @see endpoints companion D.2 */
 export const EXTRA_EMOJI_URL = `/static/generated/emoji/images/emoji/unicode/${EXTRA_EMOJI}.png`;
 
-/** What the names of an organisation's own emoji look like. @see endpoints companion B.17 */
+/** What the names of an organisation's own emoji look like. */
 export const CUSTOM_EMOJI_NAME: RegExp = /^[0-9a-z_-]*[0-9a-z]$/;
 
 /** Every Unicode emoji by its code, as clients read it from `server_emoji_data_url`; the first name is canonical. */
@@ -33,7 +32,6 @@ interface Tables {
 /**
  * Names that go before those of the data sets, canonical first: the targets of the emoticons, and the names people
  * type first for what is sent most (our choice).
- * @see endpoints companion D.2 row 16
  */
 const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
   ['1f642', 'slight_smile'],
@@ -60,7 +58,6 @@ const CURATED: readonly (readonly [code: string, ...names: string[]])[] = [
 /**
  * The data sets that name the rest, best first; where two emoji claim a name, the better set wins, then the earlier
  * emoji. The first three give canonical names, the CLDR short names being the last resort; the others only know more.
- * @see endpoints companion E
  */
 const NAME_SETS = ['joypixels', 'github', 'cldr', 'iamcal', 'emojibase', 'emojibase-legacy'] as const;
 
@@ -109,7 +106,6 @@ export function emojiWithCode(code: string): { readonly names: readonly string[]
  *
  * @returns undefined for what the table does not have, such as skin tones, and for a character whose default
  *   presentation is text and which U+FE0F does not follow.
- * @see endpoints companion D.2 row 17
  */
 export function emojiOf(characters: string): UnicodeEmoji | undefined {
   if (!WHOLE.test(characters)) return undefined;
@@ -120,7 +116,7 @@ export function emojiOf(characters: string): UnicodeEmoji | undefined {
   return { name, code };
 }
 
-/** The whole table, for clients. @see endpoints companion E */
+/** The whole table, for clients. */
 export function emojiTable(): EmojiTable {
   return { code_to_names: Object.fromEntries(tables().names) };
 }

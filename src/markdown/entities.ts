@@ -3,7 +3,7 @@ import type { Inline } from './inline-text.ts';
 
 const ENTITY = /&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[a-zA-Z][\da-zA-Z]{1,31});/g;
 
-/** HTML entities stay entities. @see endpoints companion D.2 row 11 */
+/** HTML entities stay entities. */
 export function entities(inline: Inline, text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(ENTITY, (source) => {

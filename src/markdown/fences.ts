@@ -19,11 +19,7 @@ const KINDS: ReadonlyMap<string, Fence['kind']> = new Map([
   ['math', 'math'],
 ]);
 
-/**
- * Fenced quotes, spoilers, formulas and code. A fence without an end ends where its surroundings end.
- *
- * @see endpoints companion D.1
- */
+/** Fenced quotes, spoilers, formulas and code. A fence without an end ends where its surroundings end. */
 export function fence(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   const mark = state.src[textStartOf(state, startLine)];
   if ((mark !== '`' && mark !== '~') || isIndented(state, startLine)) return false;

@@ -24,8 +24,6 @@ export interface InlineHtml {
  *
  * This is not how markdown-it finds inline constructs, from left to right: in this dialect the order of constructs
  * decides, not that of their places.
- *
- * @see endpoints companion D.2
  */
 const PASSES: readonly Pass[] = [
   codeSpans,
@@ -49,7 +47,7 @@ const PASSES: readonly Pass[] = [
 /** Every construct holds one of these; dots and semicolons are the only ones that much text has. */
 const MARKS = /[`*@#$<[&~:;.\u00a9-\uffff]/;
 
-/** The text of one block as HTML. @see endpoints companion D.2 */
+/** The text of one block as HTML. */
 export function renderInline(source: string, rendering: Rendering): InlineHtml {
   const inline = new Inline(rendering, PASSES);
   if (!MARKS.test(source)) return { html: inline.html(source), previews: [], isBareLink: false };

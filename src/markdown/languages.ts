@@ -81,6 +81,5 @@ const LANGUAGES: ReadonlyMap<string, Language> = new Map(
  * The language that a word behind a fence names.
  *
  * @param word In lower case.
- * @see endpoints companion D.1
  */
 export const languageNamed = (word: string): Language | undefined => LANGUAGES.get(word);

@@ -1,6 +1,6 @@
 import type { StateBlock } from 'markdown-it';
 
-/** How much further than its marker an item's content is indented, at least. @see endpoints companion D.1 */
+/** How much further than its marker an item's content is indented, at least. */
 export const ITEM_INDENT = 2;
 
 /**

@@ -3,7 +3,7 @@ import { entities, withoutEntities } from './entities.ts';
 import { escapeAttribute, escapeText } from './escape.ts';
 import type { Inline } from './inline-text.ts';
 
-/** Where a link may lead. @see endpoints companion D.2 */
+/** Where a link may lead. */
 const SCHEMES: ReadonlySet<string> = new Set(
   (
     'http https ftp file bitcoin geo im irc ircs magnet mailto matrix mms news nntp openpgp4fpr sip sms smsto ssh tel ' +
@@ -11,13 +11,13 @@ const SCHEMES: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** A link of the text that leads to an image on the web. @see endpoints companion D.5 */
+/** A link of the text that leads to an image on the web. */
 const IMAGE_URL = /^https?:\/\/[^/?#]+\/[^?#]*\.(?:bmp|gif|jpe|jpeg|jpg|png|webp)(?:[?#]|$)/i;
 
-/** Top-level domains that file names end in more often. @see endpoints companion D.2 */
+/** Top-level domains that file names end in more often. */
 const FILE_ENDINGS: ReadonlySet<string> = new Set(['java', 'md', 'mov', 'py', 'zip']);
 
-/** How deep parentheses nest in a bare address. @see endpoints companion D.2 */
+/** How deep parentheses nest in a bare address. */
 const MAX_PARENTHESES = 6;
 
 /** A bare address in a text. */
@@ -27,7 +27,7 @@ export interface BareLink {
   readonly kind: 'url' | 'domain' | 'email';
 }
 
-/** `[text](url "title")`. @see endpoints companion D.2 row 8 */
+/** `[text](url "title")`. */
 export function links(inline: Inline, text: string): string {
   if (!text.includes('](')) return text;
   const closing = pairs(text, '[', ']');
@@ -80,7 +80,6 @@ function linkHtml(inline: Inline, label: string, target: string): string | undef
  * Where a link of the text leads: to a scheme that is allowed, to a place of the organisation, or to a site.
  *
  * @returns undefined for any other scheme, and for what is no address.
- * @see endpoints companion D.2
  */
 function hrefOf({ rendering: { directory } }: Inline, written: string): string | undefined {
   const url = withoutEntities(written).trim().replaceAll(' ', '%20');
@@ -92,7 +91,7 @@ function hrefOf({ rendering: { directory } }: Inline, written: string): string |
   return directory === undefined ? url : withinRealm(url, directory.realmUrl);
 }
 
-/** Links to the organisation itself work wherever its clients find it. @see endpoints companion D.2 */
+/** Links to the organisation itself work wherever its clients find it. */
 function withinRealm(url: string, realmUrl: string): string {
   const isOwn = url.startsWith(`${realmUrl}/#`) || url.startsWith(`${realmUrl}/user_uploads/`);
   return isOwn ? url.slice(realmUrl.length + 1) : url;
@@ -104,7 +103,7 @@ function found(inline: Inline, url: string, { title, bare }: { title: string | u
   if (IMAGE_URL.test(url) && inline.rendering.claimPreview(url)) inline.previews.push({ url, title, bare });
 }
 
-/** Addresses of sites and people as they stand. @see endpoints companion D.2 row 9 */
+/** Addresses of sites and people as they stand. */
 export function bareLinks(inline: Inline, text: string): string {
   let [result, end] = ['', 0];
   for (const link of bareLinksIn(text)) {
@@ -119,14 +118,14 @@ export function bareLinks(inline: Inline, text: string): string {
   return result + text.slice(end);
 }
 
-/** At the start of the text, or after white space or one of these marks. @see endpoints companion D.2 */
+/** At the start of the text, or after white space or one of these marks. */
 const LINK_START = /(?<![^\s'"(,:<])[\p{L}\p{N}_]/gu;
 const PROTOCOL = /https?:\/\//iy;
 const HOST = /[\p{L}\p{N}_][\p{L}\p{N}_.:@-]*/uy;
 const WORD = /[\p{L}\p{N}_.+-]+/uy;
 const EMAIL_HOST = /@[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+/uy;
 const DOMAIN = /^(?:[\p{L}\p{N}_-]+\.)+([\p{L}\p{N}-]+)$/u;
-/** What may follow a domain or an e-mail address, and is no part of it. @see endpoints companion D.2 */
+/** What may follow a domain or an e-mail address, and is no part of it. */
 const AFTER = /[!:;?),.'">]*(?=\s|[\uD800-\uDBFF]{2}|$)/y;
 
 /** Where an address that begins at `start` with what the pattern finds would go on. */

@@ -53,7 +53,7 @@ export function loadTex(): Tex {
   return tex;
 }
 
-/** `$$x$$` within a line. @see endpoints companion D.2 row 4 */
+/** `$$x$$` within a line. */
 export function mathSpans(inline: Inline, text: string): string {
   if (!text.includes('$$')) return text;
   // No dollar sign inside but \$, no place-holder, and none of both next to it.
@@ -77,7 +77,6 @@ export function mathSpans(inline: Inline, text: string): string {
  *
  * @param isDisplay Whether it stands in a block of its own.
  * @returns undefined when it is no formula, uses a forbidden command, or is more than the text may spend on formulas.
- * @see endpoints companion D.1
  */
 export function renderTex(
   { spent, isPlain }: Rendering,

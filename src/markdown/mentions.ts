@@ -2,10 +2,7 @@ import { escapeText } from './escape.ts';
 import type { Inline } from './inline-text.ts';
 import type { Directory, DirectoryUser } from './types.ts';
 
-/**
- * Where a mention of anything may begin: at the start of the text, after white space, or after an opening mark.
- * @see endpoints companion D.3
- */
+/** Where a mention of anything may begin: at the start of the text, after white space, or after an opening mark. */
 export const MENTION_START = '(?<![^\\s\'"({[/<])';
 
 /** `@**Full Name**`, silent as `@_**Full Name**`. */
@@ -14,7 +11,7 @@ export const USER_MENTION = new RegExp(`${MENTION_START}@(_?)\\*\\*([^*\\n]+)\\*
 /** `@*group*`, silent as `@_*group*`. */
 export const GROUP_MENTION = new RegExp(`${MENTION_START}@(_?)\\*([^*\\n]+)\\*`, 'g');
 
-/** Words that mention everybody there, in exactly this case. @see endpoints companion D.3 */
+/** Words that mention everybody there, in exactly this case. */
 export const CHANNEL_WILDCARDS: ReadonlySet<string> = new Set(['all', 'everyone', 'channel', 'stream']);
 export const TOPIC_WILDCARD = 'topic';
 
@@ -36,7 +33,7 @@ export function userNamedIn(text: string): NamedUser {
   return { name: name === '' ? undefined : name, id };
 }
 
-/** Mentions of users, of everybody in the channel, and of everybody in the topic. @see endpoints companion D.3 */
+/** Mentions of users, of everybody in the channel, and of everybody in the topic. */
 export function userMentions(inline: Inline, text: string): string {
   if (!text.includes('**') || !text.includes('@')) return text;
   return text.replace(USER_MENTION, (source: string, underscore: string, name: string) => {
@@ -45,7 +42,7 @@ export function userMentions(inline: Inline, text: string): string {
   });
 }
 
-/** @see endpoints companion D.3 */
+/** Mentions of groups: `@*name*`, and silent ones `@_*name*`. */
 export function groupMentions(inline: Inline, text: string): string {
   if (!text.includes('*') || !text.includes('@')) return text;
   return text.replace(GROUP_MENTION, (source: string, underscore: string, name: string) => {

@@ -41,7 +41,6 @@ const NONE: References = {
  * What is to be looked up before a text is rendered. Most texts refer to nothing, which costs next to nothing to see.
  *
  * @param options As it will be rendered with.
- * @see endpoints companion D.2 to D.4
  */
 export function referencesIn(
   source: string,

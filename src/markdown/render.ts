@@ -7,7 +7,7 @@ import { loadTex } from './math.ts';
 import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
 import { OutOfTimeError, watched } from './watch.ts';
 
-/** The text cannot be rendered, or is too long as HTML. @see endpoints companion D */
+/** The text cannot be rendered, or is too long as HTML. */
 export class UnrenderableError extends Error {
   override name = 'UnrenderableError';
 
@@ -16,10 +16,10 @@ export class UnrenderableError extends Error {
   }
 }
 
-/** The longest HTML of a message: 100 times the longest source. @see endpoints companion E */
+/** The longest HTML of a message: 100 times the longest source. */
 const MAX_HTML_LENGTH = 1_000_000;
 
-/** Our choice, well below the 5 s after which companion E gives up: while one text is rendered, nobody else is served. */
+/** Our choice, well below the 5 s after which clients give a text up: while one text is rendered, nobody else is served. */
 const RENDER_MS = 1_000;
 
 /**
@@ -43,7 +43,6 @@ const PLAIN = new RegExp(`^${PLAIN_LINE}(?:\\n${PLAIN_LINE})*$`, 'u');
  *
  * @param source A message's length, 10,000 code points, at most.
  * @throws UnrenderableError when the HTML is longer than 1,000,000 characters, or the renderer fails.
- * @see endpoints companion D, E
  */
 export function renderMessage(source: string, directory: Directory, options: RenderOptions = {}): RenderedMessage {
   return render(source, directory, options);
@@ -54,13 +53,12 @@ export function renderMessage(source: string, directory: Directory, options: Ren
  *
  * @returns Block elements joined by newlines; "" for an empty source.
  * @throws UnrenderableError as `renderMessage` does.
- * @see endpoints companion D
  */
 export function renderMarkdown(source: string): string {
   return render(source, undefined, {}).html;
 }
 
-/** Whether the message tells what its sender does, and is shown behind their name. @see endpoints companion D.1 */
+/** Whether the message tells what its sender does, and is shown behind their name. */
 export const isMeMessage = (source: string): boolean => source.startsWith('/me ');
 
 /** A link of a topic, which has no other markup. */
@@ -73,7 +71,6 @@ export interface TopicLink {
  * The addresses of sites in a topic, in the order of their places.
  *
  * @param topic Of 60 code points at most.
- * @see endpoints companion D.2 (topic links)
  */
 export function topicLinks(topic: string): TopicLink[] {
   return bareLinksIn(topic)

@@ -1,6 +1,6 @@
 import type { Directory, RenderedMessage, RenderOptions } from './types.ts';
 
-/** More images than this are not shown at all. @see endpoints companion D.5, E */
+/** More images than this are not shown at all. */
 const MAX_PREVIEWS = 24;
 
 /** A linked image, to be shown below the block with the link. */

@@ -4,7 +4,7 @@ import type { Inline } from './inline-text.ts';
 /** Our choice: no date is longer. */
 const TIME = /<time:([^>\n]{1,100})>/g;
 
-/** `<time:T>`: a moment, which each reader sees in their own time zone. @see endpoints companion D.2 row 6 */
+/** `<time:T>`: a moment, which each reader sees in their own time zone. */
 export function times(inline: Inline, text: string): string {
   if (!text.includes('<time:')) return text;
   return text.replace(TIME, (source: string, written: string) => {

@@ -1,4 +1,4 @@
-/** Short classes for the highlighter's, by its class without the prefix. @see endpoints companion D.1 */
+/** Short classes for the highlighter's, by its class without the prefix. */
 const CLASSES: Readonly<Record<string, string>> = {
   keyword: 'k',
   literal: 'kc',

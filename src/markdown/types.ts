@@ -8,7 +8,7 @@ export interface DirectoryUser {
 /** A group that a text may mention. */
 export interface DirectoryGroup {
   readonly id: number;
-  /** As it is shown: the display name of a role group. @see endpoints companion C.2 */
+  /** As it is shown: the display name of a role group. */
   readonly displayName: string;
   readonly isActive: boolean;
 }

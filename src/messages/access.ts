@@ -53,7 +53,6 @@ export const hasProtectedHistory = (channel: Pick<Channel, 'inviteOnly' | 'histo
  * The message, when the viewer may read it.
  *
  * @throws BadRequestError otherwise, as if there were none.
- * @see endpoints companion B.10.1
  */
 export async function accessMessage({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, messageId: number) {
   return accessMessageIn(app.db, viewer, messageId, app.now());
@@ -63,7 +62,6 @@ export async function accessMessage({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>
  * The message, when the viewer may read it and its channel is not archived: what every change of one begins with.
  *
  * @throws BadRequestError otherwise, as if there were none.
- * @see endpoints companion B.10.1
  */
 export async function accessMessageToChange(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,

@@ -24,7 +24,7 @@ export interface HistoryStep {
   readonly showsContent: boolean;
 }
 
-/** How much of what was edited the organisation's people may see. @see endpoints companion 4.11 */
+/** How much of what was edited the organisation's people may see. */
 export const historyPolicy = (realm: Pick<Realm, 'settings'>): 'all' | 'moves' | 'none' =>
   realmSetting(realm, 'message_edit_history_visibility_policy');
 
@@ -33,7 +33,6 @@ export const historyPolicy = (realm: Pick<Realm, 'settings'>): 'all' | 'moves' |
  * edits of the content alone are left out.
  *
  * @param edits The message's own, in any order.
- * @see interface document 2.6, endpoints companion 4.11
  */
 export function historySteps(
   message: Pick<Message, 'topic' | 'channelId' | 'content' | 'renderedContent'>,
@@ -63,7 +62,7 @@ export function historySteps(
   return steps.reverse();
 }
 
-/** One entry of a message's `edit_history`. @see endpoints companion B.10 */
+/** One entry of a message's `edit_history`. */
 export interface WireEdit {
   readonly user_id: number;
   /** UNIX seconds. */

@@ -45,8 +45,6 @@ const isLocalTo = ({ queueId, localId }: SentPayload, view: EventView) =>
 /**
  * To everyone who receives the message. Those whom it names or who sent it have a rendering of their own; all others
  * share one. Written by `send_message`, so that this is never called to make one.
- *
- * @see registration-and-events companion 3.1
  */
 export const messageSent = defineEvent('message', undefined, (payload: SentPayload): SentPayload => payload, {
   perUser: (payload, view) => {
@@ -64,7 +62,6 @@ export const messageSent = defineEvent('message', undefined, (payload: SentPaylo
     narrow.every(([operator, operand]) => matches(payload, operator, operand, userId)),
 });
 
-/** @see registration-and-events companion 2.6 */
 function matches(payload: SentPayload, operator: string, operand: string, userId: number): boolean {
   const isText = (text: string | undefined) => text?.toLowerCase() === operand.toLowerCase();
   switch (operator) {

@@ -45,7 +45,6 @@ export interface FetchedPage extends Omit<Selection, 'ids'> {
  * together. As many queries for many as for few.
  *
  * @throws BadNarrowError as `compileNarrow`, BadRequestError as `selectIds`.
- * @see endpoints companion B.10.3
  */
 export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], range: Range): Promise<FetchedPage> {
   const narrow = await compileNarrow(ctx, terms);
@@ -60,7 +59,6 @@ export async function fetchMessages(ctx: Ctx, terms: readonly NarrowTerm[], rang
  *
  * @throws BadNarrowError as `compileNarrow`.
  * @throws BadRequestError for more than 5000, or more than a reply holds.
- * @see endpoints companion B.10.3
  */
 export async function fetchByIds(
   ctx: Ctx,
@@ -79,7 +77,6 @@ export async function fetchByIds(
  * One message, as the viewer has it.
  *
  * @throws BadRequestError when the viewer may not read it, as if there were none.
- * @see endpoints companion B.10.1
  */
 export async function fetchMessage(ctx: Ctx, messageId: number): Promise<FetchedMessage> {
   await accessMessage(ctx, messageId);
@@ -93,7 +90,6 @@ export async function fetchMessage(ctx: Ctx, messageId: number): Promise<Fetched
  *
  * @throws BadNarrowError as `compileNarrow`.
  * @throws BadRequestError for more than 5000.
- * @see endpoints companion B.10 (GET /messages/matches_narrow)
  */
 export async function matchNarrow(
   ctx: Ctx,

@@ -29,11 +29,7 @@ export interface ReadingRights {
   readonly holds: Prisma.Sql;
 }
 
-/**
- * What the viewer may read, in one query: private channels by name, for they are few; all others by a rule.
- *
- * @see endpoints companion B.10.1, C.4
- */
+/** What the viewer may read, in one query: private channels by name, for they are few; all others by a rule. */
 export async function readingRights({ app, viewer }: Ctx): Promise<ReadingRights> {
   const { id: userId, realm, role } = viewer;
   const byName = isGuest(role) ? { isWebPublic: false } : { inviteOnly: true };
@@ -62,11 +58,7 @@ export async function readingRights({ app, viewer }: Ctx): Promise<ReadingRights
   };
 }
 
-/**
- * The ids of messages that the user took up: starred, though never received, or marked unread one by one.
- *
- * @see endpoints companion B.10.6
- */
+/** The ids of messages that the user took up: starred, though never received, or marked unread one by one. */
 export const takenUpBy = (userId: number): Prisma.Sql => Prisma.sql`
   SELECT um.message_id FROM user_message um WHERE um.user_id = ${userId} AND um.starred AND um.historical
   UNION ALL SELECT x.message_id FROM read_exception x WHERE x.user_id = ${userId} AND NOT x.is_read`;

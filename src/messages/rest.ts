@@ -59,7 +59,6 @@ const narrow = json(Narrow, { description: 'Terms, all of which a message must m
 
 const User = z.object({ id: z.int(), email: z.string(), full_name: z.string() });
 
-/** B.10 */
 const Message = z.object({
   id: z.int(),
   sender_id: z.int(),
@@ -273,7 +272,6 @@ export const getTopics = endpoint({
   },
 });
 
-/** @see interface document 2.7 */
 const toWireTopic = (topic: Topic, emptyName: string, knowsEmptyTopic: boolean) => ({
   name: shownTopic(topic.name, emptyName, knowsEmptyTopic),
   max_id: topic.maxId,

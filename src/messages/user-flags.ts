@@ -38,11 +38,7 @@ interface Row {
   readonly alerted: boolean;
 }
 
-/**
- * What the user has with each of the messages, by id, in one query. Whether they may read them is not asked.
- *
- * @see endpoints companion B.10 (flags), B.10.3 (historical)
- */
+/** What the user has with each of the messages, by id, in one query. Whether they may read them is not asked. */
 export async function readFlags(
   db: Pick<Tx, '$queryRaw'>,
   { id: userId, realm }: { readonly id: number; readonly realm: { readonly id: number } },

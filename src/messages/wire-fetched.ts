@@ -5,7 +5,7 @@ import { type Shown, toWireFlags, toWireMessage } from './wire.ts';
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
-/** A message as its reader gets it when they ask for it. @see endpoints companion B.10 */
+/** A message as its reader gets it when they ask for it. */
 export function toWireFetched(message: FetchedMessage, shown: Shown) {
   const { facts, flags, reactions, edits, lastEditedAt, lastMovedAt, match } = message;
   const knowsEmptyTopic = shown.options.capabilities.empty_topic_name;

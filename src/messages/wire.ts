@@ -49,12 +49,11 @@ export interface Shown {
   };
 }
 
-/** A topic's name as a client sees it. @see interface document 1.1.4, registration-and-events companion 1.2 */
+/** A topic's name as a client sees it. */
 export function shownTopic(topic: string, emptyTopicName: string, knowsEmptyTopic: boolean): string {
   return topic === '' && !knowsEmptyTopic ? emptyTopicName : topic;
 }
 
-/** @see endpoints companion B.10; registration-and-events companion 3.1.1 */
 export interface WireReaction {
   readonly emoji_name: string;
   readonly emoji_code: string;
@@ -62,7 +61,7 @@ export interface WireReaction {
   readonly user_id: number;
 }
 
-/** A message as on the wire, without its flags and history. @see registration-and-events companion 3.1.1 */
+/** A message as on the wire, without its flags and history. */
 export function toWireMessage(facts: MessageFacts, { requester, options }: Shown) {
   const { channel, sender, content, renderedContent, topic, emptyTopicName } = facts;
   const knowsEmptyTopic = options.capabilities.empty_topic_name;
@@ -108,7 +107,7 @@ export interface UserFlags {
   readonly historical?: boolean;
 }
 
-/** The flags as on the wire. @see endpoints companion B.10 */
+/** The flags as on the wire. */
 export function toWireFlags(flags: UserFlags): string[] {
   const wildcard = flags.channelWildcard === true || flags.topicWildcard === true;
   const named: readonly (readonly [string, boolean | undefined])[] = [

@@ -20,7 +20,7 @@ export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ per
   }),
 });
 
-/** One logical change of a user, as interface document 6.3 has its forms. */
+/** One logical change of a user, in one of the forms below. */
 export type PersonChange =
   | { readonly user_id: number; readonly full_name: string }
   | { readonly user_id: number; readonly role: number }
@@ -135,8 +135,6 @@ export function emailVisibilityChanged(before: User, after: User) {
 
 /**
  * To somebody whose role changed: what they come to see of a user who hides their address from some, or see no more.
- *
- * @see interface document 6.3 (delivery e-mail change or visibility change)
  */
 export function emailSightChanged(user: User, roles: RoleChange) {
   const facts = { before: toFacts(user), after: toFacts(user), viewer_role: roles };
@@ -146,7 +144,7 @@ export function emailSightChanged(user: User, roles: RoleChange) {
   ];
 }
 
-/** To everyone: the image as each viewer's client gets it. @see interface document 6.3 */
+/** To everyone: the image as each viewer's client gets it. */
 export const userAvatarChanged = (before: User, after: User) =>
   userUpdated({ before: toFacts(before), after: toFacts(after), shown: 'avatar_url' });
 
@@ -154,7 +152,7 @@ export const userAvatarChanged = (before: User, after: User) =>
 export const profileValueChanged = (userId: number, fieldId: number, value: WireProfileValue | undefined) =>
   userUpdated({ person: { user_id: userId, custom_profile_field: { id: fieldId, ...(value ?? { value: null }) } } });
 
-/** To the user's own clients. @see interface document 6.2 */
+/** To the user's own clients. */
 export const userSettingUpdated = defineEvent(
   'user_settings',
   'update',

@@ -10,7 +10,6 @@ const FORBIDDEN = /[*`\\>"@\p{Cc}\p{Cs}]/u;
  *
  * @throws BadRequestError when it is blank, longer than 100 characters, holds one of * ` \ > " @ or a control
  *   character, or ends in "|" and digits, which is how mentions tell people of one name apart.
- * @see endpoints companion B.12
  */
 export function requireFullName(name: string): string {
   const stripped = name.trim();

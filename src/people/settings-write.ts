@@ -57,7 +57,7 @@ const EFFECTS: Partial<Record<UserSettingName, Effect>> = {
     for (const event of emailVisibilityChanged(before, after)) emit(event, everyone());
   },
   // Either way: what slipped in while synchronizing was being turned off must not come back with it. Clients drop or
-  // keep theirs by themselves. @see endpoints companion B.3
+  // keep theirs by themselves.
   async enable_drafts_synchronization(tx, _emit, { before: { realmId, id } }) {
     await tx.draft.deleteMany({ where: { realmId, authorId: id } });
   },

@@ -7,7 +7,7 @@ import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/role
 import { profileDataOf } from './profile-fields/values.ts';
 import { avatarUrl, toWireUser } from './wire.ts';
 
-/** Everyone in the organisation, and what the caller is. @see registration-and-events companion 1.6 */
+/** Everyone in the organisation, and what the caller is. */
 export const usersState: StateGroup = {
   name: 'realm_user',
   async read(snapshot) {
@@ -62,7 +62,7 @@ function caller({ app, viewer, groups }: Snapshot) {
   };
 }
 
-/** The caller's own settings. @see registration-and-events companion 1.11 */
+/** The caller's own settings. */
 export const userSettingsState: StateGroup = {
   name: 'user_settings',
   async read({ viewer: { user } }) {

@@ -13,7 +13,6 @@ export function visibleTo({ realm }: Ctx['viewer']): Prisma.UserWhereInput {
  * One user of the viewer's organisation: a person or a bot, active or not.
  *
  * @throws BadRequestError when there is none.
- * @see interface document 4.5
  */
 export async function accessUser({ app, viewer }: Ctx, userId: number): Promise<User> {
   const user = isId(userId) ? await app.db.user.findFirst({ where: { ...visibleTo(viewer), id: userId } }) : null;
@@ -25,7 +24,6 @@ export async function accessUser({ app, viewer }: Ctx, userId: number): Promise<
  * One user by address: the real one where the viewer may see it, or the API's.
  *
  * @throws BadRequestError when there is none; a hidden address is one of nobody.
- * @see endpoints companion B.12
  */
 export async function accessUserByEmail(ctx: Ctx, email: string): Promise<User> {
   const found = await userIdsByAddress(ctx.app.db, ctx.viewer, [email]);

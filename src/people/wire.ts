@@ -57,11 +57,7 @@ export function toFacts(user: User): UserFacts {
   };
 }
 
-/**
- * A user as `requester` sees them.
- *
- * @see interface document 2.3
- */
+/** A user as `requester` sees them. */
 export function toWireUser(user: User | UserFacts, requester: Requester, wanted: Wanted) {
   const facts = isFacts(user) ? user : toFacts(user);
   const { profileData, includeIsActive = true } = wanted;
@@ -98,7 +94,7 @@ function deliveryEmail(facts: UserFacts, requester: Requester): string | null {
   return visible ? email : null;
 }
 
-/** The role up to which a visibility reaches. @see endpoints companion 4.5 */
+/** The role up to which a visibility reaches. */
 function maxRole(visibility: number): number {
   switch (visibility) {
     case VISIBLE_TO_EVERYONE:
@@ -133,7 +129,7 @@ export function avatarUrlFor(facts: UserFacts, requester: Requester, clientGrava
   return clientWorksItOut ? null : avatarUrl(facts);
 }
 
-/** "2019-10-20T07:50+00:00". @see architecture 11 */
+/** "2019-10-20T07:50+00:00". */
 export const toMinute = (iso: string): string => `${iso.slice(0, 16)}+00:00`;
 
 const isFacts = (user: User | UserFacts): user is UserFacts => 'timezone' in user;

@@ -1,10 +1,6 @@
 import type { Budget } from './budget.ts';
 
-/**
- * Every code an error can carry, the same word over REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`).
- *
- * @see interface document 7
- */
+/** Every code an error can carry, the same word over REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`). */
 export const ERROR_CODES = [
   'BAD_REQUEST',
   'REQUEST_VARIABLE_MISSING',

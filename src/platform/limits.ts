@@ -1,11 +1,10 @@
-/** Limits that clients are told; lengths in Unicode code points. @see registration-and-events companion 1.8 */
+/** Limits that clients are told; lengths in Unicode code points. */
 export const MAX_MESSAGE_LENGTH = 10_000;
 export const MAX_TOPIC_LENGTH = 60;
 export const MAX_CHANNEL_NAME_LENGTH = 60;
 export const MAX_CHANNEL_DESCRIPTION_LENGTH = 1024;
 export const MAX_CHANNEL_FOLDER_NAME_LENGTH = 60;
 export const MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH = 1024;
-/** @see architecture 11 */
 export const MAX_REMINDER_NOTE_LENGTH = 500;
 export const MAX_BULK_NEW_SUBSCRIPTION_MESSAGES = 100;
 export const MAX_REALM_NAME_LENGTH = 40;

@@ -9,7 +9,6 @@ import type { Config } from './config.ts';
 import { RateLimitHitError } from './errors.ts';
 import { redisPrefix } from './redis-names.ts';
 
-/** @see endpoints companion E (api_by_user, api_by_ip) */
 const WINDOW_SECONDS = 60;
 
 /** Our choice: a Redis that answers later than this is taken for one that is away. */
@@ -32,8 +31,6 @@ interface Count {
  *
  * A window begins with the caller's first request, and a minute later the budget is full again. What is refused takes
  * nothing from the next window.
- *
- * @see registration-and-events companion 4.5
  */
 export class RateLimits {
   readonly #byUser: Count | undefined;

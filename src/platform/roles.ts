@@ -1,4 +1,4 @@
-/** Role numbers: lower means more rights. @see interface document 2.3 */
+/** Role numbers: lower means more rights. */
 export const OWNER = 100;
 
 export const ADMINISTRATOR = 200;

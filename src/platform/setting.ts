@@ -68,7 +68,6 @@ export type Settings = Readonly<Record<string, Setting<unknown>>>;
  *
  * @param given As a client sent them, by name; "unlimited" takes away a limit.
  * @throws BadRequestError when a setting does not take its value.
- * @see endpoints companion B.0, B.13, B.19
  */
 export function requireSettings(
   settings: Settings,

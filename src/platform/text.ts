@@ -23,7 +23,6 @@ export function lengthOf(text: string): number {
  * @param name The parameter's name as the client knows it; it begins the message.
  * @returns The text, stripped when the rules say so.
  * @throws BadRequestError when it holds a null byte, is blank or too short, or is too long.
- * @see endpoints companion B.0
  */
 export function requireText(name: string, value: string, { strip = false, min = 0, max }: TextRules = {}): string {
   refuseNullBytes(name, value);

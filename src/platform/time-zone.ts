@@ -6,8 +6,6 @@ const MAX_LENGTH = 64;
  * Whether there is a time zone of this name, in whatever case: a current one, or one of those it had before.
  *
  * The name stays as the client gave it: `Intl` would put another in the place of many, and an older one at that.
- *
- * @see interface document 2.3
  */
 export function isTimeZone(name: string): boolean {
   if (name.length > MAX_LENGTH || !NAME.test(name)) return false;

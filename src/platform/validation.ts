@@ -10,7 +10,6 @@ type Issue = z.core.$ZodIssue;
  *
  * @param name The parameter's name.
  * @param issues As zod reports them, with `reportInput`, so that a missing key can be told from a wrong one.
- * @see endpoints companion B.0.2
  */
 export function problemOf(name: string, issues: readonly Issue[]): string {
   const issue = deepest(issues);

@@ -4,7 +4,7 @@ import { organisation } from '../helpers/server.ts';
 import { type Outcome, Tally } from './outcome.ts';
 import { seeded } from './random.ts';
 
-/** After so many failures an address is refused without being looked at. @see endpoints companion E */
+/** After so many failures an address is refused without being looked at. */
 const FAILURES = 5;
 /** How far two medians may be apart, as a part of the smaller, where nothing scatters. */
 const TOLERANCE = 0.05;

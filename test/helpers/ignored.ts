@@ -7,8 +7,6 @@ export type Call = () => Promise<{ readonly path: string; readonly parameters?: 
 /**
  * Checks that an endpoint names the parameters it did not read, and no others: none, one, several in order, and the
  * name of the path's slot, which is no parameter.
- *
- * @see interface document 1.1.3
  */
 export async function expectIgnoredParameters(
   person: Person,

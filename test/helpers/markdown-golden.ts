@@ -1,8 +1,8 @@
 import type { Directory, RenderedMessage, RenderOptions } from '../../src/markdown/types.ts';
 
-/** One line of the tables of endpoints companion D: what is written, and what it becomes. */
+/** One case of the dialect: what is written, and what it becomes. */
 export interface Golden {
-  /** The construct, by its table and row. */
+  /** The construct, and where it belongs. */
   readonly row: string;
   readonly source: string;
   readonly html: string;
@@ -73,78 +73,77 @@ const LINKS: Golden['does'] = { hasLink: true };
 const IMAGE = { ...LINKS, hasImage: true, options: { imagePreviews: true } };
 
 /**
- * The golden set: every row of the tables of endpoints companion D.1 to D.5 at least once, with the HTML of the row.
- *
- * Where the document leaves open what happens, a comment says what was chosen.
+ * The golden set: every construct of the dialect at least once, with its HTML. Comments say what was chosen where clients
+ * leave open what happens.
  */
 export const GOLDEN: readonly Golden[] = [
-  row('D empty', '', ''),
-  row('D blocks', 'a\n\n\nb', '<p>a</p>\n<p>b</p>'),
-  row('D escaping', '<b title="x">\'&</b>', p('&lt;b title="x"&gt;\'&amp;&lt;/b&gt;')),
-  row('D escaping', '`<b title="x">\'&amp;`', p('<code>&lt;b title="x"&gt;\'&amp;amp;</code>')),
-  row('D escaping', '```\n<b title="x">\'&\n```', code('&lt;b title=&quot;x&quot;&gt;&#39;&amp;')),
+  row('text: empty', '', ''),
+  row('text: blocks', 'a\n\n\nb', '<p>a</p>\n<p>b</p>'),
+  row('text: escaping', '<b title="x">\'&</b>', p('&lt;b title="x"&gt;\'&amp;&lt;/b&gt;')),
+  row('text: escaping', '`<b title="x">\'&amp;`', p('<code>&lt;b title="x"&gt;\'&amp;amp;</code>')),
+  row('text: escaping', '```\n<b title="x">\'&\n```', code('&lt;b title=&quot;x&quot;&gt;&#39;&amp;')),
 
-  // D.1
-  row('D.1 paragraph', 'a\nb', '<p>a<br>\nb</p>'),
-  row('D.1 paragraph', 'a  \nb ', '<p>a  <br>\nb </p>'),
+  // blocks
+  row('blocks: paragraph', 'a\nb', '<p>a<br>\nb</p>'),
+  row('blocks: paragraph', 'a  \nb ', '<p>a  <br>\nb </p>'),
   // Spaces that indent a further line are kept, those before the first are not.
-  row('D.1 paragraph', '  a\n   b', '<p>a<br>\n   b</p>'),
-  ...[1, 2, 3, 4, 5, 6].map((n) => row('D.1 heading', `${'#'.repeat(n)} H *i*`, `<h${n}>H <em>i</em></h${n}>`)),
-  row('D.1 heading', '#H', p('#H')),
+  row('blocks: paragraph', '  a\n   b', '<p>a<br>\n   b</p>'),
+  ...[1, 2, 3, 4, 5, 6].map((n) => row('blocks: heading', `${'#'.repeat(n)} H *i*`, `<h${n}>H <em>i</em></h${n}>`)),
+  row('blocks: heading', '#H', p('#H')),
   // Marks without a text are a paragraph.
-  row('D.1 heading', '# ', p('# ')),
-  row('D.1 heading', '## H ##', '<h2>H</h2>'),
-  row('D.1 heading', '####### H', p('####### H')),
-  row('D.1 heading', 'H\n===', '<p>H<br>\n===</p>'),
-  row('D.1 heading', 'a\n# H\nb', '<p>a</p>\n<h1>H</h1>\n<p>b</p>'),
-  row('D.1 list', '* x', '<ul>\n<li>x</li>\n</ul>'),
-  row('D.1 list', '* x\n- y\n+ z', '<ul>\n<li>x</li>\n<li>y</li>\n<li>z</li>\n</ul>'),
-  row('D.1 list', 'text\n- x', '<p>text</p>\n<ul>\n<li>x</li>\n</ul>'),
-  row('D.1 list', '*x\n-', '<p>*x<br>\n-</p>'),
-  row('D.1 nested list', '* outer\n  * inner', '<ul>\n<li>outer<ul>\n<li>inner</li>\n</ul>\n</li>\n</ul>'),
-  row('D.1 nested list', '1. a\n  - b', '<ol>\n<li>a<ul>\n<li>b</li>\n</ul>\n</li>\n</ol>'),
-  row('D.1 continuation', '* outer\n  text', '<ul>\n<li>outer<br>\n  text</li>\n</ul>'),
-  row('D.1 loose list', '* x\n\n* y', '<ul>\n<li>\n<p>x</p>\n</li>\n<li>\n<p>y</p>\n</li>\n</ul>'),
-  row('D.1 loose list', '* x\ny', '<ul>\n<li>x<br>\ny</li>\n</ul>'),
-  row('D.1 loose list', '* x\n\n  y', '<ul>\n<li>\n<p>x</p>\n<p>y</p>\n</li>\n</ul>'),
-  row('D.1 numbered list', '1. x\n1. y', '<ol>\n<li>x</li>\n<li>y</li>\n</ol>'),
-  row('D.1 numbered list', '3. x\n9. y', '<ol start="3">\n<li>x</li>\n<li>y</li>\n</ol>'),
+  row('blocks: heading', '# ', p('# ')),
+  row('blocks: heading', '## H ##', '<h2>H</h2>'),
+  row('blocks: heading', '####### H', p('####### H')),
+  row('blocks: heading', 'H\n===', '<p>H<br>\n===</p>'),
+  row('blocks: heading', 'a\n# H\nb', '<p>a</p>\n<h1>H</h1>\n<p>b</p>'),
+  row('blocks: list', '* x', '<ul>\n<li>x</li>\n</ul>'),
+  row('blocks: list', '* x\n- y\n+ z', '<ul>\n<li>x</li>\n<li>y</li>\n<li>z</li>\n</ul>'),
+  row('blocks: list', 'text\n- x', '<p>text</p>\n<ul>\n<li>x</li>\n</ul>'),
+  row('blocks: list', '*x\n-', '<p>*x<br>\n-</p>'),
+  row('blocks: nested list', '* outer\n  * inner', '<ul>\n<li>outer<ul>\n<li>inner</li>\n</ul>\n</li>\n</ul>'),
+  row('blocks: nested list', '1. a\n  - b', '<ol>\n<li>a<ul>\n<li>b</li>\n</ul>\n</li>\n</ol>'),
+  row('blocks: continuation', '* outer\n  text', '<ul>\n<li>outer<br>\n  text</li>\n</ul>'),
+  row('blocks: loose list', '* x\n\n* y', '<ul>\n<li>\n<p>x</p>\n</li>\n<li>\n<p>y</p>\n</li>\n</ul>'),
+  row('blocks: loose list', '* x\ny', '<ul>\n<li>x<br>\ny</li>\n</ul>'),
+  row('blocks: loose list', '* x\n\n  y', '<ul>\n<li>\n<p>x</p>\n<p>y</p>\n</li>\n</ul>'),
+  row('blocks: numbered list', '1. x\n1. y', '<ol>\n<li>x</li>\n<li>y</li>\n</ol>'),
+  row('blocks: numbered list', '3. x\n9. y', '<ol start="3">\n<li>x</li>\n<li>y</li>\n</ol>'),
   row(
-    'D.1 numbered list',
+    'blocks: numbered list',
     '1. x\n   4. y\n2. z',
     '<ol>\n<li>x<ol start="4">\n<li>y</li>\n</ol>\n</li>\n<li>z</li>\n</ol>',
   ),
   // Bullets and numbers never share a list.
-  row('D.1 numbered list', '1. x\n* y', '<ol>\n<li>x</li>\n</ol>\n<ul>\n<li>y</li>\n</ul>'),
+  row('blocks: numbered list', '1. x\n* y', '<ol>\n<li>x</li>\n</ol>\n<ul>\n<li>y</li>\n</ul>'),
   // A number of one digit begins a list within a paragraph, a year does not.
-  row('D.1 numbered list', 'It was\n1984. So', '<p>It was<br>\n1984. So</p>'),
-  row('D.1 quote', '> x', '<blockquote>\n<p>x</p>\n</blockquote>'),
-  row('D.1 quote', '> x\ny', '<blockquote>\n<p>x<br>\ny</p>\n</blockquote>'),
-  row('D.1 quote', '> x\n\n> y', '<blockquote>\n<p>x</p>\n</blockquote>\n<blockquote>\n<p>y</p>\n</blockquote>'),
-  row('D.1 quote', '>', p('&gt;')),
-  row('D.1 quote', '>>\n>', '<p>&gt;&gt;<br>\n&gt;</p>'),
+  row('blocks: numbered list', 'It was\n1984. So', '<p>It was<br>\n1984. So</p>'),
+  row('blocks: quote', '> x', '<blockquote>\n<p>x</p>\n</blockquote>'),
+  row('blocks: quote', '> x\ny', '<blockquote>\n<p>x<br>\ny</p>\n</blockquote>'),
+  row('blocks: quote', '> x\n\n> y', '<blockquote>\n<p>x</p>\n</blockquote>\n<blockquote>\n<p>y</p>\n</blockquote>'),
+  row('blocks: quote', '>', p('&gt;')),
+  row('blocks: quote', '>>\n>', '<p>&gt;&gt;<br>\n&gt;</p>'),
   // An empty line of a quote that says something else parts its paragraphs.
-  row('D.1 quote', '> x\n>\n> y', '<blockquote>\n<p>x</p>\n<p>y</p>\n</blockquote>'),
-  row('D.1 quote fence', '```quote\n*x*\n```\ny', '<blockquote>\n<p><em>x</em></p>\n</blockquote>\n<p>y</p>'),
-  row('D.1 quote fence', '~~~ quoted\nx', '<blockquote>\n<p>x</p>\n</blockquote>'),
+  row('blocks: quote', '> x\n>\n> y', '<blockquote>\n<p>x</p>\n<p>y</p>\n</blockquote>'),
+  row('blocks: quote fence', '```quote\n*x*\n```\ny', '<blockquote>\n<p><em>x</em></p>\n</blockquote>\n<p>y</p>'),
+  row('blocks: quote fence', '~~~ quoted\nx', '<blockquote>\n<p>x</p>\n</blockquote>'),
   row(
-    'D.1 quote fence',
+    'blocks: quote fence',
     '````quote\n```quote\nx\n```\ny\n````',
     '<blockquote>\n<blockquote>\n<p>x</p>\n</blockquote>\n<p>y</p>\n</blockquote>',
   ),
   row(
-    'D.1 quote fence',
+    'blocks: quote fence',
     '```quote\n~~~\n```\n~~~\nx\n```\ny',
     `<blockquote>\n${code('```')}\n<p>x</p>\n</blockquote>\n<p>y</p>`,
   ),
-  row('D.1 fence', '```\ntext\n```', code('text')),
-  row('D.1 fence', '~~~~\n~~~\ntext', code('~~~\ntext')),
-  row('D.1 fence', '```\ntext\n````\n```', code('text\n````')),
-  row('D.1 fence', '```\n\n\n  text  \n\n\n```', code('  text')),
-  row('D.1 fence', 'a\n```\n*x* :heart: @**Full Name**\n```', `<p>a</p>\n${code('*x* :heart: @**Full Name**')}`),
-  row('D.1 fence', '``\nx\n``', p('<code>\nx\n</code>')),
+  row('blocks: fence', '```\ntext\n```', code('text')),
+  row('blocks: fence', '~~~~\n~~~\ntext', code('~~~\ntext')),
+  row('blocks: fence', '```\ntext\n````\n```', code('text\n````')),
+  row('blocks: fence', '```\n\n\n  text  \n\n\n```', code('  text')),
+  row('blocks: fence', 'a\n```\n*x* :heart: @**Full Name**\n```', `<p>a</p>\n${code('*x* :heart: @**Full Name**')}`),
+  row('blocks: fence', '``\nx\n``', p('<code>\nx\n</code>')),
   row(
-    'D.1 fence with language',
+    'blocks: fence with language',
     '```python\ndef f(n):\n    return "a" + 1\n```',
     code(
       '<span class="k">def</span> <span class="nf">f</span><span class="p">(</span><span class="n">n</span>' +
@@ -153,72 +152,80 @@ export const GOLDEN: readonly Golden[] = [
       inLanguage('Python'),
     ),
   ),
-  row('D.1 fence with language', '``` {.py}\nx\n```', code('<span class="n">x</span>', inLanguage('Python'))),
-  row('D.1 fence with language', '```JS\nx\n```', code('<span class="n">x</span>', inLanguage('JavaScript'))),
-  row('D.1 fence with language', '```javascript\nx\n```', code('<span class="n">x</span>', inLanguage('JavaScript'))),
-  row('D.1 fence with language', '```latex\nx\n```', code('x', inLanguage('TeX'))),
-  row('D.1 fence with language', '```FooBar\n<x>\n```', code('&lt;x&gt;', inLanguage('foobar'))),
-  row('D.1 fence with language', '```\nx\n```', code('<span class="n">x</span>', inLanguage('Python')), {
+  row('blocks: fence with language', '``` {.py}\nx\n```', code('<span class="n">x</span>', inLanguage('Python'))),
+  row('blocks: fence with language', '```JS\nx\n```', code('<span class="n">x</span>', inLanguage('JavaScript'))),
+  row(
+    'blocks: fence with language',
+    '```javascript\nx\n```',
+    code('<span class="n">x</span>', inLanguage('JavaScript')),
+  ),
+  row('blocks: fence with language', '```latex\nx\n```', code('x', inLanguage('TeX'))),
+  row('blocks: fence with language', '```FooBar\n<x>\n```', code('&lt;x&gt;', inLanguage('foobar'))),
+  row('blocks: fence with language', '```\nx\n```', code('<span class="n">x</span>', inLanguage('Python')), {
     options: { defaultCodeLanguage: 'python' },
   }),
-  row('D.1 indented code', '    a <b>\n\n      b', code('a &lt;b&gt;\n\n  b')),
-  row('D.1 indented code', '    a', code('a'), { options: { defaultCodeLanguage: 'python' } }),
-  row('D.1 indented code', '  a', p('a')),
-  row('D.1 math', '```math\nx\n```', p(DISPLAY_X)),
-  row('D.1 math', '```math\nx\n\nx\n```', `<p>${DISPLAY_X}</p>\n<p>${DISPLAY_X}</p>`),
-  row('D.1 math', "```math\n\\frac{a'<\n```", p('<span class="tex-error">\\frac{a&#x27;&lt;</span>')),
+  row('blocks: indented code', '    a <b>\n\n      b', code('a &lt;b&gt;\n\n  b')),
+  row('blocks: indented code', '    a', code('a'), { options: { defaultCodeLanguage: 'python' } }),
+  row('blocks: indented code', '  a', p('a')),
+  row('blocks: math', '```math\nx\n```', p(DISPLAY_X)),
+  row('blocks: math', '```math\nx\n\nx\n```', `<p>${DISPLAY_X}</p>\n<p>${DISPLAY_X}</p>`),
+  row('blocks: math', "```math\n\\frac{a'<\n```", p('<span class="tex-error">\\frac{a&#x27;&lt;</span>')),
   row(
-    'D.1 spoiler',
+    'blocks: spoiler',
     '```spoiler Header\ncontent\n```',
     '<div class="spoiler-block"><div class="spoiler-header">\n<p>Header</p>\n</div>' +
       '<div class="spoiler-content" aria-hidden="true">\n<p>content</p>\n</div></div>',
   ),
   row(
-    'D.1 spoiler',
+    'blocks: spoiler',
     '``` spoiler **H**\n* x\n```',
     '<div class="spoiler-block"><div class="spoiler-header">\n<p><strong>H</strong></p>\n</div>' +
       '<div class="spoiler-content" aria-hidden="true">\n<ul>\n<li>x</li>\n</ul>\n</div></div>',
   ),
   row(
-    'D.1 spoiler',
+    'blocks: spoiler',
     '```spoiler\ncontent\n```',
     '<div class="spoiler-block"><div class="spoiler-header">\n</div>' +
       '<div class="spoiler-content" aria-hidden="true">\n<p>content</p>\n</div></div>',
   ),
-  row('D.1 spoiler', '```spoiler H~\ncontent', p('```spoiler H~<br>\ncontent')),
+  row('blocks: spoiler', '```spoiler H~\ncontent', p('```spoiler H~<br>\ncontent')),
   row(
-    'D.1 table',
+    'blocks: table',
     '| a | b |\n|---|---|\n| 1 | *2* |',
     '<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n' +
       '<tbody>\n<tr>\n<td>1</td>\n<td><em>2</em></td>\n</tr>\n</tbody>\n</table>',
   ),
   row(
-    'D.1 table',
+    'blocks: table',
     'a|b|c\n:--|:-:|--:\n1|2|3',
     '<table>\n<thead>\n<tr>\n<th style="text-align: left;">a</th>\n<th style="text-align: center;">b</th>\n' +
       '<th style="text-align: right;">c</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td style="text-align: left;">1</td>\n' +
       '<td style="text-align: center;">2</td>\n<td style="text-align: right;">3</td>\n</tr>\n</tbody>\n</table>',
   ),
   // Without rows there is a body all the same.
-  row('D.1 table', '| a |\n|---|', '<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n</tbody>\n</table>'),
-  ...['---', '***', '___'].map((rule) => row('D.1 rule', `a\n${rule}\nb`, '<p>a</p>\n<hr>\n<p>b</p>')),
-  row('D.1 task list', '- [ ] x\n- [x] y', '<ul>\n<li>[ ] x</li>\n<li>[x] y</li>\n</ul>'),
-  row('D.1 /me', '/me *waves*', p('/me <em>waves</em>')),
-  row('D.1 /poll', '/poll Q\na', '<p>/poll Q<br>\na</p>'),
-  row('D.1 /todo', '/todo T\na: b', '<p>/todo T<br>\na: b</p>'),
-  row('D.1 unsupported', '[a]: http://b.c\n[a]', `<p>[a]: ${link('http://b.c')}<br>\n[a]</p>`, LINKS),
-  row('D.1 unsupported', '<div>\n*x*\n</div>', '<p>&lt;div&gt;<br>\n<em>x</em><br>\n&lt;/div&gt;</p>'),
-  row('D.1 unsupported', '\\*x\\* _x_ __x__', p('\\<em>x\\</em> _x_ __x__')),
-
-  // D.2
-  row('D.2 1 code', '`c`', p('<code>c</code>')),
-  row('D.2 1 code', '`` c`*c* ``', p('<code> c`*c* </code>')),
-  row('D.2 1 code', '`c ``', p('`c ``')),
-  row('D.2 2 strong emphasis', '***x***', p('<strong><em>x</em></strong>')),
-  row('D.2 4 math', '$$x$$', p(INLINE_X)),
-  row('D.2 4 math', 'a$$x$$ $$x$$a $$$x$$ $$_x$$', p('a$$x$$ $$x$$a $$$x$$ $$_x$$')),
   row(
-    'D.2 4 math',
+    'blocks: table',
+    '| a |\n|---|',
+    '<table>\n<thead>\n<tr>\n<th>a</th>\n</tr>\n</thead>\n<tbody>\n</tbody>\n</table>',
+  ),
+  ...['---', '***', '___'].map((rule) => row('blocks: rule', `a\n${rule}\nb`, '<p>a</p>\n<hr>\n<p>b</p>')),
+  row('blocks: task list', '- [ ] x\n- [x] y', '<ul>\n<li>[ ] x</li>\n<li>[x] y</li>\n</ul>'),
+  row('blocks: /me', '/me *waves*', p('/me <em>waves</em>')),
+  row('blocks: /poll', '/poll Q\na', '<p>/poll Q<br>\na</p>'),
+  row('blocks: /todo', '/todo T\na: b', '<p>/todo T<br>\na: b</p>'),
+  row('blocks: unsupported', '[a]: http://b.c\n[a]', `<p>[a]: ${link('http://b.c')}<br>\n[a]</p>`, LINKS),
+  row('blocks: unsupported', '<div>\n*x*\n</div>', '<p>&lt;div&gt;<br>\n<em>x</em><br>\n&lt;/div&gt;</p>'),
+  row('blocks: unsupported', '\\*x\\* _x_ __x__', p('\\<em>x\\</em> _x_ __x__')),
+
+  // inline
+  row('inline: code', '`c`', p('<code>c</code>')),
+  row('inline: code', '`` c`*c* ``', p('<code> c`*c* </code>')),
+  row('inline: code', '`c ``', p('`c ``')),
+  row('inline: strong emphasis', '***x***', p('<strong><em>x</em></strong>')),
+  row('inline: math', '$$x$$', p(INLINE_X)),
+  row('inline: math', 'a$$x$$ $$x$$a $$$x$$ $$_x$$', p('a$$x$$ $$x$$a $$$x$$ $$_x$$')),
+  row(
+    'inline: math',
     '$$\\text{\\$}$$',
     p(
       `${MATH}><semantics><mrow><mtext>$</mtext></mrow>
@@ -228,87 +235,100 @@ export const GOLDEN: readonly Golden[] = [
     <span class="mord text"><span class="mord">$</span></span></span></span></span>`.replace(/\n\s*/g, ''),
     ),
   ),
-  row('D.2 4 math', "$$\\frac{a'$$", p('<span class="tex-error">$$\\frac{a\'$$</span>')),
+  row('inline: math', "$$\\frac{a'$$", p('<span class="tex-error">$$\\frac{a\'$$</span>')),
   row(
-    'D.2 6 time',
+    'inline: time',
     '<time:2024-01-02T03:04:05+01:00>',
     p('<time datetime="2024-01-02T02:04:05Z">2024-01-02T03:04:05+01:00</time>'),
   ),
-  row('D.2 6 time', '<time:1704161045>', p('<time datetime="2024-01-02T02:04:05Z">1704161045</time>')),
+  row('inline: time', '<time:1704161045>', p('<time datetime="2024-01-02T02:04:05Z">1704161045</time>')),
   row(
-    'D.2 6 time',
+    'inline: time',
     '<time:Jan 2, 2024 3:04 PM>',
     p('<time datetime="2024-01-02T15:04:00Z">Jan 2, 2024 3:04 PM</time>'),
   ),
-  row('D.2 6 time', '<time:2024-01-02 03:04>', p('<time datetime="2024-01-02T03:04:00Z">2024-01-02 03:04</time>')),
-  row('D.2 6 time', '<time:soon & *x*>', p('&lt;time:soon &amp; *x*&gt;')),
-  row('D.2 8 link', '[t](http://u.org/?a=1&b="2")', p('<a href="http://u.org/?a=1&amp;b=&quot;2&quot;">t</a>'), LINKS),
-  row('D.2 8 link', '[t](url.org "title")', p('<a href="http://url.org" title="title">t</a>'), LINKS),
+  row('inline: time', '<time:2024-01-02 03:04>', p('<time datetime="2024-01-02T03:04:00Z">2024-01-02 03:04</time>')),
+  row('inline: time', '<time:soon & *x*>', p('&lt;time:soon &amp; *x*&gt;')),
   row(
-    'D.2 8 link',
+    'inline: link',
+    '[t](http://u.org/?a=1&b="2")',
+    p('<a href="http://u.org/?a=1&amp;b=&quot;2&quot;">t</a>'),
+    LINKS,
+  ),
+  row('inline: link', '[t](url.org "title")', p('<a href="http://url.org" title="title">t</a>'), LINKS),
+  row(
+    'inline: link',
     '[](https://u.org) [ ](https://u.org)',
     p(`${link('https://u.org')} ${link('https://u.org')}`),
     LINKS,
   ),
   row(
-    'D.2 8 link',
+    'inline: link',
     '[t](a@u.org) [t](/x) [t](#x)',
     p(`${link('mailto:a@u.org', 't')} ${link('/x', 't')} ${link('#x', 't')}`),
     LINKS,
   ),
-  row('D.2 8 link', '[t](javascript:x)', p('[t](javascript:x)')),
+  row('inline: link', '[t](javascript:x)', p('[t](javascript:x)')),
   row(
-    'D.2 8 link',
+    'inline: link',
     '[`c` **b** :heart: u.org](geo:1,2)',
     p('<a href="geo:1,2"><code>c</code> **b** :heart: u.org</a>'),
     LINKS,
   ),
-  row('D.2 8 link', '[t](https://chat.example.org/#narrow/dm/1)', p(link('#narrow/dm/1', 't')), LINKS),
+  row('inline: link', '[t](https://chat.example.org/#narrow/dm/1)', p(link('#narrow/dm/1', 't')), LINKS),
   row(
-    'D.2 9 bare link',
+    'inline: bare link',
     'https://chat.example.org/user_uploads/2/a.txt',
     p(link('user_uploads/2/a.txt', 'https://chat.example.org/user_uploads/2/a.txt')),
     LINKS,
   ),
   // What is in brackets is no link, when there is one in it already.
   row(
-    'D.2 8 link',
+    'inline: link',
     '[a #**channel**](u.org)',
     p(
       '[a <a class="stream" data-stream-id="9" href="/#narrow/channel/9-channel">#channel</a>](<a href="http://u.org">u.org</a>)',
     ),
     LINKS,
   ),
-  row('D.2 9 bare link', 'https://u.org/a?b=1&c=2', p(link('https://u.org/a?b=1&amp;c=2')), LINKS),
+  row('inline: bare link', 'https://u.org/a?b=1&c=2', p(link('https://u.org/a?b=1&amp;c=2')), LINKS),
   row(
-    'D.2 9 bare link',
+    'inline: bare link',
     'u.org, (u.org/x). <u.org>',
     p(
       `${link('http://u.org', 'u.org')}, (${link('http://u.org/x', 'u.org/x')}). &lt;${link('http://u.org', 'u.org')}&gt;`,
     ),
     LINKS,
   ),
-  row('D.2 9 bare link', 'a.b-c@u.org!', p(`${link('mailto:a.b-c@u.org', 'a.b-c@u.org')}!`), LINKS),
-  row('D.2 9 bare link', 'Main.java a.md a.mov a.py a.zip a.nonsense', p('Main.java a.md a.mov a.py a.zip a.nonsense')),
-  row('D.2 9 bare link', 'http://u.org/a_(b_(c))/d', p(link('http://u.org/a_(b_(c))/d')), LINKS),
-  row('D.2 9 bare link', 'x/u.org', p('x/u.org')),
-  // Marks of emphasis behind an address are none of it.
-  row('D.2 9 bare link', '**see http://u.org/x**', p(`<strong>see ${link('http://u.org/x')}</strong>`), LINKS),
-  row('D.2 11 entity', '&amp; &#60; &lt;b&gt; &nonsense; &', p('&amp; &#60; &lt;b&gt; &amp;nonsense; &amp;')),
-  row('D.2 12 strong', '**b *i* `c`** ** x **', p('<strong>b <em>i</em> <code>c</code></strong> <strong> x </strong>')),
-  row('D.2 12 strong', '**b\nb**', '<p>**b<br>\nb**</p>'),
-  row('D.2 13 emphasis', '*i* * i* *i * *i^i* 2*3*4', p('<em>i</em> * i* *i * *i^i* 2<em>3</em>4')),
-  row('D.2 14 deleted', '~~s s~~ ~s~ ~~~s~~', p('<del>s s</del> ~s~ ~~~s~~')),
-  row('D.2 15 emoji', ':heart_eyes: :thumbs_up:', p(`${emoji('heart_eyes', '1f60d')} ${emoji('thumbs_up', '1f44d')}`)),
-  row('D.2 15 emoji', ':nonsense: 10:30:45 :x_y:heart:', p(`:nonsense: 10:30:45 :x_y${emoji('heart', '2764')}`)),
+  row('inline: bare link', 'a.b-c@u.org!', p(`${link('mailto:a.b-c@u.org', 'a.b-c@u.org')}!`), LINKS),
   row(
-    'D.2 15 emoji',
+    'inline: bare link',
+    'Main.java a.md a.mov a.py a.zip a.nonsense',
+    p('Main.java a.md a.mov a.py a.zip a.nonsense'),
+  ),
+  row('inline: bare link', 'http://u.org/a_(b_(c))/d', p(link('http://u.org/a_(b_(c))/d')), LINKS),
+  row('inline: bare link', 'x/u.org', p('x/u.org')),
+  // Marks of emphasis behind an address are none of it.
+  row('inline: bare link', '**see http://u.org/x**', p(`<strong>see ${link('http://u.org/x')}</strong>`), LINKS),
+  row('inline: entity', '&amp; &#60; &lt;b&gt; &nonsense; &', p('&amp; &#60; &lt;b&gt; &amp;nonsense; &amp;')),
+  row(
+    'inline: strong',
+    '**b *i* `c`** ** x **',
+    p('<strong>b <em>i</em> <code>c</code></strong> <strong> x </strong>'),
+  ),
+  row('inline: strong', '**b\nb**', '<p>**b<br>\nb**</p>'),
+  row('inline: emphasis', '*i* * i* *i * *i^i* 2*3*4', p('<em>i</em> * i* *i * *i^i* 2<em>3</em>4')),
+  row('inline: deleted', '~~s s~~ ~s~ ~~~s~~', p('<del>s s</del> ~s~ ~~~s~~')),
+  row('inline: emoji', ':heart_eyes: :thumbs_up:', p(`${emoji('heart_eyes', '1f60d')} ${emoji('thumbs_up', '1f44d')}`)),
+  row('inline: emoji', ':nonsense: 10:30:45 :x_y:heart:', p(`:nonsense: 10:30:45 :x_y${emoji('heart', '2764')}`)),
+  row(
+    'inline: emoji',
     ':party_duck:',
     p('<img alt=":party_duck:" class="emoji" src="/emoji/2.gif" title="party duck">'),
   ),
-  row('D.2 16 emoticon', ':) <3', p(':) &lt;3')),
+  row('inline: emoticon', ':) <3', p(':) &lt;3')),
   row(
-    'D.2 16 emoticon',
+    'inline: emoticon',
     ':) (: :( <3 :| :/ ;) :D :o :O :p :P',
     p(
       [
@@ -322,72 +342,83 @@ export const GOLDEN: readonly Golden[] = [
     ),
     { options: { translateEmoticons: true } },
   ),
-  row('D.2 16 emoticon', 'a:) :pa 4:D (:) `:)`', p(`a:) :pa 4:D ${emoji('slight_smile', '1f642')}) <code>:)</code>`), {
+  row('inline: emoticon', 'a:) :pa 4:D (:) `:)`', p(`a:) :pa 4:D ${emoji('slight_smile', '1f642')}) <code>:)</code>`), {
     options: { translateEmoticons: true },
   }),
-  row('D.2 17 Unicode emoji', '😍 👍', p(`${emoji('heart_eyes', '1f60d')} ${emoji('thumbs_up', '1f44d')}`)),
-  row('D.2 17 Unicode emoji', '❤ ❤️ © 1 →', p(`❤ ${emoji('heart', '2764')} © 1 →`)),
-  row('D.2 17 Unicode emoji', '👍🏽', p('👍🏽')),
+  row('inline: Unicode emoji', '😍 👍', p(`${emoji('heart_eyes', '1f60d')} ${emoji('thumbs_up', '1f44d')}`)),
+  row('inline: Unicode emoji', '❤ ❤️ © 1 →', p(`❤ ${emoji('heart', '2764')} © 1 →`)),
+  row('inline: Unicode emoji', '👍🏽', p('👍🏽')),
 
-  // D.3
-  row('D.3 user', 'Hi @**Full Name**!', p('Hi <span class="user-mention" data-user-id="31">@Full Name</span>!'), {
+  // mentions
+  row('mentions: user', 'Hi @**Full Name**!', p('Hi <span class="user-mention" data-user-id="31">@Full Name</span>!'), {
     mentionedUserIds: [31],
   }),
-  row('D.3 user', '@**full NAME**', p('<span class="user-mention" data-user-id="31">@Full Name</span>'), {
+  row('mentions: user', '@**full NAME**', p('<span class="user-mention" data-user-id="31">@Full Name</span>'), {
     mentionedUserIds: [31],
   }),
-  row('D.3 user', '@**Full Name|32**', p('<span class="user-mention" data-user-id="32">@Full Name</span>'), {
+  row('mentions: user', '@**Full Name|32**', p('<span class="user-mention" data-user-id="32">@Full Name</span>'), {
     mentionedUserIds: [32],
   }),
-  row('D.3 user', '@**|31**', p('<span class="user-mention" data-user-id="31">@Full Name</span>'), {
+  row('mentions: user', '@**|31**', p('<span class="user-mention" data-user-id="31">@Full Name</span>'), {
     mentionedUserIds: [31],
   }),
-  row('D.3 user', '@**Full Name|33** @**Full Name|99**', p('@**Full Name|33** @**Full Name|99**')),
-  row('D.3 user', '@**|33**', p('<span class="user-mention" data-user-id="33">@O\'Hara &amp; &lt;Sons&gt;</span>'), {
-    mentionedUserIds: [33],
-  }),
-  row('D.3 silent user', '@_**Full Name**', p('<span class="user-mention silent" data-user-id="31">Full Name</span>')),
+  row('mentions: user', '@**Full Name|33** @**Full Name|99**', p('@**Full Name|33** @**Full Name|99**')),
   row(
-    'D.3 silent user',
+    'mentions: user',
+    '@**|33**',
+    p('<span class="user-mention" data-user-id="33">@O\'Hara &amp; &lt;Sons&gt;</span>'),
+    {
+      mentionedUserIds: [33],
+    },
+  ),
+  row(
+    'mentions: silent user',
+    '@_**Full Name**',
+    p('<span class="user-mention silent" data-user-id="31">Full Name</span>'),
+  ),
+  row(
+    'mentions: silent user',
     '@_**Full Name|32**',
     p('<span class="user-mention silent" data-user-id="32">Full Name</span>'),
   ),
   ...['all', 'everyone', 'channel', 'stream'].map((word) =>
     row(
-      'D.3 channel wildcard',
+      'mentions: channel wildcard',
       `@**${word}**`,
       p(`<span class="user-mention channel-wildcard-mention" data-user-id="*">@${word}</span>`),
       { channelWildcard: true },
     ),
   ),
-  row('D.3 channel wildcard', '@**All**', p('@**All**')),
-  row('D.3 topic wildcard', '@**topic**', p('<span class="topic-mention">@topic</span>'), { topicWildcard: true }),
+  row('mentions: channel wildcard', '@**All**', p('@**All**')),
+  row('mentions: topic wildcard', '@**topic**', p('<span class="topic-mention">@topic</span>'), {
+    topicWildcard: true,
+  }),
   row(
-    'D.3 silent wildcard',
+    'mentions: silent wildcard',
     '@_**all** @_**topic**',
     p(
       '<span class="user-mention channel-wildcard-mention silent" data-user-id="*">all</span> ' +
         '<span class="topic-mention silent">topic</span>',
     ),
   ),
-  row('D.3 group', '@*Group*', p('<span class="user-group-mention" data-user-group-id="17">@group</span>'), {
+  row('mentions: group', '@*Group*', p('<span class="user-group-mention" data-user-group-id="17">@group</span>'), {
     mentionedGroupIds: [17],
   }),
   row(
-    'D.3 silent group',
+    'mentions: silent group',
     '@_*group*',
     p('<span class="user-group-mention silent" data-user-group-id="17">group</span>'),
   ),
   row(
-    'D.3 role group',
+    'mentions: role group',
     '@*role:administrators*',
     p('<span class="user-group-mention" data-user-group-id="6">@Administrators</span>'),
     { mentionedGroupIds: [6] },
   ),
   // Literal text: no other construct is found in it either.
-  row('D.3 unknown', '@**Nobody** @_**Nobody** @*nobody*', p('@**Nobody** @_**Nobody** @*nobody*')),
+  row('mentions: unknown', '@**Nobody** @_**Nobody** @*nobody*', p('@**Nobody** @_**Nobody** @*nobody*')),
   row(
-    'D.3 start',
+    'mentions: start',
     '\'@**|31** "@**|31** (@**|31** {@**|31** [@**|31** /@**|31** <@**|31**',
     p(
       ["'", '"', '(', '{', '[', '/', '&lt;']
@@ -396,9 +427,9 @@ export const GOLDEN: readonly Golden[] = [
     ),
     { mentionedUserIds: [31] },
   ),
-  row('D.3 start', 'a@**Full Name**', p('a@<strong>Full Name</strong>')),
+  row('mentions: start', 'a@**Full Name**', p('a@<strong>Full Name</strong>')),
   row(
-    'D.3 deactivated',
+    'mentions: deactivated',
     '@**Gone Person** @*old*',
     p(
       '<span class="user-mention silent" data-user-id="34">Gone Person</span> ' +
@@ -406,7 +437,7 @@ export const GOLDEN: readonly Golden[] = [
     ),
   ),
   row(
-    'D.3 quoted',
+    'mentions: quoted',
     '> @**Full Name** @**all** @**topic** @*group*',
     '<blockquote>\n<p><span class="user-mention silent" data-user-id="31">Full Name</span> ' +
       '<span class="user-mention channel-wildcard-mention silent" data-user-id="*">all</span> ' +
@@ -414,23 +445,23 @@ export const GOLDEN: readonly Golden[] = [
       '<span class="user-group-mention silent" data-user-group-id="17">group</span></p>\n</blockquote>',
   ),
   row(
-    'D.3 quoted',
+    'mentions: quoted',
     '```quote\n@**Full Name**\n```\n@**Full Name|32**',
     '<blockquote>\n<p><span class="user-mention silent" data-user-id="31">Full Name</span></p>\n</blockquote>\n' +
       '<p><span class="user-mention" data-user-id="32">@Full Name</span></p>',
     { mentionedUserIds: [32] },
   ),
-  row('D.3 code', '`@**Full Name**` `#**channel**`', p('<code>@**Full Name**</code> <code>#**channel**</code>')),
+  row('mentions: code', '`@**Full Name**` `#**channel**`', p('<code>@**Full Name**</code> <code>#**channel**</code>')),
 
-  // D.4
+  // places
   row(
-    'D.4 channel',
+    'places: channel',
     '#**channel**',
     p('<a class="stream" data-stream-id="9" href="/#narrow/channel/9-channel">#channel</a>'),
     LINKS,
   ),
   row(
-    'D.4 topic',
+    'places: topic',
     '#**channel>topic**',
     p(
       '<a class="stream-topic" data-stream-id="9" href="/#narrow/channel/9-channel/topic/topic/with/1234">#channel &gt; topic</a>',
@@ -438,7 +469,7 @@ export const GOLDEN: readonly Golden[] = [
     LINKS,
   ),
   row(
-    'D.4 topic',
+    'places: topic',
     '#**channel>new & (50%) a.b**',
     p(
       '<a class="stream-topic" data-stream-id="9" href="/#narrow/channel/9-channel/topic/new.20.26.20.2850.25.29.20a.2Eb">' +
@@ -447,7 +478,7 @@ export const GOLDEN: readonly Golden[] = [
     LINKS,
   ),
   row(
-    'D.4 empty topic',
+    'places: empty topic',
     '#**channel>**',
     p(
       '<a class="stream-topic" data-stream-id="9" href="/#narrow/channel/9-channel/topic//with/1234">' +
@@ -456,7 +487,7 @@ export const GOLDEN: readonly Golden[] = [
     LINKS,
   ),
   row(
-    'D.4 empty topic',
+    'places: empty topic',
     '#**R. and D. (v1) ü>**',
     p(
       '<a class="stream-topic" data-stream-id="10" href="/#narrow/channel/10-R.2E-and-D.2E-.28v1.29-.C3.BC/topic/">' +
@@ -465,13 +496,13 @@ export const GOLDEN: readonly Golden[] = [
     LINKS,
   ),
   row(
-    'D.4 message',
+    'places: message',
     '#**channel>topic@1234**',
     p('<a class="message-link" href="/#narrow/channel/9-channel/topic/topic/near/1234">#channel &gt; topic @ 💬</a>'),
     LINKS,
   ),
   row(
-    'D.4 message',
+    'places: message',
     '#**channel>@1234**',
     p(
       '<a class="message-link" href="/#narrow/channel/9-channel/topic//near/1234">#channel &gt; <em>general chat</em> @ 💬</a>',
@@ -479,53 +510,53 @@ export const GOLDEN: readonly Golden[] = [
     LINKS,
   ),
   row(
-    'D.4 unknown',
+    'places: unknown',
     '#**Channel** #**secret>topic** #**secret>t@1**',
     p('#**Channel** #**secret>topic** #**secret>t@1**'.replaceAll('>', '&gt;')),
   ),
   row(
-    'D.4 encoded',
+    'places: encoded',
     '[#channel > a&#96;b](#narrow/channel/9/topic/a.60b)',
     p('<a href="#narrow/channel/9/topic/a.60b">#channel &gt; a&#96;b</a>'),
     LINKS,
   ),
 
-  // D.5
-  row('D.5 image', 'https://u.org/a.png', preview('https://u.org/a.png'), IMAGE),
-  row('D.5 image', 'https://u.org/a.png', p(link('https://u.org/a.png')), LINKS),
+  // pictures
+  row('pictures: image', 'https://u.org/a.png', preview('https://u.org/a.png'), IMAGE),
+  row('pictures: image', 'https://u.org/a.png', p(link('https://u.org/a.png')), LINKS),
   row(
-    'D.5 image',
+    'pictures: image',
     'see u.org/a.JPG',
     `<p>see ${link('http://u.org/a.JPG', 'u.org/a.JPG')}</p>\n${preview('http://u.org/a.JPG')}`,
     IMAGE,
   ),
   row(
-    'D.5 image',
+    'pictures: image',
     '[text](https://u.org/a.gif)',
     `<p>${link('https://u.org/a.gif', 'text')}</p>\n${preview('https://u.org/a.gif', 'text')}`,
     IMAGE,
   ),
   row(
-    'D.5 once',
+    'pictures: once',
     'https://u.org/a.png\n\nhttps://u.org/a.png',
     `${preview('https://u.org/a.png')}\n<p>${link('https://u.org/a.png')}</p>`,
     IMAGE,
   ),
   row(
-    'D.5 quote',
+    'pictures: quote',
     '> https://u.org/a.png\n\n`https://u.org/a.png`',
     `<blockquote>\n<p>${link('https://u.org/a.png')}</p>\n</blockquote>\n<p><code>https://u.org/a.png</code></p>`,
     { ...LINKS, options: { imagePreviews: true } },
   ),
   row(
-    'D.5 block',
+    'pictures: block',
     '* https://u.org/a.png\n* b',
     `<ul>\n<li>${link('https://u.org/a.png')}\n${preview('https://u.org/a.png')}\n</li>\n<li>b</li>\n</ul>`,
     IMAGE,
   ),
 ];
 
-/** The report of a message, as the service writes it. @see endpoints companion 4.10 */
+/** The report of a message, as the service writes it. */
 export const REPORT: Golden = row(
   '4.10',
   '@_**Full Name|31** reported a message sent by @_**Full Name|32** at <time:2024-01-02T02:04:05Z>.\n' +

@@ -101,31 +101,30 @@ export const UNTOLD = {
     ],
     reason:
       'After a role change clients work these out from the organization’s permissions and the user groups; the event ' +
-      'holds the role alone (interface 6.3).',
+      'holds the role alone.',
   },
   channelActivity: {
     channelFields: ['first_message_id', 'is_recently_active', 'stream_weekly_traffic'],
     reason:
       'Only those who receive a message hear of it, and no event says what becomes of a channel’s first message when it ' +
-      'is moved or deleted, or that time has passed since the last one (registration companion 3.4 has no such event).',
+      'is moved or deleted, or that time has passed since the last one.',
   },
   deletedMessages: {
     fields: ['max_message_id', 'recent_private_conversations'],
-    reason: 'Which message is the last one, when the last one is deleted, no event tells (registration companion 3.1).',
+    reason: 'Which message is the last one, when the last one is deleted, no event tells.',
   },
   unreadOutside: {
     fields: ['unread_msgs'],
     reason:
       'What is unread in a channel counts as long as the user is in it and it is not archived. When a channel is back from ' +
       'the archive, or messages that were moved out of the user’s channels are moved back, or the user comes into the ' +
-      'channel they were moved to, no event lists what is unread there (registration companion 3.1, 3.4).',
+      'channel they were moved to, no event lists what is unread there.',
   },
   mutedElsewhere: {
     fields: ['muted_topics'],
     reason:
       'The older list of muted topics has channels by name, and only those that are not archived and that the user is in or ' +
-      'that are open to them. When a channel comes back, no event lists what was muted there; `user_topics` has it always ' +
-      '(registration companion 3.2).',
+      'that are open to them. When a channel comes back, no event lists what was muted there; `user_topics` has it always.',
   },
 } satisfies Record<string, Untold>;
 

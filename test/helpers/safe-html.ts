@@ -8,7 +8,7 @@ const URL =
 const ANY = /^/;
 const NUMBER = /^[1-9]\d*$/;
 
-/** Elements of rendered text, and their attributes; `class` is told apart below. @see endpoints companion D */
+/** Elements of rendered text, and their attributes; `class` is told apart below. */
 const ELEMENTS: Readonly<Record<string, Attributes>> = {
   a: { href: URL, title: ANY, class: /^(?:stream|stream-topic|message-link)$/, 'data-stream-id': NUMBER },
   blockquote: {},

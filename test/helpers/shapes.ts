@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 
-// The fields of the interface document's resources, by type: `toEqual` with one of these takes no other field, and
-// misses none.
+// The fields of resources, by type: `toEqual` with one of these takes no other field, and misses none.
 
 export const text = expect.any(String);
 export const flag = expect.any(Boolean);
@@ -33,7 +32,6 @@ export const failure = (code: string, added: object = {}) => ({
 /** A refusal as most are. */
 export const refused = (code = 'BAD_REQUEST', added: object = {}) => ({ status: 400, body: failure(code, added) });
 
-/** @see interface document 2.2, what is shown of it */
 export const SUBSCRIPTION = {
   ...{ stream_id: integer, name: text, description: text, rendered_description: text, date_created: unixSeconds },
   ...{ creator_id: orNull(integer), invite_only: flag, pin_to_top: flag, is_muted: flag },
@@ -44,7 +42,6 @@ export const SUBSCRIPTION = {
 /** "2019-10-20T07:50+00:00". */
 const joined = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d\+00:00$/);
 
-/** @see interface document 2.3 */
 export const USER = {
   ...{ user_id: integer, delivery_email: orNull(text), email: text, full_name: text, date_joined: joined },
   ...{ is_active: flag, is_owner: flag, is_admin: flag, is_guest: flag, is_bot: flag, bot_type: orNull(integer) },
@@ -52,13 +49,11 @@ export const USER = {
   ...{ avatar_version: integer, is_imported_stub: flag },
 };
 
-/** @see interface document 2.5 */
 export const DRAFT = { id: integer, type: text, to: integers, topic: text, content: text, timestamp: unixSeconds };
 
-/** The original of a message. @see interface document 2.6 */
+/** The original of a message. */
 export const SNAPSHOT = {
   ...{ topic: text, content: text, rendered_content: html, timestamp: unixSeconds, user_id: orNull(integer) },
 };
 
-/** @see interface document 2.7 */
 export const TOPIC = { max_id: integer, name: text };

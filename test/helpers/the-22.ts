@@ -1,4 +1,4 @@
-/** The endpoints of the interface document, in its order. @see interface document 4 */
+/** The endpoints that test/interface has a file for, in their order. */
 export const ENDPOINTS = [
   'POST /scheduled_messages',
   'POST /users/me/subscriptions/properties',
@@ -26,7 +26,7 @@ export const ENDPOINTS = [
 
 export type EndpointName = (typeof ENDPOINTS)[number];
 
-/** What those that need no credentials answer a call without parameters. @see interface document 5 */
+/** What those that need no credentials answer a call without parameters. */
 export const OPEN_ENDPOINTS: Readonly<Record<string, number>> = {
   'POST /jwt/fetch_api_key': 400,
   'GET /server_settings': 200,

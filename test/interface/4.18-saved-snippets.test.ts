@@ -23,7 +23,6 @@ describe.concurrent('4.18 PATCH /saved_snippets/{saved_snippet_id}', () => {
     expect(await read(id)).toMatchObject({ ...BEFORE, ...change });
   });
 
-  // The status is the companion's; the interface document tells the code.
   test.for([0, 2_000_000_000])('refuses snippet %d, which is not there, with BAD_REQUEST', async (id) => {
     expect((await edit(id, { title: 'x' })).body).toEqual(failure('BAD_REQUEST'));
   });

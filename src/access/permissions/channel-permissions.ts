@@ -9,7 +9,7 @@ interface ChannelPermission {
   readonly everyone: boolean;
 }
 
-/** Every permission of a channel, by its wire name; all may be given to nobody. @see endpoints companion C.3 */
+/** Every permission of a channel, by its wire name; all may be given to nobody. */
 export const CHANNEL_PERMISSIONS = {
   can_add_subscribers_group: { initial: 'role:nobody', everyone: false },
   can_administer_channel_group: { initial: 'creator', everyone: false },
@@ -27,9 +27,9 @@ export const CHANNEL_PERMISSIONS = {
 export type ChannelPermissionName = keyof typeof CHANNEL_PERMISSIONS;
 export const CHANNEL_PERMISSION_NAMES = Object.keys(CHANNEL_PERMISSIONS) as readonly ChannelPermissionName[];
 
-/** Those who hold one of these see the channel, although it is private. @see endpoints companion C.4 */
+/** Those who hold one of these see the channel, although it is private. */
 export const SHOWING = ['can_add_subscribers_group', 'can_administer_channel_group', 'can_subscribe_group'] as const;
-/** Those who hold one of these may read the channel, although it is private. @see endpoints companion C.4 */
+/** Those who hold one of these may read the channel, although it is private. */
 export const OPENING = ['can_add_subscribers_group', 'can_subscribe_group'] as const;
 
 export type ChannelPermissions = Pick<Channel, 'permissions' | 'creatorId'>;

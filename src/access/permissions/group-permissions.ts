@@ -10,7 +10,7 @@ interface GroupPermission extends GroupRule {
   readonly initial: SystemGroupName | 'creator';
 }
 
-/** Every permission of a group, by its wire name; all may be given to nobody. @see endpoints companion C.3 */
+/** Every permission of a group, by its wire name; all may be given to nobody. */
 export const GROUP_PERMISSIONS = {
   can_add_members_group: { initial: 'creator', everyone: false },
   can_join_group: { initial: 'role:nobody', everyone: false },
@@ -69,6 +69,6 @@ export function holdsInGroup({ person, groups, now }: Onlooker, group: Governed,
   return isInGroup(groups, person, groupPermission(groups, group, name), now, { guests });
 }
 
-/** Whether the person may change everything about the group. @see endpoints companion 4.19 item 4, C.3 */
+/** Whether the person may change everything about the group. */
 export const managesGroup = (look: Onlooker, group: Governed): boolean =>
   !group.isSystem && (mayInRealm(look, 'can_manage_all_groups') || holdsInGroup(look, group, 'can_manage_group'));

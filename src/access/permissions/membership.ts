@@ -18,7 +18,6 @@ export type Person = Pick<Viewer, 'id' | 'role' | 'realm'> & {
  * @param now The time, for the waiting period of full members.
  * @param guests Whether the permission may be given to everyone: only then can a guest hold it by name or by a group;
  *   otherwise they hold it when everyone does.
- * @see endpoints companion C.1, C.2, C.3
  */
 export function isInGroup(
   groups: SystemGroups,

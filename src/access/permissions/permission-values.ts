@@ -41,7 +41,6 @@ export type GroupSettingEdits<N extends string> = Partial<Record<N, GroupSetting
  * @throws BadRequestError for a user or group that is not there or deactivated, and for a role group that may not hold
  *   the permission.
  * @throws SystemGroupRequiredError for a permission that only a role group may hold.
- * @see endpoints companion C.3
  */
 export async function readGroupSettings<N extends string>(
   tx: Tx,
@@ -66,7 +65,6 @@ export async function readGroupSettings<N extends string>(
  * @param current What each is now.
  * @throws ExpectationMismatchError when one is not what the client believes.
  * @throws BadRequestError, SystemGroupRequiredError as `readGroupSettings`.
- * @see endpoints companion C.3
  */
 export async function changedGroupSettings<N extends string>(
   tx: Tx,

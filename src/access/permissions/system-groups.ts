@@ -1,7 +1,7 @@
 import type { Prisma } from '../../generated/prisma/client.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 
-/** A set of users by role, in every organisation. @see endpoints companion C.2 */
+/** A set of users by role, in every organisation. */
 export type SystemGroupName =
   | 'role:internet'
   | 'role:everyone'
@@ -36,7 +36,7 @@ export const ROLE_REACH: ReadonlyMap<SystemGroupName, number> = new Map<SystemGr
   ['role:owners', OWNER],
 ]);
 
-/** The role group of exactly one role. @see endpoints companion C.2 */
+/** The role group of exactly one role. */
 export const GROUP_OF_ROLE: ReadonlyMap<number, SystemGroupName> = new Map<number, SystemGroupName>([
   [OWNER, 'role:owners'],
   [ADMINISTRATOR, 'role:administrators'],
@@ -109,7 +109,7 @@ export interface GroupSetting {
   readonly groups: readonly number[];
 }
 
-/** Who holds a permission, as on the wire. @see endpoints companion C.3 */
+/** Who holds a permission, as on the wire. */
 export type WireGroupSetting =
   | number
   | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] };

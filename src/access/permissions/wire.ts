@@ -3,16 +3,15 @@ import type { UserGroup } from '../../generated/prisma/client.ts';
 import { type GroupPermissionName, wirePermissions } from './group-permissions.ts';
 import type { SystemGroups, WireGroupSetting } from './system-groups.ts';
 
-/** Who holds a permission, as clients write it: a group's id, or users and groups. @see endpoints companion C.3 */
+/** Who holds a permission, as clients write it: a group's id, or users and groups. */
 export const groupSetting = z.union([
   z.int(),
   z.strictObject({ direct_members: z.array(z.int()), direct_subgroups: z.array(z.int()) }),
 ]);
 
-/** A permission's new value, and the one the client believes it has. @see endpoints companion C.3 */
+/** A permission's new value, and the one the client believes it has. */
 export const groupSettingEdit = z.strictObject({ new: groupSetting, old: groupSetting.optional() });
 
-/** @see endpoints companion B.14 */
 export interface WireUserGroup extends Readonly<Record<GroupPermissionName, WireGroupSetting>> {
   readonly id: number;
   readonly name: string;

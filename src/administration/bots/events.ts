@@ -3,7 +3,7 @@ import type { WireBot, WireDefaults } from './wire.ts';
 
 // To those who may administer the bot: its owner, and administrators. What everybody sees of a bot is told of the user.
 
-/** The bot is there, or the receiver may administer it from here on. @see registration-and-events companion 3.3 */
+/** The bot is there, or the receiver may administer it from here on. */
 export const botAdded = defineEvent('realm_bot', 'add', (bot: WireBot) => ({ bot }));
 
 /** One of a bot's own settings. */

@@ -4,18 +4,13 @@ import { transact } from '../../events/log.ts';
 import { lockRealm } from '../../people/locks.ts';
 import { accessBot } from './service.ts';
 
-/**
- * Gives the viewer, a person or a bot, a new API key. The old one is void at once.
- *
- * @see endpoints companion B.12 (POST /users/me/api_key/regenerate)
- */
+/** Gives the viewer, a person or a bot, a new API key. The old one is void at once. */
 export const regenerateOwnKey = (ctx: Ctx): Promise<string> => rotateKey(ctx, ctx.viewer.id);
 
 /**
  * A bot's API key.
  *
  * @throws BadRequestError, UnauthorizedPrincipalError as `accessBot`.
- * @see endpoints companion B.12 (GET /bots/{bot_id}/api_key)
  */
 export async function readBotKey(ctx: Ctx, botId: number): Promise<string> {
   const { app } = ctx;
@@ -28,7 +23,6 @@ export async function readBotKey(ctx: Ctx, botId: number): Promise<string> {
  * Gives a bot a new API key. The old one is void at once.
  *
  * @throws BadRequestError, UnauthorizedPrincipalError as `accessBot`.
- * @see endpoints companion B.12 (POST /bots/{bot_id}/api_key/regenerate)
  */
 export function regenerateBotKey(ctx: Ctx, botId: number): Promise<string> {
   return transact(ctx, async (tx, emit) => {

@@ -12,7 +12,7 @@ import { isNameTaken } from '../users/new-user.ts';
 import { botAdded, botLost } from './events.ts';
 import { readWireBots } from './wire.ts';
 
-/** Those who may administer a bot: its owner, and administrators. @see registration-and-events companion 3.0 */
+/** Those who may administer a bot: its owner, and administrators. */
 export const administratorsOf = ({ botOwnerId }: Pick<User, 'botOwnerId'>): Audience =>
   either(roleAtMost(ADMINISTRATOR), users(botOwnerId === null ? [] : [botOwnerId]));
 

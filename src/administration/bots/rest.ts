@@ -44,7 +44,6 @@ const defaultsReply = {
   default_all_public_streams: z.boolean(),
 };
 
-/** B.24 */
 export const getBots = endpoint({
   method: 'GET',
   path: '/bots',
@@ -84,7 +83,6 @@ export const getBots = endpoint({
   },
 });
 
-/** B.24 */
 export const postBot = endpoint({
   method: 'POST',
   path: '/bots',
@@ -111,7 +109,6 @@ export const postBot = endpoint({
   },
 });
 
-/** B.24 */
 export const patchBot = endpoint({
   method: 'PATCH',
   path: '/bots/{bot_id}',
@@ -144,7 +141,6 @@ export const patchBot = endpoint({
   },
 });
 
-/** B.24 */
 export const deleteBot = endpoint({
   method: 'DELETE',
   path: '/bots/{bot_id}',
@@ -159,7 +155,6 @@ export const deleteBot = endpoint({
   },
 });
 
-/** B.12 */
 export const getBotKey = endpoint({
   method: 'GET',
   path: '/bots/{bot_id}/api_key',
@@ -174,7 +169,6 @@ export const getBotKey = endpoint({
   },
 });
 
-/** B.12 */
 export const postBotKey = endpoint({
   method: 'POST',
   path: '/bots/{bot_id}/api_key/regenerate',
@@ -192,7 +186,6 @@ export const postBotKey = endpoint({
   },
 });
 
-/** B.12 */
 export const postOwnKey = endpoint({
   method: 'POST',
   path: '/users/me/api_key/regenerate',

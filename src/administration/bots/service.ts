@@ -41,7 +41,6 @@ export interface NewBot {
  * @throws BadRequestError when the viewer may not create bots, or when type, name, address or a channel are not taken.
  * @throws BadImageError when the avatar is no image that can be read.
  * @throws TotalReachedError when the viewer would own more than 200, deactivated ones included.
- * @see endpoints companion B.24
  */
 export async function createBot(
   ctx: Ctx,
@@ -76,7 +75,6 @@ export async function createBot(
  *
  * @throws BadRequestError when there is no such bot, or it is not the viewer's to administer.
  * @throws UnauthorizedPrincipalError when the viewer is a guest; unless an owner, for a bot with that role.
- * @see endpoints companion B.24, C.1 (can_admin_user)
  */
 export async function accessBot(db: Pick<Tx, 'user'>, ctx: Ctx, botId: number): Promise<User> {
   requireMember(ctx);
@@ -128,7 +126,6 @@ export interface BotEdit {
  * @throws BadRequestError, UnauthorizedPrincipalError as `accessBot`; BadRequestError when a name, role, owner or channel
  *   is not taken; UnauthorizedPrincipalError unless an administrator changes the role.
  * @throws BadImageError when the avatar is no image that can be read.
- * @see endpoints companion B.24 (PATCH /bots/{bot_id})
  */
 export async function updateBot(
   ctx: Ctx,
@@ -164,7 +161,6 @@ export async function updateBot(
   });
 }
 
-/** @see endpoints companion B.24 (owner change) */
 async function requireOwnerToBe(tx: Tx, { realmId }: Ctx, ownerId: number): Promise<User> {
   const where = { realmId, id: ownerId, isSystem: false };
   const owner = isRowId(ownerId) ? await tx.user.findFirst({ where }) : null;
@@ -179,7 +175,6 @@ async function requireOwnerToBe(tx: Tx, { realmId }: Ctx, ownerId: number): Prom
  * Deactivates a bot. One that is deactivated stays so.
  *
  * @throws BadRequestError, UnauthorizedPrincipalError as `accessBot`.
- * @see endpoints companion B.24 (DELETE /bots/{bot_id})
  */
 export async function deactivateBot(ctx: Ctx, botId: number): Promise<User> {
   return deactivateBotOf(ctx, (tx, now) => accessBot(tx, now, botId));
@@ -195,7 +190,6 @@ export interface KeyedBot {
  * The viewer's own active bots with their keys, by the time they were made.
  *
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @see endpoints companion B.24 (GET /bots)
  */
 export async function listOwnBots(ctx: Ctx): Promise<KeyedBot[]> {
   requireMember(ctx);

@@ -2,11 +2,7 @@ import type { StateGroup } from '../../api/state-group.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { readWireBots } from './wire.ts';
 
-/**
- * The bots the caller may administer, those deactivated included: no event takes one away for that.
- *
- * @see registration-and-events companion 1.4, 1.5
- */
+/** The bots the caller may administer, those deactivated included: no event takes one away for that. */
 export const botsState: StateGroup = {
   name: 'realm_bot',
   async read({ viewer, db }) {

@@ -8,7 +8,7 @@ export interface WireDefaults {
   readonly default_all_public_streams: boolean;
 }
 
-/** What those who may administer a bot know of it besides the user. @see registration-and-events companion 1.5 */
+/** What those who may administer a bot know of it besides the user. */
 export interface WireBot extends WireDefaults {
   readonly user_id: number;
   /** Of outgoing webhooks and embedded bots, which there are none of. */

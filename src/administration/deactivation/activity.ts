@@ -19,8 +19,6 @@ export interface Place {
  *
  * Their key is refused from the commit on, and what they have open ends within seconds on every node. Subscriptions and
  * memberships stay as they are, and count again when they come back.
- *
- * @see endpoints companion 4.14 item 8, registration-and-events companion 3.3
  */
 export async function deactivate(tx: Tx, emit: Emit, { realm, now }: Place, { id }: Pick<User, 'id'>): Promise<void> {
   await tx.user.update({ where: { id }, data: { isActive: false } });
@@ -38,11 +36,7 @@ export async function deactivate(tx: Tx, emit: Emit, { realm, now }: Place, { id
   emit(accessRevoked(id), nobody());
 }
 
-/**
- * Makes a deactivated user active again, inside a change that holds the organisation's row, and tells everybody.
- *
- * @see endpoints companion 4.14 item 9
- */
+/** Makes a deactivated user active again, inside a change that holds the organisation's row, and tells everybody. */
 export async function reactivate(
   tx: Tx,
   emit: Emit,

@@ -7,7 +7,7 @@ import { setProfileValues } from '../../people/profile-fields/values.ts';
 import { clearStatus } from '../../people/status/clear.ts';
 import type { Tx } from '../../platform/db/client.ts';
 
-/** What is deleted of a user who is deactivated. @see interface document 4.14 */
+/** What is deleted of a user who is deactivated. */
 export interface Erasure {
   /** Their name, image, status and profile. */
   readonly profile?: boolean | undefined;
@@ -16,7 +16,6 @@ export interface Erasure {
   readonly directMessages?: boolean | undefined;
 }
 
-/** @see interface document 4.14 */
 const ERASED_NAME = 'Deleted user';
 
 /** Takes a user's name, image, status and profile away, inside a change that holds the organisation's row. */

@@ -8,7 +8,6 @@ import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
  * Queues the mail that tells somebody that their account is deactivated.
  *
  * @param comment What the administrator adds; "" for nothing.
- * @see interface document 4.14 (deactivation_notification_comment)
  */
 export function mailDeactivation(
   tx: Tx,

@@ -10,7 +10,6 @@ const Actions = z.object({
   delete_direct_messages: z.boolean().default(false),
 });
 
-/** 4.14 */
 export const deleteUser = endpoint({
   method: 'DELETE',
   path: '/users/{user_id}',
@@ -40,7 +39,6 @@ export const deleteUser = endpoint({
   },
 });
 
-/** B.12 */
 export const deleteOwnUser = endpoint({
   method: 'DELETE',
   path: '/users/me',
@@ -56,7 +54,6 @@ export const deleteOwnUser = endpoint({
   },
 });
 
-/** B.12 */
 export const postReactivate = endpoint({
   method: 'POST',
   path: '/users/{user_id}/reactivate',

@@ -19,7 +19,6 @@ import { deactivate, reactivate } from './activity.ts';
 import { type Erasure, eraseProfile, messagesToErase } from './erase.ts';
 import { mailDeactivation } from './notice.ts';
 
-/** @see endpoints companion 4.14 item 5 */
 const MAX_COMMENT_LENGTH = 2000;
 
 /**
@@ -46,7 +45,6 @@ export interface Deactivation {
  *   the only owner, or when the comment is too long.
  * @throws UnauthorizedPrincipalError when the user is an owner and the viewer is not.
  * @throws UserDeactivatedError when the viewer was deactivated meanwhile.
- * @see interface document 4.14; endpoints companion 4.14
  */
 export async function deactivateUser(
   ctx: Ctx,
@@ -65,7 +63,6 @@ export async function deactivateUser(
  *
  * @throws BadRequestError for a bot.
  * @throws CannotDeactivateLastUserError for the only active person, and for the only owner.
- * @see endpoints companion 4.14 item 10
  */
 export async function deactivateViewer(ctx: Ctx): Promise<User> {
   if (ctx.viewer.user.botType !== null) throw new BadRequestError('This endpoint does not accept bot requests.');
@@ -87,7 +84,6 @@ export function deactivateBotOf(ctx: Ctx, access: Access): Promise<User> {
   return leave(ctx, {}, access);
 }
 
-/** @see endpoints companion 4.14 items 1 to 4 */
 async function requireDeactivatable(tx: Tx, { realmId, viewer }: Ctx, userId: number): Promise<User> {
   const where = { realmId, id: userId, botType: null, isSystem: false };
   const user = isRowId(userId) ? await tx.user.findFirst({ where }) : null;
@@ -95,7 +91,7 @@ async function requireDeactivatable(tx: Tx, { realmId, viewer }: Ctx, userId: nu
   if (!user.isActive) throw new BadRequestError('User is deactivated');
   if (!isAdministrator(viewer.role)) throw new BadRequestError('Insufficient permission');
   if (!isOwner(user.role)) return user;
-  // First, because the interface document has one answer for it, whoever asks.
+  // First, because REST has one answer for it, whoever asks.
   if ((await countOthers(tx, user, OWNER)) === 0) {
     throw new BadRequestError('Cannot deactivate the only organization owner');
   }
@@ -202,7 +198,6 @@ function eraseBatch({ app, realmId, viewer }: Ctx, user: User, erasure: Erasure)
  * @throws UnauthorizedPrincipalError unless the viewer is an owner, for a bot with that role.
  * @throws TotalReachedError when the bot would be one more than the viewer may own.
  * @throws UserDeactivatedError when the viewer was deactivated meanwhile.
- * @see endpoints companion 4.14 item 9
  */
 export function reactivateUser(ctx: Ctx, userId: number): Promise<User> {
   const { app, realmId } = ctx;

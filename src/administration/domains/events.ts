@@ -2,7 +2,7 @@ import { defineEvent } from '../../events/define.ts';
 import type { RealmDomain } from '../../generated/prisma/client.ts';
 import { toWire } from './wire.ts';
 
-// All go to everyone of the organisation. @see registration-and-events companion 3.7
+// All go to everyone of the organisation.
 
 export const realmDomainAdded = defineEvent('realm_domains', 'add', (domain: RealmDomain) => ({
   realm_domain: toWire(domain),

@@ -12,7 +12,6 @@ import { requireWithin } from '../../platform/totals.ts';
 import { setRealmSettings } from '../organization/update.ts';
 import { realmDomainAdded, realmDomainChanged, realmDomainRemoved } from './events.ts';
 
-/** @see endpoints companion B.15 */
 const MAX_DOMAIN_LENGTH = 255;
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 
@@ -27,7 +26,6 @@ export function listRealmDomains({ app, realmId }: Ctx): Promise<RealmDomain[]> 
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws BadRequestError when it is no domain, or allowed already.
  * @throws TotalReachedError when there would be more than 1,000.
- * @see endpoints companion B.15
  */
 export async function addRealmDomain(
   ctx: Ctx,
@@ -50,7 +48,6 @@ export async function addRealmDomain(
   });
 }
 
-/** @see endpoints companion B.15 */
 function requireDomain(given: string): string {
   const domain = given.trim().toLowerCase();
   const invalid = (reason: string) => new BadRequestError(`Invalid domain: ${reason}`);
@@ -71,7 +68,6 @@ const noSuchDomain = (domain: string) => new BadRequestError(`No entry found for
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws BadRequestError when the domain is not allowed.
- * @see interface document 4.20
  */
 export async function updateRealmDomain(ctx: Ctx, domain: string, allowSubdomains: boolean): Promise<RealmDomain> {
   requireOwner(ctx);
@@ -90,7 +86,6 @@ export async function updateRealmDomain(ctx: Ctx, domain: string, allowSubdomain
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
  * @throws BadRequestError when the domain is not allowed.
- * @see endpoints companion B.15
  */
 export async function removeRealmDomain(ctx: Ctx, domain: string): Promise<void> {
   requireOwner(ctx);
@@ -117,7 +112,6 @@ async function findDomain(tx: Tx, { realmId }: Ctx, domain: string): Promise<Rea
 
 /**
  * @throws BadRequestError when the organisation takes only addresses of its domains, and this is none.
- * @see endpoints companion B.12 (POST /users)
  */
 export async function requireAllowedAddress(
   db: Pick<Tx, 'realmDomain'>,

@@ -1,6 +1,5 @@
 import type { RealmDomain } from '../../generated/prisma/client.ts';
 
-/** @see interface document 2.8; endpoints companion B.15 */
 export interface WireRealmDomain {
   readonly domain: string;
   readonly allow_subdomains: boolean;

@@ -15,7 +15,6 @@ import { BadRequestError } from '../../platform/errors.ts';
  *
  * @returns The user as they are after it.
  * @throws Error, by the database's own check, when another user has the address.
- * @see interface document 6.3 (delivery email change, API email change)
  */
 export async function changeAddress(tx: Tx, emit: Emit, user: User, newEmail: string): Promise<User> {
   if (newEmail === user.email) return user;
@@ -30,7 +29,6 @@ export async function changeAddress(tx: Tx, emit: Emit, user: User, newEmail: st
  * The address the viewer, who is an administrator, gives somebody.
  *
  * @throws BadRequestError without the right to do so, or when mail cannot be sent to it.
- * @see endpoints companion B.12 (PATCH /users/{user_id})
  */
 export function requireNewEmail({ viewer }: Ctx, newEmail: string): string {
   if (!viewer.user.canChangeUserEmails) throw new BadRequestError('User not authorized to change user emails');

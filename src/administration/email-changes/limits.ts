@@ -2,7 +2,6 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { App } from '../../access/context.ts';
 import { RateLimitHitError } from '../../platform/errors.ts';
 
-/** @see registration-and-events companion 4.5 (email change per user) */
 const LIMITS = [
   { points: 2, duration: 3600 },
   { points: 5, duration: 86_400 },

@@ -40,7 +40,6 @@ export interface WantedAddress {
  * @throws BadRequestError when the organisation lets only administrators change theirs, or does not take this one, or
  *   somebody has it whose address the viewer may see.
  * @throws RateLimitHitError after 2 attempts within an hour, or 5 within a day.
- * @see endpoints companion B.13
  */
 export async function requireWantedAddress(ctx: Ctx, email: string): Promise<WantedAddress | undefined> {
   const { app, realmId, viewer } = ctx;
@@ -109,7 +108,6 @@ If it is not, do nothing: the address is then not used.
  * @throws BadRequestError when the link was used, is too old or none at all, or the address is taken, or not allowed any
  *   more.
  * @throws RealmDeactivatedError, UserDeactivatedError when the user may not sign in any more.
- * @see endpoints companion B.13
  */
 export async function confirmEmailChange({ app, realm }: RequestCtx, token: string): Promise<User> {
   if (realm === null) throw new NonexistentSubdomainError();

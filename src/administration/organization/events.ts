@@ -1,21 +1,13 @@
 import { defineEvent } from '../../events/define.ts';
 import { SERVER_GENERATION, SERVICE_FEATURE_LEVEL, SERVICE_MERGE_BASE, SERVICE_VERSION } from './feature-level.ts';
 
-/**
- * To everyone in the organisation: what changed of it, by the names of registration's fields without `realm_`.
- *
- * @see registration-and-events companion 1.9, 3.7
- */
+/** To everyone in the organisation: what changed of it, by the names of registration's fields without `realm_`. */
 export const realmUpdated = defineEvent('realm', 'update_dict', (data: Readonly<Record<string, unknown>>) => ({
   property: 'default',
   data,
 }));
 
-/**
- * To everyone in the organisation: the service has started, and is what it says.
- *
- * @see registration-and-events companion 3.8
- */
+/** To everyone in the organisation: the service has started, and is what it says. */
 export const restarted = defineEvent('restart', undefined, () => ({
   service_version: SERVICE_VERSION,
   service_merge_base: SERVICE_MERGE_BASE,

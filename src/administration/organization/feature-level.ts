@@ -3,13 +3,13 @@ import { join, resolve } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** The level of the interface this service speaks. Our own changes show in `SERVICE_VERSION`. @see architecture 11 */
+/** The level of the interface this service speaks. Our own changes show in `SERVICE_VERSION`. */
 export const SERVICE_FEATURE_LEVEL = 496;
 
 /** The release, and in a Git checkout its commit: "0.1.0+3f2a91c0de". */
 export const SERVICE_VERSION = [releaseNumber(), commit()?.slice(0, 10)].filter((part) => part !== undefined).join('+');
 
-/** Where our own changes branch off; there is no upstream to branch off from. @see interface document 4.22 */
+/** Where our own changes branch off; there is no upstream to branch off from. */
 export const SERVICE_MERGE_BASE = SERVICE_VERSION;
 
 /** UNIX seconds: when this process started. */

@@ -22,7 +22,6 @@ const method = z.object({
   signup_url: z.string(),
 });
 
-/** 4.22 */
 export const getServerSettings = endpoint({
   method: 'GET',
   path: '/server_settings',
@@ -94,7 +93,6 @@ function pick<N extends string, V>(names: readonly N[], values: Partial<Record<N
   return Object.fromEntries(given) as Partial<Record<N, V>>;
 }
 
-/** B.19 */
 export const patchRealm = endpoint({
   method: 'PATCH',
   path: '/realm',

@@ -6,8 +6,6 @@ import { restarted } from './events.ts';
 /**
  * Tells every live event queue that takes it that the service has started, perhaps as another version: one event in each
  * organisation that has such a queue.
- *
- * @see registration-and-events companion 2.4, 3.8
  */
 export async function announceRestart(app: App): Promise<void> {
   const realms = await app.db.$queryRaw<{ realm_id: number }[]>`

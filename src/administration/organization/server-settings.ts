@@ -42,11 +42,7 @@ export interface ServerSettings {
   } | null;
 }
 
-/**
- * What a client learns of the server, and of the organisation at the host it asks.
- *
- * @see interface document 4.22
- */
+/** What a client learns of the server, and of the organisation at the host it asks. */
 export async function readServerSettings({ app, realm, clientName }: RequestCtx): Promise<ServerSettings> {
   return {
     featureLevel: SERVICE_FEATURE_LEVEL,

@@ -37,7 +37,7 @@ import { SERVER_GENERATION } from './feature-level.ts';
 import { PERMISSION_RULES } from './permission-rules.ts';
 import { ICON_URL } from './server-settings.ts';
 
-/** The organisation: limits and server parameters, and its settings. @see registration-and-events companion 1.8, 1.9 */
+/** The organisation: limits and server parameters, and its settings. */
 export const realmState: StateGroup = {
   name: 'realm',
   async read({ app, viewer: { realm }, groups }: Snapshot) {

@@ -46,7 +46,6 @@ export interface RealmEdit {
   readonly permissions?: GroupSettingEdits<RealmGroupSettingName> | undefined;
 }
 
-/** @see endpoints companion B.19 */
 const OF_OWNERS: ReadonlySet<string> = new Set([
   'message_retention_days',
   'invite_required',
@@ -75,7 +74,6 @@ const OF_CHANNELS = [
  * @throws ExpectationMismatchError when a permission is not what the client believes.
  * @throws SystemGroupRequiredError for a permission that only a role group may hold.
  * @throws BadRequestError when a value is not taken, the provider of video calls is not set up, or a channel, user or group is not there.
- * @see endpoints companion B.19, C.3
  */
 export async function updateRealm(ctx: Ctx, edit: RealmEdit): Promise<Readonly<Record<string, unknown>>> {
   requireRights(ctx, edit);

@@ -24,7 +24,7 @@ const LAST_DATE = Date.UTC(9999, 0);
  * @throws BadRequestError when the organisation takes no web tokens, or not this one.
  * @throws AuthenticationFailedError when no person of the organisation has the address.
  * @throws RealmDeactivatedError, UserDeactivatedError when one has, but may not sign in.
- * @see interface document 4.9; endpoints companion 4.9; RFC 8725
+ * @see RFC 8725
  */
 export async function fetchApiKeyByJwt({ app, realm }: RequestCtx, { token }: { token: string }): Promise<Login> {
   if (realm === null) throw new NonexistentSubdomainError();

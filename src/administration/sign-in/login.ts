@@ -16,7 +16,6 @@ import {
 import { refuseNullBytes } from '../../platform/text.ts';
 import { recordFirstLogin } from '../users/service.ts';
 
-/** @see endpoints companion E (authenticate_by_username) */
 const FAILURES = { points: 5, duration: 1800 };
 
 /** What one process knows of password attempts. */
@@ -37,7 +36,6 @@ const attemptsOf = new WeakMap<App['database'], Attempts>();
  * @throws RealmDeactivatedError, UserDeactivatedError when they fit, but the account may not sign in.
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, and while too many wait to sign in.
  * @throws NonexistentSubdomainError at the server's own domain, when it has no organisation.
- * @see endpoints companion B.12 (POST /fetch_api_key)
  */
 export async function fetchApiKey(
   { app, realm, caller }: RequestCtx,

@@ -22,7 +22,6 @@ const wrongPassword = () => new BadRequestError('Wrong password!');
  * @throws BadRequestError when the old password is wrong, or the new one is too weak or too long.
  * @throws RateLimitHitError after 5 failures for the viewer's address within 30 minutes, and while too many wait to sign
  *   in.
- * @see endpoints companion B.13
  */
 export async function requirePasswordChange(
   { app, viewer, caller }: Ctx,

@@ -6,7 +6,6 @@ import { toWireUser } from '../../people/wire.ts';
 import { fetchApiKeyByJwt } from './jwt.ts';
 import { fetchApiKey as fetch } from './login.ts';
 
-/** B.12 */
 export const fetchApiKey = endpoint({
   method: 'POST',
   path: '/fetch_api_key',
@@ -29,7 +28,6 @@ export const fetchApiKey = endpoint({
 
 const { profile_data: _, ...withoutProfile } = userReply;
 
-/** 4.9 */
 export const jwtFetchApiKey = endpoint({
   method: 'POST',
   path: '/jwt/fetch_api_key',

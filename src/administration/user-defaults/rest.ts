@@ -8,7 +8,6 @@ const params = Object.fromEntries(
   EDITABLE_USER_DEFAULT_NAMES.map((name) => [name, settingParam(EDITABLE_USER_DEFAULTS[name])]),
 ) as Record<EditableUserDefaultName, Param<unknown, 'optional'>>;
 
-/** B.13 */
 export const patchUserDefaults = endpoint({
   method: 'PATCH',
   path: '/realm/user_settings_defaults',

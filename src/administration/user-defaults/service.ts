@@ -22,7 +22,6 @@ import {
  * @returns The organisation as it is after it.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError when a value is not taken.
- * @see endpoints companion B.13 (PATCH /realm/user_settings_defaults)
  */
 export async function updateUserDefaults(
   ctx: Ctx,

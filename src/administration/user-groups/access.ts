@@ -25,7 +25,6 @@ export function visibleTo(ctx: Ctx): Prisma.UserGroupWhereInput {
  *
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
  * @throws BadRequestError when there is none.
- * @see endpoints companion B.14
  */
 export function accessUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
   return findGroup(ctx.app.db, ctx, groupId);

@@ -18,7 +18,6 @@ import type { Tx } from '../../platform/db/client.ts';
  * Tells users whose groups change which channels come into their sight by that, and which leave it.
  *
  * @param changed Whose groups are others than before.
- * @see endpoints companion C.4, registration-and-events companion 3.4
  */
 export async function groupChangeEffects(
   tx: Tx,
@@ -40,7 +39,6 @@ export async function groupChangeEffects(
  * their sight by that, and which leave it.
  *
  * @param members Those of whom it is true.
- * @see endpoints companion C.4, registration-and-events companion 3.4
  */
 export async function waitingPeriodEffects(
   tx: Tx,

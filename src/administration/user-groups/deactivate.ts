@@ -15,7 +15,6 @@ import { userGroupRemoved, userGroupUpdated } from './events.ts';
  * @throws CannotDeactivateGroupInUseError when it is within an active group, or holds a permission of anything, be that
  *   archived or deactivated: what comes back goes by it again.
  * @throws BadRequestError when there is no such group, it is deactivated, or the viewer does not manage it.
- * @see endpoints companion B.14 (POST /user_groups/{id}/deactivate)
  */
 export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
   requireMember(ctx);

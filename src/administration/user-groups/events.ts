@@ -5,7 +5,7 @@ import type { EventView } from '../../events/view.ts';
 
 // All go to everyone of the organisation. A client without the capability `include_deactivated_groups` knows no
 // deactivated group: to it a group is removed when it is deactivated, added when it comes back, and nothing is heard of
-// it in between. @see registration-and-events companion 3.5
+// it in between.
 
 /** What an event needs to know of the group it is about. */
 export interface Subject {

@@ -29,7 +29,6 @@ export interface MembersEdit {
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
  * @throws BadRequestError when nothing is given, when there is no such group, when the viewer may not, or when a user or
  *   group is not there, is in it already, is not in it, or would close a circle.
- * @see endpoints companion B.14 (POST /user_groups/{id}/members), C.3
  */
 export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<UserGroup> {
   if (Object.values(edit).every((ids: readonly number[] | undefined) => ids === undefined || ids.length === 0)) {
@@ -44,7 +43,6 @@ export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit)
  * Puts groups into a group, and takes others out: all or none.
  *
  * @throws As `updateGroupMembers`.
- * @see interface document 4.19, endpoints companion 4.19
  */
 export function updateSubgroups(
   ctx: Ctx,
@@ -80,7 +78,6 @@ async function change(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<Use
 
 type Wish = Readonly<Record<'add' | 'remove' | 'addSubgroups' | 'removeSubgroups', readonly number[]>>;
 
-/** @see endpoints companion 4.19 item 4, B.14 */
 function requirePermission({ look, group }: HeldGroup, { add, remove, addSubgroups, removeSubgroups }: Wish): void {
   if (group.isSystem) throw insufficientPermission();
   if (managesGroup(look, group)) return;
@@ -165,7 +162,6 @@ export async function requireUsers(tx: Tx, realmId: number, ids: readonly number
  *
  * @param target Null for a group that is about to be made.
  * @throws BadRequestError when one is not there, deactivated, in it already, or holds it.
- * @see endpoints companion 4.19 item 5
  */
 export async function requireNewSubgroups(
   tx: Tx,

@@ -17,7 +17,6 @@ interface Depth {
  *
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
  * @throws BadRequestError when there is no such group, or it is deactivated.
- * @see endpoints companion B.14 (GET /user_groups/{id}/members)
  */
 export async function listMemberIds(ctx: Ctx, groupId: number, { direct }: Depth): Promise<readonly number[]> {
   const { id } = await accessReadable(ctx, groupId);
@@ -30,7 +29,6 @@ export async function listMemberIds(ctx: Ctx, groupId: number, { direct }: Depth
  *
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
  * @throws BadRequestError when there is no such group or user, or the group is deactivated.
- * @see endpoints companion B.14 (GET /user_groups/{id}/members/{user_id})
  */
 export async function isGroupMember(ctx: Ctx, groupId: number, userId: number, { direct }: Depth): Promise<boolean> {
   const { id } = await accessReadable(ctx, groupId);
@@ -74,7 +72,6 @@ export async function areGroupMembers(
  *
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
  * @throws BadRequestError when there is no such group, or it is deactivated.
- * @see endpoints companion B.14 (GET /user_groups/{id}/subgroups)
  */
 export async function listSubgroupIds(ctx: Ctx, groupId: number, { direct }: Depth): Promise<readonly number[]> {
   const { id } = await accessReadable(ctx, groupId);

@@ -9,11 +9,7 @@ import type { HeldGroup } from './access.ts';
 /** Our choice: more people at once than this are told nothing, as with new subscriptions. */
 const MAX_NOTICES = MAX_BULK_NEW_SUBSCRIPTION_MESSAGES;
 
-/**
- * Sends people whom somebody else put into a group, or took out of one, a direct message of the service's bot.
- *
- * @see endpoints companion B.14
- */
+/** Sends people whom somebody else put into a group, or took out of one, a direct message of the service's bot. */
 export async function tellMembers(
   tx: Tx,
   emit: Emit,

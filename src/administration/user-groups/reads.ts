@@ -37,7 +37,6 @@ const REACH = values(ROLE_REACH);
  * The ids of each group's members who are active: one query, however many groups.
  *
  * @param page The same of each group.
- * @see endpoints companion B.14, C.2
  */
 export async function readMemberIds(
   db: Reader,

@@ -43,7 +43,6 @@ const userGroup = z.object({
 const groupId = inPath(z.int());
 const ids = (description: string) => json(z.array(z.int()), { description, example: '[]' });
 
-/** B.14 */
 export const getUserGroups = endpoint({
   method: 'GET',
   path: '/user_groups',
@@ -58,7 +57,6 @@ export const getUserGroups = endpoint({
   },
 });
 
-/** B.14 */
 export const postUserGroup = endpoint({
   method: 'POST',
   path: '/user_groups/create',
@@ -83,7 +81,6 @@ export const postUserGroup = endpoint({
   },
 });
 
-/** B.14 */
 export const patchUserGroup = endpoint({
   method: 'PATCH',
   path: '/user_groups/{user_group_id}',
@@ -107,7 +104,6 @@ export const patchUserGroup = endpoint({
   },
 });
 
-/** B.14 */
 export const postUserGroupDeactivate = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/deactivate',
@@ -122,7 +118,6 @@ export const postUserGroupDeactivate = endpoint({
   },
 });
 
-/** B.14 */
 export const postUserGroupMembers = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/members',
@@ -145,7 +140,6 @@ export const postUserGroupMembers = endpoint({
   },
 });
 
-/** B.14 */
 export const getUserGroupMembers = endpoint({
   method: 'GET',
   path: '/user_groups/{user_group_id}/members',
@@ -163,7 +157,6 @@ export const getUserGroupMembers = endpoint({
   },
 });
 
-/** B.14 */
 export const getUserGroupMember = endpoint({
   method: 'GET',
   path: '/user_groups/{user_group_id}/members/{user_id}',
@@ -184,7 +177,6 @@ export const getUserGroupMember = endpoint({
   },
 });
 
-/** 4.19 */
 export const postUserGroupSubgroups = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/subgroups',
@@ -203,7 +195,6 @@ export const postUserGroupSubgroups = endpoint({
   },
 });
 
-/** B.14 */
 export const getUserGroupSubgroups = endpoint({
   method: 'GET',
   path: '/user_groups/{user_group_id}/subgroups',

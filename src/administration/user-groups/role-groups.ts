@@ -19,7 +19,7 @@ interface Place {
   readonly now: Date;
 }
 
-/** The role groups a user is in directly: that of their role, and that of full members. @see endpoints companion C.2 */
+/** The role groups a user is in directly: that of their role, and that of full members. */
 function directRoleGroups(user: User, { realm, now }: Place): SystemGroupName[] {
   const { id, role } = user;
   const own = GROUP_OF_ROLE.get(role);

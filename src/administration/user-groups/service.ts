@@ -29,11 +29,11 @@ import { requireNewSubgroups, requireUsers, writeMembers, writeSubgroups } from 
 import { tellMembers } from './notices.ts';
 import { toWireGroups } from './reads.ts';
 
-/** In code points. @see endpoints companion E */
+/** In code points. */
 const MAX_NAME_LENGTH = 100;
 const MAX_DESCRIPTION_LENGTH = 1024;
 
-/** What mentions of other things begin with. @see endpoints companion B.14 */
+/** What mentions of other things begin with. */
 const RESERVED_PREFIXES = ['@', 'role:', 'user:', 'stream:', 'channel:'];
 
 /** What a group is made of. */
@@ -51,7 +51,6 @@ export interface NewUserGroup {
  * The organisation's groups by id, role groups among them.
  *
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @see endpoints companion B.14 (GET /user_groups)
  */
 export async function listUserGroups(
   ctx: Ctx,
@@ -72,7 +71,6 @@ export async function listUserGroups(
  *   or permission is not.
  * @throws TotalReachedError when there would be more than 2,500, deactivated ones included, or more than 200 that a
  *   viewer who is no administrator has made.
- * @see endpoints companion B.14 (POST /user_groups/create), C.3
  */
 export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGroup> {
   requireMember(ctx);
@@ -130,7 +128,6 @@ export interface UserGroupEdit {
  * @throws ExpectationMismatchError when a permission is not what the client believes.
  * @throws BadRequestError when nothing is given, when there is no such group or the viewer does not manage it, or when a
  *   value is not taken.
- * @see endpoints companion B.14 (PATCH /user_groups/{id}), C.3
  */
 export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroupEdit): Promise<UserGroup> {
   requireMember(ctx);

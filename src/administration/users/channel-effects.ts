@@ -28,7 +28,6 @@ interface RoleChange {
  * channel changes hands meanwhile; a change that locks that row too does so before the user's.
  *
  * @param change The user's roles and groups before and after, and the time by the service's clock.
- * @see endpoints companion C.4, registration-and-events companion 3.4
  */
 export async function roleChangeEffects(
   tx: Tx,

@@ -46,7 +46,6 @@ async function showOne(ctx: Ctx, user: User, how: HowShown): Promise<WireUser> {
   return (await showing(ctx, [user], how))(user);
 }
 
-/** B.12 */
 export const listUsers = endpoint({
   method: 'GET',
   path: '/users',
@@ -65,7 +64,6 @@ export const listUsers = endpoint({
   },
 });
 
-/** B.12 */
 export const getOwnUser = endpoint({
   method: 'GET',
   path: '/users/me',
@@ -85,7 +83,6 @@ export const getOwnUser = endpoint({
   },
 });
 
-/** 4.5 */
 export const getUser = endpoint({
   method: 'GET',
   path: '/users/{user_id}',
@@ -99,7 +96,6 @@ export const getUser = endpoint({
   },
 });
 
-/** B.12 */
 export const getUserByEmail = endpoint({
   method: 'GET',
   path: '/users/{email}',
@@ -114,7 +110,6 @@ export const getUserByEmail = endpoint({
   },
 });
 
-/** B.12 */
 export const createUser = endpoint({
   method: 'POST',
   path: '/users',
@@ -166,7 +161,6 @@ const toEdit = ({ full_name, role, new_email, profile_data }: Edits): UserEdit =
   ...(profile_data !== undefined && { profileData: toEntries(profile_data) }),
 });
 
-/** B.12 */
 export const patchUser = endpoint({
   method: 'PATCH',
   path: '/users/{user_id}',
@@ -181,7 +175,6 @@ export const patchUser = endpoint({
   },
 });
 
-/** B.12 */
 export const patchUserByEmail = endpoint({
   method: 'PATCH',
   path: '/users/{email}',
@@ -206,7 +199,6 @@ const Targets = z.strictObject({
   skip_if_already_edited: z.boolean().optional(),
 });
 
-/** B.13 */
 export const patchSettings = endpoint({
   method: 'PATCH',
   path: '/settings',

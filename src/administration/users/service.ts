@@ -39,7 +39,6 @@ import {
  * @param input `password` has 8 to 100 characters.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError without the right to create users, or when address, name or password are not taken.
- * @see endpoints companion B.12 (POST /users)
  */
 export async function createUser(
   ctx: Ctx,
@@ -123,7 +122,6 @@ export interface UserEdit {
  *   user is to be one, or is one and is given another role or address.
  * @throws BadRequestError when there is no such user, when name, role, address or profile are not taken, when the viewer may
  *   not give addresses, when a bot is given a profile, or when the user is the only owner and would not be one any more.
- * @see endpoints companion B.12 (PATCH /users/{user_id})
  */
 export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit): Promise<User> {
   requireAdministrator(ctx);
@@ -214,11 +212,7 @@ async function showAddresses(
   }
 }
 
-/**
- * Ends the state of a stub, imported or made over the API: they joined when they first signed in.
- *
- * @see interface document 3
- */
+/** Ends the state of a stub, imported or made over the API: they joined when they first signed in. */
 export async function recordFirstLogin(scope: Scope, userId: number): Promise<void> {
   const joinedAt = scope.app.now();
   await transact(scope, async (tx, emit) => {

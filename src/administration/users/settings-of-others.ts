@@ -38,7 +38,6 @@ export interface SettingsTargets {
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError for a bot, when a value is not taken, when somebody is not an active person of the organisation, when a
  *   group is not there, or when they are too many.
- * @see endpoints companion B.13 (`target_users`)
  */
 export async function updateSettingsOf(
   ctx: Ctx,

@@ -37,7 +37,6 @@ export interface SettingsEdit {
  * @throws BadRequestError for a bot, when a value is not taken, when the organisation wants unique names and the name is
  *   in use, or when the old password is wrong.
  * @throws RateLimitHitError after too many wrong passwords, or new addresses.
- * @see endpoints companion B.13; interface document 6.2, 6.3
  */
 export async function updateSettings(ctx: Ctx, edit: SettingsEdit): Promise<User> {
   const { viewer } = ctx;

@@ -204,7 +204,7 @@ for (const [type, description] of [
  * Makes a thrown value fit to be seen: an expected failure with its code and data, GraphQL's own complaint about the
  * document or its variables as it is, and any other as "Internal server error", with the cause in the log alone.
  *
- * @see style 7.5
+ * @see src/api/README.md#rest-and-graphql
  */
 export function presentError(error: unknown, log: Logger): GraphQLError {
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};

@@ -44,7 +44,7 @@ const ERRORS_OF_ALL = [BadRequestError, RequestTimeoutError];
  * Adds a mutation for signed-in viewers: `createDrafts(input: CreateDraftsInput!): CreateDraftsResult!`, whose result is
  * `CreateDraftsPayload` or one of the errors. An expected failure that is not listed is a top-level error.
  *
- * @see architecture 7
+ * @see src/api/README.md#rest-and-graphql
  */
 export function mutation<I extends InputFieldMap, P extends Record<string, PayloadField>>(
   name: string,

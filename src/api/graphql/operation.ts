@@ -75,7 +75,6 @@ interface Beginning {
  * @returns What its resolvers are given.
  * @throws UnauthorizedError where strangers are not told the schema, and one asks for it.
  * @throws RateLimitHitError, and BadRequestError for a key that is no text.
- * @see architecture 7
  */
 export async function beginOperation(
   app: App,
@@ -95,7 +94,7 @@ export async function beginOperation(
  * Executes a query or mutation, and tells in `extensions` what it cost and what is left. A mutation under an idempotency
  * key is executed once: a repetition gets the first one's data.
  *
- * @see architecture 4.8, 7
+ * @see src/events/README.md#idempotency-keys
  */
 export async function executeOperation(args: ExecutionArgs): Promise<ExecutionResult> {
   const context = args.contextValue as GraphQLContext;

@@ -2,7 +2,7 @@ import { BadRequestError } from '../../platform/errors.ts';
 
 /** Our choice: what one screen shows. */
 export const DEFAULT_PAGE_SIZE = 20;
-/** Of every connection. @see architecture 7 */
+/** Of every connection. @see src/api/README.md#limits */
 export const MAX_PAGE_SIZE = 100;
 
 export interface PageArguments {

@@ -91,7 +91,7 @@ export function endpoint<const A extends Auth, P extends Params>(definition: Def
   return definition as unknown as Endpoint;
 }
 
-/** Whether a request may be sent again under an idempotency key. @see architecture 4.8 */
+/** Whether a request may be sent again under an idempotency key. @see src/events/README.md#idempotency-keys */
 export const takesIdempotencyKey = ({ method, auth, ignoresIdempotencyKey }: Endpoint): boolean =>
   method !== 'GET' && auth === 'basic' && ignoresIdempotencyKey !== true;
 

@@ -17,7 +17,6 @@ const NOTHING: Form = { fields: new Map(), files: [] };
  * @param takesFile Whether the body may be as long as a file takes.
  * @throws BodyTooLargeError beyond the limit.
  * @throws BadRequestError when a multipart body cannot be read.
- * @see registration-and-events companion 4.7.1
  */
 export async function readForm(incoming: IncomingMessage, takesFile: boolean): Promise<Form> {
   const { 'content-type': type, 'content-length': length, 'transfer-encoding': encoding } = incoming.headers;

@@ -100,7 +100,7 @@ export function isInPath({ encoding }: Param): boolean {
 
 export const isFile = ({ encoding }: Param): boolean => encoding === 'file';
 
-/** Consumed by the hall on every endpoint. @see registration-and-events companion 4.8 */
+/** Consumed by the hall on every endpoint. */
 const ALWAYS_KNOWN = new Set(['client']);
 
 /** What one request holds for an endpoint. */
@@ -122,7 +122,6 @@ export type Reader = (
  *
  * @param slots The names of the path's slots, in their order.
  * @returns A reader, which throws RequestVariableMissingError, RequestConfusingVarError or BadRequestError.
- * @see registration-and-events companion 4.7, 4.8
  */
 export function readerOf(params: Params, slots: readonly string[]): Reader {
   const reads = Object.entries(params).map(
@@ -161,7 +160,6 @@ function readOne(name: string, param: Param, slot: number): ReadOne {
   };
 }
 
-/** @see endpoints companion B.17 */
 function oneFile(files: readonly Uint8Array[], presence: Presence): Uint8Array | undefined {
   if (files.length > 1 || (files.length === 0 && presence === 'required')) {
     throw new BadRequestError('You must upload exactly one file.');

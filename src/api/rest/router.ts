@@ -49,8 +49,6 @@ interface Resource {
  *
  * A request is matched by path, then by method, then signed in, then read: so an unknown path or method answers the
  * same to everybody, and a stranger learns nothing from a parameter error.
- *
- * @see registration-and-events companion 4
  */
 export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   const web: Web = new Hono();
@@ -172,7 +170,7 @@ async function run(
  * Answers, and under an idempotency key once.
  *
  * @param input All that the handler's doing hangs on, but for the viewer.
- * @see architecture 4.8
+ * @see src/events/README.md#idempotency-keys
  */
 function answerOnce(
   endpoint: Endpoint,
@@ -210,7 +208,6 @@ function httpOf({ env, req }: WebContext, reply: Reply): Http {
   };
 }
 
-/** @see registration-and-events companion 4.1, 4.8 */
 function envelope(answer: Answer, ignored: readonly string[], { headers }: Reply): Response {
   if (answer instanceof Redirect)
     return new Response(null, { status: 302, headers: { ...headers, Location: answer.url } });

@@ -2,7 +2,7 @@ import { defineEvent } from '../../events/define.ts';
 import type { ChannelFolder } from '../../generated/prisma/client.ts';
 import { toWire, type WireChannelFolder } from './wire.ts';
 
-// All go to everyone of the organisation. @see registration-and-events companion 3.6
+// All go to everyone of the organisation.
 
 export const channelFolderAdded = defineEvent('channel_folder', 'add', (folder: ChannelFolder) => ({
   channel_folder: toWire(folder),
@@ -13,7 +13,7 @@ export type WireFolderChanges = Partial<
   Pick<WireChannelFolder, 'name' | 'description' | 'rendered_description' | 'is_archived'>
 >;
 
-/** One event for one act, with only what changed. @see architecture 11 */
+/** One event for one act, with only what changed. */
 export const channelFolderUpdated = defineEvent(
   'channel_folder',
   'update',

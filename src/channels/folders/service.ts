@@ -40,7 +40,7 @@ export async function accessChannelFolder(ctx: Ctx, folderId: number): Promise<C
   return folder;
 }
 
-/** The organisation's folders in their order. @see endpoints companion B.6 */
+/** The organisation's folders in their order. */
 export function listChannelFolders(
   ctx: Ctx,
   { includeArchived }: { includeArchived: boolean },
@@ -58,7 +58,6 @@ export function listChannelFolders(
  * @throws BadRequestError when the name is blank, too long, holds what cannot be printed or is taken, or the
  *   description is too long.
  * @throws TotalReachedError when there would be more than 1,000, archived ones included.
- * @see endpoints companion B.6
  */
 export async function createChannelFolder(
   ctx: Ctx,
@@ -89,7 +88,6 @@ export async function createChannelFolder(
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError when there is no such folder, a value is not taken as in `createChannelFolder`, or a folder
  *   to be archived still holds channels, archived ones included.
- * @see interface document 4.4
  */
 export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: FolderEdit): Promise<ChannelFolder> {
   requireAdministrator(ctx);
@@ -121,7 +119,6 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
  * @param folderIds Every folder's id once, archived ones included.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError when a folder is missing, unknown, or named twice.
- * @see endpoints companion B.6
  */
 export async function reorderChannelFolders(ctx: Ctx, folderIds: readonly number[]): Promise<ChannelFolder[]> {
   requireAdministrator(ctx);

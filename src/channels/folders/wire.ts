@@ -1,6 +1,5 @@
 import type { ChannelFolder } from '../../generated/prisma/client.ts';
 
-/** @see interface document 2.8, endpoints companion B.6 */
 export interface WireChannelFolder {
   readonly id: number;
   readonly name: string;

@@ -1,6 +1,6 @@
 import { BadRequestError } from '../../platform/errors.ts';
 
-/** The colours new subscriptions take in turn. @see endpoints companion B.8 */
+/** The colours new subscriptions take in turn. */
 export const PALETTE = (
   '#76ce90 #fae589 #a6c7e5 #e79ab5 #bfd56f #f4ae55 #b0a5fd #addfe5 #f5ce6e #c2726a #94c849 #bd86e5 ' +
   '#ee7e4a #a6dcbf #95a5fd #53a063 #9987e1 #e4523d #c2c2c2 #4f8de4 #c6a8ad #e7cc4d #c8bebf #a47462'
@@ -17,7 +17,6 @@ export function nextColor(used: readonly string[]): string {
  *
  * @param color "#rgb" or "#rrggbb", in any case.
  * @throws BadRequestError for anything else.
- * @see endpoints companion 4.2
  */
 export function requireColor(color: string): string {
   if (!/^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(color)) throw new BadRequestError('color is not a valid hex color code');

@@ -29,7 +29,6 @@ export async function announceDefaultChannels(tx: Tx, emit: Emit, realmId: numbe
  * Makes a channel one of those that new users are subscribed to, or one of the others.
  *
  * @throws BadRequestError when the viewer may not, does not see the channel, or it is private or archived.
- * @see endpoints companion B.7 (default_streams)
  */
 export async function setDefaultChannel(ctx: Ctx, channelId: number, isDefault: boolean): Promise<void> {
   requireDefaultChannels(ctx);

@@ -43,7 +43,6 @@ export type Moved = ReadonlyMap<number, readonly number[]>;
  * Who is subscribed already stays as they are; who comes back gets their former settings.
  *
  * @param announced True when every subject has been told that the channel exists.
- * @see endpoints companion B.8, registration-and-events companion 3.4
  */
 export async function join(
   tx: Tx,
@@ -183,7 +182,6 @@ export interface Leaving {
  * any more. Their settings stay for a return; what they have not read there counts as read.
  *
  * @returns Who was subscribed.
- * @see endpoints companion B.8, registration-and-events companion 3.4
  */
 export async function leave(tx: Tx, emit: Emit, place: Place, leavings: readonly Leaving[]): Promise<Moved> {
   const removed = await endSubscriptions(tx, leavings);
@@ -254,11 +252,7 @@ async function hideFromLeavers(
   }
 }
 
-/**
- * Tells of a new channel all who see it, and those who are about to be subscribed to it.
- *
- * @see registration-and-events companion 3.4
- */
+/** Tells of a new channel all who see it, and those who are about to be subscribed to it. */
 export async function announceChannel(
   tx: Tx,
   emit: Emit,

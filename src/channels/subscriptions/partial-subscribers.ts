@@ -1,8 +1,7 @@
 import type { Tx } from '../../platform/db/client.ts';
 
-/** Shorter lists are always sent whole. @see registration-and-events companion 1.10 */
+/** Shorter lists are always sent whole. */
 export const WHOLE_LIST_BELOW = 250;
-/** @see interface document 2.2 */
 const ACTIVE_MS = 14 * 86_400_000;
 
 /**
@@ -10,7 +9,6 @@ const ACTIVE_MS = 14 * 86_400_000;
  * which are those who joined or had an event queue read then.
  *
  * @returns User ids, ascending, by channel.
- * @see interface document 2.2 (partial_subscribers)
  */
 export async function partialSubscribers(
   db: Pick<Tx, '$queryRaw'>,

@@ -16,7 +16,6 @@ export type Principals = readonly (number | string)[];
  * The users a change of subscriptions is about, by id; the viewer when none are named.
  *
  * @throws BadRequestError when one is not there or deactivated.
- * @see endpoints companion B.8
  */
 export function accessPrincipals(tx: Tx, ctx: Ctx, principals: Principals | undefined): Promise<Subject[]> {
   // The viewer is read anew: their role may have changed since the request began, and what they are told goes by it.

@@ -59,7 +59,6 @@ interface Checked {
  * @returns The subscriptions named, as they are after it, in the order in which they were named first.
  * @throws BadRequestError for a property that is not known or a value of the wrong kind, before anything else; for a
  *   channel the viewer may not read, and for one they are not subscribed to.
- * @see interface document 4.2, endpoints companion 4.2
  */
 export async function updateSubscriptionSettings(
   ctx: Ctx,
@@ -142,7 +141,7 @@ async function save(tx: Tx, rows: readonly Subscribed[]): Promise<void> {
     WHERE s.user_id = r."userId" AND s.channel_id = r."channelId"`;
 }
 
-/** Muting is told by both its names. @see interface document 6.5 */
+/** Muting is told by both its names. */
 function tellings({ property, column, value }: Checked): SubscriptionChange[] {
   if (column !== 'isMuted') return [{ property, value }];
   return [

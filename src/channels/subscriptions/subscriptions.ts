@@ -59,7 +59,6 @@ export interface SubscribeOutcome {
  * @throws BadRequestError when a name, colour or user is not taken, or the viewer may not subscribe to a channel, add
  *   the others to it, or create it.
  * @throws UnauthorizedPrincipalError when a guest names a channel that is not there.
- * @see endpoints companion B.8
  */
 export function subscribe(
   ctx: Ctx,
@@ -159,7 +158,6 @@ async function lockAndLook(tx: Tx, { app, viewer, realmId }: Ctx, found: readonl
   return { look, channels };
 }
 
-/** @see endpoints companion B.8 (adding others) */
 function requireAddingOthers(look: Onlooker, channels: readonly Channel[]): void {
   if (isGuest(look.person.role)) throw insufficientPermission();
   if (mayInRealm(look, 'can_add_subscribers_group')) return;
@@ -221,7 +219,6 @@ function outcomes(channels: readonly Channel[], subjects: readonly Subject[], mo
  *
  * @throws BadRequestError when a channel or user is not there, or not for the viewer, or the viewer may not remove the
  *   others. Everyone may unsubscribe themselves and their own bots.
- * @see endpoints companion B.8
  */
 export function unsubscribe(
   ctx: Ctx,
@@ -259,7 +256,6 @@ async function unsubscribeWithin(
   return outcomes(seen, subjects, moved);
 }
 
-/** @see endpoints companion B.8 (unsubscribing others) */
 function requireRemovingOthers(look: Onlooker, channels: readonly Channel[]): void {
   const { role } = look.person;
   const may = (channel: Channel) =>
@@ -277,8 +273,6 @@ export interface SubscriptionEdit {
  * Subscribes the viewer to some channels and unsubscribes them from others, all at once.
  *
  * Throws as `subscribe` and `unsubscribe` do, and BadRequestError when there is nothing to do.
- *
- * @see endpoints companion B.8 (PATCH /users/me/subscriptions)
  */
 export function editSubscriptions(
   ctx: Ctx,
@@ -304,8 +298,6 @@ export function editSubscriptions(
  * Subscribes a new user to the organisation's default channels, and tells the channels. Guests and bots begin without.
  *
  * To be called inside the change that makes the user, after the row and its own event.
- *
- * @see endpoints companion B.7 (default channels), B.24 (bots)
  */
 export async function subscribeToDefaultChannels(
   tx: Tx,

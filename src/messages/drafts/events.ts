@@ -4,7 +4,7 @@ import type { EventView } from '../../events/view.ts';
 import type { Draft, Realm } from '../../generated/prisma/client.ts';
 import { toWire, type WireDraft, withTopicName } from './wire.ts';
 
-// All go to the author's own clients only: drafts are private. @see registration-and-events companion 3.6
+// All go to the author's own clients only: drafts are private.
 
 interface AddedPayload {
   readonly drafts: readonly WireDraft[];

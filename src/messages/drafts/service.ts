@@ -69,7 +69,6 @@ const noSuchDraft = () => new NotFoundError('Draft does not exist');
  * may have from before there was a total, those edited last.
  *
  * @throws BadRequestError when the viewer has turned synchronizing drafts off.
- * @see endpoints companion B.3
  */
 export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
   const orderBy: Prisma.DraftOrderByWithRelationInput[] = [{ lastEditedAt: 'asc' }, { id: 'asc' }];
@@ -84,7 +83,6 @@ export async function listDrafts(ctx: Ctx): Promise<Draft[]> {
  *   other than one channel or a channel the viewer may not read, or names a user who is not there; or when the viewer
  *   has turned synchronizing drafts off.
  * @throws TotalReachedError when there would be more than 1,000 in all, or more than 500,000 characters in them.
- * @see interface document 4.8, 2.5, 6.5; endpoints companion B.3
  */
 export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promise<Draft[]> {
   visibleTo(ctx);
@@ -110,7 +108,6 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
  * @param draft The whole draft: nothing of the old one stays.
  * @throws NotFoundError when there is none with this id, or it is another user's.
  * @throws BadRequestError as `createDrafts`.
- * @see endpoints companion B.3
  */
 export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): Promise<Draft> {
   await accessDraft(ctx, draftId);
@@ -133,7 +130,6 @@ export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): P
  *
  * @throws NotFoundError when there is none with this id, or it is another user's.
  * @throws BadRequestError when the viewer has turned synchronizing drafts off.
- * @see endpoints companion B.3
  */
 export async function deleteDraft(ctx: Ctx, draftId: number): Promise<void> {
   const mine = visibleTo(ctx);

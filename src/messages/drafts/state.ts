@@ -3,7 +3,7 @@ import type { StateGroup } from '../../api/state-group.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { toWire, withTopicName } from './wire.ts';
 
-/** How many drafts registration returns. @see registration-and-events companion 1.4 */
+/** How many drafts registration returns. */
 const MAX_DRAFTS = 1000;
 
 /** The newest edit first; none when the user has turned synchronizing drafts off. */

@@ -1,6 +1,5 @@
 import type { Draft } from '../../generated/prisma/client.ts';
 
-/** @see interface document 2.5 */
 export interface WireDraft {
   readonly id: number;
   /** "", "stream" or "private". */
@@ -16,7 +15,7 @@ export function toWire({ id, type, to, topic, content, lastEditedAt }: Draft): W
   return { id, type, to, topic, content, timestamp: Math.floor(lastEditedAt.getTime() / 1000) };
 }
 
-/** The draft for a client that does not know the empty topic. @see registration-and-events companion 1.2 */
+/** The draft for a client that does not know the empty topic. */
 export function withTopicName(draft: WireDraft, emptyTopicName: string): WireDraft {
   return draft.type === 'stream' && draft.topic === '' ? { ...draft, topic: emptyTopicName } : draft;
 }

@@ -35,7 +35,7 @@ export interface Moving {
  *
  * @param actorId Who does it, and hears of it wherever they stand. In a channel without protected history, the caller
  *   knows that they may read it.
- * @see endpoints companion B.10.1, architecture 4.2
+ * @see src/events/README.md#the-log
  */
 export async function hearingsOf(
   tx: Tx,
@@ -65,8 +65,6 @@ export interface MoveHearings {
  * the other channel's subscribers. To those who heard of them before and may not read them there, they are gone.
  *
  * Subscriptions of both channels must be locked.
- *
- * @see endpoints companion B.10.5
  */
 export async function hearingsOfMove(
   tx: Tx,

@@ -14,7 +14,7 @@ export interface ContentEdit {
   readonly flagsAnybody: boolean;
 }
 
-/** What stands where there is nothing left to read. @see endpoints companion B.10.5 */
+/** What stands where there is nothing left to read. */
 const NOTHING_LEFT = '(deleted)';
 
 /**

@@ -11,7 +11,7 @@ import { hasProtectedHistory, receivedBy } from '../access.ts';
 import { clearTopicPolicies } from '../topic-policies/service.ts';
 import { deleteMessages } from './delete.ts';
 
-/** How long one request deletes. @see endpoints companion B.7 */
+/** How long one request deletes. */
 const BUDGET_MS = 50_000;
 /** Our choice: a change that keeps the organisation's other changes waiting for no longer than a moment. */
 const BATCH = 100;
@@ -25,7 +25,6 @@ const BATCH = 100;
  * @throws UnauthorizedPrincipalError when the viewer is no administrator.
  * @throws BadRequestError when the channel is not there, archived, or not the viewer's to read, or the name is
  *   too long.
- * @see endpoints companion B.7
  */
 export async function deleteTopic(ctx: Ctx, channelId: number, topicName: string): Promise<boolean> {
   requireAdministrator(ctx);

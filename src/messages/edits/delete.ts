@@ -27,7 +27,6 @@ import { isPast } from './time-limits.ts';
  *
  * @throws BadRequestError when the viewer may not read the message, or it stands in an archived channel, or is deleted
  *   already; when it is not theirs to delete, or not any more.
- * @see endpoints companion B.10.6
  */
 export async function deleteMessage(ctx: Ctx, messageId: number): Promise<void> {
   const { app, viewer, realmId } = ctx;
@@ -66,7 +65,6 @@ async function reads(tx: Tx, viewer: Viewer, channel: Channel, now: Date): Promi
   return readsChannel(await onlooker(tx, viewer, now), channel, subscriptions > 0);
 }
 
-/** @see endpoints companion B.10.6 */
 async function requireMayDelete(tx: Tx, viewer: Viewer, message: PlacedMessage, now: Date): Promise<void> {
   const { realm } = viewer;
   const groups = await systemGroups(tx, realm.id);
@@ -100,7 +98,6 @@ export interface DeletionPlace {
  * the deleter may is for the caller to know. Of a long list the caller makes batches, each a change of its own.
  *
  * @returns How many there were to delete.
- * @see endpoints companion B.10.6, registration-and-events companion 3.1
  */
 export async function deleteMessages(
   tx: Tx,

@@ -44,7 +44,6 @@ export interface MessageEdit {
  * @throws ExpectationMismatchError when the content is not what the client saw.
  * @throws MoveMessagesTimeLimitExceededError when some of a topic's messages are too old to be moved.
  * @throws TopicPolicyError, WildcardMentionNotAllowedError as sending.
- * @see endpoints companion B.10.5
  */
 export async function updateMessage(ctx: Ctx, messageId: number, edit: MessageEdit): Promise<void> {
   const { propagateMode: mode, channelId } = edit;

@@ -43,7 +43,7 @@ export interface UpdatedPayload {
   readonly emptyTopicName: string;
 }
 
-/** To those who may read the messages after the change. @see registration-and-events companion 3.1 */
+/** To those who may read the messages after the change. */
 export const messageUpdated = defineEvent(
   'update_message',
   undefined,
@@ -91,7 +91,7 @@ export interface DeletedPayload {
   readonly emptyTopicName: string;
 }
 
-/** To those who could read them: they are deleted, or not theirs to read any more. @see registration-and-events companion 3.1 */
+/** To those who could read them: they are deleted, or not theirs to read any more. */
 export const messagesDeleted = defineEvent(
   'delete_message',
   undefined,

@@ -18,7 +18,6 @@ export interface Snapshot {
  * What a message was from its sending on, the oldest snapshot first: the last is the message as it is.
  *
  * @throws BadRequestError when the organisation does not show edit histories, or the viewer may not read the message.
- * @see interface document 4.11, 2.6; endpoints companion 4.11
  */
 export async function readHistory(ctx: Ctx, messageId: number): Promise<Snapshot[]> {
   const { app, viewer, realmId } = ctx;

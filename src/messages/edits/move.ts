@@ -25,11 +25,7 @@ interface Asked {
   readonly mode: PropagateMode;
 }
 
-/**
- * The move asked for, when the viewer may make it; null when none is. All in the order of the document.
- *
- * @see endpoints companion B.10.5 (8 to 12)
- */
+/** The move asked for, when the viewer may make it; null when none is. All in the order of the document. */
 export async function prepareMove(tx: Tx, viewer: Viewer, asked: Asked, now: Date): Promise<Move | null> {
   const { message, ids, wish, mode } = asked;
   const from = message.channel;
@@ -114,7 +110,7 @@ async function requireMayChangeChannel(attempt: Attempt): Promise<void> {
   }
 }
 
-/** What sending takes besides reading a channel that is not archived. @see endpoints companion C.4 */
+/** What sending takes besides reading a channel that is not archived. */
 async function requireMayPost({ tx, viewer, to, now }: Attempt): Promise<void> {
   if (hasProtectedHistory(to) && !(await isSubscribed(tx, viewer.id, to.id))) {
     throw new BadRequestError(`Not authorized to send to channel '${to.name}'`);

@@ -8,7 +8,7 @@ import { notify } from '../sending/notices.ts';
 import { type DeletionPlace, deleteMessages } from './delete.ts';
 import type { Move } from './plan.ts';
 
-/** Within this time an undone mark leaves no trace. @see endpoints companion E */
+/** Within this time an undone mark leaves no trace. */
 const UNDO_SECONDS = 60;
 
 const RESOLUTIONS = {
@@ -22,7 +22,6 @@ const OPPOSITE = { resolved: 'unresolved', unresolved: 'resolved' } as const;
  * When a topic's mark is undone within a minute, deletes the notice that told of it.
  *
  * @returns The notice's id; undefined when there is none to take back.
- * @see endpoints companion B.10.5
  */
 export async function takeBackNotice(
   tx: Tx,
@@ -52,11 +51,7 @@ interface Tells {
   readonly resolution: boolean;
 }
 
-/**
- * Tells of a move in the topics themselves, in the name of the service.
- *
- * @see endpoints companion B.10.5
- */
+/** Tells of a move in the topics themselves, in the name of the service. */
 export async function sendNotices(
   tx: Tx,
   emit: Emit,
@@ -80,7 +75,7 @@ export async function sendNotices(
   }
 }
 
-/** To most users it is nothing to read. @see endpoints companion B.10.5 */
+/** To most users it is nothing to read. */
 async function tellResolution(
   tx: Tx,
   emit: Emit,
@@ -101,7 +96,7 @@ async function tellResolution(
   await notify(tx, emit, app, here, content, undefined, readBy);
 }
 
-/** A topic's policy. @see endpoints companion B.9 */
+/** A topic's policy. */
 const FOLLOWED = 3;
 
 function whatCame({ isWhole, ids, to, topic }: Move): string {

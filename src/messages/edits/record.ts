@@ -16,8 +16,6 @@ interface Recorded {
 /**
  * Writes a message's new content, and into the history of each message what there was before the change: one entry each,
  * whatever the request changes. One statement, which sees no message but as it was before.
- *
- * @see endpoints companion B.10.5
  */
 export async function recordEdit(tx: Tx, { message, move, content, editorId, now }: Recorded): Promise<void> {
   const { realmId, id } = message;

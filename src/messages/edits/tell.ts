@@ -27,11 +27,7 @@ interface Edited {
  */
 const OF_OTHER_MESSAGES = ['message', 'update_message', 'typing', 'presence'];
 
-/**
- * Tells of a change that is written, each user of the messages they may read.
- *
- * @see registration-and-events companion 3.1
- */
+/** Tells of a change that is written, each user of the messages they may read. */
 export function tellOfEdit(emit: Emit, place: Place, edited: Edited): void {
   emit.reading((tx) => whatToTell(tx, place, edited), OF_OTHER_MESSAGES);
 }

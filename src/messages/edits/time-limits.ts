@@ -1,4 +1,4 @@
-/** So long an edit may be under way after its time. @see endpoints companion B.10.5, E */
+/** So long an edit may be under way after its time. */
 export const GRACE_SECONDS = 20;
 
 /** Whether more than `limitSeconds` have passed; null is no limit. */

@@ -3,7 +3,7 @@ import { type TopicsShown, toWireMove, toWirePrevContent } from '../edit-history
 import { shownTopic } from '../wire.ts';
 import type { Snapshot } from './history.ts';
 
-/** A snapshot as on the wire. @see interface document 2.6 */
+/** A snapshot as on the wire. */
 export function toWireSnapshot({ at, userId, state, step }: Snapshot, topics: TopicsShown) {
   return {
     // A direct message has no topic, and not the empty one.

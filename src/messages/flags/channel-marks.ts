@@ -87,8 +87,6 @@ export async function readChannels(
  * is not shown to them any more, and does not come back when they do. Clients know it from the end of the subscription.
  *
  * Takes locks of users; what is sent from then on is for `readToTheEnd`.
- *
- * @see endpoints companion B.22
  */
 export async function readWhatIsLeft(tx: Tx, realmId: number, left: readonly ReadChannel[]): Promise<void> {
   await lockReaders(

@@ -3,14 +3,14 @@ import { defineEvent } from '../../events/define.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { shownTopic } from '../wire.ts';
 
-/** The flags a user may set. @see endpoints companion B.10 */
+/** The flags a user may set. */
 export const MESSAGE_FLAGS = ['read', 'starred', 'collapsed'] as const;
 export type MessageFlag = (typeof MESSAGE_FLAGS)[number];
 
 /** Our choice: an event of more ids is several, so that a page of events stays small. */
 const MAX_PER_EVENT = 5_000;
 
-// All go to the user's own clients only. @see registration-and-events companion 3.1
+// All go to the user's own clients only.
 
 /** The messages now have the flag: one event, or several for very many. */
 export function flagAdded(flag: MessageFlag, messageIds: readonly number[]) {
@@ -42,7 +42,6 @@ export interface UnreadDetails {
   readonly isMuted: boolean;
 }
 
-/** @see registration-and-events companion 3.1 */
 export interface WireUnreadDetails {
   readonly type: 'stream' | 'private';
   readonly mentioned?: true;

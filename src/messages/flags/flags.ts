@@ -23,20 +23,19 @@ export interface FlagChange {
   readonly flag: MessageFlag;
 }
 
-/** Flags the service sets. @see endpoints companion B.10 */
+/** Flags the service sets. */
 const FIXED_FLAGS = [
   ...['mentioned', 'stream_wildcard_mentioned', 'topic_wildcard_mentioned', 'wildcard_mentioned', 'has_alert_word'],
   'historical',
 ];
 
-/** In one request. @see endpoints companion E */
+/** In one request. */
 const MAX_MESSAGES = 5_000;
 
 /**
  * A change from its two words.
  *
  * @throws BadRequestError when there is no such operation or flag, or the flag is not the user's to change.
- * @see endpoints companion B.10.6
  */
 export function requireFlagChange(operation: string, flag: string): FlagChange {
   if (operation !== 'add' && operation !== 'remove') {
@@ -63,7 +62,6 @@ export interface FlagsChanged {
  * @throws BadRequestError when there are more than 5,000, or the viewer neither received one of them where it stands, nor may
  *   read it.
  * @throws TotalReachedError when there would be more than 100,000 starred ones.
- * @see endpoints companion B.10.6
  */
 export async function updateFlags(ctx: Ctx, messageIds: readonly number[], change: FlagChange): Promise<FlagsChanged> {
   if (messageIds.length > MAX_MESSAGES) {
@@ -92,7 +90,6 @@ export interface NarrowChanged extends FlagsChanged {
  *
  * @throws BadNarrowError when the narrow is none.
  * @throws BadRequestError when more than 5,000 messages are asked for, or the anchor is left out in the midst of a range.
- * @see endpoints companion B.10.6, B.10.3
  */
 export async function updateFlagsInNarrow(
   ctx: Ctx,

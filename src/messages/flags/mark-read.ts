@@ -28,7 +28,6 @@ function announceRead(emit: Emit, { viewer }: Ctx, messageIds: readonly number[]
  * @returns What was unread.
  * @throws BadRequestError when the viewer may not read the channel, or received no message in the topic, unless it is the
  *   empty one.
- * @see interface document 4.13, endpoints companion 4.13
  */
 export async function markTopicAsRead(ctx: Ctx, channelId: number, topic: string): Promise<readonly number[]> {
   refuseNullBytes('topic_name', topic);
@@ -52,7 +51,6 @@ export async function markTopicAsRead(ctx: Ctx, channelId: number, topic: string
  *
  * @returns What was unread.
  * @throws BadRequestError when the viewer may not read the channel.
- * @see endpoints companion 4.13
  */
 export async function markChannelAsRead(ctx: Ctx, channelId: number): Promise<readonly number[]> {
   const channel = await accessChannelContent(ctx, channelId);
@@ -73,7 +71,7 @@ export async function markChannelAsRead(ctx: Ctx, channelId: number): Promise<re
  * it is: so many messages read.
  */
 const MAX_EXCEPTIONS_AT_ONCE = 5_000;
-/** How long marking everything may take. @see endpoints companion 4.13 */
+/** How long marking everything may take. */
 export const MAX_SECONDS = 50;
 
 /**
@@ -82,7 +80,6 @@ export const MAX_SECONDS = 50;
  * @param maxSeconds How long it may take.
  * @returns False when time was up: then a part of it is done, and to call again does the rest.
  * @throws BadRequestError when `maxSeconds` is not 1 to 50.
- * @see endpoints companion 4.13, B.10.6
  */
 export async function markAllAsRead(ctx: Ctx, maxSeconds = MAX_SECONDS): Promise<boolean> {
   if (maxSeconds < 1 || maxSeconds > MAX_SECONDS) {

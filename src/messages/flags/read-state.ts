@@ -43,7 +43,7 @@ interface Touched {
  * Makes messages read or unread for a user who is locked, as part of a change. What the mark says by itself needs no row;
  * everything else is an exception to it. Messages that are not there are passed over.
  *
- * @see architecture 5
+ * @see src/messages/README.md
  */
 export async function setRead(tx: Tx, holder: Holder, messageIds: readonly number[], isRead: boolean): Promise<void> {
   if (messageIds.length === 0) return;

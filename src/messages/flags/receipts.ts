@@ -15,7 +15,6 @@ export const showsReceipts = ({ viewer }: Pick<Ctx, 'viewer'>): boolean =>
  * Who has read a message and lets others know it: active users but its sender, ascending by id.
  *
  * @throws BadRequestError when the viewer may not read the message, or the organisation does not show it.
- * @see endpoints companion B.10.6
  */
 export async function listReceipts(ctx: Ctx, messageId: number): Promise<readonly number[]> {
   const message = await accessMessage(ctx, messageId);

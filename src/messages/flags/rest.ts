@@ -93,7 +93,6 @@ export const postMessagesFlagsNarrow = endpoint({
   },
 });
 
-/** 4.13 */
 export const postMarkTopicAsRead = endpoint({
   method: 'POST',
   path: '/mark_topic_as_read',

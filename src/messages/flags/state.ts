@@ -4,13 +4,13 @@ import { lastReceivedId, recentConversations, starredIds } from './summaries.ts'
 import { readUnread } from './unread.ts';
 import { toWireUnread } from './wire.ts';
 
-/** `max_message_id`. @see registration-and-events companion 1.4 */
+/** `max_message_id`. */
 export const maxMessageIdState: StateGroup = {
   name: 'message',
   read: async ({ viewer, db }) => ({ max_message_id: await lastReceivedId(db, viewer.id) }),
 };
 
-/** `unread_msgs`, for clients that keep both what is new and what becomes of it. @see registration-and-events companion 1.7 */
+/** `unread_msgs`, for clients that keep both what is new and what becomes of it. */
 export const unreadState: StateGroup = {
   name: 'message',
   besides: 'update_message_flags',
@@ -26,13 +26,13 @@ export const unreadState: StateGroup = {
   },
 };
 
-/** `starred_messages`. @see registration-and-events companion 1.4 */
+/** `starred_messages`. */
 export const starredMessagesState: StateGroup = {
   name: 'starred_messages',
   read: async ({ viewer, db }) => ({ starred_messages: await starredIds(db, viewer.id) }),
 };
 
-/** `recent_private_conversations`. @see registration-and-events companion 1.4 */
+/** `recent_private_conversations`. */
 export const recentConversationsState: StateGroup = {
   name: 'recent_private_conversations',
   async read({ viewer, db }) {

@@ -2,7 +2,7 @@ import type { Tx } from '../../platform/db/client.ts';
 
 type Reader = Pick<Tx, '$queryRaw'>;
 
-/** What registration returns at most. @see endpoints companion E */
+/** What registration returns at most. */
 const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
 
 /** The newest messages the user has starred, ascending. */

@@ -4,7 +4,7 @@ import type { Holder } from './read-state.ts';
 
 type Reader = Pick<Tx, '$queryRaw'>;
 
-/** How many unread messages clients are told of, the newest. @see endpoints companion B.22 */
+/** How many unread messages clients are told of, the newest. */
 export const MAX_UNREAD = 50_000;
 
 /** Unread messages that belong together: of one topic, or of one conversation; and what they are to the user. */
@@ -161,7 +161,6 @@ export interface Unread {
  * What is unread for a user: direct messages, and what stands in channels they are subscribed to.
  *
  * @param max For tests.
- * @see endpoints companion B.22
  */
 export async function readUnread(db: Reader, holder: Holder, max = MAX_UNREAD): Promise<Unread> {
   const groups = await readGroups(db, holder, max + 1);

@@ -11,7 +11,7 @@ interface Shown {
 const conversations = (groups: readonly UnreadGroup[]) =>
   groups.flatMap(({ memberIds, ids }) => (memberIds === null ? [] : [{ memberIds, ids }]));
 
-/** @see endpoints companion B.22, registration-and-events companion 1.7 */
+/** What a user has not read, as registration tells it. */
 export function toWireUnread({ groups, isCut }: Unread, { userId, emptyTopicName, knowsEmptyTopic }: Shown) {
   const direct = conversations(groups);
   const pairs = direct.filter(({ memberIds }) => memberIds.length <= 2);

@@ -49,7 +49,7 @@ const { sql } = Prisma;
 const none = (): Prisma.Sql => sql`false`;
 const equal = (column: Prisma.Sql, value: number) => sql`COALESCE(${column} = ${value}, false)`;
 
-/** Every operator of a narrow, by the name `operatorNamed` gives it. @see endpoints companion B.10.4 */
+/** Every operator of a narrow, by the name `operatorNamed` gives it. */
 export const OPERATORS: Readonly<Record<string, Operator>> = {
   channel: async (ctx, operand) => {
     const channel = await findChannel(ctx, operand);

@@ -30,7 +30,6 @@ const MAX_LITERALS = 20;
  * Reads what was asked for: words, and in quotes what must stand so.
  *
  * @throws BadNarrowError when it is more than anybody looks for.
- * @see endpoints companion B.10.4 (search)
  */
 export async function parseSearch(db: Reader, words: string): Promise<Search> {
   if (words.length > MAX_LENGTH) throw new BadNarrowError('search is too long');

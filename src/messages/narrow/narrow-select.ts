@@ -29,7 +29,7 @@ export interface Selection {
   readonly foundNewest: boolean;
 }
 
-/** As the document has it: more than any id. @see endpoints companion B.10.3 */
+/** What clients are told: more than any id. */
 export const NEWEST = 10_000_000_000_000_000;
 /** More than any id, for the database. */
 const BEYOND = Number.MAX_SAFE_INTEGER;
@@ -39,7 +39,7 @@ const id = (value: number) => sql`${value}::bigint`;
 /** Undefined where there is nothing to bound. */
 const bound = (value: number) => (value <= 0 || value >= BEYOND ? undefined : id(value));
 
-/** In one request. @see endpoints companion E */
+/** In one request. */
 const MAX_MESSAGES = 5000;
 
 function requireFew(count: number): void {
@@ -50,7 +50,6 @@ function requireFew(count: number): void {
  * The messages of a narrow around an anchor. At most three queries, however many messages.
  *
  * @throws BadRequestError for more than 5000 messages, or an anchor left out within the range.
- * @see endpoints companion B.10.3
  */
 export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range): Promise<Selection> {
   const { numBefore, numAfter, includeAnchor } = range;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** What a term is about: a name, an id as a number, or ids of users. */
 export type Operand = string | number | readonly number[];
 
-/** One condition of a narrow; all its terms must hold. @see endpoints companion B.10.4 */
+/** One condition of a narrow; all its terms must hold. */
 export interface NarrowTerm {
   /** In whatever spelling a client may use; `compileNarrow` knows them all. */
   readonly operator: string;
@@ -53,7 +53,7 @@ const Pair = z
   .tuple([z.string(), z.string()])
   .transform(([operator, operand]) => ({ operator, operand, negated: false }));
 
-/** The parameter `narrow`, wherever there is one. @see endpoints companion B.10.4 */
+/** The parameter `narrow`, wherever there is one. */
 export const Narrow = z
   .array(z.union([Term, Pair]))
   .max(MAX_TERMS)

@@ -37,7 +37,6 @@ const negate = (condition: Prisma.Sql) => Prisma.sql`NOT ${condition}`;
  * @throws BadNarrowError when a term is not known, or names what is not there for the viewer, or no message can be both
  *   what one and another term say.
  * @throws BadRequestError for an operand that no text can be: with a null byte, or beyond 10,000 characters.
- * @see endpoints companion B.10.4
  */
 export async function compileNarrow(ctx: Ctx, terms: readonly NarrowTerm[]): Promise<CompiledNarrow> {
   const named = terms.map(readable);

@@ -4,7 +4,6 @@ import { type ReactionOfUser, toWireReaction } from './wire.ts';
 const toWire = (reaction: ReactionOfUser) => ({ message_id: Number(reaction.messageId), ...toWireReaction(reaction) });
 
 // To everyone who hears what becomes of the message. Old clients know whose it is by `user` alone.
-// @see registration-and-events companion 3.1
 
 export const reactionAdded = defineEvent('reaction', 'add', toWire);
 

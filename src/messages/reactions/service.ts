@@ -25,7 +25,6 @@ import { reactionAdded, reactionRemoved } from './events.ts';
  * @throws BadRequestError when the viewer may not read the message, it stands in an archived channel, or the emoji is none.
  * @throws ReactionAlreadyExistsError when the viewer has reacted with it already.
  * @throws TotalReachedError when the viewer has reacted with 25 others, or there are 100 others on the message.
- * @see endpoints companion B.10.6
  */
 export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiReference): Promise<Reaction> {
   const { viewer } = ctx;
@@ -101,7 +100,6 @@ export interface RemovedEmoji {
  * @throws BadRequestError when neither name nor code is given, when the viewer may not read the message, or it stands in
  *   an archived channel, or there is no such emoji.
  * @throws ReactionDoesNotExistError when the viewer has not reacted with it.
- * @see endpoints companion B.10.6
  */
 export async function removeReaction(ctx: Ctx, messageId: number, emoji: RemovedEmoji): Promise<void> {
   const { viewer } = ctx;

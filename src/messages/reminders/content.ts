@@ -41,8 +41,6 @@ function noteIn(content: string): string {
 /**
  * What a reminder says when it is delivered: of the message as it is by then, or, when the owner may not read it any
  * more, or it is gone, as it was last known.
- *
- * @see endpoints companion B.2
  */
 export async function reminderAtDelivery(
   tx: Tx,

@@ -2,7 +2,7 @@ import { defineEvent } from '../../events/define.ts';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
 import { toWire } from './wire.ts';
 
-// To the owner's own clients only. @see registration-and-events companion 3.6
+// To the owner's own clients only.
 
 /** Asked for; or, after it was removed, failed. */
 export const reminderAdded = defineEvent('reminders', 'add', (reminder: ScheduledMessage) => ({

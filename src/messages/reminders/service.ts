@@ -48,11 +48,7 @@ export async function accessReminder({ app, viewer }: Ctx, id: number): Promise<
   return row;
 }
 
-/**
- * The viewer's reminders that are still to come, or failed, the earliest first.
- *
- * @see endpoints companion B.2
- */
+/** The viewer's reminders that are still to come, or failed, the earliest first. */
 export async function listReminders({ app, viewer }: Ctx): Promise<ScheduledMessage[]> {
   return app.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
 }
@@ -64,7 +60,6 @@ export async function listReminders({ app, viewer }: Ctx): Promise<ScheduledMess
  * @throws BadRequestError when the time is not in the future, the note is too long, or the viewer may not read the
  *   message.
  * @throws TotalReachedError when there would be too many, or too long ones, that are still to come.
- * @see endpoints companion B.2
  */
 export async function createReminder(ctx: Ctx, { messageId, timestamp, note = '' }: NewReminder): Promise<number> {
   const { app, viewer } = ctx;
@@ -95,7 +90,6 @@ export async function createReminder(ctx: Ctx, { messageId, timestamp, note = ''
  * Deletes one of the viewer's reminders, also one that failed, and tells the viewer's clients.
  *
  * @throws NotFoundError when there is none with this id, it is another user's, or it was delivered.
- * @see endpoints companion B.2
  */
 export async function deleteReminder(ctx: Ctx, id: number): Promise<void> {
   if (!isRowId(id)) throw noSuchReminder();

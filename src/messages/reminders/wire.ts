@@ -1,6 +1,5 @@
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
 
-/** @see endpoints companion B.2 */
 export interface WireReminder {
   readonly reminder_id: number;
   readonly type: 'private';

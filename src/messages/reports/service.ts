@@ -9,9 +9,8 @@ import { accessMessageIn, type PlacedMessage } from '../access.ts';
 import { directAddress, fenceFor, silentMention, topicLink, withoutFences } from '../sending/links.ts';
 import { notify } from '../sending/notices.ts';
 
-/** @see interface document 8; endpoints companion 4.10 */
 const MAX_DESCRIPTION_LENGTH = 1000;
-/** Room for the words around the message and its description. @see endpoints companion 4.10 */
+/** Room for the words around the message and its description. */
 const RESERVED = MAX_DESCRIPTION_LENGTH + 500;
 
 /** Our choice: of more recipients only so many are named, because the message itself is to find room too. */
@@ -30,7 +29,6 @@ export interface Report {
  *
  * @throws BadRequestError when the type is not known, the description is too long or missing, no channel takes reports, or
  *   the viewer may not read the message.
- * @see interface document 4.10; endpoints companion 4.10
  */
 export async function reportMessage(ctx: Ctx, messageId: number, { reportType, description }: Report): Promise<void> {
   const { app, viewer } = ctx;

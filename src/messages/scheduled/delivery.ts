@@ -15,7 +15,7 @@ import { scheduledMessageRemoved, scheduledMessageUpdated } from './events.ts';
 import { type Claimed, claim, type Due } from './queue.ts';
 import { destinationOf } from './service.ts';
 
-/** What would come later than this is not meant any more. @see endpoints companion B.1, E */
+/** What would come later than this is not meant any more. */
 export const LATENESS_MS = 600_000;
 const TOO_LATE = 'Message could not be sent at the scheduled time.';
 const UNEXPECTED = 'Internal server error';
@@ -34,7 +34,6 @@ interface Change {
  * @param passedOver Ids of what is to wait, and holds up nothing.
  * @returns False when somebody else has it in hand, or it has to wait for an earlier one of its owner's.
  * @throws RequestTimeoutError when the database could not take it; it is still to be delivered.
- * @see endpoints companion B.1
  */
 export async function deliverOne(app: App, { id, realmId }: Due, passedOver: readonly number[]): Promise<boolean> {
   return transact({ app, realmId }, async (tx, emit) => {

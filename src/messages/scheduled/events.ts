@@ -4,7 +4,7 @@ import type { EventView } from '../../events/view.ts';
 import type { Realm, ScheduledMessage } from '../../generated/prisma/client.ts';
 import { toWire, type WireScheduledMessage, withTopicName } from './wire.ts';
 
-// All go to the owner's own clients only. @see registration-and-events companion 3.6
+// All go to the owner's own clients only.
 
 interface AddedPayload {
   readonly scheduled_messages: readonly WireScheduledMessage[];

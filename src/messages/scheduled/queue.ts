@@ -2,7 +2,7 @@ import type { App } from '../../access/context.ts';
 import { Prisma, type Realm, type ScheduledMessage, type User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 
-// The table is the queue. Several nodes read it; who has locked a row delivers it. @see architecture 6
+// The table is the queue. Several nodes read it; who has locked a row delivers it. @see src/messages/README.md
 
 /** Something that is due, and in whose turn it comes. */
 export interface Due {

@@ -74,11 +74,7 @@ export async function accessScheduledMessage({ app, viewer }: Ctx, id: number): 
   return row;
 }
 
-/**
- * Everything the viewer has scheduled that is not sent, the earliest first.
- *
- * @see endpoints companion B.1
- */
+/** Everything the viewer has scheduled that is not sent, the earliest first. */
 export async function listScheduledMessages({ app, viewer }: Ctx): Promise<ScheduledMessage[]> {
   return app.db.scheduledMessage.findMany({ where: undelivered(viewer), orderBy: IN_ORDER });
 }
@@ -91,7 +87,6 @@ export async function listScheduledMessages({ app, viewer }: Ctx): Promise<Sched
  * @throws BadRequestError when the time is not in the future, or `to` is of another form; and, as the errors it can
  *   throw besides, by the rules of sending.
  * @throws TotalReachedError when there would be too many, or too long ones, that are not sent.
- * @see interface document 4.1, 2.1; endpoints companion 4.1, B.1
  */
 export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): Promise<number> {
   const { app, viewer } = ctx;
@@ -123,7 +118,6 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
  *   in the future, or the message was sent; and, as the errors it can throw besides, by the rules of sending.
  * @throws TotalReachedError when it gets longer, and all that are not sent would be too long together.
  * @throws NotFoundError when there is none with this id, or it is another user's.
- * @see endpoints companion B.1
  */
 export async function updateScheduledMessage(ctx: Ctx, id: number, edit: ScheduledMessageEdit): Promise<void> {
   const { app, viewer } = ctx;
@@ -166,7 +160,6 @@ function requireEdit(edit: ScheduledMessageEdit, now: Date): Date | undefined {
  *
  * @throws NotFoundError when there is none with this id, or it is another user's.
  * @throws BadRequestError when it was sent.
- * @see endpoints companion B.1
  */
 export async function cancelScheduledMessage(ctx: Ctx, id: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
@@ -228,7 +221,7 @@ export function destinationOf({ channelId, recipientIds }: ScheduledMessage): Ch
   return channelId === null ? { userIds: recipientIds } : { channelId };
 }
 
-/** Unlike that of a message sent at once, `to` takes neither names nor addresses. @see endpoints companion 4.1 item 3 */
+/** Unlike that of a message sent at once, `to` takes neither names nor addresses. */
 function destinationIn(type: MessageType, to: unknown): ChannelReference | Recipients {
   if (isChannelType(type)) {
     const channelId: unknown = Array.isArray(to) && to.length === 1 ? to[0] : to;

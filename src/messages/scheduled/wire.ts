@@ -1,6 +1,5 @@
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
 
-/** @see endpoints companion B.1 */
 export interface WireScheduledMessage {
   readonly scheduled_message_id: number;
   readonly type: 'stream' | 'private';
@@ -29,7 +28,7 @@ export function toWire(row: ScheduledMessage): WireScheduledMessage {
   };
 }
 
-/** The message for a client that does not know the empty topic. @see registration-and-events companion 1.2 */
+/** The message for a client that does not know the empty topic. */
 export function withTopicName(message: WireScheduledMessage, emptyTopicName: string): WireScheduledMessage {
   return message.topic === '' ? { ...message, topic: emptyTopicName } : message;
 }

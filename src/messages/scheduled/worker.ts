@@ -42,7 +42,7 @@ interface Pass {
  *
  * It sleeps until the earliest one it knows of is due, but looks every few seconds for those that came by other nodes.
  *
- * @see architecture 6
+ * @see src/messages/README.md
  */
 export class DeliveryWorker {
   readonly #app: App;

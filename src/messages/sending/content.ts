@@ -33,7 +33,6 @@ const MENTIONING_NOBODY = {
  * Content as it is stored: without leading newlines and trailing white space, cut to 10,000 code points.
  *
  * @throws BadRequestError when nothing is left, or it holds a null byte.
- * @see endpoints companion B.10.2
  */
 export function normalContent(content: string): string {
   const text = content.replace(/^[\r\n]+/, '').trimEnd();
@@ -47,7 +46,6 @@ export function normalContent(content: string): string {
  *
  * @param source As `normalContent` made it.
  * @throws BadRequestError when it cannot be rendered within bounds.
- * @see endpoints companion D
  */
 export async function renderContent(
   db: Pick<Tx, 'userGroup' | '$queryRaw'>,

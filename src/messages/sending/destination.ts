@@ -3,7 +3,7 @@ import { parseJson } from '../../platform/json.ts';
 import type { Recipients } from './direct.ts';
 import type { ChannelReference } from './target.ts';
 
-/** Both vocabularies of the parameter `type`. @see interface document 4.1 */
+/** Both vocabularies of the parameter `type`. */
 export const MESSAGE_TYPES = ['direct', 'private', 'channel', 'stream'] as const;
 export type MessageType = (typeof MESSAGE_TYPES)[number];
 
@@ -15,7 +15,6 @@ export const isChannelType = (type: MessageType): boolean => type === 'channel' 
  * them.
  *
  * @throws BadRequestError when it is none of these, or names several channels, or mixes ids and addresses.
- * @see endpoints companion B.10.2
  */
 export function destinationOf(type: MessageType, to: string): ChannelReference | Recipients {
   const value = parsed(to);

@@ -23,7 +23,6 @@ type Reader = Pick<Tx, 'user' | 'userGroup' | 'conversation' | '$queryRaw'>;
  *
  * @throws BadRequestError when nobody is named, or one is not there or deactivated, or they are too many, or the
  *   organisation does not let the sender write to them.
- * @see endpoints companion 4.1 item 4, B.10.2, C.4
  */
 export async function accessMembers(db: Reader, sender: Sender, recipients: Recipients, now: Date): Promise<User[]> {
   const named = await accessNamed(db, sender, recipients);
@@ -79,7 +78,7 @@ async function byEmails(db: NameReader, sender: Namer, emails: readonly string[]
   });
 }
 
-/** Bots and notes to self are exempt. @see endpoints companion C.4 */
+/** Bots and notes to self are exempt. */
 async function requirePermission(db: Reader, sender: Sender, members: readonly User[], now: Date): Promise<void> {
   if (sender.user.botType !== null || members.length === 1) return;
   const { realm } = sender;

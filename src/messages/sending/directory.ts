@@ -15,7 +15,7 @@ type Db = Pick<Tx, 'userGroup' | '$queryRaw'>;
 /** Whose words are rendered; a `Viewer` is one. */
 type Author = Pick<Viewer, 'id' | 'role' | 'realm' | 'user'>;
 
-/** What the role groups are called in mentions. @see endpoints companion C.2 */
+/** What the role groups are called in mentions. */
 const ROLE_GROUPS: ReadonlyMap<string, string> = new Map<SystemGroupName, string>([
   ['role:internet', 'Everyone on the internet'],
   ['role:everyone', 'Everyone'],
@@ -42,7 +42,6 @@ interface KnownChannel {
  * @param db The client, or inside a change its transaction.
  * @param author The service itself knows every channel.
  * @param references Of the text, from `referencesIn`.
- * @see endpoints companion D.3, D.4
  */
 export async function loadDirectory(
   db: Db,

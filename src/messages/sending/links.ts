@@ -3,8 +3,6 @@ import { channelSlug, encodeFragment } from '../../markdown/channel-links.ts';
 
 /**
  * What cannot stand in the name of a channel or topic within `#**…**`; a tilde can, but for the header of a spoiler.
- *
- * @see endpoints companion D.4, D.1
  */
 const UNLINKABLE = /[`~>*&[\]<]|\$\$/;
 
@@ -38,7 +36,7 @@ export function topicLink(channel: Pick<Channel, 'id' | 'name'>, topic: string, 
 const entities = (text: string): string =>
   text.replace(/[`~>*&[\]$<]/g, (character) => `&#${character.codePointAt(0)};`);
 
-/** A mention that notifies nobody. @see endpoints companion D.3 */
+/** A mention that notifies nobody. */
 export const silentMention = ({ id, fullName }: Pick<User, 'id' | 'fullName'>): string => `@_**${fullName}|${id}**`;
 
 /**

@@ -9,7 +9,7 @@ import type { RenderedContent } from './content.ts';
 import type { Sender } from './sender.ts';
 import type { Target } from './target.ts';
 
-/** Up to so many people everyone may be mentioned by everyone. @see endpoints companion C.4 */
+/** Up to so many people everyone may be mentioned by everyone. */
 const FEW = 15;
 
 type Reader = Pick<Tx, 'userGroup' | '$queryRaw'>;
@@ -23,7 +23,6 @@ export interface Whereabouts {
 /**
  * @throws WildcardMentionNotAllowedError when the content mentions everybody where that takes a permission.
  * @throws BadRequestError when it mentions a group the sender may not mention.
- * @see endpoints companion C.4, D.3
  */
 export async function requireMayMention(
   db: Reader,
@@ -77,7 +76,7 @@ async function requireMayMentionGroups(
   if (refused !== undefined) throw new BadRequestError(`You are not allowed to mention user group '${refused.name}'.`);
 }
 
-/** Which active users have sent to the topic or reacted in it. @see endpoints companion D.3 */
+/** Which active users have sent to the topic or reacted in it. */
 async function participants(db: Reader, { channel, topic }: NonNullable<Whereabouts['target']>): Promise<number[]> {
   const rows = await db.$queryRaw<{ id: number }[]>`
     WITH topic AS (

@@ -73,7 +73,6 @@ export type MessageReader = Tx;
  *   `prepareMessage`.
  * @throws UserDeactivatedError, RealmDeactivatedError when the viewer was signed out meanwhile.
  * @throws RequestTimeoutError when the database could not take it in time; nothing was sent.
- * @see endpoints companion B.10.2
  */
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
   const { app, realmId } = ctx;
@@ -177,7 +176,6 @@ export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id:
  * @throws BadRequestError when the content is empty or cannot be rendered, when recipients are missing, not there or
  *   deactivated, or when the sender may not send this there.
  * @throws ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError
- * @see endpoints companion B.10.2, 4.1 item 4
  */
 export async function prepareMessage(
   db: MessageReader,

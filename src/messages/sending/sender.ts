@@ -8,7 +8,7 @@ export type Sender = Pick<Viewer, 'realm' | 'user' | 'id' | 'role' | 'clientName
 /** What interactive clients call themselves: who sends with one of these has seen what they sent. */
 const INTERACTIVE = /web|desktop|electron|mobile|android|ios|flutter|terminal|mozilla/i;
 
-/** Whether people read and write with this client, rather than programs. @see endpoints companion 4.1 item 6 */
+/** Whether people read and write with this client, rather than programs. */
 export const isInteractive = (clientName: string): boolean => INTERACTIVE.test(clientName);
 
 /** A user who sends without having asked for it just now: the owner of a scheduled message, the service's own bot. */

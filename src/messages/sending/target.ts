@@ -52,7 +52,6 @@ type Reader = Pick<Tx, 'user' | 'userGroup' | 'channel' | '$queryRaw'>;
  * A topic as a client named it, as it is stored: stripped, cut to 60 code points, "" for the names of the empty topic.
  *
  * @throws BadRequestError when a character of it cannot be printed.
- * @see interface document 1.1.4; endpoints companion 4.1 item 4
  */
 export function requireTopic(realm: Sender['realm'], name: string): string {
   const position = unprintableAt(name.trim());
@@ -66,7 +65,6 @@ export function requireTopic(realm: Sender['realm'], name: string): string {
  * @param topic As `requireTopic` made it.
  * @throws ChannelDoesNotExistError when there is no such channel, or the sender may not know of it.
  * @throws BadRequestError, TopicPolicyError when the sender may not post there, or not in this topic.
- * @see endpoints companion B.10.2, C.4
  */
 export async function accessTarget(
   db: Reader,
@@ -158,7 +156,6 @@ async function requireMayPost(
   return { userId: sender.user.botOwnerId ?? 0, version: owners ?? '' };
 }
 
-/** @see endpoints companion B.10.2 (can_create_topic_group, topics policy) */
 async function requireTopicAllowed(db: Reader, sender: Sender, row: Row, topic: string, now: Date): Promise<void> {
   if (sender.user.isSystem) return;
   if (row.last_in_topic === null) await requireMayCreateTopic(db, sender, row, now);

@@ -2,7 +2,7 @@ import { defineEvent } from '../../events/define.ts';
 import type { SavedSnippet } from '../../generated/prisma/client.ts';
 import { toWire } from './wire.ts';
 
-// All go to the author's own clients only: snippets are private. @see registration-and-events companion 3.6
+// All go to the author's own clients only: snippets are private.
 
 export const savedSnippetAdded = defineEvent('saved_snippets', 'add', (snippet: SavedSnippet) => ({
   saved_snippet: toWire(snippet),

@@ -11,7 +11,6 @@ import { lengthOf, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { savedSnippetAdded, savedSnippetRemoved, savedSnippetUpdated } from './events.ts';
 
-/** @see endpoints companion B.4 */
 const MAX_TITLE_LENGTH = 60;
 
 /** What is given of a snippet; what is absent stays. */
@@ -42,7 +41,7 @@ export async function accessSavedSnippet(ctx: Ctx, snippetId: number): Promise<S
   return snippet;
 }
 
-/** All of the viewer's snippets, oldest first. @see endpoints companion B.4 */
+/** All of the viewer's snippets, oldest first. */
 export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
   return ctx.app.db.savedSnippet.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
@@ -52,7 +51,6 @@ export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
  *
  * @throws BadRequestError when title or content is blank, too long, or holds a null byte.
  * @throws TotalReachedError when there would be more than 1,000, or more than 500,000 characters in them.
- * @see endpoints companion B.4
  */
 export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<SnippetEdit>): Promise<SavedSnippet> {
   const data = { ...checked({ title, content }), realmId: ctx.viewer.realm.id, authorId: ctx.viewer.id };
@@ -71,7 +69,6 @@ export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<
  *
  * @throws NotFoundError when there is none with this id, or it is another user's.
  * @throws BadRequestError as `createSavedSnippet`.
- * @see interface document 4.18
  */
 export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: SnippetEdit): Promise<SavedSnippet> {
   const snippet = await accessSavedSnippet(ctx, snippetId);
@@ -93,7 +90,6 @@ export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: Snip
  * Deletes one of the viewer's snippets and tells the viewer's clients.
  *
  * @throws NotFoundError when there is none with this id, or it is another user's.
- * @see endpoints companion B.4
  */
 export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<void> {
   if (!isRowId(snippetId)) throw noSuchSnippet();

@@ -1,6 +1,5 @@
 import type { SavedSnippet } from '../../generated/prisma/client.ts';
 
-/** @see interface document 2.8, endpoints companion B.4 */
 export interface WireSavedSnippet {
   readonly id: number;
   readonly title: string;

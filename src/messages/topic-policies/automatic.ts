@@ -20,8 +20,6 @@ export interface Involved {
 /**
  * The policy a user's settings give a topic they involve themselves in, when it makes the topic more visible: 3 followed,
  * or 2 unmuted, which is of use in a muted channel only. Bots follow nothing.
- *
- * @see endpoints companion B.10.2, B.22
  */
 export function policyFor(user: User, involvement: Involvement, { isMuted, topicPolicy }: Involved): 2 | 3 | undefined {
   if (user.botType !== null) return undefined;

@@ -14,7 +14,7 @@ interface ChangedPayload extends WireUserTopic {
   readonly empty_topic_name: string;
 }
 
-/** To the user's own clients only. @see registration-and-events companion 3.2 */
+/** To the user's own clients only. */
 export const topicPolicyChanged = defineEvent(
   'user_topic',
   undefined,
@@ -32,7 +32,7 @@ export const topicPolicyChanged = defineEvent(
 
 /**
  * To one user's own clients, beside the former, when what they have muted changed: the same for clients that know nothing
- * else. @see registration-and-events companion 3.2
+ * else.
  */
 export const mutedTopicsChanged = defineEvent(
   'muted_topics',

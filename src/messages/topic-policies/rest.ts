@@ -26,7 +26,6 @@ export const postUserTopics = endpoint({
   },
 });
 
-/** B.9 */
 export const patchMutedTopics = endpoint({
   method: 'PATCH',
   path: '/users/me/subscriptions/muted_topics',

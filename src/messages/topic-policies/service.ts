@@ -38,7 +38,6 @@ export interface TopicVisibility {
  * @returns What was set, the topic's name as it is stored.
  * @throws BadRequestError when the channel is not there, or not the viewer's to read; or the topic's name is too long.
  * @throws TotalReachedError when there would be more than 10,000 topics with a policy.
- * @see endpoints companion B.9
  */
 export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }: TopicVisibility) {
   const { app, viewer } = ctx;
@@ -101,7 +100,6 @@ export async function setAutomaticPolicy(
  *
  * @param visibility `topic` as `topicNamed` has it.
  * @returns False when it was so already, and nobody is told anything.
- * @see endpoints companion B.9, registration-and-events companion 3.2
  */
 async function setTopicPolicy(
   tx: Tx,
@@ -193,8 +191,6 @@ export interface TopicMove {
  * Takes everybody's policy of a topic along as the topic moves, as part of the change that moves all of it, and tells
  * each of those users' clients. Where the topic comes to stand among other messages, the most visible of a user's two
  * policies stays. Who may not read the channel it moves to keeps no policy of it.
- *
- * @see endpoints companion B.10.5
  */
 export async function moveTopicPolicies(
   tx: Tx,

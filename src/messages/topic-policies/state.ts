@@ -4,7 +4,7 @@ import { mutedTopics } from './muted.ts';
 import { topicPolicies } from './service.ts';
 import { toWire, withShownTopic, withShownTopics } from './wire.ts';
 
-/** `user_topics`. @see registration-and-events companion 1.4 */
+/** `user_topics`. */
 export const userTopicsState: StateGroup = {
   name: 'user_topic',
   async read({ viewer, db, options }) {
@@ -16,7 +16,7 @@ export const userTopicsState: StateGroup = {
   },
 };
 
-/** `muted_topics`: for clients that know nothing else of topics. @see registration-and-events companion 1.4 */
+/** `muted_topics`: for clients that know nothing else of topics. */
 export const mutedTopicsState: StateGroup = {
   name: 'muted_topics',
   replacedBy: 'user_topic',

@@ -4,7 +4,6 @@ import { shownTopic } from '../wire.ts';
 /** How visible a topic is to a user: 0 as its channel is, 1 muted, 2 unmuted, 3 followed. */
 export type TopicPolicy = 0 | 1 | 2 | 3;
 
-/** @see registration-and-events companion 1.4, 3.2 */
 export interface WireUserTopic {
   readonly stream_id: number;
   readonly topic_name: string;
@@ -13,7 +12,7 @@ export interface WireUserTopic {
   readonly visibility_policy: TopicPolicy;
 }
 
-/** A channel by its name, a topic, and since when it is muted, in UNIX seconds. @see registration-and-events companion 1.4 */
+/** A channel by its name, a topic, and since when it is muted, in UNIX seconds. */
 export type WireMutedTopic = readonly [channelName: string, topic: string, since: number];
 
 /** What is told of a topic's policy. */
@@ -30,7 +29,7 @@ export function toWire({ channelId, topic, lastUpdated, policy }: TopicPolicyFac
   };
 }
 
-/** The policy for a client that may not know the empty topic. @see registration-and-events companion 1.2 */
+/** The policy for a client that may not know the empty topic. */
 export function withShownTopic(entry: WireUserTopic, emptyTopicName: string, knowsEmptyTopic: boolean): WireUserTopic {
   return { ...entry, topic_name: shownTopic(entry.topic_name, emptyTopicName, knowsEmptyTopic) };
 }

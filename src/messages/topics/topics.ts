@@ -16,7 +16,6 @@ export interface Topic {
  * The topics of a channel in which there is something the viewer may read, the one last written to first.
  *
  * @throws BadRequestError when there is no such channel, or its content is not for the viewer.
- * @see interface document 4.15, endpoints companion 4.15
  */
 export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly Topic[]> {
   const channel = await accessChannelContent(ctx, channelId);

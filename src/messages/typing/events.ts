@@ -21,7 +21,7 @@ interface TypingPayload {
   readonly empty_topic_name: string;
 }
 
-// Ephemeral: who was writing a minute ago is of no use to anybody. @see registration-and-events companion 3.1
+// Ephemeral: who was writing a minute ago is of no use to anybody.
 const typing = (op: TypingOp) =>
   defineEvent('typing', op, (payload: TypingPayload) => payload, {
     ephemeral: true,

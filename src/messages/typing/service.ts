@@ -12,7 +12,7 @@ import { accessMembers } from '../sending/direct.ts';
 import { accessTarget, requireTopic } from '../sending/target.ts';
 import { type TypingOp, typingEditEvents, typingEvents } from './events.ts';
 
-/** In a channel with more subscribers nobody is told. @see endpoints companion E */
+/** In a channel with more subscribers nobody is told. */
 const MAX_SUBSCRIBERS = 100;
 
 /** To whom the viewer is writing. */
@@ -25,7 +25,6 @@ export type TypingTo =
  *
  * @throws RequestVariableMissingError when it is not said to whom.
  * @throws BadRequestError when the viewer does not want it told, or may not send a message there.
- * @see endpoints companion B.11
  */
 export async function setTyping(ctx: Ctx, op: TypingOp, to: TypingTo): Promise<void> {
   if ('userIds' in to) await setTypingDirect(ctx, op, to.userIds);
@@ -73,7 +72,6 @@ async function setTypingInChannel(
  * Tells those who see one of the viewer's messages that the viewer edits it, or has stopped.
  *
  * @throws BadRequestError when the viewer may not edit the message, or does not want it told.
- * @see interface document 4.16; endpoints companion 4.16
  */
 export async function setEditTyping(ctx: Ctx, messageId: number, op: TypingOp): Promise<void> {
   const { app, viewer } = ctx;

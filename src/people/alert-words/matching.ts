@@ -7,7 +7,7 @@ export interface Receivers {
   readonly channelId?: number;
 }
 
-/** What may stand around an alert word, besides the beginning and the end. @see endpoints companion D.3 */
+/** What may stand around an alert word, besides the beginning and the end. */
 const BEFORE = ' \n(".,\';[*`>';
 const AFTER = " \n)?:.,';]!*`";
 /** Either. */
@@ -28,7 +28,6 @@ export const headOf = (word: string): string => word.toLowerCase().split(SEPARAT
  *
  * @param content Source text.
  * @param among Those who receive it; null for everybody.
- * @see endpoints companion D.3
  */
 export async function alertedUserIds(
   db: Pick<Tx, '$queryRaw'>,

@@ -6,7 +6,6 @@ import { addAlertWords, listAlertWords, removeAlertWords } from './service.ts';
 const reply = { alert_words: z.array(z.string()) };
 const alertWords = json(z.array(z.string()), { example: '["release", "my project"]' });
 
-/** B.12 */
 export const getAlertWords = endpoint({
   method: 'GET',
   path: '/users/me/alert_words',
@@ -18,7 +17,6 @@ export const getAlertWords = endpoint({
   handle: async (ctx) => ({ alert_words: await listAlertWords(ctx) }),
 });
 
-/** B.12 */
 export const postAlertWords = endpoint({
   method: 'POST',
   path: '/users/me/alert_words',
@@ -31,7 +29,6 @@ export const postAlertWords = endpoint({
   handle: async (ctx, { alert_words }) => ({ alert_words: await addAlertWords(ctx, alert_words) }),
 });
 
-/** B.12 */
 export const deleteAlertWords = endpoint({
   method: 'DELETE',
   path: '/users/me/alert_words',

@@ -8,7 +8,7 @@ import { lockUser } from '../locks.ts';
 import { alertWordsChanged } from './events.ts';
 import { headOf } from './matching.ts';
 
-/** In code points. @see endpoints companion E */
+/** In code points. */
 const MAX_WORD_LENGTH = 100;
 
 /** The viewer's alert words, in the order in which they were added. */
@@ -31,7 +31,6 @@ export async function readAlertWords(db: Pick<Tx, 'alertWord'>, { realm, id }: V
  * @returns All words there are after it.
  * @throws BadRequestError when a word is too long or holds a null byte.
  * @throws TotalReachedError when there would be more than 500.
- * @see interface document 6.1; endpoints companion B.12
  */
 export async function addAlertWords(ctx: Ctx, words: readonly string[]): Promise<string[]> {
   const { id, realm } = ctx.viewer;
@@ -57,7 +56,6 @@ export async function addAlertWords(ctx: Ctx, words: readonly string[]): Promise
  *
  * @returns All words there are after it.
  * @throws BadRequestError when a word is too long or holds a null byte.
- * @see interface document 6.1; endpoints companion B.12
  */
 export async function removeAlertWords(ctx: Ctx, words: readonly string[]): Promise<string[]> {
   const { id, realm } = ctx.viewer;

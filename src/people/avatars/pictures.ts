@@ -20,8 +20,6 @@ const SVG = 'image/svg+xml';
  * of name or address. Image tags send no credentials, so the images need none.
  *
  * An address that names the version of the image is never used again for another; any other leads to it.
- *
- * @see endpoints companion B.24
  */
 export function addAvatars(web: Web, app: App): void {
   web.get('/avatar/organization', async ({ req }) => {

@@ -31,7 +31,6 @@ export const readAvatar = ({ app }: Pick<Ctx, 'app'>, file: Uint8Array): Promise
  * @returns The viewer as they are after it.
  * @throws BadRequestError when only administrators may change avatars, or the file is too large.
  * @throws BadImageError when it is no image that can be read.
- * @see endpoints companion B.13 (POST /users/me/avatar)
  */
 export async function uploadOwnAvatar(ctx: Ctx, file: Uint8Array): Promise<User> {
   requireChangeable(ctx);
@@ -44,7 +43,6 @@ export async function uploadOwnAvatar(ctx: Ctx, file: Uint8Array): Promise<User>
  *
  * @returns The viewer as they are after it.
  * @throws BadRequestError when only administrators may change avatars.
- * @see endpoints companion B.13 (DELETE /users/me/avatar)
  */
 export async function removeOwnAvatar(ctx: Ctx): Promise<User> {
   return changeOwn(ctx, (tx, emit) => removeAvatar(tx, emit, ctx.viewer.user));
@@ -81,7 +79,6 @@ export function setAvatar(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>, image: P
  * Gives a user the organisation's default avatar, inside a change, and tells everybody when they had another.
  *
  * @returns The user as they are after it.
- * @see registration-and-events companion 1.9 (realm_default_avatar_source)
  */
 export function removeAvatar(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>): Promise<User> {
   return replaceAvatar(tx, emit, id, async ({ realmId, avatarSource }) => {
@@ -96,7 +93,6 @@ export function removeAvatar(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>): Prom
  * be worked out from their address.
  *
  * @returns The user as they are after it.
- * @see interface document 4.14 (delete_profile)
  */
 export function eraseAvatar(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>): Promise<User> {
   return replaceAvatar(tx, emit, id, async () => ({ avatarSource: 'J', avatarImageId: null }));

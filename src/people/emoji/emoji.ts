@@ -2,7 +2,7 @@ import { CUSTOM_EMOJI_NAME, EXTRA_EMOJI, emojiNamed, emojiWithCode, normalEmojiC
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 
-/** The namespaces of emoji codes. @see interface document 2.4 */
+/** The namespaces of emoji codes. */
 export const REACTION_TYPES = ['unicode_emoji', 'realm_emoji', 'service_extra_emoji'] as const;
 export type ReactionType = (typeof REACTION_TYPES)[number];
 
@@ -35,7 +35,6 @@ type Db = Pick<Tx, 'customEmoji'>;
  *
  * @param db The client, or inside a change its transaction.
  * @throws BadRequestError when there is none of the name, or name, code and type do not belong together.
- * @see endpoints companion 4.6 items 5 to 7
  */
 export async function requireEmoji(db: Db, realmId: number, reference: EmojiReference): Promise<Emoji> {
   return requireWhole(db, realmId, await completeEmoji(db, realmId, reference));
@@ -45,7 +44,6 @@ export async function requireEmoji(db: Db, realmId: number, reference: EmojiRefe
  * What a client left out of an emoji, filled in by the name.
  *
  * @throws BadRequestError when something is left out and there is no emoji of the name.
- * @see endpoints companion 4.6 item 5
  */
 export async function completeEmoji(db: Db, realmId: number, reference: EmojiReference): Promise<NamedEmoji> {
   const { name, code, type } = reference;
@@ -63,7 +61,6 @@ export const normalCode = (code: string, type: string): string =>
  * Checks that name, code and type belong together, and that the emoji may be used.
  *
  * @throws BadRequestError when not.
- * @see endpoints companion 4.6 item 7
  */
 export async function requireWhole(db: Db, realmId: number, { name, code, type }: NamedEmoji): Promise<Emoji> {
   switch (type) {

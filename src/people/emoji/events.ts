@@ -4,7 +4,7 @@ import type { CustomEmoji } from '../../generated/prisma/client.ts';
 import { toWire, toWireMap } from './wire.ts';
 
 // All go to everyone of the organisation: a change is told as such, and as all there are after it, and each client hears
-// what it can handle. @see registration-and-events companion 3.7
+// what it can handle.
 
 const hearsOne = ({ options }: EventView) => options.capabilities.individual_emoji_changes;
 

@@ -25,18 +25,10 @@ function tableFile(): TableFile {
   return made;
 }
 
-/**
- * Where clients read the table: an address that changes with it.
- *
- * @see registration-and-events companion 1.8 (server_emoji_data_url)
- */
+/** Where clients read the table: an address that changes with it. */
 export const emojiDataUrl = (): string => `${TABLE_PATH}?v=${tableFile().tag.slice(1, -1)}`;
 
-/**
- * Adds the table of Unicode emoji and the image of the service's own, for everybody.
- *
- * @see endpoints companion D.2, E
- */
+/** Adds the table of Unicode emoji and the image of the service's own, for everybody. */
 export function addEmojiFiles(web: Web): void {
   web.get(TABLE_PATH, ({ req }) => {
     const { bytes, tag } = tableFile();

@@ -6,8 +6,6 @@ const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
 /**
  * Adds the images of custom emoji. They need no credentials, which image tags do not send: who knows the id was told it.
- *
- * @see registration-and-events companion 1.5
  */
 export function addCustomEmoji(web: Web, app: App): void {
   for (const form of ['bytes', 'reduced'] as const) {

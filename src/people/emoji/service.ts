@@ -53,7 +53,6 @@ export async function accessCustomEmoji(ctx: Ctx, id: number): Promise<CustomEmo
  *   it, or a built-in one, which only administrators may hide; or when the file is too large.
  * @throws BadImageError when the file is no image that can be read.
  * @throws TotalReachedError when there would be more than 5,000, or more than 500 of a viewer who is no administrator.
- * @see endpoints companion B.17
  */
 export async function addCustomEmoji(
   ctx: Ctx,
@@ -93,7 +92,6 @@ export async function addCustomEmoji(
  * @returns The emoji as it is after it.
  * @throws NotFoundError when there is no active emoji of the name.
  * @throws BadRequestError unless the viewer added it, or is an administrator.
- * @see endpoints companion B.17
  */
 export async function deactivateCustomEmoji(ctx: Ctx, name: string): Promise<CustomEmoji> {
   const { app, realmId } = ctx;
@@ -117,7 +115,6 @@ export async function deactivateCustomEmoji(ctx: Ctx, name: string): Promise<Cus
 const everyEmoji = (tx: Tx, realmId: number): Promise<CustomEmoji[]> =>
   tx.customEmoji.findMany({ where: { realmId }, orderBy: { id: 'asc' } });
 
-/** @see endpoints companion B.17 */
 function requireName(given: string): string {
   const name = given.trim().replaceAll(' ', '_');
   if (!/^[0-9a-z_-]+$/.test(name)) {

@@ -1,6 +1,5 @@
 import type { CustomEmoji } from '../../generated/prisma/client.ts';
 
-/** @see registration-and-events companion 1.5 */
 export interface WireCustomEmoji {
   readonly id: string;
   readonly name: string;

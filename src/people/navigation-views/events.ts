@@ -2,7 +2,7 @@ import { defineEvent } from '../../events/define.ts';
 import type { NavigationView } from '../../generated/prisma/client.ts';
 import { toWire, type WireNavigationView } from './wire.ts';
 
-// All go to the user's own clients only. @see registration-and-events companion 3.6
+// All go to the user's own clients only.
 
 export const navigationViewAdded = defineEvent('navigation_view', 'add', (view: NavigationView) => ({
   navigation_view: toWire(view),

@@ -15,7 +15,7 @@ import {
   navigationViewUpdated,
 } from './events.ts';
 
-/** Views that come with clients, and have their names from them. @see endpoints companion B.5 */
+/** Views that come with clients, and have their names from them. */
 const BUILT_IN: ReadonlySet<string> = new Set([
   ...['inbox', 'recent', 'feed', 'drafts', 'scheduled', 'reminders'],
   ...['narrow/has/reaction/sender/me', 'narrow/is/mentioned', 'narrow/is/starred'],
@@ -38,7 +38,7 @@ export async function accessNavigationView(ctx: Ctx, id: number): Promise<Naviga
   return view;
 }
 
-/** The views the viewer has set up, oldest first. @see endpoints companion B.5 */
+/** The views the viewer has set up, oldest first. */
 export function listNavigationViews(ctx: Ctx): Promise<NavigationView[]> {
   return ctx.app.db.navigationView.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
@@ -57,7 +57,6 @@ export interface NewNavigationView {
  * @throws BadRequestError when the fragment is blank, when the view is there already or another has its name, or when a
  *   custom view has no name or a built-in one has one.
  * @throws TotalReachedError when there would be more than 1,000.
- * @see interface document 4.17; endpoints companion B.5
  */
 export async function addNavigationView(ctx: Ctx, input: NewNavigationView): Promise<NavigationView> {
   const fragment = requireText('fragment', input.fragment, { strip: true, min: 1, max: MAX_FRAGMENT_LENGTH });
@@ -106,7 +105,6 @@ export interface NavigationViewEdit {
  *
  * @throws NotFoundError when the viewer has none with this fragment.
  * @throws BadRequestError when a built-in view is given a name, or another view has it.
- * @see endpoints companion B.5
  */
 export async function updateNavigationView(
   ctx: Ctx,
@@ -137,7 +135,6 @@ export async function updateNavigationView(
  * Takes one of the viewer's views away: a built-in one is then as the client has it.
  *
  * @throws NotFoundError when the viewer has none with this fragment.
- * @see endpoints companion B.5
  */
 export async function removeNavigationView(ctx: Ctx, fragment: string): Promise<void> {
   await transact(ctx, async (tx, emit) => {

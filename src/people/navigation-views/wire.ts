@@ -1,6 +1,5 @@
 import type { NavigationView } from '../../generated/prisma/client.ts';
 
-/** @see interface document 2.8; endpoints companion B.5 */
 export interface WireNavigationView {
   readonly fragment: string;
   readonly is_pinned: boolean;

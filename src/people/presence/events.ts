@@ -5,8 +5,6 @@ import { type Presence, toLegacyPresence, toWirePresence } from './wire.ts';
 /**
  * To everyone who can access the user: they have come online, or show that they are there no longer. Ephemeral: a minute
  * later clients have asked for everybody's presence themselves.
- *
- * @see registration-and-events companion 3.2
  */
 export const presenceChanged = defineEvent(
   'presence',

@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import type { Presence } from './wire.ts';
 
-/** How far back presence goes without a wish of the client's. @see registration-and-events companion 1.1 */
+/** How far back presence goes without a wish of the client's. */
 const DEFAULT_HISTORY_DAYS = 14;
 
 /** What a client wants of presence. */
@@ -68,8 +68,6 @@ const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: R
 /**
  * The presence of the organisation's active people. Ids of changes are given in the order of commits, so that asking for
  * what is newer than the last answer misses nothing.
- *
- * @see endpoints companion B.12 (POST /users/me/presence); registration-and-events companion 1.4
  */
 export async function readPresences(
   db: Pick<Tx, '$queryRaw'>,
@@ -108,7 +106,6 @@ export async function presencesOf(
  *
  * @param named What the client called them, for the refusal.
  * @throws BadRequestError for a bot, for who is deactivated, and when they have no presence.
- * @see endpoints companion B.12 (GET /users/{id or email}/presence)
  */
 export async function accessPresence(ctx: Ctx, user: User, named: number | string): Promise<Presence> {
   if (!user.isActive) throw new BadRequestError('No such user');

@@ -13,7 +13,6 @@ const legacyStatus = z.object({ status: z.string(), timestamp: z.int() });
 const legacySeen = z.object({ client: z.string(), status: z.string(), timestamp: z.int() });
 const legacyEntry = z.object({ website: legacySeen.extend({ pushable: z.boolean() }), aggregated: legacySeen });
 
-/** B.12 */
 export const postPresence = endpoint({
   method: 'POST',
   path: '/users/me/presence',
@@ -77,7 +76,6 @@ const presenceOfOne = {
   server_timestamp: z.number(),
 };
 
-/** B.12 */
 export const getPresence = endpoint({
   method: 'GET',
   path: '/users/{user_id}/presence',
@@ -89,7 +87,6 @@ export const getPresence = endpoint({
   handle: async (ctx, { user_id }) => presenceReply(ctx, await accessUser(ctx, user_id), user_id),
 });
 
-/** B.12 */
 export const getPresenceByEmail = endpoint({
   method: 'GET',
   path: '/users/{email}/presence',
@@ -102,7 +99,6 @@ export const getPresenceByEmail = endpoint({
   handle: async (ctx, { email }) => presenceReply(ctx, await accessUserByEmail(ctx, email), email),
 });
 
-/** B.12 */
 export const getRealmPresence = endpoint({
   method: 'GET',
   path: '/realm/presence',

@@ -13,7 +13,7 @@ import { toFacts } from '../wire.ts';
 import { presenceChanged } from './events.ts';
 import { PRESENCE_PINGS, type PresencePing } from './wire.ts';
 
-/** In an organisation with more active users nobody is told who comes online. @see endpoints companion E */
+/** In an organisation with more active users nobody is told who comes online. */
 const MAX_USERS_TOLD = 100;
 
 /**
@@ -32,7 +32,6 @@ const onlineSince = (now: Date) => secondsBefore(now, PRESENCE_SECONDS.offlineTh
  * organisations that want none, nothing is kept.
  *
  * @throws BadRequestError for a bot, and when `status` is neither "active" nor "idle".
- * @see endpoints companion B.12 (POST /users/me/presence)
  */
 export async function recordPresence(ctx: Ctx, status: string): Promise<void> {
   const { user, realm } = ctx.viewer;
@@ -100,8 +99,6 @@ async function comeOnline({ app, realmId, viewer }: Ctx, ping: PresencePing): Pr
 /**
  * What follows when a user whose row is locked has switched their presence off or on, inside the change: who hides is
  * seen as offline at once, and was not seen later than that.
- *
- * @see endpoints companion 4.6 / 4.7 (`away`)
  */
 export async function presenceSwitched(tx: Tx, emit: Emit, user: User, now: Date): Promise<void> {
   if (userSetting(user, 'presence_enabled')) return tell(tx, emit, user, now);

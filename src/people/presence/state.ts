@@ -2,7 +2,7 @@ import type { StateGroup } from '../../api/state-group.ts';
 import { readPresences } from './reads.ts';
 import { presencesByEmail, presencesById } from './wire.ts';
 
-/** Who was there when: by id, or for old clients by address. @see registration-and-events companion 1.4, 1.12 */
+/** Who was there when: by id, or for old clients by address. */
 export const presenceState: StateGroup = {
   name: 'presence',
   async read({ app, viewer, db, options, presenceHistoryDays: historyDays }) {

@@ -17,7 +17,7 @@ export interface Presence {
   readonly updateId: number;
 }
 
-/** UNIX seconds. @see registration-and-events companion 1.12 */
+/** UNIX seconds. */
 export interface WirePresence {
   readonly active_timestamp: number;
   readonly idle_timestamp: number;
@@ -60,11 +60,11 @@ export function statusAt(presence: WirePresence, now: Date): PresencePing | 'off
   return toSeconds(now) - timestamp > PRESENCE_SECONDS.offlineThreshold ? 'offline' : status;
 }
 
-/** By user id. @see registration-and-events companion 1.12 */
+/** By user id. */
 export const presencesById = (presences: readonly Presence[]): Record<string, WirePresence> =>
   Object.fromEntries(presences.map((presence) => [presence.user.id, toWirePresence(presence)]));
 
-/** By the address the API knows users by, for old clients. @see registration-and-events companion 1.12 */
+/** By the address the API knows users by, for old clients. */
 export const presencesByEmail = (presences: readonly Presence[]) =>
   Object.fromEntries(
     presences.map((presence) => {

@@ -2,11 +2,7 @@ import { defineEvent } from '../../events/define.ts';
 import type { ProfileField } from '../../generated/prisma/client.ts';
 import { toWire } from './wire.ts';
 
-/**
- * To everyone: all the fields there are, in their order. Clients drop the values of a field that is gone.
- *
- * @see registration-and-events companion 3.7
- */
+/** To everyone: all the fields there are, in their order. Clients drop the values of a field that is gone. */
 export const profileFieldsChanged = defineEvent(
   'custom_profile_fields',
   undefined,

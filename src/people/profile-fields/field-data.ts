@@ -29,7 +29,6 @@ const CUSTOM = 'custom';
  * @returns JSON text; "" for a type that has no data.
  * @throws BadRequestError when there is no choice, two are alike or there are too many, when the account's site is not
  *   known or its pattern makes no URL, or when the type has no data and some is given.
- * @see endpoints companion B.16
  */
 export function requireFieldData(type: number, data: FieldData): string {
   if (type === FIELD_TYPES.DROPDOWN.id) return JSON.stringify(requireChoices(data));

@@ -15,13 +15,12 @@ import { profileFieldsChanged } from './events.ts';
 import { choicesOf, type FieldData, requireFieldData } from './field-data.ts';
 import { canBeInSummary, canMatchUsers, isFieldType } from './field-types.ts';
 
-/** In code points. @see endpoints companion E */
+/** In code points. */
 const MAX_NAME_LENGTH = 40;
 const MAX_HINT_LENGTH = 80;
-/** @see endpoints companion B.16 */
 const MAX_IN_SUMMARY = 2;
 
-/** What is given of a field; what is absent stays, or is as the document says. */
+/** What is given of a field; what is absent stays, or in a new field is the default. */
 export interface FieldEdit {
   /** 1 to 40 code points once surrounding white space is dropped; no other field has it, in whatever case. */
   readonly name?: string | undefined;
@@ -37,7 +36,7 @@ export interface FieldEdit {
   readonly useForUserMatching?: boolean | undefined;
 }
 
-/** The organisation's fields in their order: anybody may know them. @see endpoints companion B.16 */
+/** The organisation's fields in their order: anybody may know them. */
 export function listProfileFields({ app, realmId }: Ctx): Promise<ProfileField[]> {
   return readProfileFields(app.db, realmId);
 }
@@ -62,7 +61,7 @@ async function requireField(db: Pick<Tx, 'profileField'>, realmId: number, id: n
 
 type Content = Omit<ProfileField, 'id' | 'realmId' | 'type' | 'order'>;
 
-/** A field that was just made, as far as nothing is given. @see endpoints companion B.16 */
+/** A field that was just made, as far as nothing is given. */
 const INITIAL: Content = {
   name: '',
   hint: '',
@@ -81,7 +80,6 @@ const INITIAL: Content = {
  * @throws BadRequestError when the type is unknown, the label blank, too long or in use, the data not taken, the type
  *   not fit for the summary or for matching, or the summary full.
  * @throws TotalReachedError when there would be more than 100.
- * @see endpoints companion B.16
  */
 export async function createProfileField(ctx: Ctx, type: number, input: FieldEdit): Promise<ProfileField> {
   requireAdministrator(ctx);
@@ -109,7 +107,6 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError when there is no such field, or as `createProfileField` does.
- * @see endpoints companion B.16
  */
 export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldEdit): Promise<ProfileField> {
   requireAdministrator(ctx);
@@ -135,7 +132,6 @@ export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldE
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError when there is no such field.
- * @see endpoints companion B.16
  */
 export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<void> {
   requireAdministrator(ctx);
@@ -154,7 +150,6 @@ export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<voi
  * @param fieldIds Every field's id once.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
  * @throws BadRequestError when a field is missing, unknown, or named twice.
- * @see endpoints companion B.16
  */
 export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]): Promise<ProfileField[]> {
   requireAdministrator(ctx);

@@ -142,7 +142,6 @@ export const deleteProfileFieldEndpoint = endpoint({
   },
 });
 
-/** 4.12 */
 export const patchOwnProfileData = endpoint({
   method: 'PATCH',
   path: '/users/me/profile_data',
@@ -162,7 +161,6 @@ export const patchOwnProfileData = endpoint({
   },
 });
 
-/** 4.12 */
 export const deleteOwnProfileData = endpoint({
   method: 'DELETE',
   path: '/users/me/profile_data',

@@ -3,7 +3,6 @@ import { FIELD_TYPES } from './field-types.ts';
 import { readProfileFields } from './fields.ts';
 import { toWire } from './wire.ts';
 
-/** @see registration-and-events companion 1.4, 1.5 */
 export const profileFieldsState: StateGroup = {
   name: 'custom_profile_fields',
   async read({ viewer, db }) {

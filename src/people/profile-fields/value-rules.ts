@@ -5,7 +5,7 @@ import { choicesOf, MAX_CHOICE_LENGTH } from './field-data.ts';
 import { FIELD_TYPES } from './field-types.ts';
 import { isLink } from './links.ts';
 
-/** In code points. @see endpoints companion E */
+/** In code points. */
 const MAX_SHORT_LENGTH = 50;
 const MAX_LONG_LENGTH = 500;
 /** Our choice: everybody is sent the profiles of all. */
@@ -14,7 +14,7 @@ const MAX_USERS = 1_000;
 /** The users a value may name, by id: all it names of the organisation. */
 export type NamedUsers = ReadonlyMap<number, Pick<User, 'isActive' | 'botType'>>;
 
-/** Whether a value as a client sends it takes away what the field holds. @see endpoints companion 4.12, B.12 */
+/** Whether a value as a client sends it takes away what the field holds. */
 export function isEmptyValue(value: unknown): boolean {
   return value === null || value === '' || (Array.isArray(value) && value.length === 0);
 }
@@ -26,7 +26,6 @@ export function isEmptyValue(value: unknown): boolean {
  * @param users Those whom `idsIn` names.
  * @returns The text; for a field of users the JSON text of their ids, each once.
  * @throws BadRequestError when the field's type does not take it.
- * @see endpoints companion 4.12
  */
 export function requireValue(field: ProfileField, given: unknown, users: NamedUsers): string {
   const { name, type } = field;

@@ -41,7 +41,6 @@ export async function profileDataOf(
  * nothing is.
  *
  * @throws BadRequestError for a bot, and as `setProfileValues` does.
- * @see interface document 4.12, 6.3
  */
 export async function updateOwnProfile(ctx: Ctx, entries: readonly ValueEntry[]): Promise<void> {
   const { user, role } = ctx.viewer;
@@ -56,7 +55,6 @@ export async function updateOwnProfile(ctx: Ctx, entries: readonly ValueEntry[])
  * Takes away what the viewer has in fields of their profile. What was empty is no change.
  *
  * @throws BadRequestError as `updateOwnProfile` does.
- * @see endpoints companion 4.12 (DELETE /users/me/profile_data)
  */
 export function removeOwnValues(ctx: Ctx, fieldIds: readonly number[]): Promise<void> {
   return updateOwnProfile(
@@ -75,7 +73,6 @@ export function removeOwnValues(ctx: Ctx, fieldIds: readonly number[]): Promise<
  * @param by Whether who acts may change the fields too that people cannot edit themselves.
  * @throws BadRequestError when there is no such field, when it may not be changed, or when its type does not take the
  *   value.
- * @see endpoints companion 4.12
  */
 export async function setProfileValues(
   tx: Tx,

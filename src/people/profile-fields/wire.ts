@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ProfileField, ProfileValue } from '../../generated/prisma/client.ts';
 
-/** @see registration-and-events companion 1.5 */
 export interface WireProfileField {
   readonly id: number;
   readonly type: number;
@@ -37,14 +36,14 @@ export interface WireProfileValue {
   readonly rendered_value?: string;
 }
 
-/** What a user said, by the id of the field; those left empty are absent. @see interface document 2.3 */
+/** What a user said, by the id of the field; those left empty are absent. */
 export type WireProfileData = Readonly<Record<number, WireProfileValue>>;
 
 export function toWireValue({ value, renderedValue }: Pick<ProfileValue, 'value' | 'renderedValue'>): WireProfileValue {
   return { value, ...(renderedValue !== null && { rendered_value: renderedValue }) };
 }
 
-/** Profile data as clients send it. What a value may be, its field says. @see interface document 4.12 */
+/** Profile data as clients send it. What a value may be, its field says. */
 export const profileDataSent = z.array(z.object({ id: z.int(), value: z.unknown().nonoptional() }));
 
 export const toEntries = (sent: z.output<typeof profileDataSent>): readonly ValueEntry[] =>

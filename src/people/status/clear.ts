@@ -17,11 +17,7 @@ export async function clearStatus(tx: Tx, emit: Emit, userId: number): Promise<v
   if (Object.keys(change).length > 0) emit(userStatusSet(userId, change), everyone());
 }
 
-/**
- * Tells everybody the status of a user who is active again: registration shows none of those who are not.
- *
- * @see registration-and-events companion 1.4 (user_status)
- */
+/** Tells everybody the status of a user who is active again: registration shows none of those who are not. */
 export async function tellStatusAgain(tx: Tx, emit: Emit, userId: number): Promise<void> {
   const { status, ...user } = await tx.user.findUniqueOrThrow({ where: { id: userId }, include: { status: true } });
   const shown = toWire(status, isAway(user));

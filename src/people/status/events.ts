@@ -9,11 +9,7 @@ export interface StatusChange {
   readonly reaction_type?: string;
 }
 
-/**
- * To everyone who can access the user, also when the status is what it was.
- *
- * @see registration-and-events companion 3.2; endpoints companion 4.7
- */
+/** To everyone who can access the user, also when the status is what it was. */
 export const userStatusSet = defineEvent('user_status', undefined, (userId: number, change: StatusChange) => ({
   user_id: userId,
   ...change,

@@ -14,7 +14,6 @@ import { type StatusChange, userStatusSet } from './events.ts';
 import { isAway } from './state.ts';
 import { toWire, type WireStatus } from './wire.ts';
 
-/** @see interface document 8 */
 const MAX_TEXT_LENGTH = 60;
 
 /** What is to be set of a status; what is absent stays. */
@@ -34,7 +33,6 @@ export interface StatusEdit {
  * Sets the viewer's own status and tells everybody, also when it is what it was.
  *
  * @throws BadRequestError for a bot, when nothing is given, or a text is too long, or there is no such emoji.
- * @see interface document 4.7; endpoints companion 4.6 / 4.7
  */
 export async function setOwnStatus(ctx: Ctx, edit: StatusEdit): Promise<WireStatus> {
   if (ctx.viewer.user.botType !== null) throw new BadRequestError('This endpoint does not accept bot requests.');
@@ -45,7 +43,6 @@ export async function setOwnStatus(ctx: Ctx, edit: StatusEdit): Promise<WireStat
  * Sets somebody's status, as an administrator, and tells everybody.
  *
  * @throws BadRequestError unless the viewer is an administrator and the target an active person; else as `setOwnStatus`.
- * @see interface document 4.6; endpoints companion 4.6 / 4.7
  */
 export async function setStatusOf(ctx: Ctx, userId: number, edit: StatusEdit): Promise<WireStatus> {
   const text = requireStatusText(edit);
@@ -56,7 +53,7 @@ export async function setStatusOf(ctx: Ctx, userId: number, edit: StatusEdit): P
   return setStatus(ctx, target, edit, text);
 }
 
-/** The status of somebody. @see endpoints companion 4.7 (GET /users/{user_id}/status) */
+/** The status of somebody. */
 export async function readStatus(ctx: Ctx, userId: number): Promise<WireStatus> {
   const user = await accessUser(ctx, userId);
   return toWire(await ctx.app.db.userStatus.findUnique({ where: { userId: user.id } }), isAway(user));
@@ -126,7 +123,7 @@ function tell(
   const change: StatusChange = {
     ...(away !== undefined && { away }),
     ...(text !== undefined && { status_text: text }),
-    // A cleared emoji has three empty texts. @see architecture 11
+    // A cleared emoji has three empty texts.
     ...(emoji !== undefined && {
       emoji_name: emoji.name,
       emoji_code: emoji.code,

@@ -5,7 +5,7 @@ import { toWire } from './wire.ts';
 
 type Row = Pick<User, 'id' | 'settings'> & { readonly [K in keyof UserStatus]: UserStatus[K] | null };
 
-/** Of every active user who has one, by user id. @see registration-and-events companion 1.4 */
+/** Of every active user who has one, by user id. */
 export const userStatusState: StateGroup = {
   name: 'user_status',
   async read({ viewer, db }) {

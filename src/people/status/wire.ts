@@ -1,6 +1,6 @@
 import type { UserStatus } from '../../generated/prisma/client.ts';
 
-/** A status as others see it: what is not set is absent. @see endpoints companion 4.7 (GET /users/{user_id}/status) */
+/** A status as others see it: what is not set is absent. */
 export interface WireStatus {
   /** Deprecated: always true. */
   readonly away?: true;

@@ -4,6 +4,5 @@ import { defineEvent } from '../../events/define.ts';
  * To the user's own clients.
  *
  * @param value True after the user allowed calls to be made in their name, false when that is over.
- * @see registration-and-events companion 3.7
  */
 export const callTokenChanged = defineEvent('has_videoprovider_token', undefined, (value: boolean) => ({ value }));

@@ -35,7 +35,6 @@ type State = z.output<typeof State>;
  *
  * @param browser Who asks, and is given a cookie: it alone completes what it began. Undefined: the viewer completes it.
  * @throws BadRequestError when there is no provider.
- * @see endpoints companion 4.21; RFC 6749 4.1.1; RFC 7636
  */
 export function beginRegistration({ app, realmId, viewer }: Ctx, browser: Browser | undefined): string {
   const { clientId, authorizeUrl } = requireProvider(app);
@@ -114,7 +113,6 @@ export function homeOfRegistration({ app, realm }: RequestCtx, consent: Consent,
  *   browser or user; when the user did not agree, or the provider gives no token for the code.
  * @throws RequestVariableMissingError without a code.
  * @throws RealmDeactivatedError, UserDeactivatedError when the user may not sign in any more.
- * @see endpoints companion 4.21
  */
 export async function completeRegistration(
   { app, realm, viewer }: RequestCtx,

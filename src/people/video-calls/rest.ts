@@ -4,7 +4,6 @@ import { text } from '../../api/rest/params.ts';
 import { beginRegistration, completeRegistration, homeOfRegistration } from './registration.ts';
 import { createVideoCall } from './service.ts';
 
-/** 4.21 */
 export const postVideoCall = endpoint({
   method: 'POST',
   path: '/calls/videoprovider/create',
@@ -20,7 +19,6 @@ export const postVideoCall = endpoint({
   },
 });
 
-/** 4.21 */
 export const getVideoCallRegister = endpoint({
   method: 'GET',
   path: '/calls/videoprovider/register',
@@ -37,7 +35,6 @@ export const getVideoCallRegister = endpoint({
   },
 });
 
-/** 4.21 */
 export const getVideoCallComplete = endpoint({
   method: 'GET',
   path: '/calls/videoprovider/complete',

@@ -22,7 +22,6 @@ export async function hasCallToken({ app, viewer }: Ctx): Promise<boolean> {
  * @throws InvalidVideoCallProviderTokenError when the viewer has not allowed it, or the provider does no longer take
  *   that: the viewer's clients are then told that there is no token.
  * @throws BadRequestError when there is no provider, or it could not make the call.
- * @see interface document 4.21; endpoints companion 4.21
  */
 export async function createVideoCall(ctx: Ctx): Promise<string> {
   const provider = requireProvider(ctx.app);

@@ -1,6 +1,6 @@
 import type { StateGroup } from '../../api/state-group.ts';
 
-/** Whether calls can be made in the user's name. @see registration-and-events companion 1.4 */
+/** Whether calls can be made in the user's name. */
 export const videoCallsState: StateGroup = {
   name: 'video_calls',
   async read({ viewer, db }) {

@@ -9,9 +9,9 @@ export interface PreparedImage {
   readonly reduced: Uint8Array<ArrayBuffer> | null;
 }
 
-/** Pixels of an avatar, in its two sizes. @see registration-and-events companion 1.6 */
+/** Pixels of an avatar, in its two sizes. */
 const AVATAR = { medium: 500, small: 100 } as const;
-/** Pixels. @see endpoints companion B.17 */
+/** Pixels. */
 const EMOJI = 64;
 
 /** Our choice: more than any camera's picture of 5 MiB has, and 100 MB of memory while it is read. All frames count. */
@@ -41,7 +41,6 @@ sharp.cache(false);
  * @throws BadRequestError when the file is larger.
  * @throws BadImageError when it is no such image, or one that is too large to be read.
  * @throws RequestTimeoutError when too many wait to be read already.
- * @see endpoints companion B.13
  */
 export async function prepareAvatar(file: Uint8Array, limitMib: number): Promise<PreparedImage> {
   requireSize(file, limitMib);
@@ -59,7 +58,6 @@ export async function prepareAvatar(file: Uint8Array, limitMib: number): Promise
  * @throws BadRequestError when the file is larger.
  * @throws BadImageError when it is no such image, or one that is too large to be read.
  * @throws RequestTimeoutError when too many wait to be read already.
- * @see endpoints companion B.17
  */
 export async function prepareEmoji(file: Uint8Array, limitMib: number): Promise<PreparedImage> {
   requireSize(file, limitMib);

@@ -33,8 +33,6 @@ const LET_IN = 'demo browser';
 /**
  * Who gets pages that hold the demo owner's key: a browser that showed the token of the start address, and has had a
  * cookie since. Where a request comes from says nothing: behind a proxy on this machine every visitor looks local.
- *
- * @see architecture 7
  */
 export class DemoAccess {
   readonly owner: DemoOwner;

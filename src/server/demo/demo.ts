@@ -18,7 +18,7 @@ import { type DemoOwner, startUrlOf } from './demo-access.ts';
 import { makeMessages } from './demo-messages.ts';
 import { makePeople } from './demo-people.ts';
 
-/** DATA_DIR/demo.json: how to sign in as each demo user. @see architecture 9 */
+/** DATA_DIR/demo.json: how to sign in as each demo user. */
 interface DemoFile {
   readonly url: string;
   /** Opens the start page signed in as the owner; null where no page may show their key. */

@@ -112,7 +112,6 @@ function tabs(queueId: string, headers: string | undefined): Tab[] {
  * key.
  *
  * @param demo Undefined: nobody opens it signed in.
- * @see architecture 7
  */
 export function createGraphiQL(app: App, demo: Demo | undefined) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -4,8 +4,6 @@ import type { QueueOptions } from '../../events/view.ts';
 /**
  * What a queue hears where its client says nothing of it: of a bot what its owner has set, of a person everything that
  * is theirs.
- *
- * @see registration-and-events companion 1.1
  */
 export async function queueDefaults({ app, viewer }: Ctx): Promise<Pick<QueueOptions, 'allPublicChannels' | 'narrow'>> {
   const { defaultEventsChannelId: id, defaultAllPublicChannels: allPublicChannels } = viewer.user;

@@ -15,11 +15,7 @@ const EMPTY: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   stop_words: { stop_words: [] },
 };
 
-/**
- * Groups of things that the service has none of: with their fields, clients that read them go on as they are.
- *
- * @see registration-and-events companion 1.4
- */
+/** Groups of things that the service has none of: with their fields, clients that read them go on as they are. */
 export const emptyGroups: readonly StateGroup[] = Object.entries(EMPTY).map(([name, fields]) => ({
   name,
   read: async () => fields,

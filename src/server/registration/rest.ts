@@ -18,7 +18,7 @@ const Capabilities = z.object({
   notification_settings_null: z.boolean(),
 });
 
-/** What POST /register takes, and GET /events in place of a queue. @see registration-and-events companion 1.1 */
+/** What POST /register takes, and GET /events in place of a queue. */
 const registration = {
   apply_markdown: json(z.boolean()).optional(),
   client_gravatar: json(z.boolean().nullable()).optional(),
@@ -61,7 +61,6 @@ function idleSeconds({ idle_queue_timeout, queue_lifespan_secs }: RegistrationVa
   return idle_queue_timeout ?? (queue_lifespan_secs || DEFAULT_IDLE_SECONDS);
 }
 
-/** companion 1 */
 export const postRegister = endpoint({
   method: 'POST',
   path: '/register',
@@ -99,7 +98,6 @@ export const postRegister = endpoint({
   },
 });
 
-/** 4.3 */
 export const getEventsEndpoint = endpoint({
   method: 'GET',
   path: '/events',
@@ -127,7 +125,6 @@ export const getEventsEndpoint = endpoint({
   },
 });
 
-/** companion 2.7 */
 export const deleteEvents = endpoint({
   method: 'DELETE',
   path: '/events',

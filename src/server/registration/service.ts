@@ -16,14 +16,14 @@ import { isGuest } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { STATE_GROUPS } from '../registries/state-groups.ts';
 
-/** Without a wish of the client's. @see registration-and-events companion 2.4 */
+/** Without a wish of the client's. */
 export const DEFAULT_IDLE_SECONDS = 600;
 /** What "mobile" stands for. */
 export const MOBILE_IDLE_SECONDS = 43_200;
 /** A longer wish is cut to this. */
 const MAX_IDLE_SECONDS = 604_800;
 
-/** Narrow operators that can be judged from a message alone. @see registration-and-events companion 2.6 */
+/** Narrow operators that can be judged from a message alone. */
 const NARROW_OPERATORS = ['channel', 'stream', 'topic', 'sender', 'is'];
 
 /**
@@ -61,7 +61,6 @@ export interface Registered {
  *
  * @throws BadRequestError for a narrow that events cannot be filtered by, for more or longer event types and terms than
  *   anybody needs, for all public channels as a guest, and for an idle time-out under a second.
- * @see registration-and-events companion 1
  */
 export async function registerQueue(
   ctx: Ctx,
@@ -142,7 +141,7 @@ async function readState(
  * @param lastEventId -1: from the start of the queue; undefined: from what was acknowledged before.
  * @param block False: answers at once, perhaps with nothing.
  * @throws BadEventQueueIdError when the queue or the position in it is lost.
- * @see interface document 4.3
+ * @see src/events/README.md#queues
  */
 export async function getEvents(
   ctx: Ctx,
@@ -200,7 +199,6 @@ export async function acknowledgeEvents(ctx: Ctx, queueId: string, upTo: number)
  * Ends a queue; its reader is answered with what there is.
  *
  * @throws BadEventQueueIdError when it is unknown, another user's, or over already.
- * @see registration-and-events companion 2.7
  */
 export function deleteQueue(ctx: Ctx, queueId: string): Promise<void> {
   return ctx.app.queues.delete(ctx, queueId);

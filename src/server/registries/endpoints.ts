@@ -124,9 +124,9 @@ import { getUserStatus, postOwnStatus, postUserStatus } from '../../people/statu
 import { getVideoCallComplete, getVideoCallRegister, postVideoCall } from '../../people/video-calls/rest.ts';
 import { deleteEvents, getEventsEndpoint, postRegister } from '../registration/rest.ts';
 
-/** Every endpoint, in the order of the interface document; what the document lists elsewhere stands beside its kin. */
+/** Every endpoint, in the order in which /docs has them. */
 export const routes: readonly Endpoint[] = [
-  // 4.1, B.2, B.10.2
+  // messages, now and later
   getScheduledMessages,
   postScheduledMessage,
   patchScheduledMessage,
@@ -139,7 +139,7 @@ export const routes: readonly Endpoint[] = [
   getMessage,
   getMatchesNarrow,
   postRender,
-  // 4.2
+  // channels and subscriptions
   getStreams,
   getStream,
   getStreamId,
@@ -158,16 +158,16 @@ export const routes: readonly Endpoint[] = [
   patchSubscriptionProperty,
   getUserSubscription,
   getUserChannels,
-  // 4.3
+  // event queues
   postRegister,
   getEventsEndpoint,
   deleteEvents,
-  // 4.4
+  // channel folders
   getChannelFolders,
   postChannelFolder,
   patchChannelFolders,
   patchChannelFolder,
-  // 4.5
+  // users and their settings
   listUsers,
   getOwnUser,
   getUser,
@@ -182,7 +182,7 @@ export const routes: readonly Endpoint[] = [
   getAlertWords,
   postAlertWords,
   deleteAlertWords,
-  // 4.6, 4.7
+  // user groups and statuses
   getUserGroups,
   postUserGroup,
   patchUserGroup,
@@ -195,12 +195,12 @@ export const routes: readonly Endpoint[] = [
   postUserStatus,
   postOwnStatus,
   getUserStatus,
-  // B.12
+  // presence
   postPresence,
   getPresence,
   getPresenceByEmail,
   getRealmPresence,
-  // B.24
+  // bots and API keys
   getBots,
   postBot,
   patchBot,
@@ -208,15 +208,15 @@ export const routes: readonly Endpoint[] = [
   getBotKey,
   postBotKey,
   postOwnKey,
-  // 4.8
+  // drafts
   getDrafts,
   postDrafts,
   patchDraft,
   deleteDraftEndpoint,
-  // 4.9, B.12
+  // signing in
   jwtFetchApiKey,
   fetchApiKey,
-  // 4.12, B.16
+  // profiles
   patchOwnProfileData,
   deleteOwnProfileData,
   getProfileFields,
@@ -224,59 +224,58 @@ export const routes: readonly Endpoint[] = [
   patchProfileFields,
   patchProfileField,
   deleteProfileFieldEndpoint,
-  // 4.13
+  // flags and what is read
   postMessagesFlags,
   postMessagesFlagsNarrow,
   postMarkTopicAsRead,
   postMarkStreamAsRead,
   postMarkAllAsRead,
   getReadReceipts,
-  // 4.11, B.10.5, B.10.6
+  // history, edits and deletion
   getMessageHistory,
   patchMessage,
   deleteMessageEndpoint,
-  // 4.14, B.12
+  // leaving and coming back
   deleteUser,
   deleteOwnUser,
   postReactivate,
-  // 4.15
+  // topics
   getTopics,
   postDeleteTopic,
   postUserTopics,
   patchMutedTopics,
-  // 4.10
+  // reports
   postReport,
-  // B.10.6
+  // reactions
   postReaction,
   deleteReaction,
-  // 4.16, B.11
+  // typing
   postTyping,
   postMessageTyping,
-  // 4.17
+  // navigation views
   getNavigationViews,
   postNavigationView,
   patchNavigationView,
   deleteNavigationView,
-  // 4.18
+  // saved snippets
   getSavedSnippets,
   postSavedSnippet,
   patchSavedSnippet,
   deleteSavedSnippetEndpoint,
-  // 4.20
+  // domains
   getRealmDomains,
   postRealmDomain,
   patchRealmDomain,
   deleteRealmDomain,
-  // 4.21
+  // video calls
   postVideoCall,
   getVideoCallRegister,
   getVideoCallComplete,
-  // B.17
+  // custom emoji
   getCustomEmoji,
   postCustomEmoji,
   deleteCustomEmoji,
-  // 4.22
+  // the server and the organisation
   getServerSettings,
-  // B.19
   patchRealm,
 ];
