@@ -7,12 +7,10 @@ import {
 } from '../access/permissions/channel-permissions.ts';
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
 import { builder, type Types } from '../api/graphql/builder.ts';
-import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../api/graphql/connection.ts';
-import type { GraphQLContext } from '../api/graphql/context.ts';
+import { pageOf } from '../api/graphql/connection.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { given, mutation } from '../api/graphql/mutation.ts';
 import { nodeAccess } from '../api/graphql/node.ts';
-import { pageSize } from '../api/graphql/page-size.ts';
 import {
   GroupSetting,
   permissionEditsGiven,
@@ -23,7 +21,6 @@ import {
   toWireSetting,
 } from '../api/graphql/permission-fields.ts';
 import { fromUnix } from '../api/graphql/scalars.ts';
-import { User, UserConnection } from '../people/graphql.ts';
 import {
   BadRequestError,
   ChannelAlreadyExistsError,
@@ -34,24 +31,14 @@ import { isRowId } from '../platform/ids.ts';
 import { accessChannel, readableBy, visibleTo } from './access.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
-import {
-  channelActivities,
-  channelIdsOfUsers,
-  ownSubscriptions,
-  subscriberCounts,
-  subscriberPages,
-  visibleChannels,
-} from './loaders.ts';
+import { channelActivities } from './loaders.ts';
 import { findChannelId } from './reads.ts';
 import type { Retention, TopicsPolicy } from './settings.ts';
-import { updateSubscriptionSettings } from './subscriptions/subscription-settings.ts';
-import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions/subscriptions.ts';
 import { updateChannel } from './update.ts';
-import type { WireChannel, WirePersonal } from './wire.ts';
+import type { WireChannel } from './wire.ts';
 
 const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
-const DESCRIPTION = 'Flavored Markdown; at most 1,024 characters. Line breaks become spaces.';
-const COLOR = 'Like "#76ce90".';
+export const CHANNEL_DESCRIPTION = 'Flavored Markdown; at most 1,024 characters. Line breaks become spaces.';
 
 const MEANING: Record<ChannelPermissionName, string> = {
   can_add_subscribers_group: 'May subscribe others, and reads the channel although it is private.',
@@ -128,80 +115,9 @@ export const Channel = builder.prismaNode('Channel', {
       type: ChannelPermissionsType,
       resolve: (channel, _args, ctx) => permissionsOf(signedIn(ctx), channel),
     }),
-    subscriberCount: t.int({
-      description: 'Users who are subscribed, deactivated ones left out.',
-      resolve: ({ id }, _args, ctx) => subscriberCounts(ctx).load(id),
-    }),
-    ownSubscription: t.field({
-      type: ChannelSubscription,
-      nullable: true,
-      description: "The viewer's own; null when there is none.",
-      resolve: ({ id }, _args, ctx) => ownSubscriptions(ctx).load(id),
-    }),
-    subscribers: t.connection(
-      {
-        type: User,
-        description: 'The users who are subscribed, by id, deactivated ones left out.',
-        resolve: ({ id }, args, ctx) => subscribersPage(id, args, ctx),
-      },
-      UserConnection,
-    ),
   }),
 });
 nodeAccess('Channel', accessChannel);
-
-/** A page of a channel's subscribers by id, in one step with the same page of the other channels selected. */
-async function subscribersPage(channelId: number, args: ConnectionArguments, ctx: GraphQLContext) {
-  const size = pageSize(args);
-  const descending = args.first == null && args.last != null;
-  const [after, before] = [idOf(args.after, 'after'), idOf(args.before, 'before')];
-  const rows = await subscriberPages(ctx).load({
-    channelId,
-    after: after ?? 0,
-    before: before ?? Number.MAX_SAFE_INTEGER,
-    limit: size + 1,
-    descending,
-  });
-  const [page, more] = [rows.slice(0, size), rows.length > size];
-  if (descending) page.reverse();
-  const edges = page.map((node) => ({ cursor: cursorOf(node), node }));
-  return {
-    edges,
-    pageInfo: {
-      hasNextPage: descending ? before !== undefined : more,
-      hasPreviousPage: descending ? more : after !== undefined,
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
-  };
-}
-
-const cursorOf = ({ id }: { id: number }) => Buffer.from(`subscriber:${id}`).toString('base64url');
-
-function idOf(cursor: string | null | undefined, name: string): number | undefined {
-  if (cursor == null) return undefined;
-  const id = Number(/^subscriber:(\d{1,10})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]);
-  if (!isRowId(id)) throw new BadRequestError(`"${name}" is not a cursor of this list`);
-  return id;
-}
-
-const INHERITS = "Null inherits the user's own default.";
-
-export const ChannelSubscription = builder.prismaObject('Subscription', {
-  name: 'ChannelSubscription',
-  description: "The viewer's relation to a channel they are subscribed to.",
-  fields: (t) => ({
-    channel: t.relation('channel'),
-    color: t.exposeString('color', { description: COLOR }),
-    isMuted: t.exposeBoolean('isMuted'),
-    pinToTop: t.exposeBoolean('pinToTop'),
-    desktopNotifications: t.exposeBoolean('desktopNotifications', { nullable: true, description: INHERITS }),
-    audibleNotifications: t.exposeBoolean('audibleNotifications', { nullable: true, description: INHERITS }),
-    pushNotifications: t.exposeBoolean('pushNotifications', { nullable: true, description: INHERITS }),
-    emailNotifications: t.exposeBoolean('emailNotifications', { nullable: true, description: INHERITS }),
-    wildcardMentionsNotify: t.exposeBoolean('wildcardMentionsNotify', { nullable: true, description: INHERITS }),
-  }),
-});
 
 builder.queryField('channel', (t) =>
   t.prismaField({
@@ -218,7 +134,7 @@ builder.queryField('channel', (t) =>
   }),
 );
 
-const ChannelConnection = builder.connectionObject(
+export const ChannelConnection = builder.connectionObject(
   { type: Channel, name: 'ChannelConnection' },
   { name: 'ChannelEdge' },
 );
@@ -252,31 +168,6 @@ builder.queryField('channels', (t) =>
   ),
 );
 
-const USER_CHANNELS = 'user-channel';
-
-builder.prismaObjectField(User, 'channels', (t) =>
-  t.connection(
-    {
-      type: Channel,
-      description: 'The channels the user is subscribed to, of those the viewer sees and that are not archived, by id.',
-      select: { id: true },
-      async resolve({ id }, args, ctx) {
-        const size = pageSize(args);
-        const after = idInCursor(USER_CHANNELS, args, 'after') ?? 0;
-        const before = idInCursor(USER_CHANNELS, args, 'before') ?? Number.MAX_SAFE_INTEGER;
-        const all = await channelIdsOfUsers(ctx).load(id);
-        const ids = all.filter((channelId) => channelId > after && channelId < before);
-        const backward = args.first == null && args.last != null;
-        const page = backward ? ids.slice(Math.max(0, ids.length - size)) : ids.slice(0, size);
-        const rows = await Promise.all(page.map((channelId) => visibleChannels(ctx).load(channelId)));
-        const seen = rows.filter((channel) => channel !== null);
-        return pageByIds(USER_CHANNELS, seen, { idOf: (channel) => channel.id, more: ids.length > size, args });
-      },
-    },
-    ChannelConnection,
-  ),
-);
-
 interface ChannelArguments {
   readonly isSubscribed?: boolean | null | undefined;
   readonly onlyReadable?: boolean | null | undefined;
@@ -301,36 +192,6 @@ async function filterOf(ctx: Ctx, args: ChannelArguments) {
     ...(onlyReadable === true && { AND: [await readableBy(ctx)] }),
   };
 }
-
-const ChannelSubscriptionConnection = builder.connectionObject(
-  { type: ChannelSubscription, name: 'ChannelSubscriptionConnection' },
-  { name: 'ChannelSubscriptionEdge' },
-);
-
-builder.queryField('subscriptions', (t) =>
-  t.connection(
-    {
-      type: ChannelSubscription,
-      description: "The viewer's subscriptions, by the channel's id.",
-      args: { includeArchived: t.arg.boolean({ required: false, defaultValue: false }) },
-      resolve: (_root, args, ctx, info) => {
-        const { viewer } = signedIn(ctx);
-        const archived = args.includeArchived === true ? {} : { channel: { isArchived: false } };
-        const mine = { userId: viewer.id, active: true, ...archived };
-        return pageOf(
-          'Subscription',
-          { channelId: 'asc' },
-          args,
-          ctx,
-          info,
-          (query) => ctx.app.db.subscription.findMany({ ...query, where: { AND: [mine, query.where] } }),
-          'ChannelSubscription',
-        );
-      },
-    },
-    ChannelSubscriptionConnection,
-  ),
-);
 
 const ChannelPermissionsInput = permissionsInput(
   'ChannelPermissionsInput',
@@ -364,7 +225,7 @@ const optionFields = (t: InputFields) => ({
   permissions: t.field({ type: ChannelPermissionsInput, required: false }),
 });
 
-const ChannelOptionsInput = builder.inputType('ChannelOptionsInput', {
+export const ChannelOptionsInput = builder.inputType('ChannelOptionsInput', {
   description: 'How a new channel is to be.',
   fields: optionFields,
 });
@@ -373,7 +234,7 @@ const ChannelOptionsInput = builder.inputType('ChannelOptionsInput', {
 const toRetention = (days: number | null): Retention =>
   days === null ? 'realm_default' : days === -1 ? 'unlimited' : days;
 
-function toOptions(input: typeof ChannelOptionsInput.$inferInput): ChannelOptions {
+export function toOptions(input: typeof ChannelOptionsInput.$inferInput): ChannelOptions {
   const { permissions, messageRetentionDays, ...options } = input;
   return {
     ...given(options),
@@ -395,7 +256,7 @@ mutation('createChannel', {
   description: 'Creates a channel and subscribes its first users.',
   input: (t) => ({
     name: t.string({ description: NAME }),
-    description: t.string({ required: false, defaultValue: '', description: DESCRIPTION }),
+    description: t.string({ required: false, defaultValue: '', description: CHANNEL_DESCRIPTION }),
     subscriberIds: t.intList({ required: false, defaultValue: [] }),
     ...optionFields(t),
   }),
@@ -417,7 +278,7 @@ mutation('updateChannel', {
   input: (t) => ({
     channelId: t.int(),
     name: t.string({ required: false, description: NAME }),
-    description: t.string({ required: false, description: DESCRIPTION }),
+    description: t.string({ required: false, description: CHANNEL_DESCRIPTION }),
     isPrivate: t.boolean({ required: false }),
     isWebPublic: t.boolean({ required: false }),
     historyPublicToSubscribers: t.boolean({ required: false }),
@@ -460,137 +321,7 @@ mutation('unarchiveChannel', {
   },
 });
 
-const BY_KEY = 'Give either channelId or name.';
-
-const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
-  description: `A channel to subscribe to. ${BY_KEY} A name that no channel has makes a new one.`,
-  fields: (t) => ({
-    channelId: t.int({ required: false }),
-    name: t.string({ required: false }),
-    description: t.string({ required: false, description: `Of a new channel. ${DESCRIPTION}` }),
-    color: t.string({ required: false, description: `${COLOR} If absent, the former one or one not used yet.` }),
-  }),
-});
-
-const ChannelKeyInput = builder.inputType('ChannelKeyInput', {
-  description: `A channel. ${BY_KEY}`,
-  fields: (t) => ({ channelId: t.int({ required: false }), name: t.string({ required: false }) }),
-});
-
-function toKey({ channelId, name }: typeof ChannelKeyInput.$inferInput) {
-  if ((channelId == null) === (name == null)) throw new BadRequestError(BY_KEY);
-  return channelId == null ? { name: name ?? '' } : { id: channelId };
-}
-
-const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
-  description: 'What became of the subscriptions to one channel.',
-  fields: (t) => ({
-    channelId: t.exposeInt('channelId'),
-    name: t.exposeString('name'),
-    subscribedUserIds: t.intList({ resolve: ({ changedIds }) => changedIds }),
-    alreadySubscribedUserIds: t.intList({ resolve: ({ unchangedIds }) => unchangedIds }),
-  }),
-});
-
-const UnsubscribeOutcome = builder.objectRef<ChannelOutcome>('UnsubscribeOutcome').implement({
-  description: 'What became of the subscriptions to one channel.',
-  fields: (t) => ({
-    channelId: t.exposeInt('channelId'),
-    name: t.exposeString('name'),
-    unsubscribedUserIds: t.intList({ resolve: ({ changedIds }) => changedIds }),
-    notSubscribedUserIds: t.intList({ resolve: ({ unchangedIds }) => unchangedIds }),
-  }),
-});
-
-const PRINCIPALS = 'The viewer, if absent.';
-
-mutation('subscribe', {
-  description: 'Subscribes the viewer, or others, to channels; to all of them or, when one is refused, to none.',
-  input: (t) => ({
-    channels: t.field({ type: [SubscribeChannelInput] }),
-    userIds: t.intList({ required: false, description: PRINCIPALS }),
-    skipUnauthorized: t.boolean({
-      required: false,
-      defaultValue: false,
-      description: 'Leaves out channels the viewer may not subscribe to, instead of refusing all.',
-    }),
-    newChannels: t.field({ type: ChannelOptionsInput, required: false }),
-  }),
-  payload: () => ({
-    outcomes: { type: [SubscribeOutcome] },
-    unauthorized: { type: ['String'], description: 'Names of the channels left out.' },
-  }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { channels, userIds, skipUnauthorized, newChannels }) => {
-    const wanted = channels.map(({ color, description, ...key }) => ({
-      ...toKey(key),
-      ...given({ color, description }),
-    }));
-    const { channels: outcomes, unauthorized } = await subscribe(ctx, wanted, {
-      principals: userIds ?? undefined,
-      isFatal: skipUnauthorized !== true,
-      creation: newChannels == null ? {} : toOptions(newChannels),
-    });
-    return { outcomes: [...outcomes], unauthorized: [...unauthorized] };
-  },
-});
-
-mutation('unsubscribe', {
-  description:
-    'Unsubscribes the viewer, or others, from channels; from all of them or, when one is refused, from none.',
-  input: (t) => ({
-    channels: t.field({ type: [ChannelKeyInput] }),
-    userIds: t.intList({ required: false, description: PRINCIPALS }),
-  }),
-  payload: () => ({ outcomes: { type: [UnsubscribeOutcome] } }),
-  resolve: async (ctx, { channels, userIds }) => ({
-    outcomes: await unsubscribe(ctx, channels.map(toKey), { principals: userIds ?? undefined }),
-  }),
-});
-
-/** The settings of a subscription and their names on the wire. */
-const SETTINGS = {
-  color: 'color',
-  isMuted: 'is_muted',
-  pinToTop: 'pin_to_top',
-  desktopNotifications: 'desktop_notifications',
-  audibleNotifications: 'audible_notifications',
-  pushNotifications: 'push_notifications',
-  emailNotifications: 'email_notifications',
-  wildcardMentionsNotify: 'wildcard_mentions_notify',
-} as const;
-
-const SubscriptionSettingsInput = builder.inputType('SubscriptionSettingsInput', {
-  description: "Settings of one of the viewer's subscriptions. What is left out stays.",
-  fields: (t) => ({
-    channelId: t.int(),
-    color: t.string({ required: false, description: '"#rgb" or "#rrggbb".' }),
-    isMuted: t.boolean({ required: false }),
-    pinToTop: t.boolean({ required: false }),
-    desktopNotifications: t.boolean({ required: false }),
-    audibleNotifications: t.boolean({ required: false }),
-    pushNotifications: t.boolean({ required: false }),
-    emailNotifications: t.boolean({ required: false }),
-    wildcardMentionsNotify: t.boolean({ required: false }),
-  }),
-});
-
-mutation('updateSubscriptionSettings', {
-  description: "Changes settings of the viewer's subscriptions; all of them or, when one is refused, none.",
-  input: (t) => ({ subscriptions: t.field({ type: [SubscriptionSettingsInput] }) }),
-  payload: () => ({ subscriptions: { type: [ChannelSubscription], description: 'In the order given.' } }),
-  resolve: async (ctx, { subscriptions }) => {
-    const changes = subscriptions.flatMap(({ channelId, ...settings }) =>
-      Object.entries(given(settings)).map(([name, value]) => {
-        const property = SETTINGS[name as keyof typeof SETTINGS];
-        return { channelId, property, value };
-      }),
-    );
-    return { subscriptions: [...(await updateSubscriptionSettings(ctx, changes))] };
-  },
-});
-
-const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').implement({
+export const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').implement({
   description: 'A channel as it was when the event happened.',
   fields: (t) => ({
     databaseId: t.exposeInt('stream_id', { description: 'The id REST uses.' }),
@@ -613,36 +344,6 @@ const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').implement({
       description: 'To be kept current by the events about subscribers.',
     }),
     permissions: t.field({ type: ChannelPermissionsType, resolve: (channel) => channel }),
-  }),
-});
-
-type WireSubscription = WireChannel &
-  WirePersonal & { readonly subscribers?: readonly number[]; readonly partial_subscribers?: readonly number[] };
-
-const LISTED = 'Null unless the queue was registered for such lists.';
-
-const ChannelSubscriptionValue = builder.objectRef<WireSubscription>('ChannelSubscriptionValue').implement({
-  description: 'A subscription as it was when the event happened.',
-  fields: (t) => ({
-    channel: t.field({ type: ChannelValue, resolve: (subscription) => subscription }),
-    color: t.exposeString('color', { description: COLOR }),
-    isMuted: t.exposeBoolean('is_muted'),
-    pinToTop: t.exposeBoolean('pin_to_top'),
-    desktopNotifications: t.exposeBoolean('desktop_notifications', { nullable: true, description: INHERITS }),
-    audibleNotifications: t.exposeBoolean('audible_notifications', { nullable: true, description: INHERITS }),
-    pushNotifications: t.exposeBoolean('push_notifications', { nullable: true, description: INHERITS }),
-    emailNotifications: t.exposeBoolean('email_notifications', { nullable: true, description: INHERITS }),
-    wildcardMentionsNotify: t.exposeBoolean('wildcard_mentions_notify', { nullable: true, description: INHERITS }),
-    subscriberIds: t.intList({
-      nullable: true,
-      description: `The other subscribers. ${LISTED}`,
-      resolve: ({ subscribers }) => subscribers ?? null,
-    }),
-    partialSubscriberIds: t.intList({
-      nullable: true,
-      description: `Of a long list, those every client must know of. ${LISTED}`,
-      resolve: ({ partial_subscribers }) => partial_subscribers ?? null,
-    }),
   }),
 });
 
@@ -749,83 +450,3 @@ eventType<{ default_streams: readonly number[] }>(
   (t) => ({ channelIds: t.intList({ resolve: ({ event }) => event.default_streams }) }),
   { description: 'Other channels are the ones new users are subscribed to; these are all of them.' },
 );
-
-eventType<{ subscriptions: readonly WireSubscription[] }>(
-  'subscription',
-  'add',
-  'SubscriptionsAddedEvent',
-  (t) => ({
-    subscriptions: t.field({ type: [ChannelSubscriptionValue], resolve: ({ event }) => event.subscriptions }),
-  }),
-  { description: 'The user is subscribed to channels.' },
-);
-
-const ChannelNameValue = builder.objectRef<{ stream_id: number; name: string }>('ChannelNameValue').implement({
-  description: 'A channel, by id and by the name it had when the event happened.',
-  fields: (t) => ({ databaseId: t.exposeInt('stream_id'), name: t.exposeString('name') }),
-});
-
-eventType<{ subscriptions: readonly { stream_id: number; name: string }[] }>(
-  'subscription',
-  'remove',
-  'SubscriptionsRemovedEvent',
-  (t) => ({ channels: t.field({ type: [ChannelNameValue], resolve: ({ event }) => event.subscriptions }) }),
-  { description: 'The user is not subscribed to channels any more.' },
-);
-
-const SUBSCRIPTION_SETTINGS = {
-  COLOR: { value: 'color' },
-  IS_MUTED: { value: 'is_muted' },
-  IN_HOME_VIEW: { value: 'in_home_view', description: 'The opposite of IS_MUTED, for old clients.' },
-  PIN_TO_TOP: { value: 'pin_to_top' },
-  DESKTOP_NOTIFICATIONS: { value: 'desktop_notifications' },
-  AUDIBLE_NOTIFICATIONS: { value: 'audible_notifications' },
-  PUSH_NOTIFICATIONS: { value: 'push_notifications' },
-  EMAIL_NOTIFICATIONS: { value: 'email_notifications' },
-  WILDCARD_MENTIONS_NOTIFY: { value: 'wildcard_mentions_notify' },
-} as const;
-
-const SubscriptionSetting = builder.enumType('SubscriptionSetting', { values: SUBSCRIPTION_SETTINGS });
-
-interface WireSubscriptionUpdate {
-  readonly stream_id: number;
-  readonly property: (typeof SUBSCRIPTION_SETTINGS)[keyof typeof SUBSCRIPTION_SETTINGS]['value'];
-  readonly value: boolean | string;
-}
-
-eventType<WireSubscriptionUpdate>(
-  'subscription',
-  'update',
-  'SubscriptionUpdatedEvent',
-  (t) => ({
-    channelId: t.int({ resolve: ({ event }) => event.stream_id }),
-    setting: t.field({ type: SubscriptionSetting, resolve: ({ event }) => event.property }),
-    enabled: t.boolean({
-      nullable: true,
-      description: 'The new value; null for COLOR.',
-      resolve: ({ event }) => (typeof event.value === 'boolean' ? event.value : null),
-    }),
-    color: t.string({
-      nullable: true,
-      description: 'The new value of COLOR.',
-      resolve: ({ event }) => (typeof event.value === 'string' ? event.value : null),
-    }),
-  }),
-  { description: "One setting of one of the user's subscriptions changed." },
-);
-
-for (const [op, name, description] of [
-  ['peer_add', 'SubscribersAddedEvent', 'Others are subscribed to channels the user sees, or are shown to be.'],
-  ['peer_remove', 'SubscribersRemovedEvent', 'Others are not subscribed any more to channels the user sees.'],
-] as const) {
-  eventType<{ stream_ids: readonly number[]; user_ids: readonly number[] }>(
-    'subscription',
-    op,
-    name,
-    (t) => ({
-      channelIds: t.intList({ resolve: ({ event }) => event.stream_ids }),
-      userIds: t.intList({ resolve: ({ event }) => event.user_ids }),
-    }),
-    { description },
-  );
-}

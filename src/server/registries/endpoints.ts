@@ -48,23 +48,25 @@ import {
 import {
   deleteDefaultStream,
   deleteStream,
-  deleteSubscriptions,
   getStream,
   getStreamId,
   getStreamMembers,
   getStreams,
+  patchStream,
+  postChannelsCreate,
+  postDefaultStream,
+} from '../../channels/rest.ts';
+import {
+  deleteSubscriptions,
   getSubscriptions,
   getUserChannels,
   getUserSubscription,
-  patchStream,
   patchSubscriptionProperty,
   patchSubscriptions,
-  postChannelsCreate,
-  postDefaultStream,
   postSubscriptionProperties,
   postSubscriptionProperty,
   postSubscriptions,
-} from '../../channels/rest.ts';
+} from '../../channels/subscriptions/rest.ts';
 import { deleteDraftEndpoint, getDrafts, patchDraft, postDrafts } from '../../messages/drafts/rest.ts';
 import { deleteMessageEndpoint, getMessageHistory, patchMessage } from '../../messages/edits/rest.ts';
 import {

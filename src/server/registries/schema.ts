@@ -12,6 +12,7 @@ import '../../people/avatars/graphql.ts';
 import '../../administration/bots/graphql.ts';
 import '../../channels/folders/graphql.ts';
 import '../../channels/graphql.ts';
+import '../../channels/subscriptions/graphql.ts';
 import '../../people/emoji/graphql.ts';
 import '../../administration/deactivation/graphql.ts';
 import '../../messages/drafts/graphql.ts';

@@ -1,0 +1,82 @@
+import type { Ctx } from '../../access/context.ts';
+import { onlooker } from '../../access/permissions/require.ts';
+import { accessUser } from '../../people/users.ts';
+import { accessChannel, visibleTo } from '../access.ts';
+import { type IncludeSubscribers, toWirePersonal, toWireSubscribers, type WireChannel } from '../wire.ts';
+import { toPeopledChannels } from '../wire-channels.ts';
+import { readWholeSubscribers } from './subscribers.ts';
+
+/**
+ * The users subscribed to a channel, by id.
+ *
+ * @throws BadRequestError when there is no such channel, or not for the viewer.
+ */
+export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise<readonly number[]> {
+  await accessChannel(ctx, channelId);
+  const listOf = await readWholeSubscribers(ctx.app.db, [channelId]);
+  return listOf(channelId).subscribers;
+}
+
+/**
+ * Whether a user is subscribed to a channel.
+ *
+ * @throws BadRequestError when there is no such user or channel, or not for the viewer.
+ */
+export async function isUserSubscribed(ctx: Ctx, userId: number, channelId: number): Promise<boolean> {
+  const user = await accessUser(ctx, userId);
+  await accessChannel(ctx, channelId);
+  const count = await ctx.app.db.subscription.count({ where: { userId: user.id, channelId, active: true } });
+  return count > 0;
+}
+
+/**
+ * The channels that users are in, of those the viewer sees and that are not archived, by id. Who is deactivated is in
+ * none. One query, however many users.
+ *
+ * @param userIds Of the viewer's organisation.
+ */
+export async function subscribedChannelIds(
+  ctx: Ctx,
+  userIds: readonly number[],
+): Promise<(userId: number) => readonly number[]> {
+  const rows = await ctx.app.db.subscription.findMany({
+    where: {
+      ...{ userId: { in: [...userIds] }, active: true, user: { isActive: true } },
+      channel: { AND: [await visibleTo(ctx), { isArchived: false }] },
+    },
+    select: { userId: true, channelId: true },
+    orderBy: { channelId: 'asc' },
+  });
+  const byUser = Map.groupBy(rows, ({ userId }) => userId);
+  return (userId) => (byUser.get(userId) ?? []).map(({ channelId }) => channelId);
+}
+
+/**
+ * The channels that somebody is in, of those the viewer sees, by id.
+ *
+ * @throws BadRequestError when there is no such user.
+ */
+export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readonly number[]> {
+  const user = await accessUser(ctx, userId);
+  const idsOf = await subscribedChannelIds(ctx, [user.id]);
+  return idsOf(user.id);
+}
+
+/**
+ * The viewer's subscriptions, by the channel's name, as on the wire. A notification setting that is null inherits.
+ */
+export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSubscribers) {
+  const rows = await app.db.subscription.findMany({
+    where: { userId: viewer.id, active: true, channel: { isArchived: false } },
+    include: { channel: true },
+  });
+  rows.sort((a, b) => (a.channel.name < b.channel.name ? -1 : 1));
+  const channels = rows.map(({ channel }) => channel);
+  const look = await onlooker(app.db, viewer, app.now());
+  const { channels: wires, listOf } = await toPeopledChannels(app.db, look, { channels, include });
+  return rows.map((row, i) => ({
+    ...(wires[i] as WireChannel),
+    ...toWirePersonal(row),
+    ...toWireSubscribers(listOf(row.channelId), viewer.id, include),
+  }));
+}

@@ -1,0 +1,200 @@
+import { z } from 'zod';
+import { endpoint } from '../../api/rest/endpoint.ts';
+import { inPath, json, text } from '../../api/rest/params.ts';
+import { channelReply, creationParams, flag, streamId, toOptions } from '../rest.ts';
+import { channelIdsOfUser, isUserSubscribed, listSubscriptions } from './reads.ts';
+import { updateSubscriptionSettings } from './subscription-settings.ts';
+import {
+  type ChannelOutcome,
+  editSubscriptions,
+  type SubscribeOutcome,
+  subscribe,
+  unsubscribe,
+} from './subscriptions.ts';
+
+const subscriptionReply = {
+  ...channelReply,
+  color: z.string(),
+  is_muted: z.boolean(),
+  in_home_view: z.boolean(),
+  pin_to_top: z.boolean(),
+  desktop_notifications: z.boolean().nullable(),
+  audible_notifications: z.boolean().nullable(),
+  push_notifications: z.boolean().nullable(),
+  email_notifications: z.boolean().nullable(),
+  wildcard_mentions_notify: z.boolean().nullable(),
+  subscribers: z.array(z.int()).optional(),
+  partial_subscribers: z.array(z.int()).optional(),
+};
+
+export const getSubscriptions = endpoint({
+  method: 'GET',
+  path: '/users/me/subscriptions',
+  auth: 'basic',
+  twins: ['subscriptions'],
+  summary: 'List your subscriptions',
+  params: { include_subscribers: text(z.enum(['true', 'false', 'partial'])).default('false') },
+  reply: { subscriptions: z.array(z.object(subscriptionReply)) },
+  async handle(ctx, { include_subscribers }) {
+    return { subscriptions: await listSubscriptions(ctx, include_subscribers) };
+  },
+});
+
+const principals = json(z.union([z.array(z.int()), z.array(z.string())]), {
+  description: 'Users by id, or by e-mail address; yourself when absent.',
+}).optional();
+
+const wanted = z.object({ name: z.string(), description: z.string().optional(), color: z.string().optional() });
+
+const subscribedReply = {
+  subscribed: z.record(z.string(), z.array(z.string())),
+  already_subscribed: z.record(z.string(), z.array(z.string())),
+};
+
+export const postSubscriptions = endpoint({
+  method: 'POST',
+  path: '/users/me/subscriptions',
+  auth: 'basic',
+  twins: ['subscribe'],
+  summary: 'Subscribe to channels',
+  description: 'Channels that are not there are created.',
+  params: {
+    subscriptions: json(z.array(wanted), { example: '[{"name": "website"}]' }),
+    principals,
+    authorization_errors_fatal: flag('Whether a channel you may not subscribe to fails the request.', true),
+    announce: flag('Accepted; announcements are sent by a later version.', false),
+    ...creationParams,
+    send_new_subscription_messages: flag('Accepted; such messages are sent by a later version.', true),
+  },
+  reply: { ...subscribedReply, unauthorized: z.array(z.string()).optional() },
+  async handle(ctx, { subscriptions, principals, authorization_errors_fatal, ...values }) {
+    const outcome = await subscribe(ctx, subscriptions, {
+      principals,
+      isFatal: authorization_errors_fatal,
+      creation: toOptions(values),
+    });
+    return { ...toSubscribed(outcome), ...(!authorization_errors_fatal && { unauthorized: outcome.unauthorized }) };
+  },
+});
+
+const names = json(z.array(z.string()), { example: '["website"]' });
+
+export const patchSubscriptions = endpoint({
+  method: 'PATCH',
+  path: '/users/me/subscriptions',
+  auth: 'basic',
+  twins: ['subscribe', 'unsubscribe'],
+  summary: 'Subscribe to some channels and unsubscribe from others',
+  params: { add: json(z.array(wanted)).default([]), delete: json(z.array(z.string())).default([]) },
+  reply: { ...subscribedReply, removed: z.array(z.string()), not_removed: z.array(z.string()) },
+  async handle(ctx, { add, delete: remove }) {
+    const { subscribed, unsubscribed } = await editSubscriptions(ctx, {
+      add,
+      remove: remove.map((name) => ({ name })),
+    });
+    return { ...toSubscribed(subscribed), ...toRemoved(unsubscribed) };
+  },
+});
+
+export const deleteSubscriptions = endpoint({
+  method: 'DELETE',
+  path: '/users/me/subscriptions',
+  auth: 'basic',
+  twins: ['unsubscribe'],
+  summary: 'Unsubscribe from channels',
+  params: { subscriptions: names, principals },
+  reply: { removed: z.array(z.string()), not_removed: z.array(z.string()) },
+  async handle(ctx, { subscriptions, principals }) {
+    const keys = subscriptions.map((name) => ({ name }));
+    return toRemoved(await unsubscribe(ctx, keys, { principals }));
+  },
+});
+
+/** Names by user. */
+function toSubscribed({ channels }: SubscribeOutcome) {
+  const byUser = (idsOf: (channel: ChannelOutcome) => readonly number[]) => {
+    const pairs = channels.flatMap((channel) => idsOf(channel).map((id) => ({ id, name: channel.name })));
+    const grouped = Map.groupBy(pairs, ({ id }) => id);
+    return Object.fromEntries([...grouped].map(([id, named]) => [id, named.map(({ name }) => name)]));
+  };
+  return {
+    subscribed: byUser(({ changedIds }) => changedIds),
+    already_subscribed: byUser(({ unchangedIds }) => unchangedIds),
+  };
+}
+
+const toRemoved = (channels: readonly ChannelOutcome[]) => ({
+  removed: channels.filter(({ changedIds }) => changedIds.length > 0).map(({ name }) => name),
+  not_removed: channels.filter(({ unchangedIds }) => unchangedIds.length > 0).map(({ name }) => name),
+});
+
+const value = z.union([z.boolean(), z.string()]);
+
+export const postSubscriptionProperties = endpoint({
+  method: 'POST',
+  path: '/users/me/subscriptions/properties',
+  auth: 'basic',
+  twins: ['updateSubscriptionSettings'],
+  summary: 'Update settings of your subscriptions',
+  params: {
+    subscription_data: json(z.array(z.object({ stream_id: z.int(), property: z.string(), value })), {
+      example: '[{"stream_id": 1, "property": "pin_to_top", "value": true}]',
+    }),
+  },
+  reply: {},
+  async handle(ctx, { subscription_data }) {
+    const changes = subscription_data.map(({ stream_id, ...change }) => ({ channelId: stream_id, ...change }));
+    await updateSubscriptionSettings(ctx, changes);
+  },
+});
+
+/** JSON text of a boolean or a string, or a string as it is. */
+const looseValue = z.string().transform((raw): boolean | string => {
+  if (raw === 'true' || raw === 'false') return raw === 'true';
+  return /^"[^"\\]*"$/.test(raw) ? raw.slice(1, -1) : raw;
+});
+
+/** 4.2: one channel, one property. The interface document says POST, the clients of its ancestors PATCH. */
+const subscriptionProperty = (method: 'POST' | 'PATCH') =>
+  endpoint({
+    method,
+    path: '/users/me/subscriptions/{stream_id}',
+    auth: 'basic',
+    twins: [],
+    summary: 'Update a setting of one of your subscriptions',
+    params: { stream_id: streamId, property: text(z.string()), value: text(looseValue, { example: 'true' }) },
+    reply: {},
+    async handle(ctx, { stream_id, ...change }) {
+      await updateSubscriptionSettings(ctx, [{ channelId: stream_id, ...change }]);
+    },
+  });
+
+export const postSubscriptionProperty = subscriptionProperty('POST');
+export const patchSubscriptionProperty = subscriptionProperty('PATCH');
+
+export const getUserSubscription = endpoint({
+  method: 'GET',
+  path: '/users/{user_id}/subscriptions/{stream_id}',
+  auth: 'basic',
+  twins: ['channels(isSubscribed:)', 'User.channels'],
+  summary: 'Tell whether a user is subscribed to a channel',
+  params: { user_id: inPath(z.int()), stream_id: streamId },
+  reply: { is_subscribed: z.boolean() },
+  async handle(ctx, { user_id, stream_id }) {
+    return { is_subscribed: await isUserSubscribed(ctx, user_id, stream_id) };
+  },
+});
+
+export const getUserChannels = endpoint({
+  method: 'GET',
+  path: '/users/{user_id}/channels',
+  auth: 'basic',
+  twins: ['User.channels'],
+  summary: 'List the channels a user is subscribed to',
+  description: 'Those that you see, too.',
+  params: { user_id: inPath(z.int()) },
+  reply: { subscribed_channel_ids: z.array(z.int()).describe('Ascending.') },
+  async handle(ctx, { user_id }) {
+    return { subscribed_channel_ids: await channelIdsOfUser(ctx, user_id) };
+  },
+});
