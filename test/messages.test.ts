@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Ctx } from '../src/access/context.ts';
+import { BadNarrowError } from '../src/messages/narrow/errors.ts';
 import { compileNarrow } from '../src/messages/narrow/narrow.ts';
 import { selectAmong, selectIds } from '../src/messages/narrow/narrow-select.ts';
-import { BadNarrowError } from '../src/platform/errors.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';

@@ -8,10 +8,10 @@ import type { Caller } from '../platform/caller.ts';
 import type { Config } from '../platform/config.ts';
 import type { Connections } from '../platform/connections.ts';
 import type { Database, Db } from '../platform/db/client.ts';
-import { UnauthorizedError } from '../platform/errors.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
 import type { RateLimits } from '../platform/rate-limits.ts';
 import type { Unread } from '../platform/unread.ts';
+import { UnauthorizedError } from './errors.ts';
 
 /** Sends what is to be sent later. */
 export interface Deliveries {

@@ -2,18 +2,13 @@ import { nobody } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
-import {
-  InvalidApiKeyError,
-  NonexistentSubdomainError,
-  RealmDeactivatedError,
-  UnauthorizedError,
-  UserDeactivatedError,
-} from '../platform/errors.ts';
+import { NonexistentSubdomainError } from '../platform/errors.ts';
 import { subdomainOf } from '../platform/hosts.ts';
 import { isKey } from '../platform/key-vault.ts';
 import { type Account, accountByKeyHash, readAccount } from './accounts.ts';
 import { apiEmail } from './address.ts';
 import type { App, Ctx, RequestCtx, Scope } from './context.ts';
+import { InvalidApiKeyError, RealmDeactivatedError, UnauthorizedError, UserDeactivatedError } from './errors.ts';
 import { accessRevoked } from './events.ts';
 
 /** What a request says of itself. */

@@ -1,11 +1,18 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Config } from '../platform/config.ts';
-import { CsrfFailedError } from '../platform/errors.ts';
+import { defineError } from '../platform/errors.ts';
 import { hostOf, subdomainOf } from '../platform/hosts.ts';
 import { cookieName, readCookie } from './cookies.ts';
 
 /** The cookie of a browser that is signed in. */
 export const SIGNED_IN_COOKIE = 'start';
+
+/** A page of another site had a browser send the request with credentials of its own accord. */
+export class CsrfFailedError extends defineError(
+  'CSRF_FAILED',
+  () => ({ message: 'CSRF error: the request comes from a page of another site', data: { reason: 'cross-site' } }),
+  { status: 403 },
+) {}
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 

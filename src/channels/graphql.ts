@@ -8,6 +8,7 @@ import {
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
 import { builder, type Types } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
+import { errorType } from '../api/graphql/errors.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { given, mutation } from '../api/graphql/mutation.ts';
 import { nodeAccess } from '../api/graphql/node.ts';
@@ -21,16 +22,12 @@ import {
   toWireSetting,
 } from '../api/graphql/permission-fields.ts';
 import { fromUnix } from '../api/graphql/scalars.ts';
-import {
-  BadRequestError,
-  ChannelAlreadyExistsError,
-  ExpectationMismatchError,
-  UnauthorizedPrincipalError,
-} from '../platform/errors.ts';
+import { BadRequestError, ExpectationMismatchError, UnauthorizedPrincipalError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
 import { accessChannel, readableBy, visibleTo } from './access.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
+import { ChannelAlreadyExistsError, ChannelDoesNotExistError } from './errors.ts';
 import { channelActivities } from './loaders.ts';
 import { findChannelId } from './reads.ts';
 import type { Retention, TopicsPolicy } from './settings.ts';
@@ -53,6 +50,14 @@ const MEANING: Record<ChannelPermissionName, string> = {
   can_send_message_group: 'May send messages.',
   can_subscribe_group: 'May subscribe to the channel, and reads it, although it is private.',
 };
+
+errorType(ChannelDoesNotExistError, 'The channel is not there, or not for the viewer.', (t) => ({
+  channelId: t.int({ nullable: true, resolve: ({ data }) => ('stream_id' in data ? data.stream_id : null) }),
+  channelName: t.string({ nullable: true, resolve: ({ data }) => ('stream' in data ? data.stream : null) }),
+}));
+errorType(ChannelAlreadyExistsError, 'The name is taken, in whatever case.', (t) => ({
+  channelName: t.string({ resolve: ({ data }) => data.channel_name }),
+}));
 
 const TopicsPolicyEnum = builder.enumType('TopicsPolicy', {
   description: 'Whether messages must have a topic.',

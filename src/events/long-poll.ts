@@ -1,4 +1,4 @@
-import { BadEventQueueIdError } from '../platform/errors.ts';
+import { BadEventQueueIdError } from './errors.ts';
 import type { Hearer } from './hearer.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderEnd } from './queues.ts';

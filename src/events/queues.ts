@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { EventQueue } from '../generated/prisma/client.ts';
-import { BadEventQueueIdError } from '../platform/errors.ts';
 import type { LogContext } from './context.ts';
+import { BadEventQueueIdError } from './errors.ts';
 import type { QueueOptions } from './view.ts';
 import type { ReadContext } from './window.ts';
 

@@ -1,6 +1,6 @@
-import { BadEventQueueIdError } from '../platform/errors.ts';
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
+import { BadEventQueueIdError } from './errors.ts';
 import type { Hearer } from './hearer.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderEnd } from './queues.ts';

@@ -4,30 +4,29 @@ import { type Ctx, signedIn } from '../access/context.ts';
 import { builder, type Types } from '../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds } from '../api/graphql/connection.ts';
 import type { GraphQLContext } from '../api/graphql/context.ts';
+import { errorType } from '../api/graphql/errors.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { mutation } from '../api/graphql/mutation.ts';
 import { nodeAccess } from '../api/graphql/node.ts';
 import { pageSize } from '../api/graphql/page-size.ts';
 import { fromUnix } from '../api/graphql/scalars.ts';
+import { ChannelDoesNotExistError } from '../channels/errors.ts';
 import { Channel } from '../channels/graphql.ts';
 import { visibleChannels } from '../channels/loaders.ts';
 import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
 import { User } from '../people/graphql.ts';
-import {
-  BadRequestError,
-  ChannelDoesNotExistError,
-  UnauthorizedPrincipalError,
-  WildcardMentionNotAllowedError,
-} from '../platform/errors.ts';
+import { BadRequestError, UnauthorizedPrincipalError } from '../platform/errors.ts';
 import { requireText } from '../platform/text.ts';
 import { accessMessage } from './access.ts';
 import { deleteTopic } from './edits/delete-topic.ts';
 import { ownFlags } from './loaders.ts';
+import { BadNarrowError } from './narrow/errors.ts';
 import { compileNarrow } from './narrow/narrow.ts';
 import { selectPage } from './narrow/narrow-select.ts';
 import type { NarrowTerm, Operand } from './narrow/narrow-terms.ts';
 import { normalContent, renderContent } from './sending/content.ts';
 import type { Recipients } from './sending/direct.ts';
+import { WildcardMentionNotAllowedError } from './sending/errors.ts';
 import { sendMessage } from './sending/send.ts';
 import type { ChannelReference } from './sending/target.ts';
 import { TopicVisibility } from './topic-policies/graphql.ts';
@@ -218,6 +217,10 @@ function termsOf(fields: typeof NarrowTerms.$inferInput, negated: boolean): Narr
   });
 }
 
+errorType(BadNarrowError, 'A narrow names what is not there, or what no message can be.', (t) => ({
+  description: t.string({ resolve: ({ data }) => data.desc }),
+}));
+
 /** Messages, a page at a time. */
 export const MessageConnection = builder.connectionObject(
   { type: Message, name: 'MessageConnection' },
@@ -302,6 +305,8 @@ builder.queryField('renderMessage', (t) =>
     },
   }),
 );
+
+errorType(WildcardMentionNotAllowedError, 'To mention so many at once takes a permission.');
 
 mutation('sendMessage', {
   description: 'Sends a message: to a channel under a topic, or to people.',

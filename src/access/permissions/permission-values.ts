@@ -1,6 +1,7 @@
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, ExpectationMismatchError, SystemGroupRequiredError } from '../../platform/errors.ts';
+import { BadRequestError, ExpectationMismatchError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
+import { SystemGroupRequiredError } from './errors.ts';
 import {
   type GroupSetting,
   roleGroup,

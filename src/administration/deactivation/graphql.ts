@@ -1,11 +1,10 @@
+import { UserDeactivatedError } from '../../access/errors.ts';
 import { builder } from '../../api/graphql/builder.ts';
+import { errorType } from '../../api/graphql/errors.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { User } from '../../people/graphql.ts';
-import {
-  CannotDeactivateLastUserError,
-  UnauthorizedPrincipalError,
-  UserDeactivatedError,
-} from '../../platform/errors.ts';
+import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { CannotDeactivateLastUserError } from './errors.ts';
 import { deactivateUser, deactivateViewer, reactivateUser } from './service.ts';
 
 const Erasure = builder.inputType('Erasure', {
@@ -44,6 +43,10 @@ mutation('deactivateUser', {
     return { user };
   },
 });
+
+errorType(CannotDeactivateLastUserError, 'The viewer cannot go: nobody would be left, or no owner.', (t) => ({
+  isLastOwner: t.boolean({ resolve: ({ data }) => data.is_last_owner }),
+}));
 
 mutation('deactivateOwnAccount', {
   description: 'Deactivates the viewer, and before them their bots. Not for bots, the only owner, or the only user.',

@@ -8,7 +8,7 @@ import { deleteMessages } from '../../messages/edits/delete.ts';
 import { lockRealm } from '../../people/locks.ts';
 import { tellStatusAgain } from '../../people/status/clear.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, CannotDeactivateLastUserError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isAdministrator, isOwner, OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
@@ -17,6 +17,7 @@ import { rejoinGroups } from '../user-groups/role-groups.ts';
 import { requireUniqueName } from '../users/new-user.ts';
 import { deactivate, reactivate } from './activity.ts';
 import { type Erasure, eraseProfile, messagesToErase } from './erase.ts';
+import { CannotDeactivateLastUserError } from './errors.ts';
 import { mailDeactivation } from './notice.ts';
 
 const MAX_COMMENT_LENGTH = 2000;

@@ -1,5 +1,6 @@
+import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
 import { publicMutation } from '../../api/graphql/mutation.ts';
-import { NonexistentSubdomainError, RealmDeactivatedError, UserDeactivatedError } from '../../platform/errors.ts';
+import { NonexistentSubdomainError } from '../../platform/errors.ts';
 import { confirmEmailChange } from './service.ts';
 
 publicMutation('confirmEmailChange', {

@@ -1,4 +1,5 @@
 import { type Ctx, signedIn } from '../../access/context.ts';
+import { SystemGroupRequiredError } from '../../access/permissions/errors.ts';
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../../access/permissions/system-groups.ts';
 import {
   EDITABLE_REALM_SETTINGS,
@@ -28,11 +29,7 @@ import {
 } from '../../api/graphql/setting-fields.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
-import {
-  ExpectationMismatchError,
-  SystemGroupRequiredError,
-  UnauthorizedPrincipalError,
-} from '../../platform/errors.ts';
+import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { TOTAL_NAMES, TOTALS, type WireTotals, wireNameOf } from '../../platform/totals.ts';
 import { AUTHENTICATION_METHODS, readServerSettings, type ServerSettings as Settings } from './server-settings.ts';

@@ -1,15 +1,14 @@
+import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
+import { errorType } from '../../api/graphql/errors.ts';
 import { publicMutation } from '../../api/graphql/mutation.ts';
 import { UserValue } from '../../people/graphql.ts';
 import { toWireUser } from '../../people/wire.ts';
-import {
-  AuthenticationFailedError,
-  NonexistentSubdomainError,
-  RateLimitHitError,
-  RealmDeactivatedError,
-  UserDeactivatedError,
-} from '../../platform/errors.ts';
+import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
+import { AuthenticationFailedError } from './errors.ts';
 import { fetchApiKeyByJwt } from './jwt.ts';
 import { fetchApiKey } from './login.ts';
+
+errorType(AuthenticationFailedError, 'User name and password fit no account.');
 
 publicMutation('fetchApiKey', {
   ignoresIdempotencyKey: true,

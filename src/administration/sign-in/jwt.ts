@@ -2,8 +2,9 @@ import { errors, jwtVerify } from 'jose';
 import type { App, RequestCtx } from '../../access/context.ts';
 import { useUp } from '../../access/used-tokens.ts';
 import { findUserByEmail } from '../../people/users.ts';
-import { AuthenticationFailedError, BadRequestError, NonexistentSubdomainError } from '../../platform/errors.ts';
+import { BadRequestError, NonexistentSubdomainError } from '../../platform/errors.ts';
 import type { JwtKey } from '../../platform/jwt-keys.ts';
+import { AuthenticationFailedError } from './errors.ts';
 import { type Login, logIn } from './login.ts';
 
 /** Our choice: identity providers' tokens have a kilobyte or two; whatever is longer is not read at all. */

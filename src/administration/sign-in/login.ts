@@ -7,14 +7,10 @@ import { normalAddress, requireActive } from '../../access/sign-in.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
 import { findUserByEmail } from '../../people/users.ts';
 import type { Caller } from '../../platform/caller.ts';
-import {
-  AbandonedError,
-  AuthenticationFailedError,
-  NonexistentSubdomainError,
-  RateLimitHitError,
-} from '../../platform/errors.ts';
+import { AbandonedError, NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
 import { recordFirstLogin } from '../users/service.ts';
+import { AuthenticationFailedError } from './errors.ts';
 
 const FAILURES = { points: 5, duration: 1800 };
 

@@ -4,8 +4,8 @@ import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { CannotDeactivateGroupInUseError, type GroupObjection } from '../../platform/errors.ts';
 import { lockManagedGroup, requireActiveGroup, subjectOf } from './access.ts';
+import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
 import { userGroupRemoved, userGroupUpdated } from './events.ts';
 
 /**

@@ -8,6 +8,7 @@ import { systemGroups } from '../../access/permissions/system-groups.ts';
 import type { WireUserGroup } from '../../access/permissions/wire.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../../api/graphql/connection.ts';
+import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeAccess } from '../../api/graphql/node.ts';
@@ -24,13 +25,10 @@ import {
 } from '../../api/graphql/permission-fields.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
-import {
-  CannotDeactivateGroupInUseError,
-  ExpectationMismatchError,
-  UnauthorizedPrincipalError,
-} from '../../platform/errors.ts';
+import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { accessUserGroup, requireActiveGroup, visibleTo } from './access.ts';
 import { deactivateUserGroup } from './deactivate.ts';
+import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
 import type { WireGroupChanges } from './events.ts';
 import { memberPages, memberships, subgroups } from './loaders.ts';
 import { updateGroupMembers, updateSubgroups } from './members.ts';
@@ -210,6 +208,43 @@ mutation('updateUserGroup', {
     }),
   }),
 });
+
+const GroupObjectionKind = builder.enumType('GroupObjectionKind', {
+  description: 'What it is that goes by a group.',
+  values: {
+    SUBGROUP: { value: 'subgroup', description: 'Groups it is within.' },
+    CHANNEL: { value: 'channel' },
+    USER_GROUP: { value: 'user_group' },
+    ORGANIZATION: { value: 'realm' },
+  } as const,
+});
+
+const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').implement({
+  description: 'Something that goes by a group.',
+  fields: (t) => ({
+    kind: t.field({ type: GroupObjectionKind, resolve: ({ type }) => type }),
+    supergroupIds: t.intList({
+      description: 'The groups it is within.',
+      resolve: (objection) => ('supergroup_ids' in objection ? [...objection.supergroup_ids] : []),
+    }),
+    channelId: t.int({
+      nullable: true,
+      resolve: (objection) => ('channel_id' in objection ? objection.channel_id : null),
+    }),
+    userGroupId: t.int({
+      nullable: true,
+      resolve: (objection) => ('group_id' in objection ? objection.group_id : null),
+    }),
+    settings: t.stringList({
+      description: 'The permissions it holds there, as REST names them.',
+      resolve: (objection) => ('settings' in objection ? [...objection.settings] : []),
+    }),
+  }),
+});
+
+errorType(CannotDeactivateGroupInUseError, 'The group is within others, or holds permissions.', (t) => ({
+  objections: t.field({ type: [GroupObjectionType], resolve: ({ data }) => [...data.objections] }),
+}));
 
 mutation('deactivateUserGroup', {
   description: 'Deactivates a group that nothing goes by. For those who manage it.',

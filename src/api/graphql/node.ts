@@ -1,7 +1,7 @@
 import { brandWithType, decodeBase64 } from '@pothos/core';
 import type { Ctx } from '../../access/context.ts';
 import { signedIn } from '../../access/context.ts';
-import { BadRequestError, ChannelDoesNotExistError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { ChatError, type ErrorCode } from '../../platform/errors.ts';
 import { builder } from './builder.ts';
 
 type Access = (ctx: Ctx, id: number) => Promise<object>;
@@ -40,10 +40,10 @@ function parseGlobalId(globalId: string): readonly string[] {
   }
 }
 
-const isRefusal = (error: unknown) =>
-  error instanceof BadRequestError ||
-  error instanceof ChannelDoesNotExistError ||
-  error instanceof UnauthorizedPrincipalError;
+/** What a feature says of an object that is not there, or not for the viewer. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BAD_REQUEST', 'STREAM_DOES_NOT_EXIST', 'UNAUTHORIZED_PRINCIPAL']);
+
+const isRefusal = (error: unknown) => error instanceof ChatError && REFUSALS.has(error.code);
 
 async function loadNode(ctx: Ctx, globalId: string): Promise<object | null> {
   const [typename = '', text, ...rest] = parseGlobalId(globalId);

@@ -11,10 +11,11 @@ import {
   print,
 } from 'graphql';
 import type { App, RequestCtx } from '../../access/context.ts';
+import { UnauthorizedError } from '../../access/errors.ts';
 import { idempotencyKey, shouldRestart, withIdempotencyKey } from '../../access/idempotency.ts';
 import type { Budget } from '../../platform/budget.ts';
 import type { Caller } from '../../platform/caller.ts';
-import { BadRequestError, ChatError, UnauthorizedError } from '../../platform/errors.ts';
+import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { countMore, countRequest } from '../rate-limits.ts';
 import type { Cost, GraphQLContext } from './context.ts';
 import { introspects } from './documents.ts';

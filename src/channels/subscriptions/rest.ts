@@ -154,13 +154,13 @@ const looseValue = z.string().transform((raw): boolean | string => {
   return /^"[^"\\]*"$/.test(raw) ? raw.slice(1, -1) : raw;
 });
 
-/** 4.2: one channel, one property. The interface document says POST, the clients of its ancestors PATCH. */
+/** One channel, one property. Clients send POST, and older ones PATCH. */
 const subscriptionProperty = (method: 'POST' | 'PATCH') =>
   endpoint({
     method,
     path: '/users/me/subscriptions/{stream_id}',
     auth: 'basic',
-    twins: [],
+    twins: ['updateSubscriptionSettings'],
     summary: 'Update a setting of one of your subscriptions',
     params: { stream_id: streamId, property: text(z.string()), value: text(looseValue, { example: 'true' }) },
     reply: {},

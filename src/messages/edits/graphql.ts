@@ -2,6 +2,7 @@ import type { Ctx } from '../../access/context.ts';
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOfList } from '../../api/graphql/connection.ts';
+import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
@@ -9,17 +10,14 @@ import { htmlDiff } from '../../markdown/diff.ts';
 import type { TopicLink } from '../../markdown/render.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import {
-  BadRequestError,
-  ExpectationMismatchError,
-  MoveMessagesTimeLimitExceededError,
-  WildcardMentionNotAllowedError,
-} from '../../platform/errors.ts';
+import { BadRequestError, ExpectationMismatchError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
 import { historyPolicy, historySteps } from '../edit-history.ts';
 import { isFlag, Message, MessageFlag, TopicLinkType } from '../graphql.ts';
+import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
 import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
+import { MoveMessagesTimeLimitExceededError } from './errors.ts';
 import type { PropagateMode } from './events.ts';
 import { type Snapshot, toSnapshots } from './history.ts';
 import { editsOf } from './loaders.ts';
@@ -131,6 +129,16 @@ mutation('editMessage', {
     return { editedMessage: await readBack(ctx, messageId) };
   },
 });
+
+errorType(MoveMessagesTimeLimitExceededError, 'Some messages of the topic are too old to be moved.', (t) => ({
+  firstAllowedMessageId: t.field({
+    type: 'LongId',
+    description: 'The oldest message that may be moved, with all after it.',
+    resolve: ({ data }) => data.first_message_id_allowed_to_move,
+  }),
+  messagesInTopic: t.int({ resolve: ({ data }) => data.total_messages_in_topic }),
+  messagesAllowedToMove: t.int({ resolve: ({ data }) => data.total_messages_allowed_to_move }),
+}));
 
 mutation('moveMessages', {
   description: 'Moves a message, and others of its topic with it, to another topic, to another channel, or both.',

@@ -6,7 +6,7 @@ import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
-import { BadNarrowError, BadRequestError } from '../../platform/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
 import {
   Message,
@@ -16,6 +16,7 @@ import {
   messagesPage,
   termsIn,
 } from '../graphql.ts';
+import { BadNarrowError } from '../narrow/errors.ts';
 import type { MessageFlag, WireUnreadDetails } from './events.ts';
 import { requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
 import { ownUnread, receiptPages } from './loaders.ts';

@@ -2,12 +2,13 @@ import type { Ctx } from '../../access/context.ts';
 import { visibleTo } from '../../channels/access.ts';
 import { RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
 import { Prisma, type User } from '../../generated/prisma/client.ts';
-import { BadNarrowError, BadRequestError } from '../../platform/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { hasProtectedHistory, receivedBy } from '../access.ts';
 import type { Place } from '../reading.ts';
 import { accessNamed, findConversation, type Recipients } from '../sending/direct.ts';
 import { isUnreadBy } from '../user-flags.ts';
+import { BadNarrowError } from './errors.ts';
 import { parseSearch, type Search } from './narrow-search.ts';
 import type { Operand } from './narrow-terms.ts';
 

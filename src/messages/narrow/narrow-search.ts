@@ -1,7 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import { escapeText } from '../../markdown/escape.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadNarrowError } from '../../platform/errors.ts';
+import { BadNarrowError } from './errors.ts';
 
 type Reader = Pick<Tx, '$queryRaw'>;
 

@@ -1,9 +1,10 @@
 import type { Ctx } from '../../access/context.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
-import { BadNarrowError, BadRequestError } from '../../platform/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
 import { accessMessage, type PlacedMessage } from '../access.ts';
 import { allOf, PLACE_OF_M, type Place, type ReadingRights, readingRights } from '../reading.ts';
+import { BadNarrowError } from './errors.ts';
 import { type Lead, type Meaning, messageIdIn, OPERATORS } from './narrow-operators.ts';
 import type { Search } from './narrow-search.ts';
 import { type NarrowTerm, operatorNamed } from './narrow-terms.ts';

@@ -1,10 +1,11 @@
 import { builder } from '../../api/graphql/builder.ts';
+import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
-import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from '../../platform/errors.ts';
 import { Message } from '../graphql.ts';
+import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import { addReaction, removeReaction } from './service.ts';
 
 const Reaction = builder.prismaObject('Reaction', {
@@ -19,6 +20,9 @@ const Reaction = builder.prismaObject('Reaction', {
 builder.prismaObjectField(Message, 'reactions', (t) =>
   t.relation('reactions', { description: 'Oldest first.', query: { orderBy: { id: 'asc' } } }),
 );
+
+errorType(ReactionAlreadyExistsError, 'The viewer has this emoji on the message already.');
+errorType(ReactionDoesNotExistError, 'The viewer has no such emoji on the message.');
 
 mutation('addReaction', {
   description: 'Adds an emoji to a message.',

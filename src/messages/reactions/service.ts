@@ -10,13 +10,14 @@ import {
   requireWhole,
 } from '../../people/emoji/emoji.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, ReactionAlreadyExistsError, ReactionDoesNotExistError } from '../../platform/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import type { PlacedMessage } from '../access.ts';
 import { type Hearing, hearingsOf } from '../edits/audience.ts';
 import { lockMessages } from '../edits/locks.ts';
 import { policyFor } from '../topic-policies/automatic.ts';
 import { readPolicies, setAutomaticPolicy } from '../topic-policies/service.ts';
+import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import { reactionAdded, reactionRemoved } from './events.ts';
 
 /**

@@ -1,9 +1,10 @@
 import type { App } from '../../access/context.ts';
+import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { ChatError, RealmDeactivatedError, RequestTimeoutError, UserDeactivatedError } from '../../platform/errors.ts';
+import { ChatError, RequestTimeoutError } from '../../platform/errors.ts';
 import { reminderAtDelivery } from '../reminders/content.ts';
 import { reminderAdded, reminderRemoved } from '../reminders/events.ts';
 import { fenceFor } from '../sending/links.ts';

@@ -5,9 +5,11 @@ import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { nodeAccess } from '../../api/graphql/node.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
+import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
-import { BadRequestError, ChannelDoesNotExistError, WildcardMentionNotAllowedError } from '../../platform/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
 import { LATENESS_MS } from './delivery.ts';
 import {
   accessScheduledMessage,

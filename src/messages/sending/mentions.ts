@@ -4,8 +4,9 @@ import { mayInRealm } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { alertedUserIds } from '../../people/alert-words/matching.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, WildcardMentionNotAllowedError } from '../../platform/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
 import type { RenderedContent } from './content.ts';
+import { WildcardMentionNotAllowedError } from './errors.ts';
 import type { Sender } from './sender.ts';
 import type { Target } from './target.ts';
 

@@ -1,7 +1,7 @@
 import { builder } from '../../api/graphql/builder.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { ChannelDoesNotExistError } from '../../platform/errors.ts';
+import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { TYPING_OPS, type Typist } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 

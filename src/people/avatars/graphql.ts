@@ -1,5 +1,5 @@
 import { mutation } from '../../api/graphql/mutation.ts';
-import { BadImageError } from '../../platform/errors.ts';
+import { BadImageError } from '../../platform/images/errors.ts';
 import { User } from '../graphql.ts';
 import { removeOwnAvatar, uploadOwnAvatar } from './service.ts';
 

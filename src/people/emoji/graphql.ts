@@ -4,7 +4,8 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeAccess } from '../../api/graphql/node.ts';
-import { BadImageError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { BadImageError } from '../../platform/images/errors.ts';
 import { accessCustomEmoji, addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
 import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
 

@@ -1,12 +1,10 @@
 import { signedIn } from '../../access/context.ts';
+import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
 import { builder } from '../../api/graphql/builder.ts';
+import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import {
-  InvalidVideoCallProviderTokenError,
-  RealmDeactivatedError,
-  UserDeactivatedError,
-} from '../../platform/errors.ts';
+import { InvalidVideoCallProviderTokenError } from './errors.ts';
 import { beginRegistration, completeRegistration } from './registration.ts';
 import { createVideoCall, hasCallToken } from './service.ts';
 
@@ -44,6 +42,8 @@ mutation('completeVideoCallRegistration', {
     return { hasVideoCallToken: true };
   },
 });
+
+errorType(InvalidVideoCallProviderTokenError, 'Video calls may not be made in the name of the viewer.');
 
 mutation('createVideoCall', {
   description: "Makes a video call in the viewer's name.",

@@ -1,6 +1,7 @@
 import type { App, Ctx } from '../../access/context.ts';
 import type { VideoProvider } from '../../platform/config.ts';
-import { BadRequestError, InvalidVideoCallProviderTokenError } from '../../platform/errors.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { InvalidVideoCallProviderTokenError } from './errors.ts';
 import { ProviderError, requestCall } from './provider.ts';
 import { dropToken, heldToken } from './tokens.ts';
 

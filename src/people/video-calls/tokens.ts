@@ -4,8 +4,8 @@ import type { App, Ctx, Scope } from '../../access/context.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { VideoProvider } from '../../platform/config.ts';
-import { InvalidVideoCallProviderTokenError } from '../../platform/errors.ts';
 import { lockUser } from '../locks.ts';
+import { InvalidVideoCallProviderTokenError } from './errors.ts';
 import { callTokenChanged } from './events.ts';
 import { PROVIDER_TIMEOUT_MS, ProviderError, requestToken, type TokenAnswer } from './provider.ts';
 

@@ -1,5 +1,6 @@
 import sharp, { type Sharp } from 'sharp';
-import { BadImageError, BadRequestError, RequestTimeoutError } from '../errors.ts';
+import { BadRequestError, RequestTimeoutError } from '../errors.ts';
+import { BadImageError } from './errors.ts';
 
 /** An image as it is stored: nothing of the file it was made from is left but what it shows. */
 export interface PreparedImage {

@@ -1,9 +1,10 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
+import { errorType } from '../../api/graphql/errors.ts';
 import { EventInterface, type EventSource } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { BadEventQueueIdError } from '../../events/errors.ts';
 import { CAPABILITIES, type Capability, NO_CAPABILITIES, type QueueOptions } from '../../events/view.ts';
-import { BadEventQueueIdError } from '../../platform/errors.ts';
 import { LONGPOLL_TIMEOUT_SECONDS } from '../../platform/limits.ts';
 import { queueDefaults } from './bot-defaults.ts';
 import {
@@ -104,6 +105,21 @@ mutation('registerEventQueue', {
     };
   },
 });
+
+const QueueLossReason = builder.enumType('QueueLossReason', {
+  description: 'Why an event queue, or a position in it, is lost.',
+  values: {
+    UNKNOWN: { value: 'unknown', description: "There is no such queue, or it is another user's." },
+    EXPIRED: { value: 'expired', description: 'The queue was idle for too long, deleted, or ended by the service.' },
+    PRUNED: { value: 'pruned', description: 'The position is older than what the log still holds.' },
+    FROM_FUTURE: { value: 'from_future', description: 'The position is above every id given out so far.' },
+  } as const,
+});
+
+errorType(BadEventQueueIdError, 'The queue, or the position in it, is lost: register a new one.', (t) => ({
+  queueId: t.string({ resolve: ({ data }) => data.queue_id }),
+  reason: t.field({ type: QueueLossReason, resolve: ({ data }) => data.reason }),
+}));
 
 mutation('deleteEventQueue', {
   ignoresIdempotencyKey: true,

@@ -1,0 +1,12 @@
+import { ChatError } from '../../platform/errors.ts';
+
+/** @everyone and the like, where so many would be told that it takes a permission. */
+export class WildcardMentionNotAllowedError extends ChatError {
+  override name = 'WildcardMentionNotAllowedError';
+  readonly code: 'STREAM_WILDCARD_MENTION_NOT_ALLOWED' | 'TOPIC_WILDCARD_MENTION_NOT_ALLOWED';
+
+  constructor(what: 'channel' | 'topic') {
+    super(`You do not have permission to use ${what} wildcard mentions in this ${what}.`);
+    this.code = what === 'channel' ? 'STREAM_WILDCARD_MENTION_NOT_ALLOWED' : 'TOPIC_WILDCARD_MENTION_NOT_ALLOWED';
+  }
+}
