@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Channel, Realm } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 
@@ -80,8 +81,16 @@ const MAX_COUNTED = 500;
 /** Our choice: the traffic of weeks changes slowly, and counting it would be the slowest part of a registration. */
 const TRAFFIC_LASTS_MS = 3_600_000;
 
+/** Our choice: the channels of some very large organisations, in about ten megabytes. Of any others traffic is counted anew. */
+const MAX_KNOWN = 50_000;
+
+interface KnownTraffic {
+  readonly at: number;
+  readonly traffic: number;
+}
+
 /** By organisation and channel, because several services may run in one process. */
-const known = new Map<string, { readonly at: number; readonly traffic: number }>();
+const known = new LRUCache<string, KnownTraffic>({ max: MAX_KNOWN });
 
 async function readTraffic(
   db: Reader,
@@ -92,17 +101,20 @@ async function readTraffic(
   const ageOf = ({ createdAt }: Aged) => Math.floor((now.getTime() - createdAt.getTime()) / DAY_MS);
   const keyOf = (id: number) => `${realm.uuid} ${id}`;
   const old = channels.filter((channel) => ageOf(channel) >= TRAFFIC_FROM_DAYS);
-  const outdated = old.filter(({ id }) => {
-    const at = known.get(keyOf(id))?.at;
-    return at === undefined || Math.abs(now.getTime() - at) >= TRAFFIC_LASTS_MS;
-  });
+  const trafficIn = new Map<number, number>();
+  const outdated: Aged[] = [];
+  for (const channel of old) {
+    const { at, traffic } = known.get(keyOf(channel.id)) ?? { at: Number.NEGATIVE_INFINITY, traffic: 0 };
+    if (Math.abs(now.getTime() - at) < TRAFFIC_LASTS_MS) trafficIn.set(channel.id, traffic);
+    else outdated.push(channel);
+  }
   const messagesIn = await countRecent(db, realm, outdated, now);
   for (const channel of outdated) {
     const traffic = weeklyTraffic(messagesIn(channel.id), ageOf(channel));
+    trafficIn.set(channel.id, traffic);
     known.set(keyOf(channel.id), { at: now.getTime(), traffic });
   }
-  const ids = new Set(old.map(({ id }) => id));
-  return (id) => (ids.has(id) ? (known.get(keyOf(id))?.traffic ?? 0) : null);
+  return (id) => trafficIn.get(id) ?? null;
 }
 
 interface Counted {

@@ -13,6 +13,7 @@ import {
   validate,
   visit,
 } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import { chargeOf } from './charges.ts';
 import type { Cost } from './context.ts';
 
@@ -65,21 +66,13 @@ type Variables = Readonly<Record<string, unknown>> | null | undefined;
 
 /** @param hideSuggestions Whether what is wrong is told without what may have been meant: names of the schema. */
 export function createDocuments(schema: GraphQLSchema, { hideSuggestions = false } = {}): Documents {
-  const known = new Map<string, Checked>();
+  const known = new LRUCache<string, Checked>({ max: CACHED_DOCUMENTS });
   return {
     check(source) {
       const kept = known.get(source);
-      if (kept !== undefined) {
-        // The least recently used document stands first.
-        known.delete(source);
-        known.set(source, kept);
-        return kept;
-      }
+      if (kept !== undefined) return kept;
       const checked = checkDocument(schema, source, hideSuggestions);
-      if (checked.document !== undefined && source.length <= CACHED_LENGTH) {
-        known.set(source, checked);
-        if (known.size > CACHED_DOCUMENTS) known.delete(known.keys().next().value ?? '');
-      }
+      if (checked.document !== undefined && source.length <= CACHED_LENGTH) known.set(source, checked);
       return checked;
     },
     cost(document, operationName, variables) {

@@ -11,6 +11,7 @@ import {
   print,
   visit,
 } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import { isStillSignedIn } from '../../access/sign-in.ts';
@@ -78,7 +79,7 @@ export interface Subscription {
 
 /** Our choice: a front end has some tens of documents; the rest is somebody inlining ids. */
 const MAX_SHARED = 1_000;
-const shared = new WeakMap<GraphQLSchema, Map<string, SharedOperation>>();
+const shared = new WeakMap<GraphQLSchema, LRUCache<string, SharedOperation>>();
 
 /**
  * Works out what a validated subscription document reads.
@@ -142,7 +143,7 @@ function sharedOperation(
   const key = JSON.stringify([print(document), operationName ?? null, Object.entries(rest).sort()]);
   let operations = shared.get(schema);
   if (operations === undefined) {
-    operations = new Map();
+    operations = new LRUCache({ max: MAX_SHARED });
     shared.set(schema, operations);
   }
   let operation = operations.get(key);
@@ -151,9 +152,8 @@ function sharedOperation(
     const standIns = Object.fromEntries(apart.map((name) => [name, typeof variables[name] === 'number' ? 0 : '']));
     const stood = Object.fromEntries(Object.entries(standIns).filter(([name]) => variables[name] != null));
     operation = new SharedOperation(schema, document, { operationName, variables: { ...rest, ...stood }, log });
-    if (operations.size >= MAX_SHARED) operations.delete(operations.keys().next().value as string);
-  } else operations.delete(key);
-  operations.set(key, operation);
+    operations.set(key, operation);
+  }
   return operation;
 }
 
