@@ -138,8 +138,12 @@ export async function checkNewChannel(
   const now = ctx.app.now();
   const source = requireChannelDescription(description);
   return {
-    ...{ realmId, name: requireChannelName(name), creatorId: viewer.id, createdAt: now },
-    ...{ description: source, renderedDescription: renderMarkdown(source) },
+    realmId,
+    name: requireChannelName(name),
+    creatorId: viewer.id,
+    createdAt: now,
+    description: source,
+    renderedDescription: renderMarkdown(source),
     ...(await columnsOf(tx, ctx, await onlooker(tx, viewer, now), options)),
   };
 }
@@ -158,7 +162,9 @@ async function columnsOf(tx: Tx, ctx: Ctx, look: Onlooker, options: ChannelOptio
   if (folderId !== null) await requireFolder(tx, ctx.realmId, folderId);
   return {
     ...privacy,
-    ...{ isDefault, folderId, topicsPolicy: topicsPolicy ?? 'inherit' },
+    isDefault,
+    folderId,
+    topicsPolicy: topicsPolicy ?? 'inherit',
     messageRetentionDays,
     permissions: await permissionsOf(tx, look, privacy, permissions),
   };

@@ -204,7 +204,9 @@ export const subscriptionsRemoved = defineEvent(
   (left: readonly { channel: Pick<Channel, 'id' | 'name' | 'isArchived'>; userIds: readonly number[] }[]) => ({
     channels: left.map(
       ({ channel: { id, name, isArchived }, userIds }): Left => ({
-        ...{ stream_id: id, name, is_archived: isArchived },
+        stream_id: id,
+        name,
+        is_archived: isArchived,
         user_ids: userIds,
       }),
     ),
@@ -247,7 +249,9 @@ export const subscriptionUpdated = defineEvent(
   'subscription',
   'update',
   ({ id, isArchived }: { id: number; isArchived: boolean }, { property, value }: SubscriptionChange) => ({
-    ...{ stream_id: id, property, value },
+    stream_id: id,
+    property,
+    value,
     is_archived: isArchived,
   }),
   {
@@ -289,7 +293,8 @@ export const peersRemoved = defineEvent(
   'subscription',
   'peer_remove',
   ({ id, isArchived }: { id: number; isArchived: boolean }, userIds: readonly number[]) => ({
-    ...{ stream_id: id, user_ids: userIds },
+    stream_id: id,
+    user_ids: userIds,
     is_archived: isArchived,
   }),
   { render: (peers, view) => (hides(peers, view) ? null : peerEvent('peer_remove', peers)) },

@@ -48,7 +48,8 @@ export function factsOf(realm: Realm, message: WholeMessage): MessageFacts {
     })),
     topic,
     topicLinks: topic === '' ? [] : topicLinks(topic),
-    ...{ content, renderedContent },
+    content,
+    renderedContent,
     emptyTopicName: emptyTopicName(realm),
   };
 }

@@ -194,8 +194,16 @@ export const MessageNarrow = builder.inputType('MessageNarrowInput', {
 
 /** The operator of each field. */
 const OPERATOR_OF: Readonly<Record<keyof typeof NarrowTerms.$inferInput, string>> = {
-  ...{ channelId: 'channel', channelName: 'channel', channels: 'channels', topic: 'topic', senderId: 'sender' },
-  ...{ directWith: 'dm', directIncluding: 'dm-including', is: 'is', has: 'has', mentionsUserId: 'mentions' },
+  channelId: 'channel',
+  channelName: 'channel',
+  channels: 'channels',
+  topic: 'topic',
+  senderId: 'sender',
+  directWith: 'dm',
+  directIncluding: 'dm-including',
+  is: 'is',
+  has: 'has',
+  mentionsUserId: 'mentions',
   search: 'search',
 };
 
@@ -396,7 +404,9 @@ export const MessageValue = builder.objectRef<WireMessage>('MessageValue').imple
     sender: t.field({
       type: ParticipantValue,
       resolve: (message) => ({
-        ...{ id: message.sender_id, email: message.sender_email, fullName: message.sender_full_name },
+        id: message.sender_id,
+        email: message.sender_email,
+        fullName: message.sender_full_name,
       }),
     }),
     avatarUrl: t.exposeString('avatar_url', { nullable: true, description: 'Null where the client can work it out.' }),

@@ -43,7 +43,11 @@ export const postMessage = endpoint({
   async handle(ctx, { type, to, content, topic, queue_id, local_id, read_by_sender }) {
     const { id, newPolicy } = await sendMessage(ctx, {
       to: destinationOf(type, to),
-      ...{ content, topic, queueId: queue_id, localId: local_id, readBySender: read_by_sender },
+      content,
+      topic,
+      queueId: queue_id,
+      localId: local_id,
+      readBySender: read_by_sender,
     });
     return { id, ...(newPolicy !== undefined && { automatic_new_visibility_policy: newPolicy }) };
   },
@@ -79,8 +83,11 @@ const Message = z.object({
   is_me_message: z.boolean(),
   reactions: z.array(
     z.object({
-      ...{ emoji_name: z.string(), emoji_code: z.string(), reaction_type: z.string() },
-      ...{ user_id: z.int(), user: User },
+      emoji_name: z.string(),
+      emoji_code: z.string(),
+      reaction_type: z.string(),
+      user_id: z.int(),
+      user: User,
     }),
   ),
   submessages: z.array(z.unknown()),
@@ -173,7 +180,9 @@ export const getMessages = endpoint({
   },
   async handle(ctx, { message_ids, narrow, client_gravatar, apply_markdown, allow_empty_topic_name, ...range }) {
     const shown = shownTo(ctx, {
-      ...{ applyMarkdown: apply_markdown, clientGravatar: client_gravatar, knowsEmptyTopic: allow_empty_topic_name },
+      applyMarkdown: apply_markdown,
+      clientGravatar: client_gravatar,
+      knowsEmptyTopic: allow_empty_topic_name,
     });
     const { anchor, anchor_date, num_before, num_after, include_anchor, use_first_unread_anchor } = range;
     if (message_ids !== undefined) {
@@ -182,13 +191,18 @@ export const getMessages = endpoint({
       const messages = await fetchByIds(ctx, narrow, message_ids);
       return {
         messages: messages.map((message) => toWireFetched(message, shown)),
-        ...{ found_anchor: false, found_oldest: false, found_newest: false, history_limited: false },
+        found_anchor: false,
+        found_oldest: false,
+        found_newest: false,
+        history_limited: false,
       };
     }
     const page = await fetchMessages(ctx, narrow, {
       // Whatever else is named: clients send a dummy with it.
       anchor: use_first_unread_anchor === true ? 'first_unread' : anchorNamed(anchor, anchor_date),
-      ...{ numBefore: num_before ?? 0, numAfter: num_after ?? 0, includeAnchor: include_anchor ?? true },
+      numBefore: num_before ?? 0,
+      numAfter: num_after ?? 0,
+      includeAnchor: include_anchor ?? true,
     });
     return {
       messages: page.messages.map((message) => toWireFetched(message, shown)),

@@ -26,7 +26,9 @@ export const passwordHashSeconds = new Histogram({
 /** Counts something anew whenever it is looked at. */
 export function observeCount(name: string, help: string, count: () => number): void {
   new Gauge({
-    ...{ name, help, registers: [metrics] },
+    name,
+    help,
+    registers: [metrics],
     collect() {
       this.set(count());
     },

@@ -28,7 +28,8 @@ interface Details {
 }
 
 export const setting = <T>(type: z.ZodType<T>, initial: NoInfer<T>, details: Details = {}): Setting<T> => ({
-  ...{ type, initial },
+  type,
+  initial,
   ...details,
 });
 

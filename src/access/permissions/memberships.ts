@@ -68,7 +68,9 @@ export async function refreshMemberships(
               fresh.old_later_ids AS "oldFullMemberGroupIds", u.group_ids AS "groupIds",
               u.full_member_group_ids AS "fullMemberGroupIds"`;
   return rows.map(({ id, role, joinedAt, oldGroupIds, oldFullMemberGroupIds, groupIds, fullMemberGroupIds }) => ({
-    ...{ id, role, joinedAt },
+    id,
+    role,
+    joinedAt,
     before: { groupIds: oldGroupIds, fullMemberGroupIds: oldFullMemberGroupIds },
     after: { groupIds, fullMemberGroupIds },
   }));

@@ -64,8 +64,14 @@ builder.prismaObjectField(User, 'bot', (t) =>
     nullable: true,
     description: 'Of a bot the viewer may administer: as its owner, or as an administrator.',
     select: {
-      ...{ id: true, botType: true, botOwnerId: true, role: true, isSystem: true },
-      ...{ defaultSendingChannelId: true, defaultEventsChannelId: true, defaultAllPublicChannels: true },
+      id: true,
+      botType: true,
+      botOwnerId: true,
+      role: true,
+      isSystem: true,
+      defaultSendingChannelId: true,
+      defaultEventsChannelId: true,
+      defaultAllPublicChannels: true,
     },
     resolve: (user, _args, ctx) => {
       const isBot = user.botType !== null && !user.isSystem;

@@ -102,7 +102,10 @@ export const postBot = endpoint({
   reply: { user_id: z.int(), api_key: z.string(), avatar_url: z.string(), ...defaultsReply },
   async handle(ctx, { full_name, short_name, bot_type, file, ...defaults }) {
     const { user, apiKey, nameOf } = await createBot(ctx, {
-      ...{ fullName: full_name, shortName: short_name, type: bot_type, avatar: file },
+      fullName: full_name,
+      shortName: short_name,
+      type: bot_type,
+      avatar: file,
       defaults: toDefaults(defaults),
     });
     return { user_id: user.id, api_key: apiKey, avatar_url: avatarUrl(user), ...toWireDefaults(user, nameOf) };
@@ -129,7 +132,10 @@ export const patchBot = endpoint({
   reply: { full_name: z.string(), avatar_url: z.string(), bot_owner: z.string().optional(), ...defaultsReply },
   async handle(ctx, { bot_id, full_name, role, bot_owner_id, file, ...defaults }) {
     const { bot, owner, nameOf } = await updateBot(ctx, bot_id, {
-      ...{ fullName: full_name, role, ownerId: bot_owner_id, avatar: file },
+      fullName: full_name,
+      role,
+      ownerId: bot_owner_id,
+      avatar: file,
       defaults: toDefaults(defaults),
     });
     return {

@@ -120,7 +120,8 @@ export const patchRealm = endpoint({
     );
     const edits = Object.entries(permissions).map(([name, edit]) => [name, { value: edit.new, expected: edit.old }]);
     const changed = await updateRealm(ctx, {
-      ...{ name, description },
+      name,
+      description,
       settings: pick<EditableRealmSettingName, unknown>(namesOf, values),
       permissions: Object.fromEntries(edits),
     });

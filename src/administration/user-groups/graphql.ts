@@ -182,7 +182,10 @@ mutation('createUserGroup', {
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description, memberIds, subgroupIds, permissions }) => ({
     userGroup: await createUserGroup(ctx, {
-      ...{ name, description, memberIds, subgroupIds: subgroupIds ?? [] },
+      name,
+      description,
+      memberIds,
+      subgroupIds: subgroupIds ?? [],
       permissions: permissionsGiven(GROUP_PERMISSION_NAMES, permissions, toWireSetting),
     }),
   }),

@@ -74,7 +74,10 @@ export const postUserGroup = endpoint({
   reply: { group_id: z.int() },
   async handle(ctx, { name, description, members, subgroups, ...permissions }) {
     const group = await createUserGroup(ctx, {
-      ...{ name, description, memberIds: members, subgroupIds: subgroups },
+      name,
+      description,
+      memberIds: members,
+      subgroupIds: subgroups,
       permissions: permissionsIn(permissions, (value) => value),
     });
     return { group_id: group.id };
@@ -98,7 +101,9 @@ export const patchUserGroup = endpoint({
   reply: {},
   async handle(ctx, { user_group_id, name, description, deactivated, ...permissions }) {
     await updateUserGroup(ctx, user_group_id, {
-      ...{ name, description, isDeactivated: deactivated },
+      name,
+      description,
+      isDeactivated: deactivated,
       permissions: permissionsIn(permissions, (edit) => ({ value: edit.new, expected: edit.old })),
     });
   },
@@ -135,7 +140,10 @@ export const postUserGroupMembers = endpoint({
   reply: {},
   async handle(ctx, { user_group_id, add, delete: remove, add_subgroups, delete_subgroups }) {
     await updateGroupMembers(ctx, user_group_id, {
-      ...{ add, delete: remove, addSubgroups: add_subgroups, deleteSubgroups: delete_subgroups },
+      add,
+      delete: remove,
+      addSubgroups: add_subgroups,
+      deleteSubgroups: delete_subgroups,
     });
   },
 });

@@ -89,7 +89,11 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
     const blank = { permissions: {}, creatorId: person.id, isSystem: false };
     const group = await tx.userGroup.create({
       data: {
-        ...{ realmId: realm.id, name, description, creatorId: person.id, createdAt: now },
+        realmId: realm.id,
+        name,
+        description,
+        creatorId: person.id,
+        createdAt: now,
         permissions: toStoredPermissions(groups, blank, settings),
       },
     });

@@ -119,7 +119,9 @@ async function showToNewcomers(tx: Tx, emit: Emit, { realm, now }: Place, joined
 }
 
 export const toPerson = (user: Subject, realm: Person['realm']): Person => ({
-  ...{ id: user.id, role: user.role, realm },
+  id: user.id,
+  role: user.role,
+  realm,
   user,
 });
 

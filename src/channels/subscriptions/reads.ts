@@ -41,7 +41,9 @@ export async function subscribedChannelIds(
 ): Promise<(userId: number) => readonly number[]> {
   const rows = await ctx.app.db.subscription.findMany({
     where: {
-      ...{ userId: { in: [...userIds] }, active: true, user: { isActive: true } },
+      userId: { in: [...userIds] },
+      active: true,
+      user: { isActive: true },
       channel: { AND: [await visibleTo(ctx), { isArchived: false }] },
     },
     select: { userId: true, channelId: true },

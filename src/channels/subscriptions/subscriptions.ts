@@ -207,7 +207,8 @@ function outcomes(channels: readonly Channel[], subjects: readonly Subject[], mo
     const changed = new Set(moved.get(id));
     const ids = subjects.map((subject) => subject.id);
     return {
-      ...{ channelId: id, name },
+      channelId: id,
+      name,
       changedIds: ids.filter((userId) => changed.has(userId)),
       unchangedIds: ids.filter((userId) => !changed.has(userId)),
     };

@@ -124,7 +124,9 @@ mutation('editMessage', {
     await updateMessage(ctx, messageId, {
       content,
       prevContentSha256: prevContentSha256 ?? undefined,
-      ...{ propagateMode: 'change_one', notifiesOldTopic: false, notifiesNewTopic: true },
+      propagateMode: 'change_one',
+      notifiesOldTopic: false,
+      notifiesNewTopic: true,
     });
     return { editedMessage: await readBack(ctx, messageId) };
   },

@@ -44,7 +44,7 @@ export async function prepareMove(tx: Tx, viewer: Viewer, asked: Asked, now: Dat
   if (surroundings.isNewTopic && resolution === null) await requireMayCreateTopic(tx, viewer, to, now);
   const moved = to.id === from.id ? await named(tx, message.realmId, ids, { not: topic }) : ids;
   const toggled = to.id === from.id ? resolution : null;
-  return { ...{ from, to, topic, resolution: toggled }, oldTopic: message.topic, ids: moved, ...surroundings };
+  return { from, to, topic, resolution: toggled, oldTopic: message.topic, ids: moved, ...surroundings };
 }
 
 interface Attempt {
@@ -219,7 +219,10 @@ export async function takePoliciesAlong(
 ): Promise<void> {
   if (!isWhole) return;
   await moveTopicPolicies(tx, emit, place, {
-    ...{ fromChannelId: from.id, fromTopic: oldTopic },
-    ...{ toChannelId: to.id, toTopic: topic, merging: merges },
+    fromChannelId: from.id,
+    fromTopic: oldTopic,
+    toChannelId: to.id,
+    toTopic: topic,
+    merging: merges,
   });
 }

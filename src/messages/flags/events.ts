@@ -86,7 +86,12 @@ export const flagRemoved = defineEvent(
   }),
   {
     render: ({ flag, messages, details, empty_topic_name }, { options }) => ({
-      ...{ type: 'update_message_flags', op: 'remove', operation: 'remove', flag, messages, all: false },
+      type: 'update_message_flags',
+      op: 'remove',
+      operation: 'remove',
+      flag,
+      messages,
+      all: false,
       ...(details !== undefined && {
         message_details: Object.fromEntries(
           Object.entries(details).map(([id, { topic, ...rest }]) => [

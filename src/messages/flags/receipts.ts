@@ -34,8 +34,10 @@ export interface ReceiptPage {
 }
 
 const ALL: ReceiptPage = {
-  ...{ after: 0, before: Number.MAX_SAFE_INTEGER },
-  ...{ limit: Number.MAX_SAFE_INTEGER, descending: false },
+  after: 0,
+  before: Number.MAX_SAFE_INTEGER,
+  limit: Number.MAX_SAFE_INTEGER,
+  descending: false,
 };
 
 /**

@@ -35,10 +35,20 @@ const FORMS = {
 
 /** The forms an operand can have. Of an operator nobody knows it does not matter. */
 const FORM_OF: Readonly<Record<string, keyof typeof FORMS>> = {
-  ...{ channels: 'a string', topic: 'a string', is: 'a string', has: 'a string', in: 'a string', search: 'a string' },
-  ...{ channel: 'a string or integer', sender: 'a string or integer', mentions: 'a string or integer' },
-  ...{ 'dm-including': 'a string or integer', 'group-pm-with': 'a string or integer' },
-  ...{ id: 'a string or integer', near: 'a string or integer', with: 'a string or integer' },
+  channels: 'a string',
+  topic: 'a string',
+  is: 'a string',
+  has: 'a string',
+  in: 'a string',
+  search: 'a string',
+  channel: 'a string or integer',
+  sender: 'a string or integer',
+  mentions: 'a string or integer',
+  'dm-including': 'a string or integer',
+  'group-pm-with': 'a string or integer',
+  id: 'a string or integer',
+  near: 'a string or integer',
+  with: 'a string or integer',
   dm: 'a string or an integer list',
 };
 

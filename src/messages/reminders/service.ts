@@ -73,9 +73,16 @@ export async function createReminder(ctx: Ctx, { messageId, timestamp, note = ''
     await lockUser(tx, viewer);
     const saved = await tx.scheduledMessage.create({
       data: {
-        ...{ kind: 'reminder', recipientIds: [viewer.id], reminderTargetId: message.id },
-        ...{ content, renderedContent: html, scheduledAt, createdAt: app.now() },
-        ...{ realmId: viewer.realm.id, ownerId: viewer.id, clientName: viewer.clientName },
+        kind: 'reminder',
+        recipientIds: [viewer.id],
+        reminderTargetId: message.id,
+        content,
+        renderedContent: html,
+        scheduledAt,
+        createdAt: app.now(),
+        realmId: viewer.realm.id,
+        ownerId: viewer.id,
+        clientName: viewer.clientName,
       },
     });
     await requireWaitingWithin(tx, viewer, 'reminder', 'added');

@@ -98,8 +98,13 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
     await lockUser(tx, viewer);
     const saved = await tx.scheduledMessage.create({
       data: {
-        ...{ ...toColumns(prepared), scheduledAt, readBySender: prepared.payload.readBySender },
-        ...{ realmId: viewer.realm.id, ownerId: viewer.id, clientName: viewer.clientName, createdAt: app.now() },
+        ...toColumns(prepared),
+        scheduledAt,
+        readBySender: prepared.payload.readBySender,
+        realmId: viewer.realm.id,
+        ownerId: viewer.id,
+        clientName: viewer.clientName,
+        createdAt: app.now(),
       },
     });
     await requireWaitingWithin(tx, viewer, 'message', 'added');
@@ -130,7 +135,10 @@ export async function updateScheduledMessage(ctx: Ctx, id: number, edit: Schedul
     const saved = await tx.scheduledMessage.update({
       where: { id },
       data: {
-        ...{ ...content, clientName: viewer.clientName, state: 'scheduled', failureMessage: null },
+        ...content,
+        clientName: viewer.clientName,
+        state: 'scheduled',
+        failureMessage: null,
         ...(scheduledAt !== undefined && { scheduledAt }),
       },
     });

@@ -26,7 +26,10 @@ export interface RenderedContent extends RenderedMessage {
 
 /** What the service itself says mentions nobody, whomever it quotes. */
 const MENTIONING_NOBODY = {
-  ...{ mentionedUserIds: [], mentionedGroupIds: [], channelWildcard: false, topicWildcard: false },
+  mentionedUserIds: [],
+  mentionedGroupIds: [],
+  channelWildcard: false,
+  topicWildcard: false,
 } satisfies Partial<RenderedMessage>;
 
 /**

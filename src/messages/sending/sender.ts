@@ -13,7 +13,9 @@ export const isInteractive = (clientName: string): boolean => INTERACTIVE.test(c
 
 /** A user who sends without having asked for it just now: the owner of a scheduled message, the service's own bot. */
 export const senderFor = (realm: Realm, user: User, clientName: string): Sender => ({
-  ...{ realm, user, clientName },
+  realm,
+  user,
+  clientName,
   id: user.id,
   role: user.role,
 });

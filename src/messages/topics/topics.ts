@@ -35,8 +35,10 @@ export interface TopicPage {
 }
 
 const WHOLE_LIST: TopicPage = {
-  ...{ above: 0, below: Number.MAX_SAFE_INTEGER },
-  ...{ limit: Number.MAX_SAFE_INTEGER, newestFirst: true },
+  above: 0,
+  below: Number.MAX_SAFE_INTEGER,
+  limit: Number.MAX_SAFE_INTEGER,
+  newestFirst: true,
 };
 
 type Reader = Pick<Tx, '$queryRaw'>;

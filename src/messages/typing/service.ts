@@ -41,7 +41,9 @@ async function setTypingDirect(ctx: Ctx, op: TypingOp, userIds: readonly number[
   const payload = {
     sender: { user_id: viewer.id, email: apiEmail(viewer.user) },
     recipients: members.map((member) => ({ user_id: member.id, email: apiEmail(member) })),
-    ...{ stream_id: null, topic: '', empty_topic_name: emptyTopicName(viewer.realm) },
+    stream_id: null,
+    topic: '',
+    empty_topic_name: emptyTopicName(viewer.realm),
   };
   await transact(ctx, async (_tx, emit) => emit(typingEvents[op](payload), users(listeners.map(({ id }) => id))));
 }
@@ -63,7 +65,9 @@ async function setTypingInChannel(
   const payload = {
     sender: { user_id: viewer.id, email: apiEmail(viewer.user) },
     recipients: null,
-    ...{ stream_id: channelId, topic, empty_topic_name: emptyTopicName(viewer.realm) },
+    stream_id: channelId,
+    topic,
+    empty_topic_name: emptyTopicName(viewer.realm),
   };
   await transact(ctx, async (_tx, emit) => emit(typingEvents[op](payload), users(listeners)));
 }

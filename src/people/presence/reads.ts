@@ -61,7 +61,8 @@ const SEEN = Prisma.sql`presence p JOIN user_account u ON u.id = p.user_id AND u
 
 const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: Row): Presence => ({
   user: { id: userId, email, botType: null, emailAddressVisibility: visibility },
-  ...{ activeAt, idleAt },
+  activeAt,
+  idleAt,
   updateId: Number(updateId),
 });
 

@@ -14,7 +14,9 @@ export function profileDataByTurn(app: App, owner: Owner): Promise<WireProfileDa
   if (loader === undefined) {
     loader = new DataLoader((owners) => readAll(app, owners), {
       // After the requests that have come in by now were read, not after each of them.
-      ...{ cache: false, maxBatchSize: 500, batchScheduleFn: (run) => void setImmediate(run) },
+      cache: false,
+      maxBatchSize: 500,
+      batchScheduleFn: (run) => void setImmediate(run),
     });
     loaders.set(app, loader);
   }

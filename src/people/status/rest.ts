@@ -31,7 +31,11 @@ interface Parts {
 }
 
 const editOf = ({ status_text, emoji_name, emoji_code, reaction_type, away }: Parts) => ({
-  ...{ statusText: status_text, emojiName: emoji_name, emojiCode: emoji_code, reactionType: reaction_type, away },
+  statusText: status_text,
+  emojiName: emoji_name,
+  emojiCode: emoji_code,
+  reactionType: reaction_type,
+  away,
 });
 
 export const postUserStatus = endpoint({

@@ -60,7 +60,11 @@ const PATH = '/api/v1/calls/videoprovider';
 /** Lax: the provider, another site, sends the browser back. */
 const cookieOf = ({ config }: App, value: string, maxAge: number) =>
   setCookie({
-    ...{ name: cookieName(config, 'call'), value, maxAge, path: PATH, sameSite: 'Lax' },
+    name: cookieName(config, 'call'),
+    value,
+    maxAge,
+    path: PATH,
+    sameSite: 'Lax',
     secure: urlOf(config, '').startsWith('https:'),
   });
 
@@ -135,7 +139,10 @@ export async function completeRegistration(
     throw new BadRequestError('The video provider did not give its permission');
   }
   const answer = await exchange(app, {
-    ...{ grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri(app) },
+    grant_type: 'authorization_code',
+    code,
+    code_verifier: verifier,
+    redirect_uri: redirectUri(app),
   });
   if (answer === 'refused') throw new BadRequestError('Invalid video provider credentials');
   await keepToken({ app, realmId }, userId, answer);

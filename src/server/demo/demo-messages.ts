@@ -53,7 +53,10 @@ export async function makeMessages(
     notifiesNewTopic: false,
   });
   await scheduleMessage(await actAs(app, cast.iris), {
-    ...{ type: 'channel', to: general, topic: party.topic, content: 'Last call for the party!' },
+    type: 'channel',
+    to: general,
+    topic: party.topic,
+    content: 'Last call for the party!',
     timestamp: Math.floor((app.now().getTime() + 7 * DAY_MS) / 1000),
   });
 }

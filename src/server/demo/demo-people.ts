@@ -19,12 +19,16 @@ export async function makePeople(app: App, { iris, mona, bela, cleo, dana }: Cas
   if (!asIris || !asBela || !asCleo) throw new Error('Somebody is missing');
   const group = { subgroupIds: [], permissions: {} };
   const crew = await createUserGroup(asIris, {
-    ...{ name: 'web crew', description: 'Who builds the website.', memberIds: [bela.id, cleo.id] },
+    name: 'web crew',
+    description: 'Who builds the website.',
+    memberIds: [bela.id, cleo.id],
     ...group,
   });
   await createUserGroup(asIris, {
     ...group,
-    ...{ name: 'launch', description: 'Everybody the launch needs.', memberIds: [mona.id, dana.id] },
+    name: 'launch',
+    description: 'Everybody the launch needs.',
+    memberIds: [mona.id, dana.id],
     subgroupIds: [crew.id],
   });
   const pronouns = await createProfileField(asIris, PRONOUNS, { name: 'Pronouns', displayInProfileSummary: true });
