@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ADVISORY_LOCKS } from '../src/platform/db/advisory-lock.ts';
+import { readMigrations } from '../src/platform/db/migrate.ts';
 import { faultsOf, readTree } from './layout.ts';
 
 const SRC = join(import.meta.dirname, '../src');
@@ -74,6 +76,16 @@ test('only API files, the kits and the server know Hono, Yoga, Pothos or GraphQL
 test('the environment is read in one place', () => {
   const broken = files.filter((file) => file !== 'platform/config.ts' && /process\.env\b/.test(texts.get(file) ?? ''));
   expect(broken).toEqual([]);
+});
+
+test('the numbers of advisory locks stand in one table, those in the SQL of migrations too', () => {
+  const numbersIn = (text: string) =>
+    [...text.matchAll(/pg_(?:try_)?advisory\w*\(\s*(\d+)/g)].map(([, number]) => Number(number));
+  expect(files.filter((file) => numbersIn(texts.get(file) ?? '').length > 0)).toEqual([]);
+  const inMigrations = readMigrations().flatMap(({ sql }) => numbersIn(sql));
+  expect(new Set(inMigrations)).toEqual(new Set(Object.values(ADVISORY_LOCKS.inMigrations)));
+  const withId = Object.values({ ...ADVISORY_LOCKS.ofOne, ...ADVISORY_LOCKS.inMigrations });
+  expect(new Set(withId).size).toBe(withId.length);
 });
 
 test('no file is a barrel, and no folder is a drawer', () => {

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as wasm from '@prisma/schema-engine-wasm/schema_engine_bg';
-import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import type { Config } from '../config.ts';
+import { holdingLock } from './advisory-lock.ts';
 import type { Database } from './client.ts';
 
 const PRISMA_DIR = join(import.meta.dirname, '../../../prisma');
@@ -47,7 +47,7 @@ export async function migrate(config: Config, database: Database): Promise<strin
   const before = await appliedMigrations(database);
   if (before.every(({ finished }) => finished) && missingMigrations(migrations, before).length === 0) return [];
   // What is unfinished here may be under way on another node: only who holds the lock can tell.
-  return holdingMigrationLock(config, async () => {
+  return holdingLock(config, 'migrations', async () => {
     await settleUnfinished(database, migrations);
     const names = missingMigrations(migrations, await appliedMigrations(database)).map(({ name }) => name);
     if (names.length === 0) return [];
@@ -176,20 +176,6 @@ function missingMigrations(known: Migration[], applied: AppliedMigration[]): Mig
   }
   const names = new Set(applied.map(({ migration_name }) => migration_name));
   return known.filter(({ name }) => !names.has(name));
-}
-
-/** On PostgreSQL one node migrates at a time; the embedded database has only one process. */
-async function holdingMigrationLock<T>({ databaseUrl }: Config, run: () => Promise<T>): Promise<T> {
-  if (databaseUrl === undefined) return run();
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    // A number of our own choice; the lock ends with the connection.
-    await client.query('SELECT pg_advisory_lock(7340164)');
-    return await run();
-  } finally {
-    await client.end();
-  }
 }
 
 function asList(migrations: Migration[]) {
