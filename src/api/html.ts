@@ -1,43 +1,21 @@
 import { createHash } from 'node:crypto';
+import { html as escaped, raw } from 'hono/html';
+import type { HtmlEscapedString } from 'hono/utils/html';
 
 /** Text that is HTML already. */
-export class Html {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
+export type Html = HtmlEscapedString;
 
 type Part = string | number | Html | readonly Part[] | undefined;
 
 /** An HTML template: what is put in is escaped, unless it is HTML itself. Lists are joined; undefined is nothing. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return new Html(strings.map((string, i) => string + rendered(parts[i])).join(''));
-}
-
-function rendered(part: Part): string {
-  if (part === undefined) return '';
-  if (part instanceof Html) return part.text;
-  if (Array.isArray(part)) return part.map(rendered).join('');
-  return escapeHtml(String(part));
+  // A promise comes only of parts that are one.
+  return escaped(strings, ...parts) as Html;
 }
 
 /** A sentence with names in it, which stand in backticks. */
 export function prose(text: string): Html {
   return html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part))}`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
 /** `text` as one word of a shell. */
@@ -171,20 +149,20 @@ export function page(title: string, content: Html, script?: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<link rel="icon" href="${new Html(ICON)}">
-<style>${new Html(STYLE)}</style>
+<link rel="icon" href="${raw(ICON)}">
+<style>${raw(STYLE)}</style>
 </head>
 <body>
 ${content}
-<script>${new Html(SCRIPT)}</script>${
+<script>${raw(SCRIPT)}</script>${
     script === undefined
       ? undefined
       : html`
-<script>${new Html(script)}</script>`
+<script>${raw(script)}</script>`
   }
 </body>
 </html>
-`.text;
+`.toString();
 }
 
 /** A piece of shell to copy. @param about What it does, for those who hear the page. */
