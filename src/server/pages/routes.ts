@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
@@ -10,6 +9,7 @@ import type { Endpoint } from '../../api/rest/endpoint.ts';
 import { readForm } from '../../api/rest/form.ts';
 import { openApi } from '../../api/rest/openapi.ts';
 import { API_PREFIX, type Web } from '../../api/rest/router.ts';
+import { fileAnswer, sharedFile } from '../../api/shared-file.ts';
 import type { DemoAccess, DemoOwner } from '../demo/demo-access.ts';
 import { referenceOf } from './reference.ts';
 import { START_PATH, START_SCRIPT, startPage } from './start.ts';
@@ -77,21 +77,11 @@ function inPieces(pieces: readonly Uint8Array[], headers: Readonly<Record<string
   return new Response(body, { headers: { ...headers, 'Content-Length': String(size) } });
 }
 
-/** Serves `text`, or 304 to whoever has it. */
+/** Serves `text` under an address where it may change with the next version. */
 function file(type: string, text: string): (incoming: IncomingMessage) => Response {
-  // Bytes: all answers share them, and text would be copied for each, which may be many that nobody reads.
-  const body = Buffer.from(text);
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-  const headers = {
-    'Content-Type': type,
-    ETag: etag,
-    'Cache-Control': 'no-cache',
-    'X-Content-Type-Options': 'nosniff',
-  };
-  return ({ headers: { 'if-none-match': known } }) => {
-    const has = known?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag) ?? false;
-    return has ? new Response(null, { status: 304, headers }) : new Response(body, { headers });
-  };
+  const made = sharedFile(text);
+  const headers = { 'Content-Type': type, 'Cache-Control': 'no-cache' };
+  return (incoming) => fileAnswer(made, incoming.headers['if-none-match'], headers);
 }
 
 /**
