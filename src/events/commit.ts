@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Db, type Tx, withinTransaction } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
 import { RequestTimeoutError } from '../platform/errors.ts';
+import { retry } from '../platform/retry.ts';
 import { changing } from './act.ts';
 import type { LogContext } from './context.ts';
 
@@ -11,6 +11,8 @@ const TRANSACTION_LIMITS = { maxWait: 5_000, timeout: 15_000 };
 const RETRIES = 3;
 /** Our choice: how long a database that went away in the middle of a commit is waited for. */
 const COMMIT_PATIENCE_MS = 10_000;
+/** Our choice. */
+const ASK_AGAIN_MS = 50;
 
 /**
  * Runs `change` in one transaction, when it is the organisation's turn. When the connection breaks during the commit, the
@@ -57,16 +59,19 @@ export const inTurn = <T>(
  */
 async function hasCommitted(db: Db, xid: string): Promise<boolean> {
   const deadline = performance.now() + COMMIT_PATIENCE_MS;
-  while (performance.now() < deadline) {
-    try {
-      const [row] = await db.$queryRaw<{ status: string | null }[]>`SELECT pg_xact_status(${xid}::xid8) AS status`;
-      if (row?.status !== 'in progress') return row?.status === 'committed';
-    } catch (error) {
-      if (!isBusy(error)) throw error;
-    }
-    await sleep(50);
-  }
-  throw new Error(`The database went away while transaction ${xid} was being committed: its outcome is not known`);
+  const unknown = new Error(
+    `The database went away while transaction ${xid} was being committed: its outcome is not known`,
+  );
+  const ask = async () => {
+    const [row] = await db.$queryRaw<{ status: string | null }[]>`SELECT pg_xact_status(${xid}::xid8) AS status`;
+    if (row?.status === 'in progress') throw unknown;
+    return row?.status === 'committed';
+  };
+  return retry(ask, (error) => {
+    if (error !== unknown && !isBusy(error)) return undefined;
+    if (performance.now() >= deadline) throw unknown;
+    return ASK_AGAIN_MS;
+  });
 }
 
 /**
@@ -76,15 +81,9 @@ async function hasCommitted(db: Db, xid: string): Promise<boolean> {
  */
 export const retrying = <T>(change: () => Promise<T>): Promise<T> => changing(() => untilWon(change));
 
-async function untilWon<T>(run: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await run();
-    } catch (error) {
-      if (isBusy(error)) throw new RequestTimeoutError();
-      if (!isLostRace(error)) throw error;
-      if (attempt === RETRIES) throw new RequestTimeoutError();
-      await sleep(Math.random() * 20 * 2 ** attempt);
-    }
-  }
-}
+const untilWon = <T>(change: () => Promise<T>): Promise<T> =>
+  retry(change, (error, attempts) => {
+    if (!isBusy(error) && !isLostRace(error)) return undefined;
+    if (isBusy(error) || attempts > RETRIES) throw new RequestTimeoutError();
+    return Math.random() * 10 * 2 ** attempts;
+  });

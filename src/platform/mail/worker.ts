@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createTransport } from 'nodemailer';
 import { domainOf } from '../hosts.ts';
+import { retry } from '../retry.ts';
 import {
   type ClaimedMail,
   claimMail,
@@ -108,15 +108,9 @@ export class MailWorker {
   }
 
   /** What became of a mail is noted as long as the process lives: the database may be away just then. */
-  async #note<T>(write: () => Promise<T>): Promise<T | undefined> {
-    for (;;) {
-      try {
-        return await write();
-      } catch (error) {
-        if (this.#stop.signal.aborted) throw error;
-        await sleep(NOTE_AGAIN_MS, undefined, { signal: this.#stop.signal }).catch(() => {});
-      }
-    }
+  #note<T>(write: () => Promise<T>): Promise<T> {
+    const { signal } = this.#stop;
+    return retry(write, () => (signal.aborted ? undefined : NOTE_AGAIN_MS), signal);
   }
 
   #limits(): AbortSignal {
