@@ -2,7 +2,7 @@ import type { Ctx } from '../access/context.ts';
 import type { Prisma, User } from '../generated/prisma/client.ts';
 import type { Db } from '../platform/db/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
-import { isId } from '../platform/ids.ts';
+import { isRowId } from '../platform/ids.ts';
 import { userIdsByAddress } from './by-address.ts';
 /** The users `viewer` may see: all of the organisation, with bots and those deactivated. */
 export function visibleTo({ realm }: Ctx['viewer']): Prisma.UserWhereInput {
@@ -15,7 +15,7 @@ export function visibleTo({ realm }: Ctx['viewer']): Prisma.UserWhereInput {
  * @throws BadRequestError when there is none.
  */
 export async function accessUser({ app, viewer }: Ctx, userId: number): Promise<User> {
-  const user = isId(userId) ? await app.db.user.findFirst({ where: { ...visibleTo(viewer), id: userId } }) : null;
+  const user = isRowId(userId) ? await app.db.user.findFirst({ where: { ...visibleTo(viewer), id: userId } }) : null;
   if (user === null) throw new BadRequestError('No such user');
   return user;
 }
@@ -50,6 +50,6 @@ export async function listUsers({ app, viewer }: Ctx, { userIds }: { userIds?: r
   const where = { ...visibleTo(viewer), isSystem: false };
   if (userIds === undefined) return app.db.user.findMany({ where, orderBy: { id: 'asc' } });
   // A list of more ids than a query has parameters is split over several, unless the database is to order the rows.
-  const users = await app.db.user.findMany({ where: { ...where, id: { in: [...new Set(userIds)].filter(isId) } } });
+  const users = await app.db.user.findMany({ where: { ...where, id: { in: [...new Set(userIds)].filter(isRowId) } } });
   return users.sort((a, b) => a.id - b.id);
 }

@@ -17,7 +17,7 @@ import { accessUserByEmail } from '../../people/users.ts';
 import { visibleEmail } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
+import { isRowId } from '../../platform/ids.ts';
 import { isOwner, OWNER, ROLES } from '../../platform/roles.ts';
 import { botsAfterRoleChange, introduceBot } from '../bots/owners.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
@@ -137,7 +137,7 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
       const now = await asOfNow(tx, ctx);
       requireAdministrator(now);
       const where = { realmId: ctx.realmId, id: userId, isSystem: false };
-      const user = isId(userId) ? await tx.user.findFirst({ where }) : null;
+      const user = isRowId(userId) ? await tx.user.findFirst({ where }) : null;
       if (user === null) throw new BadRequestError('No such user');
       if (role !== undefined && role !== user.role) await requireRoleChange(tx, now, user, role);
       if (edit.profileData !== undefined && user.botType !== null)

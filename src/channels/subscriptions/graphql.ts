@@ -7,7 +7,7 @@ import { given, mutation } from '../../api/graphql/mutation.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import { isRowId } from '../../platform/ids.ts';
+import { MAX_ROW_ID } from '../../platform/ids.ts';
 import {
   CHANNEL_DESCRIPTION,
   Channel,
@@ -66,35 +66,16 @@ builder.prismaObjectFields(Channel, (t) => ({
 async function subscribersPage(channelId: number, args: ConnectionArguments, ctx: GraphQLContext) {
   const size = pageSize(args);
   const descending = args.first == null && args.last != null;
-  const [after, before] = [idOf(args.after, 'after'), idOf(args.before, 'before')];
   const rows = await subscriberPages(ctx).load({
     channelId,
-    after: after ?? 0,
-    before: before ?? Number.MAX_SAFE_INTEGER,
+    after: idInCursor('subscriber', args, 'after', MAX_ROW_ID) ?? 0,
+    before: idInCursor('subscriber', args, 'before', MAX_ROW_ID) ?? Number.MAX_SAFE_INTEGER,
     limit: size + 1,
     descending,
   });
-  const [page, more] = [rows.slice(0, size), rows.length > size];
+  const page = rows.slice(0, size);
   if (descending) page.reverse();
-  const edges = page.map((node) => ({ cursor: cursorOf(node), node }));
-  return {
-    edges,
-    pageInfo: {
-      hasNextPage: descending ? before !== undefined : more,
-      hasPreviousPage: descending ? more : after !== undefined,
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
-  };
-}
-
-const cursorOf = ({ id }: { id: number }) => Buffer.from(`subscriber:${id}`).toString('base64url');
-
-function idOf(cursor: string | null | undefined, name: string): number | undefined {
-  if (cursor == null) return undefined;
-  const id = Number(/^subscriber:(\d{1,10})$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1]);
-  if (!isRowId(id)) throw new BadRequestError(`"${name}" is not a cursor of this list`);
-  return id;
+  return pageByIds('subscriber', page, { idOf: ({ id }) => id, more: rows.length > size, args });
 }
 
 const USER_CHANNELS = 'user-channel';
