@@ -12,7 +12,7 @@ import type { DemoOwner } from '../demo/demo-access.ts';
 export function referenceOf(routes: readonly Endpoint[]): (origin: string, owner: DemoOwner | null) => Buffer[] {
   const [before = '', after = ''] = referencePage(routes, VARIABLES).split(VARIABLES);
   const [first, last] = [Buffer.from(before), Buffer.from(after)];
-  return (origin, owner) => [first, Buffer.from(html`${variables(origin, owner)}`.text), last];
+  return (origin, owner) => [first, Buffer.from(html`${variables(origin, owner)}`.toString()), last];
 }
 
 /** Where the variables go, once. No text of the page holds it. */
