@@ -172,7 +172,13 @@ export const getMessages = endpoint({
   },
   reply: {
     messages: z.array(Message).describe('Ascending by id.'),
-    anchor: z.int().optional().describe('The id that was read around.'),
+    anchor: z
+      .number()
+      .multipleOf(1)
+      .min(0)
+      .max(NEWEST)
+      .optional()
+      .describe('The id that was read around; 10000000000000000 for the newest.'),
     found_anchor: z.boolean(),
     found_oldest: z.boolean(),
     found_newest: z.boolean(),

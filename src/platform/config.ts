@@ -50,6 +50,7 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   DEMO: z.enum(['on', 'off']).default('on'),
   GUARD_TRANSACTIONS: z.enum(['on', 'off']).default('off'),
+  CHECK_REPLIES: z.enum(['on', 'off']).default('off'),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// URL')
@@ -124,6 +125,8 @@ export interface Config {
   readonly demo: boolean;
   /** For tests: whether a query beside the transaction under way fails instead of hanging. */
   readonly guardsTransactions: boolean;
+  /** For tests: whether a REST reply that is not as its endpoint declares is an error, and does not go out. */
+  readonly checksReplies: boolean;
   /** Where mail is handed in; undefined: it stays queued. */
   readonly smtpUrl: string | undefined;
   /** Whom mail is from: "Name <address>" or the address; undefined: an address of the server's own domain. */
@@ -207,6 +210,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     logLevel: e.LOG_LEVEL,
     demo: e.DEMO === 'on',
     guardsTransactions: e.GUARD_TRANSACTIONS === 'on',
+    checksReplies: e.CHECK_REPLIES === 'on',
     smtpUrl: e.SMTP_URL,
     mailFrom: e.MAIL_FROM,
     rateLimitPerUser: e.RATE_LIMIT_PER_USER ?? undefined,

@@ -37,6 +37,7 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
     DEMO: 'off',
     GUARD_TRANSACTIONS: 'on',
     PASSWORD_HASH_COST: '1024',
+    CHECK_REPLIES: 'on',
     ...unlimited,
     ...env,
     DATA_DIR: dataDir,

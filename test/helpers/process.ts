@@ -37,6 +37,7 @@ const DEFAULTS: Environment = {
   LOG_LEVEL: 'warn',
   // What is tested is not how long it takes; what is, says so.
   PASSWORD_HASH_COST: '1024',
+  CHECK_REPLIES: 'on',
   // All tests come from one address, and many of one person.
   RATE_LIMIT_PER_USER: 'off',
   RATE_LIMIT_PER_IP: 'off',

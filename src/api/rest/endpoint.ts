@@ -56,10 +56,12 @@ interface Description {
   readonly ignoresIdempotencyKey?: true;
   /** True for what mostly waits for something to happen: an account may have any number of these under way. */
   readonly waits?: true;
-  /** True when success is another address, for a browser to go to; for the documentation alone. */
-  readonly redirects?: true;
-  /** The fields added to the success envelope; for the documentation alone. */
+  /** Whether success is another address, for a browser to go to. */
+  readonly redirects?: 'always' | 'sometimes';
+  /** The fields added to the success envelope. */
   readonly reply: Readonly<Record<string, z.ZodType>>;
+  /** True when the reply has further fields, which hang on what was asked for. */
+  readonly replyIsOpen?: true;
 }
 
 /** One endpoint as its room writes it. */

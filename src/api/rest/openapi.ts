@@ -113,9 +113,12 @@ function operation(endpoint: Endpoint) {
     ],
     ...(!inQuery && fields.length > 0 && { requestBody: formBody(fields) }),
     responses: {
-      ...(endpoint.redirects === true
-        ? { 302: { description: 'For a browser to go on.', headers: { Location: { schema: { type: 'string' } } } } }
-        : { 200: { description: 'Done.', content: { 'application/json': { schema: successSchema(endpoint) } } } }),
+      ...(endpoint.redirects !== 'always' && {
+        200: { description: 'Done.', content: { 'application/json': { schema: successSchema(endpoint) } } },
+      }),
+      ...(endpoint.redirects !== undefined && {
+        302: { description: 'For a browser to go on.', headers: { Location: { schema: { type: 'string' } } } },
+      }),
       default: { $ref: '#/components/responses/Error' },
     },
   };

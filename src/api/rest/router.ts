@@ -12,6 +12,7 @@ import { budgetHeaders, countRequest } from '../rate-limits.ts';
 import { type Answer, type Endpoint, type Http, RawJson, Redirect, slotsOf, takesIdempotencyKey } from './endpoint.ts';
 import { type Fields, type Form, merge, readForm, readQuery } from './form.ts';
 import { isFile, type Params, type Reader, readerOf } from './params.ts';
+import { type ReplyCheck, replyCheckOf } from './reply-check.ts';
 
 export const API_PREFIX = '/api/v1';
 
@@ -28,6 +29,8 @@ const HEADERS = {
 interface Prepared {
   readonly endpoint: Endpoint;
   readonly read: Reader;
+  /** Undefined: its answers go out unchecked. */
+  readonly check: ReplyCheck | undefined;
 }
 
 /** Everything served at one path. */
@@ -52,7 +55,7 @@ interface Resource {
  */
 export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   const web: Web = new Hono();
-  for (const resource of resourcesOf(routes)) {
+  for (const resource of resourcesOf(routes, app.config.checksReplies)) {
     web.all(API_PREFIX + resource.pattern, (c) => serve(app, resource, c));
   }
   web.notFound((c) => {
@@ -66,16 +69,22 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
 }
 
 /** Groups the endpoints by path, most specific path first: a fixed segment before a number before any text. */
-function resourcesOf(routes: readonly Endpoint[]): Resource[] {
+function resourcesOf(routes: readonly Endpoint[], checksReplies: boolean): Resource[] {
   const byPattern = Map.groupBy(routes, patternOf);
-  return [...byPattern].map(([pattern, endpoints]) => resourceOf(pattern, endpoints)).sort(bySpecificity);
+  return [...byPattern]
+    .map(([pattern, endpoints]) => resourceOf(pattern, endpoints, checksReplies))
+    .sort(bySpecificity);
 }
 
-function resourceOf(pattern: string, endpoints: readonly Endpoint[]): Resource {
+function resourceOf(pattern: string, endpoints: readonly Endpoint[], checksReplies: boolean): Resource {
   const methods = new Map<string, Prepared>();
   for (const endpoint of endpoints) {
     if (methods.has(endpoint.method)) throw new Error(`${endpoint.method} ${endpoint.path} is declared twice`);
-    methods.set(endpoint.method, { endpoint, read: readerOf(endpoint.params, slotsOf(endpoint.path)) });
+    methods.set(endpoint.method, {
+      endpoint,
+      read: readerOf(endpoint.params, slotsOf(endpoint.path)),
+      check: checksReplies ? replyCheckOf(endpoint) : undefined,
+    });
   }
   const get = methods.get('GET');
   if (get !== undefined) methods.set('HEAD', get);
@@ -141,7 +150,7 @@ interface Reply {
 
 async function run(
   app: App,
-  { endpoint, read }: Prepared,
+  { endpoint, read, check }: Prepared,
   { template, slots }: Resource,
   c: WebContext,
   form: Form,
@@ -160,8 +169,11 @@ async function run(
   const { values, ignored } = read(inSlots, sent, form.files);
   const http = httpOf(c, reply);
   const input = () => [endpoint.method, template, inSlots, [...sent].sort(), form.files];
-  const work = async () =>
-    envelope(await answerOnce(endpoint, ctx, http, input, (ctx) => endpoint.handle(ctx, values, http)), ignored, reply);
+  const work = async () => {
+    const answer = await answerOnce(endpoint, ctx, http, input, (ctx) => endpoint.handle(ctx, values, http));
+    check?.(answer);
+    return envelope(answer, ignored, reply);
+  };
   const { viewer } = ctx;
   return viewer === null || endpoint.waits === true ? work() : app.shares.run(viewer.id, work);
 }

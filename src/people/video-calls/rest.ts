@@ -27,7 +27,7 @@ export const getVideoCallRegister = endpoint({
   summary: 'Allow video calls to be made in your name',
   description:
     'For a browser: gives it a cookie and redirects to the provider, who asks you and sends you on to `complete`.',
-  redirects: true,
+  redirects: 'always',
   params: {},
   reply: {},
   async handle(ctx, _values, http) {
@@ -43,7 +43,8 @@ export const getVideoCallComplete = endpoint({
   summary: 'Complete what allows video calls',
   description:
     'The provider sends the browser here. Needs no credentials, but the cookie of `register`: only the browser that began ' +
-    'can complete, once, within ten minutes.',
+    'can complete, once, within ten minutes. Sends it on to the organization that it began at, if that is elsewhere.',
+  redirects: 'sometimes',
   params: {
     state: text(z.string(), { description: 'As it was sent to the provider.' }),
     code: text(z.string(), { description: 'Of the consent; absent with `error`.' }).optional(),

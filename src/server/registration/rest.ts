@@ -84,6 +84,7 @@ export const postRegister = endpoint({
     service_version: z.string(),
     service_merge_base: z.string(),
   },
+  replyIsOpen: true,
   async handle(ctx, values) {
     const { queueId, lastEventId, idleTimeoutSecs, state } = await register(ctx, values);
     return {

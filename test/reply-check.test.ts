@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { endpoint, RawJson, Redirect } from '../src/api/rest/endpoint.ts';
+import { replyCheckOf } from '../src/api/rest/reply-check.ts';
+
+const declared = {
+  method: 'GET',
+  path: '/ships',
+  section: 'none',
+  summary: 'List ships',
+  auth: 'basic',
+  params: {},
+  reply: { ships: z.array(z.object({ name: z.string(), length: z.int().optional() })) },
+  handle: async () => ({ ships: [] }),
+} as const;
+const check = replyCheckOf(endpoint(declared));
+
+describe('the check of REST replies', () => {
+  it('passes what is declared, as it goes out', () => {
+    expect(() => check({ ships: [{ name: 'Beagle' }, { name: 'Argo', length: undefined }] })).not.toThrow();
+    expect(() => check(new RawJson('{"result":"success","msg":"","ships":[]}'))).not.toThrow();
+  });
+
+  it.each([
+    ['a field that is missing', {}],
+    ['another type', { ships: [{ name: 7 }] }],
+    ['a key that is not declared', { ships: [], count: 0 }],
+    ['a key that is not declared, further down', { ships: [{ name: 'Beagle', captain: 'FitzRoy' }] }],
+    ['such a key in JSON', new RawJson('{"result":"success","msg":"","ships":[],"count":0}')],
+    ['another address', new Redirect('https://elsewhere.example')],
+    ['nothing', undefined],
+  ])('refuses %s', (_what, answer) => {
+    expect(() => check(answer)).toThrow(/^the reply /);
+  });
+
+  it('lets an open reply have further fields', () => {
+    const open = replyCheckOf(endpoint({ ...declared, replyIsOpen: true }));
+    expect(() => open({ ships: [], count: 0 })).not.toThrow();
+    expect(() => open({ count: 0 })).toThrow(/^the reply /);
+  });
+});
