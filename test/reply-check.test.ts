@@ -6,7 +6,7 @@ import { replyCheckOf } from '../src/api/rest/reply-check.ts';
 const declared = {
   method: 'GET',
   path: '/ships',
-  section: 'none',
+  twins: ['none'],
   summary: 'List ships',
   auth: 'basic',
   params: {},

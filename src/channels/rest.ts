@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHANNEL_PERMISSION_NAMES, type ChannelPermissionName } from '../access/permissions/channel-permissions.ts';
-import { groupSetting, groupSettingEdit } from '../access/permissions/wire.ts';
+import { groupSetting, groupSettingEdit, permissionFields } from '../access/permissions/wire.ts';
 import { endpoint } from '../api/rest/endpoint.ts';
 import { inPath, json, text } from '../api/rest/params.ts';
 import { archiveChannel } from './archive.ts';
@@ -10,9 +10,7 @@ import { TOPICS_POLICIES } from './settings.ts';
 import { setDefaultChannel } from './subscriptions/default-channels.ts';
 import { channelSubscriberIds } from './subscriptions/reads.ts';
 import { updateChannel } from './update.ts';
-
-const permissionFields = <T>(field: T) =>
-  Object.fromEntries(CHANNEL_PERMISSION_NAMES.map((name) => [name, field])) as Record<ChannelPermissionName, T>;
+import { wireChannel } from './wire.ts';
 
 /** What is given of `values`, by the same names. */
 function pickPermissions<V>(
@@ -21,29 +19,6 @@ function pickPermissions<V>(
   const given = CHANNEL_PERMISSION_NAMES.map((name) => [name, values[name]] as const);
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
-
-export const channelReply = {
-  stream_id: z.int(),
-  name: z.string(),
-  description: z.string(),
-  rendered_description: z.string(),
-  date_created: z.int(),
-  creator_id: z.int().nullable(),
-  invite_only: z.boolean(),
-  is_web_public: z.boolean(),
-  history_public_to_subscribers: z.boolean(),
-  is_archived: z.boolean(),
-  message_retention_days: z.int().nullable(),
-  topics_policy: z.enum(TOPICS_POLICIES),
-  first_message_id: z.int().nullable(),
-  folder_id: z.int().nullable(),
-  is_recently_active: z.boolean(),
-  stream_weekly_traffic: z.int().nullable(),
-  subscriber_count: z.int(),
-  stream_post_policy: z.int(),
-  is_announcement_only: z.boolean(),
-  ...permissionFields(groupSetting),
-};
 
 export const flag = (description: string, fallback: boolean) => json(z.boolean(), { description }).default(fallback);
 export const streamId = inPath(z.int());
@@ -61,7 +36,7 @@ export const creationParams = {
   }).optional(),
   topics_policy: text(z.enum(TOPICS_POLICIES)).optional(),
   folder_id: json(z.int().nullable()).optional(),
-  ...permissionFields(json(groupSetting).optional()),
+  ...permissionFields(CHANNEL_PERMISSION_NAMES, json(groupSetting).optional()),
 };
 
 type CreationValues = {
@@ -106,7 +81,7 @@ export const getStreams = endpoint({
     include_owner_subscribed: flag("For bots: the channels the bot's owner is subscribed to.", false),
     include_can_access_content: flag('Channels you may read.', false),
   },
-  reply: { streams: z.array(z.object({ ...channelReply, is_default: z.boolean().optional() })) },
+  reply: { streams: z.array(wireChannel.extend({ is_default: z.boolean().optional() })) },
   async handle(ctx, values) {
     const streams = await listChannels(ctx, {
       public: values.include_public,
@@ -132,7 +107,7 @@ export const getStream = endpoint({
   twins: ['channel(channelId:)'],
   summary: 'Get a channel',
   params: { stream_id: streamId },
-  reply: { stream: z.object(channelReply) },
+  reply: { stream: wireChannel },
   handle: async (ctx, { stream_id }) => ({ stream: await showChannel(ctx, stream_id) }),
 });
 
@@ -198,7 +173,7 @@ export const patchStream = endpoint({
     is_archived: json(z.boolean(), { description: 'Only false: brings the channel back from the archive.' }).optional(),
     folder_id: json(z.int().nullable(), { description: 'null takes the channel out of its folder.' }).optional(),
     topics_policy: creationParams.topics_policy,
-    ...permissionFields(json(groupSettingEdit).optional()),
+    ...permissionFields(CHANNEL_PERMISSION_NAMES, json(groupSettingEdit).optional()),
   },
   reply: {},
   async handle(ctx, { stream_id, ...values }) {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import {
   CHANNEL_PERMISSION_NAMES,
   type ChannelPermissionName,
@@ -5,9 +6,12 @@ import {
 } from '../access/permissions/channel-permissions.ts';
 import type { SystemGroupName, SystemGroups } from '../access/permissions/system-groups.ts';
 import { type GroupSetting, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
+import { groupSetting, permissionFields } from '../access/permissions/wire.ts';
 import { userSetting } from '../access/user-settings.ts';
 import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
+import type { Wire } from '../platform/wire.ts';
 import type { ChannelActivity } from './activity.ts';
+import { TOPICS_POLICIES, type TopicsPolicy } from './settings.ts';
 
 /** What a channel object needs besides the channel's row. */
 interface Surroundings {
@@ -17,8 +21,36 @@ interface Surroundings {
   readonly activity: ChannelActivity;
 }
 
-/** A channel as everyone sees it who sees it at all. */
-export function toWireChannel(channel: Channel, { groups, subscriberCount, activity }: Surroundings) {
+/**
+ * A channel as everyone sees it who sees it at all.
+ */
+export const wireChannel = z
+  .object({
+    stream_id: z.int(),
+    name: z.string(),
+    description: z.string(),
+    rendered_description: z.string(),
+    date_created: z.int().describe('UNIX seconds.'),
+    creator_id: z.int().nullable(),
+    invite_only: z.boolean(),
+    is_web_public: z.boolean(),
+    history_public_to_subscribers: z.boolean(),
+    is_archived: z.boolean(),
+    message_retention_days: z.int().nullable(),
+    topics_policy: z.enum(TOPICS_POLICIES),
+    first_message_id: z.int().nullable(),
+    folder_id: z.int().nullable(),
+    is_recently_active: z.boolean(),
+    stream_weekly_traffic: z.int().nullable(),
+    subscriber_count: z.int(),
+    stream_post_policy: z.int(),
+    is_announcement_only: z.boolean(),
+    ...permissionFields(CHANNEL_PERMISSION_NAMES, groupSetting),
+  })
+  .meta({ id: 'Channel' });
+export type WireChannel = Wire<typeof wireChannel>;
+
+export function toWireChannel(channel: Channel, { groups, subscriberCount, activity }: Surroundings): WireChannel {
   const postPolicy = postPolicyOf(groups, channelPermission(groups, channel, 'can_send_message_group'));
   return {
     stream_id: channel.id,
@@ -32,7 +64,7 @@ export function toWireChannel(channel: Channel, { groups, subscriberCount, activ
     history_public_to_subscribers: channel.historyPublicToSubscribers,
     is_archived: channel.isArchived,
     message_retention_days: channel.messageRetentionDays,
-    topics_policy: channel.topicsPolicy,
+    topics_policy: channel.topicsPolicy as TopicsPolicy,
     first_message_id: activity.firstMessageId,
     folder_id: channel.folderId,
     is_recently_active: activity.isRecentlyActive,
@@ -43,8 +75,6 @@ export function toWireChannel(channel: Channel, { groups, subscriberCount, activ
     ...toWirePermissions(groups, channel),
   };
 }
-
-export type WireChannel = ReturnType<typeof toWireChannel>;
 
 function toWirePermissions(groups: SystemGroups, channel: Channel): Record<ChannelPermissionName, WireGroupSetting> {
   return Object.fromEntries(
@@ -74,7 +104,32 @@ export function postPolicyOf(groups: SystemGroups, { members, groups: ids }: Gro
 export const isAnnouncementOnly = (postPolicy: number): boolean => postPolicy === ADMINISTRATORS_POST;
 
 /** A subscriber's own settings of a channel. Notifications that are null inherit the user's defaults. */
-export function toWirePersonal(subscription: Omit<Subscription, 'realmId' | 'userId' | 'channelId' | 'active'>) {
+const wirePersonal = z.object({
+  color: z.string(),
+  is_muted: z.boolean(),
+  in_home_view: z.boolean(),
+  pin_to_top: z.boolean(),
+  desktop_notifications: z.boolean().nullable(),
+  audible_notifications: z.boolean().nullable(),
+  push_notifications: z.boolean().nullable(),
+  email_notifications: z.boolean().nullable(),
+  wildcard_mentions_notify: z.boolean().nullable(),
+});
+export type WirePersonal = Wire<typeof wirePersonal>;
+
+/** A channel as a subscriber sees it. */
+export const wireSubscription = z
+  .object({
+    ...wireChannel.shape,
+    ...wirePersonal.shape,
+    subscribers: z.array(z.int()).optional(),
+    partial_subscribers: z.array(z.int()).optional(),
+  })
+  .meta({ id: 'Subscription' });
+
+export function toWirePersonal(
+  subscription: Omit<Subscription, 'realmId' | 'userId' | 'channelId' | 'active'>,
+): WirePersonal {
   return {
     color: subscription.color,
     is_muted: subscription.isMuted,
@@ -87,8 +142,6 @@ export function toWirePersonal(subscription: Omit<Subscription, 'realmId' | 'use
     wildcard_mentions_notify: subscription.wildcardMentionsNotify,
   };
 }
-
-export type WirePersonal = ReturnType<typeof toWirePersonal>;
 
 /** What a user's null notification settings inherit. */
 export function toInherited(user: Pick<User, 'settings'>) {

@@ -1,6 +1,6 @@
 import { realmSetting } from '../access/realm-settings.ts';
 import type { Message, MessageEdit, Realm } from '../generated/prisma/client.ts';
-import { shownTopic } from './wire.ts';
+import { shownTopic, type WireEdit } from './wire.ts';
 
 /** What of a message an edit can change. */
 export interface EditableState {
@@ -60,19 +60,6 @@ export function historySteps(
     after = before;
   }
   return steps.reverse();
-}
-
-/** One entry of a message's `edit_history`. */
-export interface WireEdit {
-  readonly user_id: number;
-  /** UNIX seconds. */
-  readonly timestamp: number;
-  readonly prev_topic?: string;
-  readonly topic?: string;
-  readonly prev_stream?: number;
-  readonly stream?: number;
-  readonly prev_content?: string;
-  readonly prev_rendered_content?: string;
 }
 
 /** How the empty topic is shown to a client. */

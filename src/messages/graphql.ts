@@ -32,7 +32,7 @@ import type { ChannelReference } from './sending/target.ts';
 import { TopicVisibility } from './topic-policies/graphql.ts';
 import { ownPolicies, topicPages } from './topics/topic-loaders.ts';
 import type { Topic as ReadTopic } from './topics/topics.ts';
-import { toWireFlags, type WireMessage } from './wire.ts';
+import { toWireFlags, type WireSent } from './wire.ts';
 
 const MessageType = builder.enumType('MessageType', {
   description: 'Where a message is.',
@@ -396,7 +396,7 @@ const ParticipantValue = builder
     }),
   });
 
-export const MessageValue = builder.objectRef<WireMessage>('MessageValue').implement({
+export const MessageValue = builder.objectRef<WireSent>('MessageValue').implement({
   description: 'A message as it was sent.',
   fields: (t) => ({
     databaseId: t.expose('id', { type: 'LongId', description: 'The id REST uses.' }),
@@ -435,7 +435,7 @@ export const MessageValue = builder.objectRef<WireMessage>('MessageValue').imple
 });
 
 interface WireMessageEvent {
-  readonly message: WireMessage;
+  readonly message: WireSent;
   readonly flags: readonly string[];
   readonly local_message_id?: string;
 }

@@ -12,7 +12,7 @@ import { normalContent, renderContent } from './sending/content.ts';
 import { destinationOf, MESSAGE_TYPES } from './sending/destination.ts';
 import { sendMessage } from './sending/send.ts';
 import { listTopics, type Topic } from './topics/topics.ts';
-import { type Shown, shownTopic } from './wire.ts';
+import { type Shown, shownTopic, wireMessage } from './wire.ts';
 import { toWireFetched } from './wire-fetched.ts';
 
 export const postMessage = endpoint({
@@ -60,44 +60,6 @@ const apply_markdown = json(z.boolean(), { description: 'Whether content comes a
   true,
 );
 const narrow = json(Narrow, { description: 'Terms, all of which a message must match.' }).default([]);
-
-const User = z.object({ id: z.int(), email: z.string(), full_name: z.string() });
-
-const Message = z.object({
-  id: z.int(),
-  sender_id: z.int(),
-  sender_email: z.string(),
-  sender_full_name: z.string(),
-  sender_realm_str: z.string(),
-  avatar_url: z.string().nullable(),
-  client: z.string(),
-  recipient_id: z.int().describe('Opaque.'),
-  timestamp: z.int(),
-  type: z.literal(['stream', 'private']),
-  stream_id: z.int().optional().describe('Of a channel message.'),
-  display_recipient: z.union([z.string(), z.array(User.extend({ is_mirror_dummy: z.boolean() }))]),
-  subject: z.string().describe('The topic.'),
-  topic_links: z.array(z.object({ text: z.string(), url: z.string() })),
-  content: z.string(),
-  content_type: z.literal(['text/html', 'text/x-markdown']),
-  is_me_message: z.boolean(),
-  reactions: z.array(
-    z.object({
-      emoji_name: z.string(),
-      emoji_code: z.string(),
-      reaction_type: z.string(),
-      user_id: z.int(),
-      user: User,
-    }),
-  ),
-  submessages: z.array(z.unknown()),
-  edit_history: z.array(z.looseObject({ user_id: z.int(), timestamp: z.int() })).optional(),
-  last_edit_timestamp: z.int().optional(),
-  last_moved_timestamp: z.int().optional(),
-  flags: z.array(z.string()),
-  match_content: z.string().optional().describe('HTML, with what was searched for marked.'),
-  match_subject: z.string().optional().describe('HTML, with what was searched for marked.'),
-});
 
 /** How a reply shows messages to the viewer. */
 const shownTo = (
@@ -171,7 +133,7 @@ export const getMessages = endpoint({
     allow_empty_topic_name,
   },
   reply: {
-    messages: z.array(Message).describe('Ascending by id.'),
+    messages: z.array(wireMessage).describe('Ascending by id.'),
     anchor: z
       .number()
       .multipleOf(1)
@@ -228,7 +190,7 @@ export const getMessage = endpoint({
   twins: ['message'],
   summary: 'Read one message',
   params: { message_id: inPath(z.int()), apply_markdown, allow_empty_topic_name },
-  reply: { message: Message, raw_content: z.string().describe('Older than `apply_markdown`: always the source.') },
+  reply: { message: wireMessage, raw_content: z.string().describe('Older than `apply_markdown`: always the source.') },
   async handle(ctx, { message_id, apply_markdown, allow_empty_topic_name }) {
     const message = await fetchMessage(ctx, message_id);
     const options = { applyMarkdown: apply_markdown, clientGravatar: false, knowsEmptyTopic: allow_empty_topic_name };

@@ -1,12 +1,12 @@
 import { toWireHistory } from './edit-history.ts';
 import type { FetchedMessage } from './fetch.ts';
 import { toWireReaction } from './reactions/wire.ts';
-import { type Shown, toWireFlags, toWireMessage } from './wire.ts';
+import { type Shown, toWireFlags, toWireMessage, type WireMessage } from './wire.ts';
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
 /** A message as its reader gets it when they ask for it. */
-export function toWireFetched(message: FetchedMessage, shown: Shown) {
+export function toWireFetched(message: FetchedMessage, shown: Shown): WireMessage {
   const { facts, flags, reactions, edits, lastEditedAt, lastMovedAt, match } = message;
   const knowsEmptyTopic = shown.options.capabilities.empty_topic_name;
   const history = toWireHistory(edits, { emptyTopicName: facts.emptyTopicName, knowsEmptyTopic });

@@ -1,7 +1,10 @@
+import { z } from 'zod';
 import { apiEmailOf } from '../access/address.ts';
 import type { RenderOptions } from '../events/view.ts';
 import { isMeMessage, type TopicLink } from '../markdown/render.ts';
 import { avatarUrlFor, type Requester, type UserFacts } from '../people/wire.ts';
+import type { Wire } from '../platform/wire.ts';
+import { wirePerson, wireReaction } from './reactions/wire.ts';
 
 /** Somebody who takes part in a direct conversation, as JSON. */
 export interface MemberFacts {
@@ -54,15 +57,66 @@ export function shownTopic(topic: string, emptyTopicName: string, knowsEmptyTopi
   return topic === '' && !knowsEmptyTopic ? emptyTopicName : topic;
 }
 
-export interface WireReaction {
-  readonly emoji_name: string;
-  readonly emoji_code: string;
-  readonly reaction_type: string;
-  readonly user_id: number;
-}
+/** One entry of a message's `edit_history`. */
+export const wireEdit = z
+  .object({
+    user_id: z.int(),
+    timestamp: z.int().describe('UNIX seconds.'),
+    prev_topic: z.string().optional(),
+    topic: z.string().optional(),
+    prev_stream: z.int().optional(),
+    stream: z.int().optional(),
+    prev_content: z.string().optional(),
+    prev_rendered_content: z.string().optional(),
+  })
+  .meta({ id: 'MessageEdit' });
+export type WireEdit = Wire<typeof wireEdit>;
+
+/** A message as its reader gets it. */
+export const wireMessage = z
+  .object({
+    id: z.int(),
+    sender_id: z.int(),
+    sender_email: z.string(),
+    sender_full_name: z.string(),
+    sender_realm_str: z.string(),
+    avatar_url: z.string().nullable(),
+    client: z.string(),
+    recipient_id: z.int().describe('Opaque.'),
+    timestamp: z.int().describe('UNIX seconds.'),
+    type: z.literal(['stream', 'private']),
+    stream_id: z.int().optional().describe('Of a channel message.'),
+    display_recipient: z.union([z.string(), z.array(wirePerson.extend({ is_mirror_dummy: z.boolean() }))]),
+    subject: z.string().describe('The topic.'),
+    topic_links: z.array(z.object({ text: z.string(), url: z.string() })),
+    content: z.string(),
+    content_type: z.literal(['text/html', 'text/x-markdown']),
+    is_me_message: z.boolean(),
+    reactions: z.array(wireReaction),
+    submessages: z.array(z.unknown()),
+    edit_history: z.array(wireEdit).optional(),
+    last_edit_timestamp: z.int().optional(),
+    last_moved_timestamp: z.int().optional(),
+    flags: z.array(z.string()),
+    match_content: z.string().optional().describe('HTML, with what was searched for marked.'),
+    match_subject: z.string().optional().describe('HTML, with what was searched for marked.'),
+  })
+  .meta({ id: 'Message' });
+export type WireMessage = Wire<typeof wireMessage>;
+
+/** What is the reader's own of a message, or comes after it was sent. */
+type Since =
+  | 'edit_history'
+  | 'last_edit_timestamp'
+  | 'last_moved_timestamp'
+  | 'flags'
+  | 'match_content'
+  | 'match_subject';
+/** A message as it was sent, which everybody sees alike. */
+export type WireSent = Omit<WireMessage, Since>;
 
 /** A message as on the wire, without its flags and history. */
-export function toWireMessage(facts: MessageFacts, { requester, options }: Shown) {
+export function toWireMessage(facts: MessageFacts, { requester, options }: Shown): WireSent {
   const { channel, sender, content, renderedContent, topic, emptyTopicName } = facts;
   const knowsEmptyTopic = options.capabilities.empty_topic_name;
   return {
@@ -75,20 +129,18 @@ export function toWireMessage(facts: MessageFacts, { requester, options }: Shown
     client: facts.client,
     recipient_id: facts.recipientId,
     timestamp: facts.timestamp,
-    type: channel === null ? ('private' as const) : ('stream' as const),
+    type: channel === null ? 'private' : 'stream',
     ...(channel !== null && { stream_id: channel.id }),
     display_recipient: channel === null ? facts.members.map(toWireMember) : channel.name,
     subject: channel === null ? '' : shownTopic(topic, emptyTopicName, knowsEmptyTopic),
     topic_links: facts.topicLinks,
     content: options.applyMarkdown ? renderedContent : content,
-    content_type: options.applyMarkdown ? ('text/html' as const) : ('text/x-markdown' as const),
+    content_type: options.applyMarkdown ? 'text/html' : 'text/x-markdown',
     is_me_message: isMeMessage(content),
-    reactions: [] as readonly WireReaction[],
-    submessages: [] as readonly unknown[],
+    reactions: [],
+    submessages: [],
   };
 }
-
-export type WireMessage = ReturnType<typeof toWireMessage>;
 
 const toWireMember = ({ id, email, fullName }: MemberFacts) => ({
   ...{ id, email, full_name: fullName },

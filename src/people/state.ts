@@ -14,20 +14,22 @@ export const usersState: StateGroup = {
     const { viewer, db, options } = snapshot;
     const everybody = await db.user.findMany({ where: { realmId: viewer.realm.id }, orderBy: { id: 'asc' } });
     const users = everybody.filter(({ isSystem }) => !isSystem);
-    const how = { clientGravatar: options.clientGravatar, includeIsActive: false };
+    const how = { clientGravatar: options.clientGravatar };
     const people = users.filter(({ botType }) => botType === null).map(({ id }) => id);
     const profiles = await profileDataOf(db, viewer.realm.id, people);
     const bots = everybody.filter(({ isSystem }) => isSystem);
     const [active, inactive] = [true, false].map((state) =>
       users
         .filter(({ isActive }) => isActive === state)
-        .map((user) => toWireUser(user, viewer, { ...how, profileData: profiles.get(user.id) ?? {} })),
+        .map((user) => toWireUser(user, viewer, { ...how, profileData: profiles.get(user.id) ?? {} }))
+        // The lists say it by their names, and JSON leaves out what is undefined.
+        .map((user) => ({ ...user, is_active: undefined })),
     );
     return {
       realm_users: active,
       realm_non_active_users: inactive,
       cross_realm_bots: bots.map((bot) => ({
-        ...toWireUser(bot, viewer, { clientGravatar: options.clientGravatar }),
+        ...toWireUser(bot, viewer, how),
         is_system_bot: true,
       })),
       ...caller(snapshot),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { apiEmailOf } from '../access/address.ts';
 import {
   EMAIL_VISIBILITIES,
@@ -9,7 +10,8 @@ import {
 } from '../access/user-settings.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { ADMINISTRATOR, isAdministrator, isGuest, isOwner, MEMBER, MODERATOR } from '../platform/roles.ts';
-import type { WireProfileData } from './profile-fields/wire.ts';
+import type { Wire } from '../platform/wire.ts';
+import { type WireProfileData, wireProfileData } from './profile-fields/wire.ts';
 
 /** All of a user that others see some of, as JSON: what events about users are rendered from. */
 export interface UserFacts {
@@ -41,8 +43,6 @@ interface Wanted {
   readonly clientGravatar: boolean;
   /** What a person has in their profile; absent where it is not wanted. Of a bot nothing is shown. */
   readonly profileData?: WireProfileData | undefined;
-  /** False for registration's lists, which say it by their names. */
-  readonly includeIsActive?: boolean;
 }
 
 export function toFacts(user: User): UserFacts {
@@ -57,10 +57,36 @@ export function toFacts(user: User): UserFacts {
   };
 }
 
+/** A user as somebody sees them. */
+export const wireUser = z
+  .object({
+    user_id: z.int(),
+    delivery_email: z.string().nullable().describe('The real address; null where you may not see it.'),
+    email: z.string().describe('The address the API knows them by.'),
+    full_name: z.string(),
+    date_joined: z.string(),
+    is_active: z.boolean(),
+    is_owner: z.boolean(),
+    is_admin: z.boolean(),
+    is_guest: z.boolean(),
+    is_bot: z.boolean(),
+    bot_type: z.int().nullable(),
+    bot_owner_id: z.int().nullable(),
+    role: z.int(),
+    timezone: z.string(),
+    avatar_url: z.string().nullable(),
+    avatar_version: z.int(),
+    is_imported_stub: z.boolean(),
+    is_deleted: z.literal(true).optional(),
+    profile_data: wireProfileData.optional(),
+  })
+  .meta({ id: 'User' });
+export type WireUser = Wire<typeof wireUser>;
+
 /** A user as `requester` sees them. */
-export function toWireUser(user: User | UserFacts, requester: Requester, wanted: Wanted) {
+export function toWireUser(user: User | UserFacts, requester: Requester, wanted: Wanted): WireUser {
   const facts = isFacts(user) ? user : toFacts(user);
-  const { profileData, includeIsActive = true } = wanted;
+  const { profileData } = wanted;
   const isBot = facts.botType !== null;
   return {
     user_id: facts.id,
@@ -68,7 +94,7 @@ export function toWireUser(user: User | UserFacts, requester: Requester, wanted:
     email: apiEmailOf(facts),
     full_name: facts.fullName,
     date_joined: toMinute(facts.joinedAt),
-    ...(includeIsActive && { is_active: facts.isActive }),
+    is_active: facts.isActive,
     is_owner: isOwner(facts.role),
     is_admin: isAdministrator(facts.role),
     is_guest: isGuest(facts.role),
@@ -84,8 +110,6 @@ export function toWireUser(user: User | UserFacts, requester: Requester, wanted:
     ...(profileData !== undefined && !isBot && { profile_data: profileData }),
   };
 }
-
-export type WireUser = ReturnType<typeof toWireUser>;
 
 /** The real address if `requester` may see it: their own, a bot's, or by the user's own setting. */
 function deliveryEmail(facts: UserFacts, requester: Requester): string | null {

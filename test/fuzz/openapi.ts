@@ -60,7 +60,7 @@ export async function readOperations({ url }: Pick<Target, 'url'>): Promise<Oper
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, described]) => {
       const schema = described.responses['200']?.content?.['application/json']?.schema;
-      const isSuccess = schema && ajv.compile({ ...schema, additionalProperties: STATES.has(path) });
+      const isSuccess = schema && ajv.compile({ ...schema, components, additionalProperties: STATES.has(path) });
       return {
         method: method.toUpperCase(),
         path,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { UserGroup } from '../../generated/prisma/client.ts';
-import { type GroupPermissionName, wirePermissions } from './group-permissions.ts';
-import type { SystemGroups, WireGroupSetting } from './system-groups.ts';
+import type { Wire } from '../../platform/wire.ts';
+import { GROUP_PERMISSION_NAMES, wirePermissions } from './group-permissions.ts';
+import type { SystemGroups } from './system-groups.ts';
 
 /** Who holds a permission, as clients write it: a group's id, or users and groups. */
 export const groupSetting = z.union([
@@ -12,19 +13,25 @@ export const groupSetting = z.union([
 /** A permission's new value, and the one the client believes it has. */
 export const groupSettingEdit = z.strictObject({ new: groupSetting, old: groupSetting.optional() });
 
-export interface WireUserGroup extends Readonly<Record<GroupPermissionName, WireGroupSetting>> {
-  readonly id: number;
-  readonly name: string;
-  readonly description: string;
-  /** UNIX seconds. */
-  readonly date_created: number | null;
-  readonly creator_id: number | null;
-  /** Active users in the group itself, ascending. */
-  readonly members: readonly number[];
-  readonly direct_subgroup_ids: readonly number[];
-  readonly is_system_group: boolean;
-  readonly deactivated: boolean;
-}
+/** The same field for each of the permissions. */
+export const permissionFields = <N extends string, T>(names: readonly N[], field: T) =>
+  Object.fromEntries(names.map((name) => [name, field])) as Record<N, T>;
+
+export const wireUserGroup = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    description: z.string(),
+    date_created: z.int().nullable().describe('UNIX seconds.'),
+    creator_id: z.int().nullable(),
+    members: z.array(z.int()).describe('Active users in the group itself, ascending.'),
+    direct_subgroup_ids: z.array(z.int()),
+    is_system_group: z.boolean(),
+    deactivated: z.boolean(),
+    ...permissionFields(GROUP_PERMISSION_NAMES, groupSetting),
+  })
+  .meta({ id: 'UserGroup' });
+export type WireUserGroup = Wire<typeof wireUserGroup>;
 
 export function toWire(
   groups: SystemGroups,

@@ -7,7 +7,7 @@ import { avatarUrl } from '../../people/wire.ts';
 import type { DefaultsEdit } from './defaults.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
 import { createBot, deactivateBot, listOwnBots, updateBot } from './service.ts';
-import { channelNames, toWireDefaults } from './wire.ts';
+import { channelNames, toWireDefaults, wireDefaults } from './wire.ts';
 
 const IMAGE = 'PNG, JPEG, WebP or GIF, of 5 MiB at most.';
 
@@ -38,12 +38,6 @@ const toDefaults = (sent: SentDefaults): DefaultsEdit => ({
 const toKey = (name: string | undefined): ChannelKey | null | undefined =>
   name === undefined ? undefined : name.trim() === '' ? null : { name };
 
-const defaultsReply = {
-  default_sending_stream: z.string().nullable(),
-  default_events_register_stream: z.string().nullable(),
-  default_all_public_streams: z.boolean(),
-};
-
 export const getBots = endpoint({
   method: 'GET',
   path: '/bots',
@@ -60,7 +54,7 @@ export const getBots = endpoint({
         full_name: z.string(),
         api_key: z.string(),
         avatar_url: z.string(),
-        ...defaultsReply,
+        ...wireDefaults.shape,
       }),
     ),
   },
@@ -99,7 +93,7 @@ export const postBot = endpoint({
     ...defaultParams,
     file: file({ description: `The image: ${IMAGE}` }).optional(),
   },
-  reply: { user_id: z.int(), api_key: z.string(), avatar_url: z.string(), ...defaultsReply },
+  reply: { user_id: z.int(), api_key: z.string(), avatar_url: z.string(), ...wireDefaults.shape },
   async handle(ctx, { full_name, short_name, bot_type, file, ...defaults }) {
     const { user, apiKey, nameOf } = await createBot(ctx, {
       fullName: full_name,
@@ -129,7 +123,7 @@ export const patchBot = endpoint({
     ...defaultParams,
     file: file({ description: `The image: ${IMAGE}` }).optional(),
   },
-  reply: { full_name: z.string(), avatar_url: z.string(), bot_owner: z.string().optional(), ...defaultsReply },
+  reply: { full_name: z.string(), avatar_url: z.string(), bot_owner: z.string().optional(), ...wireDefaults.shape },
   async handle(ctx, { bot_id, full_name, role, bot_owner_id, file, ...defaults }) {
     const { bot, owner, nameOf } = await updateBot(ctx, bot_id, {
       fullName: full_name,

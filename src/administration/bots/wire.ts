@@ -1,12 +1,15 @@
+import { z } from 'zod';
 import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
 /** Which channels a bot works with where nothing else is said. */
-export interface WireDefaults {
-  readonly default_sending_stream: string | null;
-  readonly default_events_register_stream: string | null;
-  readonly default_all_public_streams: boolean;
-}
+export const wireDefaults = z.object({
+  default_sending_stream: z.string().nullable(),
+  default_events_register_stream: z.string().nullable(),
+  default_all_public_streams: z.boolean(),
+});
+export type WireDefaults = Wire<typeof wireDefaults>;
 
 /** What those who may administer a bot know of it besides the user. */
 export interface WireBot extends WireDefaults {

@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import { addRealmDomain, listRealmDomains, removeRealmDomain, updateRealmDomain } from './service.ts';
-import { toWire } from './wire.ts';
+import { toWire, wireRealmDomain } from './wire.ts';
 
-const realmDomain = z.object({ domain: z.string(), allow_subdomains: z.boolean() });
 const domain = inPath(z.string(), { example: 'example.com' });
 const allow_subdomains = json(z.boolean(), { description: 'Whether addresses of its subdomains may be used as well.' });
 
@@ -15,7 +14,7 @@ export const getRealmDomains = endpoint({
   twins: ['realmDomains'],
   summary: 'List the allowed domains',
   params: {},
-  reply: { domains: z.array(realmDomain) },
+  reply: { domains: z.array(wireRealmDomain) },
   async handle(ctx) {
     return { domains: (await listRealmDomains(ctx)).map(toWire) };
   },
@@ -32,7 +31,7 @@ export const postRealmDomain = endpoint({
   reply: { new_domain: z.tuple([z.int(), z.string()]) },
   async handle(ctx, { domain, allow_subdomains }) {
     const added = await addRealmDomain(ctx, { domain, allowSubdomains: allow_subdomains });
-    return { new_domain: [added.id, added.domain] };
+    return { new_domain: [added.id, added.domain] as const };
   },
 });
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { json, text } from '../../api/rest/params.ts';
-import { userReply } from '../../people/reply.ts';
-import { toWireUser } from '../../people/wire.ts';
+import { toWireUser, wireUser } from '../../people/wire.ts';
 import { fetchApiKeyByJwt } from './jwt.ts';
 import { fetchApiKey as fetch } from './login.ts';
 
@@ -26,8 +25,6 @@ export const fetchApiKey = endpoint({
   },
 });
 
-const { profile_data: _, ...withoutProfile } = userReply;
-
 export const jwtFetchApiKey = endpoint({
   method: 'POST',
   path: '/jwt/fetch_api_key',
@@ -42,7 +39,7 @@ export const jwtFetchApiKey = endpoint({
     token: text(z.string(), { description: 'At most 8 KiB.', example: 'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl' }),
     include_profile: json(z.boolean(), { description: 'Whether the reply holds `user`.' }).default(false),
   },
-  reply: { api_key: z.string(), email: z.string(), user: z.object(withoutProfile).optional() },
+  reply: { api_key: z.string(), email: z.string(), user: wireUser.optional() },
   async handle(request, { token, include_profile }) {
     const { user, apiKey } = await fetchApiKeyByJwt(request, { token });
     return {

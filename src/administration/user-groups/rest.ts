@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { GROUP_PERMISSION_NAMES, type GroupPermissionName } from '../../access/permissions/group-permissions.ts';
-import { groupSetting, groupSettingEdit } from '../../access/permissions/wire.ts';
+import { groupSetting, groupSettingEdit, permissionFields, wireUserGroup } from '../../access/permissions/wire.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import { deactivateUserGroup } from './deactivate.ts';
@@ -11,9 +11,6 @@ import { createUserGroup, listUserGroups, updateUserGroup } from './service.ts';
 const PERMISSION = 'everybody but guests';
 const NAME = { description: 'At most 100 characters; unique in the organization.', example: 'sailors' };
 const DESCRIPTION = { description: 'At most 1,024 characters.', example: 'Who sails' };
-
-const permissionFields = <T>(field: T) =>
-  Object.fromEntries(GROUP_PERMISSION_NAMES.map((name) => [name, field])) as Record<GroupPermissionName, T>;
 
 /** What is given of the permissions, each read by `read`. */
 function permissionsIn<V, R>(
@@ -27,19 +24,6 @@ function permissionsIn<V, R>(
   return Object.fromEntries(given) as Partial<Record<GroupPermissionName, R>>;
 }
 
-const userGroup = z.object({
-  id: z.int(),
-  name: z.string(),
-  description: z.string(),
-  date_created: z.int().nullable(),
-  creator_id: z.int().nullable(),
-  members: z.array(z.int()),
-  direct_subgroup_ids: z.array(z.int()),
-  is_system_group: z.boolean(),
-  deactivated: z.boolean(),
-  ...permissionFields(groupSetting),
-});
-
 const groupId = inPath(z.int());
 const ids = (description: string) => json(z.array(z.int()), { description, example: '[]' });
 
@@ -51,7 +35,7 @@ export const getUserGroups = endpoint({
   summary: 'List user groups',
   permission: PERMISSION,
   params: { include_deactivated_groups: json(z.boolean()).default(false) },
-  reply: { user_groups: z.array(userGroup) },
+  reply: { user_groups: z.array(wireUserGroup) },
   async handle(ctx, { include_deactivated_groups }) {
     return { user_groups: await listUserGroups(ctx, { includeDeactivated: include_deactivated_groups }) };
   },
@@ -69,7 +53,7 @@ export const postUserGroup = endpoint({
     description: text(z.string(), DESCRIPTION),
     members: ids('The users in it.'),
     subgroups: ids('The groups in it.').default([]),
-    ...permissionFields(json(groupSetting).optional()),
+    ...permissionFields(GROUP_PERMISSION_NAMES, json(groupSetting).optional()),
   },
   reply: { group_id: z.int() },
   async handle(ctx, { name, description, members, subgroups, ...permissions }) {
@@ -96,7 +80,7 @@ export const patchUserGroup = endpoint({
     name: text(z.string(), NAME).optional(),
     description: text(z.string(), DESCRIPTION).optional(),
     deactivated: json(z.boolean(), { description: 'False brings the group back; true means nothing.' }).optional(),
-    ...permissionFields(json(groupSettingEdit).optional()),
+    ...permissionFields(GROUP_PERMISSION_NAMES, json(groupSettingEdit).optional()),
   },
   reply: {},
   async handle(ctx, { user_group_id, name, description, deactivated, ...permissions }) {

@@ -9,9 +9,8 @@ import { lastReceivedByTurn } from '../../messages/flags/last-received.ts';
 import { profileDataByTurn } from '../../people/profile-fields/by-turn.ts';
 import { profileDataOf } from '../../people/profile-fields/values.ts';
 import { profileDataSent, toEntries } from '../../people/profile-fields/wire.ts';
-import { userReply } from '../../people/reply.ts';
 import { accessUser, accessUserByEmail, listUsers as list } from '../../people/users.ts';
-import { toWireUser, type WireUser } from '../../people/wire.ts';
+import { toWireUser, type WireUser, wireUser } from '../../people/wire.ts';
 import { UnsupportedParametersError } from '../../platform/errors.ts';
 import { createUser as create, type UserEdit, updateUser as update } from './service.ts';
 import { updateSettingsOf } from './settings-of-others.ts';
@@ -57,7 +56,7 @@ export const listUsers = endpoint({
     ...howShown,
     user_ids: json(z.array(z.int()), { description: 'Only these.', example: '[1, 2]' }).optional(),
   },
-  reply: { members: z.array(z.object(userReply)) },
+  reply: { members: z.array(wireUser) },
   async handle(ctx, { user_ids, ...how }) {
     const users = await list(ctx, user_ids === undefined ? {} : { userIds: user_ids });
     return { members: users.map(await showing(ctx, users, how)) };
@@ -73,7 +72,7 @@ export const getOwnUser = endpoint({
   description:
     'The fields of a user at the top level, and `max_message_id` (deprecated): the last message received, or -1.',
   params: {},
-  reply: { ...userReply, max_message_id: z.int() },
+  reply: { ...wireUser.shape, max_message_id: z.int() },
   async handle({ app, viewer }) {
     const [maxMessageId, profileData] = await Promise.all([
       lastReceivedByTurn(app, viewer.id),
@@ -90,7 +89,7 @@ export const getUser = endpoint({
   twins: ['user(userId:)', 'User.profileData'],
   summary: 'Get a user',
   params: { user_id: inPath(z.int()), ...howShown },
-  reply: { user: z.object(userReply) },
+  reply: { user: wireUser },
   async handle(ctx, { user_id, ...how }) {
     return { user: await showOne(ctx, await accessUser(ctx, user_id), how) };
   },
@@ -104,7 +103,7 @@ export const getUserByEmail = endpoint({
   summary: 'Get a user by e-mail address',
   description: 'By the real address where you may see it, or by the API address.',
   params: { email: inPath(z.string()), ...howShown },
-  reply: { user: z.object(userReply) },
+  reply: { user: wireUser },
   async handle(ctx, { email, ...how }) {
     return { user: await showOne(ctx, await accessUserByEmail(ctx, email), how) };
   },

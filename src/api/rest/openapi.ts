@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ERROR_CODES } from '../../platform/errors.ts';
@@ -22,21 +23,48 @@ export interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** The schema of what a client sends (`input`) or gets (`output`). */
+type Shared = Readonly<Record<string, Schema>>;
+
+/** Where the description of the service has the schemas that have a name. */
+const SHARED = '#/components/schemas/';
+
+/** The schema of what a client sends (`input`) or gets (`output`), whole: without a reference to another. */
 export function schemaOf(type: z.ZodType, io: 'input' | 'output'): Schema {
-  const { $schema, ...schema } = z.toJSONSchema(type, { io, unrepresentable: 'any' }) as Schema;
-  return withoutSafeRange(schema) as Schema;
+  const { schema, shared } = convert(type, io);
+  return inlined(schema, shared) as Schema;
 }
 
-/** Every integer is within what JSON numbers hold exactly: zod says so at each one, which hides what matters. */
-function withoutSafeRange(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSafeRange);
+/** The schema, which refers to those within it that have a name, and these by their names. */
+function convert(type: z.ZodType, io: 'input' | 'output'): { readonly schema: Schema; readonly shared: Shared } {
+  const { $schema, $defs = {}, ...schema } = z.toJSONSchema(type, { io, unrepresentable: 'any' });
+  return { schema: tidied(schema) as Schema, shared: tidied($defs) as Shared };
+}
+
+function tidied(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(tidied);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([key, bound]) => !(key.endsWith('imum') && Math.abs(Number(bound)) === Number.MAX_SAFE_INTEGER))
-      .map(([key, inner]) => [key, withoutSafeRange(inner)]),
+      .filter(([key, inner]) => !isSafeRange(key, inner) && !isName(key, inner))
+      .map(([key, inner]) => [key, key === '$ref' ? `${SHARED}${nameOf(inner)}` : tidied(inner)]),
   );
+}
+
+/** Every integer is within what JSON numbers hold exactly: zod says so at each one, which hides what matters. */
+const isSafeRange = (key: string, bound: unknown) =>
+  key.endsWith('imum') && Math.abs(Number(bound)) === Number.MAX_SAFE_INTEGER;
+
+/** The name that zod leaves in a schema; a property of that name has a schema, and no text. */
+const isName = (key: string, inner: unknown) => key === 'id' && typeof inner === 'string';
+
+const nameOf = (reference: unknown) => String(reference).split('/').at(-1) ?? '';
+
+function inlined(value: unknown, shared: Shared): unknown {
+  if (Array.isArray(value)) return value.map((inner) => inlined(inner, shared));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref, ...rest } = value as Schema;
+  const whole = $ref === undefined ? rest : { ...shared[nameOf($ref)], ...rest };
+  return Object.fromEntries(Object.entries(whole).map(([key, inner]) => [key, inlined(inner, shared)]));
 }
 
 /** The parameters that are no slots of the path. */
@@ -47,9 +75,15 @@ export function fieldsOf({ params }: Endpoint): [string, Param][] {
 /** The OpenAPI 3.1 description of the endpoints. */
 export function openApi(routes: readonly Endpoint[]): object {
   const paths: Record<string, Record<string, object>> = {};
+  const schemas: Record<string, Schema> = { Error: ERROR };
   for (const endpoint of routes) {
+    const { schema, shared } = convert(z.object(endpoint.reply), 'output');
+    for (const [name, named] of Object.entries(shared)) {
+      schemas[name] ??= named;
+      if (!isDeepStrictEqual(schemas[name], named)) throw new Error(`Two shapes have the name ${name}`);
+    }
     paths[endpoint.path] ??= {};
-    Object.assign(paths[endpoint.path] ?? {}, { [endpoint.method.toLowerCase()]: operation(endpoint) });
+    Object.assign(paths[endpoint.path] ?? {}, { [endpoint.method.toLowerCase()]: operation(endpoint, schema) });
   }
   return {
     openapi: '3.1.0',
@@ -68,7 +102,7 @@ export function openApi(routes: readonly Endpoint[]): object {
       securitySchemes: {
         basic: { type: 'http', scheme: 'basic', description: 'API email as user name, API key as password.' },
       },
-      schemas: { Error: ERROR },
+      schemas,
       responses: {
         Error: { description: 'Refused; nothing was changed.', content: { 'application/json': { schema: ERROR_REF } } },
       },
@@ -82,7 +116,7 @@ const KEY_PARAMETER = {
   description: 'Sent again under the same key, the request has no second effect and gets the same reply.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
-const ERROR_REF = { $ref: '#/components/schemas/Error' };
+const ERROR_REF = { $ref: `${SHARED}Error` };
 const ERROR = {
   type: 'object',
   required: ['result', 'msg', 'code'],
@@ -94,7 +128,8 @@ const ERROR = {
   additionalProperties: true,
 };
 
-function operation(endpoint: Endpoint) {
+/** @param reply The schema of the fields that the endpoint answers with. */
+function operation(endpoint: Endpoint, reply: Schema) {
   const { method, path, twins, summary, description, permission, auth } = endpoint;
   const fields = fieldsOf(endpoint);
   const inQuery = method === 'GET';
@@ -114,7 +149,7 @@ function operation(endpoint: Endpoint) {
     ...(!inQuery && fields.length > 0 && { requestBody: formBody(fields) }),
     responses: {
       ...(endpoint.redirects !== 'always' && {
-        200: { description: 'Done.', content: { 'application/json': { schema: successSchema(endpoint) } } },
+        200: { description: 'Done.', content: { 'application/json': { schema: successSchema(reply) } } },
       }),
       ...(endpoint.redirects !== undefined && {
         302: { description: 'For a browser to go on.', headers: { Location: { schema: { type: 'string' } } } },
@@ -184,17 +219,15 @@ function described(param: Param | undefined) {
   return description === '' ? {} : { description };
 }
 
-function successSchema({ reply }: Endpoint): Schema {
-  const fields = Object.entries(reply).map(([name, type]) => [name, schemaOf(type, 'output')] as const);
-  const always = fields.filter(([name]) => reply[name]?.safeParse(undefined).success !== true).map(([name]) => name);
+function successSchema({ properties, required = [] }: Schema): Schema {
   return {
     type: 'object',
     properties: {
       result: { const: 'success' },
       msg: { const: '' },
       ignored_parameters_unsupported: { type: 'array', items: { type: 'string' } },
-      ...Object.fromEntries(fields),
+      ...properties,
     },
-    required: ['result', 'msg', ...always],
+    required: ['result', 'msg', ...required],
   };
 }

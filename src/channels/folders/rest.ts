@@ -2,18 +2,7 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import { createChannelFolder, listChannelFolders, reorderChannelFolders, updateChannelFolder } from './service.ts';
-import { toWire } from './wire.ts';
-
-const channelFolder = z.object({
-  id: z.int(),
-  name: z.string(),
-  order: z.int(),
-  date_created: z.int(),
-  creator_id: z.int().nullable(),
-  description: z.string(),
-  rendered_description: z.string(),
-  is_archived: z.boolean(),
-});
+import { toWire, wireChannelFolder } from './wire.ts';
 
 export const getChannelFolders = endpoint({
   method: 'GET',
@@ -22,7 +11,7 @@ export const getChannelFolders = endpoint({
   twins: ['channelFolders'],
   summary: 'List channel folders',
   params: { include_archived: json(z.boolean()).default(false) },
-  reply: { channel_folders: z.array(channelFolder) },
+  reply: { channel_folders: z.array(wireChannelFolder) },
   async handle(ctx, { include_archived }) {
     const folders = await listChannelFolders(ctx, { includeArchived: include_archived });
     return { channel_folders: folders.map(toWire) };

@@ -1,16 +1,20 @@
+import { z } from 'zod';
 import type { ChannelFolder } from '../../generated/prisma/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
-export interface WireChannelFolder {
-  readonly id: number;
-  readonly name: string;
-  readonly order: number;
-  /** UNIX seconds. */
-  readonly date_created: number;
-  readonly creator_id: number | null;
-  readonly description: string;
-  readonly rendered_description: string;
-  readonly is_archived: boolean;
-}
+export const wireChannelFolder = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    order: z.int(),
+    date_created: z.int().describe('UNIX seconds.'),
+    creator_id: z.int().nullable(),
+    description: z.string(),
+    rendered_description: z.string(),
+    is_archived: z.boolean(),
+  })
+  .meta({ id: 'ChannelFolder' });
+export type WireChannelFolder = Wire<typeof wireChannelFolder>;
 
 export function toWire(folder: ChannelFolder): WireChannelFolder {
   return {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
-import { channelReply, creationParams, flag, streamId, toOptions } from '../rest.ts';
+import { creationParams, flag, streamId, toOptions } from '../rest.ts';
+import { wireSubscription } from '../wire.ts';
 import { channelIdsOfUser, isUserSubscribed, listSubscriptions } from './reads.ts';
 import { updateSubscriptionSettings } from './subscription-settings.ts';
 import {
@@ -12,21 +13,6 @@ import {
   unsubscribe,
 } from './subscriptions.ts';
 
-const subscriptionReply = {
-  ...channelReply,
-  color: z.string(),
-  is_muted: z.boolean(),
-  in_home_view: z.boolean(),
-  pin_to_top: z.boolean(),
-  desktop_notifications: z.boolean().nullable(),
-  audible_notifications: z.boolean().nullable(),
-  push_notifications: z.boolean().nullable(),
-  email_notifications: z.boolean().nullable(),
-  wildcard_mentions_notify: z.boolean().nullable(),
-  subscribers: z.array(z.int()).optional(),
-  partial_subscribers: z.array(z.int()).optional(),
-};
-
 export const getSubscriptions = endpoint({
   method: 'GET',
   path: '/users/me/subscriptions',
@@ -34,7 +20,7 @@ export const getSubscriptions = endpoint({
   twins: ['subscriptions'],
   summary: 'List your subscriptions',
   params: { include_subscribers: text(z.enum(['true', 'false', 'partial'])).default('false') },
-  reply: { subscriptions: z.array(z.object(subscriptionReply)) },
+  reply: { subscriptions: z.array(wireSubscription) },
   async handle(ctx, { include_subscribers }) {
     return { subscriptions: await listSubscriptions(ctx, include_subscribers) };
   },

@@ -5,8 +5,8 @@ import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeAccess } from '../../api/graphql/node.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
-import { accessDraft, createDrafts, type DraftType, deleteDraft, updateDraft, visibleTo } from './service.ts';
-import type { WireDraft } from './wire.ts';
+import { accessDraft, createDrafts, deleteDraft, updateDraft, visibleTo } from './service.ts';
+import type { DraftType, WireDraft } from './wire.ts';
 
 const DraftTypeEnum = builder.enumType('DraftType', {
   description: 'Where a draft is to go.',

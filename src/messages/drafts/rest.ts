@@ -2,23 +2,14 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json } from '../../api/rest/params.ts';
 import { createDrafts, deleteDraft, listDrafts, updateDraft } from './service.ts';
-import { toWire } from './wire.ts';
+import { DRAFT_TYPES, toWire, wireDraft } from './wire.ts';
 
 const draft = z.strictObject({
-  type: z.enum(['', 'stream', 'private']),
+  type: z.enum(DRAFT_TYPES),
   to: z.array(z.int()),
   topic: z.string(),
   content: z.string(),
   timestamp: z.number().nullish(),
-});
-
-const savedDraft = z.object({
-  id: z.int(),
-  type: z.enum(['', 'stream', 'private']),
-  to: z.array(z.int()),
-  topic: z.string(),
-  content: z.string(),
-  timestamp: z.int(),
 });
 
 const EXAMPLE = '{"type": "stream", "to": [1], "topic": "greetings", "content": "hello"}';
@@ -31,7 +22,7 @@ export const getDrafts = endpoint({
   summary: 'List your drafts',
   description: 'From the draft edited first to the one edited last.',
   params: {},
-  reply: { count: z.int(), drafts: z.array(savedDraft) },
+  reply: { count: z.int(), drafts: z.array(wireDraft) },
   async handle(ctx) {
     const drafts = await listDrafts(ctx);
     return { count: drafts.length, drafts: drafts.map(toWire) };

@@ -13,9 +13,7 @@ import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
 import { cutText, lengthOf } from '../../platform/text.ts';
 import { requireWithin, TOTALS } from '../../platform/totals.ts';
 import { draftRemoved, draftsAdded, draftUpdated } from './events.ts';
-
-/** Where a draft is to go: nowhere yet, to a channel, or to people. */
-export type DraftType = '' | 'stream' | 'private';
+import type { DraftType } from './wire.ts';
 
 export interface NewDraft {
   readonly type: DraftType;

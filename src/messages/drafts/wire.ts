@@ -1,18 +1,25 @@
+import { z } from 'zod';
 import type { Draft } from '../../generated/prisma/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
-export interface WireDraft {
-  readonly id: number;
-  /** "", "stream" or "private". */
-  readonly type: string;
-  readonly to: readonly number[];
-  readonly topic: string;
-  readonly content: string;
-  /** UNIX seconds. */
-  readonly timestamp: number;
-}
+export const DRAFT_TYPES = ['', 'stream', 'private'] as const;
+/** Where a draft is to go: nowhere yet, to a channel, or to people. */
+export type DraftType = (typeof DRAFT_TYPES)[number];
+
+export const wireDraft = z
+  .object({
+    id: z.int(),
+    type: z.enum(DRAFT_TYPES),
+    to: z.array(z.int()).describe('One channel id, or user ids.'),
+    topic: z.string(),
+    content: z.string(),
+    timestamp: z.int().describe('UNIX seconds.'),
+  })
+  .meta({ id: 'Draft' });
+export type WireDraft = Wire<typeof wireDraft>;
 
 export function toWire({ id, type, to, topic, content, lastEditedAt }: Draft): WireDraft {
-  return { id, type, to, topic, content, timestamp: Math.floor(lastEditedAt.getTime() / 1000) };
+  return { id, type: type as DraftType, to, topic, content, timestamp: Math.floor(lastEditedAt.getTime() / 1000) };
 }
 
 /** The draft for a client that does not know the empty topic. */

@@ -6,7 +6,7 @@ import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
 import { PROPAGATE_MODES } from './events.ts';
 import { readHistory } from './history.ts';
-import { toWireSnapshot } from './wire.ts';
+import { toWireSnapshot, wireSnapshot } from './wire.ts';
 
 const message_id = inPath(z.int());
 
@@ -64,20 +64,6 @@ export const deleteMessageEndpoint = endpoint({
   },
 });
 
-const snapshot = z.object({
-  topic: z.string(),
-  prev_topic: z.string().optional(),
-  stream: z.int().optional(),
-  prev_stream: z.int().optional(),
-  content: z.string(),
-  rendered_content: z.string(),
-  prev_content: z.string().optional(),
-  prev_rendered_content: z.string().optional(),
-  content_html_diff: z.string().optional(),
-  user_id: z.int(),
-  timestamp: z.int(),
-});
-
 export const getMessageHistory = endpoint({
   method: 'GET',
   path: '/messages/{message_id}/history',
@@ -91,7 +77,7 @@ export const getMessageHistory = endpoint({
       description: "Whether the empty topic comes as it is, and not by the organization's name for it.",
     }).default(false),
   },
-  reply: { message_history: z.array(snapshot) },
+  reply: { message_history: z.array(wireSnapshot) },
   async handle(ctx, { message_id, allow_empty_topic_name }) {
     const history = await readHistory(ctx, message_id);
     const shown = { emptyTopicName: emptyTopicName(ctx.viewer.realm), knowsEmptyTopic: allow_empty_topic_name };

@@ -1,10 +1,29 @@
+import { z } from 'zod';
 import { htmlDiff } from '../../markdown/diff.ts';
+import type { Wire } from '../../platform/wire.ts';
 import { type TopicsShown, toWireMove, toWirePrevContent } from '../edit-history.ts';
 import { shownTopic } from '../wire.ts';
 import type { Snapshot } from './history.ts';
 
-/** A snapshot as on the wire. */
-export function toWireSnapshot({ at, userId, state, step }: Snapshot, topics: TopicsShown) {
+/** A message as it was after an edit. */
+export const wireSnapshot = z
+  .object({
+    topic: z.string(),
+    prev_topic: z.string().optional(),
+    stream: z.int().optional(),
+    prev_stream: z.int().optional(),
+    content: z.string(),
+    rendered_content: z.string(),
+    prev_content: z.string().optional(),
+    prev_rendered_content: z.string().optional(),
+    content_html_diff: z.string().optional(),
+    user_id: z.int(),
+    timestamp: z.int().describe('UNIX seconds.'),
+  })
+  .meta({ id: 'MessageSnapshot' });
+export type WireSnapshot = Wire<typeof wireSnapshot>;
+
+export function toWireSnapshot({ at, userId, state, step }: Snapshot, topics: TopicsShown): WireSnapshot {
   return {
     // A direct message has no topic, and not the empty one.
     topic: state.channelId === null ? '' : shownTopic(state.topic, topics.emptyTopicName, topics.knowsEmptyTopic),

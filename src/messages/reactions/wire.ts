@@ -1,11 +1,32 @@
+import { z } from 'zod';
 import { apiEmail } from '../../access/address.ts';
 import type { Reaction, User } from '../../generated/prisma/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
 /** A reaction, and whose it is. */
 export type ReactionOfUser = Omit<Reaction, 'id' | 'realmId'> & { readonly user: User };
 
-/** A reaction as on the wire, with the older form of whose it is: messages and events have the same. */
-export const toWireReaction = ({ emojiName, emojiCode, reactionType, user }: Omit<ReactionOfUser, 'messageId'>) => ({
+/** Somebody, as messages name them. */
+export const wirePerson = z.object({ id: z.int(), email: z.string(), full_name: z.string() });
+
+/** A reaction, with the older form of whose it is: messages and events have the same. */
+export const wireReaction = z
+  .object({
+    emoji_name: z.string(),
+    emoji_code: z.string(),
+    reaction_type: z.string(),
+    user_id: z.int(),
+    user: wirePerson,
+  })
+  .meta({ id: 'Reaction' });
+export type WireReaction = Wire<typeof wireReaction>;
+
+export const toWireReaction = ({
+  emojiName,
+  emojiCode,
+  reactionType,
+  user,
+}: Omit<ReactionOfUser, 'messageId'>): WireReaction => ({
   emoji_name: emojiName,
   emoji_code: emojiCode,
   reaction_type: reactionType,

@@ -2,18 +2,7 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import { createReminder, deleteReminder, listReminders } from './service.ts';
-import { toWire } from './wire.ts';
-
-const reminder = z.object({
-  reminder_id: z.int(),
-  type: z.literal('private'),
-  to: z.array(z.int()),
-  content: z.string(),
-  rendered_content: z.string(),
-  scheduled_delivery_timestamp: z.int(),
-  failed: z.boolean(),
-  reminder_target_message_id: z.int(),
-});
+import { toWire, wireReminder } from './wire.ts';
 
 export const getReminders = endpoint({
   method: 'GET',
@@ -23,7 +12,7 @@ export const getReminders = endpoint({
   summary: 'List your reminders',
   description: 'Those that are still to come, the earliest first.',
   params: {},
-  reply: { reminders: z.array(reminder) },
+  reply: { reminders: z.array(wireReminder) },
   async handle(ctx) {
     return { reminders: (await listReminders(ctx)).map(toWire) };
   },

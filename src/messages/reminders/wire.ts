@@ -1,17 +1,20 @@
+import { z } from 'zod';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
-export interface WireReminder {
-  readonly reminder_id: number;
-  readonly type: 'private';
-  /** The owner's own id. */
-  readonly to: readonly number[];
-  readonly content: string;
-  readonly rendered_content: string;
-  /** UNIX seconds. */
-  readonly scheduled_delivery_timestamp: number;
-  readonly failed: boolean;
-  readonly reminder_target_message_id: number;
-}
+export const wireReminder = z
+  .object({
+    reminder_id: z.int(),
+    type: z.literal('private'),
+    to: z.array(z.int()).describe("The owner's own id."),
+    content: z.string(),
+    rendered_content: z.string(),
+    scheduled_delivery_timestamp: z.int().describe('UNIX seconds.'),
+    failed: z.boolean(),
+    reminder_target_message_id: z.int(),
+  })
+  .meta({ id: 'Reminder' });
+export type WireReminder = Wire<typeof wireReminder>;
 
 export function toWire(row: ScheduledMessage): WireReminder {
   return {

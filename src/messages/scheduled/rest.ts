@@ -3,7 +3,7 @@ import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import { MESSAGE_TYPES } from '../sending/destination.ts';
 import { cancelScheduledMessage, listScheduledMessages, scheduleMessage, updateScheduledMessage } from './service.ts';
-import { toWire } from './wire.ts';
+import { toWire, wireScheduledMessage } from './wire.ts';
 
 const type = text(z.enum(MESSAGE_TYPES), { description: '"private" and "stream" are older words for the others.' });
 const to = json(
@@ -15,17 +15,6 @@ const content = text(z.string(), { description: 'Flavored Markdown. Cut to 10,00
 const topic = text(z.string(), { description: 'Of a channel message. Cut to 60 characters.' });
 const time = json(z.int(), { description: 'UNIX seconds, in the future.', example: '4102444800' });
 
-const scheduledMessage = z.object({
-  scheduled_message_id: z.int(),
-  type: z.enum(['stream', 'private']),
-  to: z.union([z.int(), z.array(z.int())]),
-  topic: z.string().optional(),
-  content: z.string(),
-  rendered_content: z.string(),
-  scheduled_delivery_timestamp: z.int(),
-  failed: z.boolean(),
-});
-
 export const getScheduledMessages = endpoint({
   method: 'GET',
   path: '/scheduled_messages',
@@ -34,7 +23,7 @@ export const getScheduledMessages = endpoint({
   summary: 'List your scheduled messages',
   description: 'Those that are not sent, the earliest first. One that could not be sent stays until you delete it.',
   params: {},
-  reply: { scheduled_messages: z.array(scheduledMessage) },
+  reply: { scheduled_messages: z.array(wireScheduledMessage) },
   async handle(ctx) {
     return { scheduled_messages: (await listScheduledMessages(ctx)).map(toWire) };
   },

@@ -1,18 +1,20 @@
+import { z } from 'zod';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
-export interface WireScheduledMessage {
-  readonly scheduled_message_id: number;
-  readonly type: 'stream' | 'private';
-  /** A channel's id, or the ids of the recipients. */
-  readonly to: number | readonly number[];
-  /** Of a channel message only. */
-  readonly topic?: string;
-  readonly content: string;
-  readonly rendered_content: string;
-  /** UNIX seconds. */
-  readonly scheduled_delivery_timestamp: number;
-  readonly failed: boolean;
-}
+export const wireScheduledMessage = z
+  .object({
+    scheduled_message_id: z.int(),
+    type: z.enum(['stream', 'private']),
+    to: z.union([z.int(), z.array(z.int())]).describe("A channel's id, or the ids of the recipients."),
+    topic: z.string().optional().describe('Of a channel message only.'),
+    content: z.string(),
+    rendered_content: z.string(),
+    scheduled_delivery_timestamp: z.int().describe('UNIX seconds.'),
+    failed: z.boolean(),
+  })
+  .meta({ id: 'ScheduledMessage' });
+export type WireScheduledMessage = Wire<typeof wireScheduledMessage>;
 
 export function toWire(row: ScheduledMessage): WireScheduledMessage {
   const { channelId } = row;

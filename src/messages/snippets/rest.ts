@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, text } from '../../api/rest/params.ts';
 import { createSavedSnippet, deleteSavedSnippet, listSavedSnippets, updateSavedSnippet } from './service.ts';
-import { toWire } from './wire.ts';
-
-const savedSnippet = z.object({ id: z.int(), title: z.string(), content: z.string(), date_created: z.int() });
+import { toWire, wireSavedSnippet } from './wire.ts';
 
 export const getSavedSnippets = endpoint({
   method: 'GET',
@@ -13,7 +11,7 @@ export const getSavedSnippets = endpoint({
   twins: ['savedSnippets'],
   summary: 'List your saved snippets',
   params: {},
-  reply: { saved_snippets: z.array(savedSnippet) },
+  reply: { saved_snippets: z.array(wireSavedSnippet) },
   async handle(ctx) {
     return { saved_snippets: (await listSavedSnippets(ctx)).map(toWire) };
   },

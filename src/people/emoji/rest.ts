@@ -2,16 +2,8 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { file, inPath } from '../../api/rest/params.ts';
 import { addCustomEmoji, deactivateCustomEmoji, listCustomEmoji } from './service.ts';
-import { toWireMap } from './wire.ts';
+import { toWireMap, wireCustomEmoji } from './wire.ts';
 
-const customEmoji = z.object({
-  id: z.string(),
-  name: z.string(),
-  source_url: z.string(),
-  still_url: z.string().nullable(),
-  deactivated: z.boolean(),
-  author_id: z.int().nullable(),
-});
 const emoji_name = inPath(z.string(), { example: 'party_parrot' });
 
 export const getCustomEmoji = endpoint({
@@ -22,7 +14,7 @@ export const getCustomEmoji = endpoint({
   summary: "List the organization's own emoji",
   description: 'By id, those deactivated included.',
   params: {},
-  reply: { emoji: z.record(z.string(), customEmoji) },
+  reply: { emoji: z.record(z.string(), wireCustomEmoji) },
   async handle(ctx) {
     return { emoji: toWireMap(await listCustomEmoji(ctx)) };
   },

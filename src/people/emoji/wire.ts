@@ -1,14 +1,18 @@
+import { z } from 'zod';
 import type { CustomEmoji } from '../../generated/prisma/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
-export interface WireCustomEmoji {
-  readonly id: string;
-  readonly name: string;
-  readonly source_url: string;
-  /** The first frame; null for an image that does not move. */
-  readonly still_url: string | null;
-  readonly deactivated: boolean;
-  readonly author_id: number | null;
-}
+export const wireCustomEmoji = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    source_url: z.string(),
+    still_url: z.string().nullable().describe('The first frame; null for an image that does not move.'),
+    deactivated: z.boolean(),
+    author_id: z.int().nullable(),
+  })
+  .meta({ id: 'CustomEmoji' });
+export type WireCustomEmoji = Wire<typeof wireCustomEmoji>;
 
 /** By id. */
 export type WireCustomEmojiMap = Readonly<Record<string, WireCustomEmoji>>;

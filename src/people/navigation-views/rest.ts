@@ -2,9 +2,8 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPathTail, json, text } from '../../api/rest/params.ts';
 import { addNavigationView, listNavigationViews, removeNavigationView, updateNavigationView } from './service.ts';
-import { toWire } from './wire.ts';
+import { toWire, wireNavigationView } from './wire.ts';
 
-const navigationView = z.object({ fragment: z.string(), is_pinned: z.boolean(), name: z.string().nullable() });
 const fragment = inPathTail(z.string(), { example: 'narrow/is/starred' });
 
 export const getNavigationViews = endpoint({
@@ -15,7 +14,7 @@ export const getNavigationViews = endpoint({
   summary: 'List your navigation views',
   description: 'Those you have set up; the others are as the client has them.',
   params: {},
-  reply: { navigation_views: z.array(navigationView) },
+  reply: { navigation_views: z.array(wireNavigationView) },
   async handle(ctx) {
     return { navigation_views: (await listNavigationViews(ctx)).map(toWire) };
   },

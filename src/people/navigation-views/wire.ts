@@ -1,11 +1,15 @@
+import { z } from 'zod';
 import type { NavigationView } from '../../generated/prisma/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
-export interface WireNavigationView {
-  readonly fragment: string;
-  readonly is_pinned: boolean;
-  /** Null for a view that comes with the client. */
-  readonly name: string | null;
-}
+export const wireNavigationView = z
+  .object({
+    fragment: z.string(),
+    is_pinned: z.boolean(),
+    name: z.string().nullable().describe('Null for a view that comes with the client.'),
+  })
+  .meta({ id: 'NavigationView' });
+export type WireNavigationView = Wire<typeof wireNavigationView>;
 
 export function toWire({ fragment, isPinned, name }: NavigationView): WireNavigationView {
   return { fragment, is_pinned: isPinned, name };

@@ -6,12 +6,17 @@ import type { User } from '../../generated/prisma/client.ts';
 import { accessUser, accessUserByEmail } from '../users.ts';
 import { accessPresence, readPresences } from './reads.ts';
 import { recordPresence } from './service.ts';
-import { presencesByEmail, presencesById, statusAt, toLegacyPresence, toWirePresence } from './wire.ts';
+import {
+  presencesByEmail,
+  presencesById,
+  statusAt,
+  toLegacyPresence,
+  toWirePresence,
+  wireLegacyPresence,
+  wirePresence,
+} from './wire.ts';
 
-const seen = z.object({ active_timestamp: z.int(), idle_timestamp: z.int() });
 const legacyStatus = z.object({ status: z.string(), timestamp: z.int() });
-const legacySeen = z.object({ client: z.string(), status: z.string(), timestamp: z.int() });
-const legacyEntry = z.object({ website: legacySeen.extend({ pushable: z.boolean() }), aggregated: legacySeen });
 
 export const postPresence = endpoint({
   method: 'POST',
@@ -39,7 +44,7 @@ export const postPresence = endpoint({
   reply: {
     presence_last_update_id: z.int().optional(),
     server_timestamp: z.number().optional(),
-    presences: z.record(z.string(), z.union([seen, legacyEntry])).optional(),
+    presences: z.record(z.string(), z.union([wirePresence, wireLegacyPresence])).optional(),
   },
   async handle(ctx, { status, ping_only, slim_presence, ...query }) {
     const { last_update_id: newerThan, history_limit_days: historyDays } = query;
@@ -72,7 +77,7 @@ async function presenceReply(ctx: Ctx, user: User, named: number | string) {
 }
 
 const presenceOfOne = {
-  presence: seen.extend({ website: legacyStatus, aggregated: legacyStatus }),
+  presence: wirePresence.extend({ website: legacyStatus, aggregated: legacyStatus }),
   server_timestamp: z.number(),
 };
 
@@ -109,7 +114,7 @@ export const getRealmPresence = endpoint({
   params: {},
   reply: {
     server_timestamp: z.number(),
-    presences: z.record(z.string(), legacyEntry),
+    presences: z.record(z.string(), wireLegacyPresence),
   },
   async handle({ app, viewer: { realm } }) {
     const now = app.now();

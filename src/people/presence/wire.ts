@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import type { Addressed } from '../../access/address.ts';
 import { apiEmailOf } from '../../access/address.ts';
 import { PRESENCE_SECONDS } from '../../platform/limits.ts';
+import type { Wire } from '../../platform/wire.ts';
 
 /** How a user is there: doing something, or with a client open. */
 export const PRESENCE_PINGS = ['active', 'idle'] as const;
@@ -18,17 +20,17 @@ export interface Presence {
 }
 
 /** UNIX seconds. */
-export interface WirePresence {
-  readonly active_timestamp: number;
-  readonly idle_timestamp: number;
-}
+export const wirePresence = z
+  .object({ active_timestamp: z.int(), idle_timestamp: z.int() })
+  .meta({ id: 'Presence', description: 'UNIX seconds.' });
+export type WirePresence = Wire<typeof wirePresence>;
 
-interface LegacyPresence {
-  readonly client: 'website';
-  readonly status: PresencePing;
-  readonly timestamp: number;
-  readonly pushable: false;
-}
+const wireAggregated = z.object({ client: z.literal('website'), status: z.enum(PRESENCE_PINGS), timestamp: z.int() });
+const wireWebsite = wireAggregated.extend({ pushable: z.literal(false) });
+type LegacyPresence = Wire<typeof wireWebsite>;
+
+/** What old clients are told of somebody. */
+export const wireLegacyPresence = z.object({ website: wireWebsite, aggregated: wireAggregated });
 
 const toSeconds = (date: Date) => Math.floor(date.getTime() / 1000);
 

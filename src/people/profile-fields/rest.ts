@@ -10,20 +10,7 @@ import {
   updateProfileField,
 } from './fields.ts';
 import { removeOwnValues, updateOwnProfile } from './values.ts';
-import { profileDataSent, toEntries, toWire } from './wire.ts';
-
-const profileField = z.object({
-  id: z.int(),
-  type: z.int(),
-  order: z.int(),
-  name: z.string(),
-  hint: z.string(),
-  field_data: z.string(),
-  required: z.boolean(),
-  editable_by_user: z.boolean(),
-  display_in_profile_summary: z.literal(true).optional(),
-  use_for_user_matching: z.literal(true).optional(),
-});
+import { profileDataSent, toEntries, toWire, wireProfileField } from './wire.ts';
 
 const edits = {
   name: text(z.string(), {
@@ -70,7 +57,7 @@ export const getProfileFields = endpoint({
   twins: ['customProfileFields'],
   summary: 'List custom profile fields',
   params: {},
-  reply: { custom_fields: z.array(profileField) },
+  reply: { custom_fields: z.array(wireProfileField) },
   async handle(ctx) {
     return { custom_fields: (await listProfileFields(ctx)).map(toWire) };
   },

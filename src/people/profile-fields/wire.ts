@@ -1,19 +1,22 @@
 import { z } from 'zod';
 import type { ProfileField, ProfileValue } from '../../generated/prisma/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
-export interface WireProfileField {
-  readonly id: number;
-  readonly type: number;
-  readonly order: number;
-  readonly name: string;
-  readonly hint: string;
-  /** JSON text for types 3 and 7; "" for the others. */
-  readonly field_data: string;
-  readonly required: boolean;
-  readonly editable_by_user: boolean;
-  readonly display_in_profile_summary?: true;
-  readonly use_for_user_matching?: true;
-}
+export const wireProfileField = z
+  .object({
+    id: z.int(),
+    type: z.int(),
+    order: z.int(),
+    name: z.string(),
+    hint: z.string(),
+    field_data: z.string().describe('JSON text for types 3 and 7; "" for the others.'),
+    required: z.boolean(),
+    editable_by_user: z.boolean(),
+    display_in_profile_summary: z.literal(true).optional(),
+    use_for_user_matching: z.literal(true).optional(),
+  })
+  .meta({ id: 'ProfileField' });
+export type WireProfileField = Wire<typeof wireProfileField>;
 
 export function toWire(field: ProfileField): WireProfileField {
   return {
@@ -30,14 +33,17 @@ export function toWire(field: ProfileField): WireProfileField {
   };
 }
 
-export interface WireProfileValue {
-  readonly value: string;
-  /** HTML, for the types that are Markdown. */
-  readonly rendered_value?: string;
-}
+const wireProfileValue = z
+  .object({
+    value: z.string(),
+    rendered_value: z.string().optional().describe('HTML, for the types that are Markdown.'),
+  })
+  .meta({ id: 'ProfileValue' });
+export type WireProfileValue = Wire<typeof wireProfileValue>;
 
 /** What a user said, by the id of the field; those left empty are absent. */
-export type WireProfileData = Readonly<Record<number, WireProfileValue>>;
+export const wireProfileData = z.record(z.string(), wireProfileValue);
+export type WireProfileData = Wire<typeof wireProfileData>;
 
 export function toWireValue({ value, renderedValue }: Pick<ProfileValue, 'value' | 'renderedValue'>): WireProfileValue {
   return { value, ...(renderedValue !== null && { rendered_value: renderedValue }) };

@@ -2,14 +2,7 @@ import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
 import { readStatus, setOwnStatus, setStatusOf } from './service.ts';
-
-const wireStatus = z.object({
-  away: z.literal(true).optional(),
-  status_text: z.string().optional(),
-  emoji_name: z.string().optional(),
-  emoji_code: z.string().optional(),
-  reaction_type: z.string().optional(),
-});
+import { wireStatus } from './wire.ts';
 
 const parts = {
   status_text: text(z.string(), {

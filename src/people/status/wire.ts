@@ -1,14 +1,18 @@
+import { z } from 'zod';
 import type { UserStatus } from '../../generated/prisma/client.ts';
+import type { Wire } from '../../platform/wire.ts';
 
 /** A status as others see it: what is not set is absent. */
-export interface WireStatus {
-  /** Deprecated: always true. */
-  readonly away?: true;
-  readonly status_text?: string;
-  readonly emoji_name?: string;
-  readonly emoji_code?: string;
-  readonly reaction_type?: string;
-}
+export const wireStatus = z
+  .object({
+    away: z.literal(true).optional().describe('Deprecated.'),
+    status_text: z.string().optional(),
+    emoji_name: z.string().optional(),
+    emoji_code: z.string().optional(),
+    reaction_type: z.string().optional(),
+  })
+  .meta({ id: 'UserStatus' });
+export type WireStatus = Wire<typeof wireStatus>;
 
 /** @param row Null when the user never set one. */
 export function toWire(row: UserStatus | null, isAway: boolean): WireStatus {

@@ -8,6 +8,7 @@ import {
 import { endpoint, RawJson } from '../../api/rest/endpoint.ts';
 import { json, type Param, text, type Values } from '../../api/rest/params.ts';
 import { CAPABILITIES, NO_CAPABILITIES, type QueueOptions } from '../../events/view.ts';
+import { wireEvent } from '../../events/wire.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { queueDefaults } from './bot-defaults.ts';
 import { DEFAULT_IDLE_SECONDS, deleteQueue, getEvents, MOBILE_IDLE_SECONDS, registerQueue } from './service.ts';
@@ -112,7 +113,7 @@ export const getEventsEndpoint = endpoint({
     dont_block: json(z.boolean()).default(false),
     ...registration,
   },
-  reply: { events: z.array(z.record(z.string(), z.unknown())), queue_id: z.string() },
+  reply: { events: z.array(wireEvent), queue_id: z.string() },
   async handle(ctx, { queue_id, last_event_id, dont_block, ...values }, { signal }) {
     if (queue_id === undefined && !dont_block && Object.keys(values).length === 0) {
       throw new BadRequestError("Missing 'queue_id' argument");
