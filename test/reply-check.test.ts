@@ -33,6 +33,13 @@ describe('the check of REST replies', () => {
     expect(() => check(answer)).toThrow(/^the reply /);
   });
 
+  it('is for what the types leave open: a handler that returns another type does not compile', () => {
+    // @ts-expect-error: a name is a text
+    expect(endpoint({ ...declared, handle: async () => ({ ships: [{ name: 7 }] }) })).toBeDefined();
+    // @ts-expect-error: nothing is declared, so nothing is returned
+    expect(endpoint({ ...declared, reply: {}, handle: async () => ({ ships: [] }) })).toBeDefined();
+  });
+
   it('lets an open reply have further fields', () => {
     const open = replyCheckOf(endpoint({ ...declared, replyIsOpen: true }));
     expect(() => open({ ships: [], count: 0 })).not.toThrow();

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Ctx, RequestCtx } from '../../access/context.ts';
+import type { Wire } from '../../platform/wire.ts';
 import type { Browser } from '../cookies.ts';
 import { isInPath, type Params, type Values } from './params.ts';
 
@@ -35,6 +36,14 @@ export interface Http extends Browser {
 // biome-ignore lint/suspicious/noConfusingVoidType: the usual handler of a write returns nothing.
 export type Answer = Readonly<Record<string, unknown>> | RawJson | Redirect | void;
 
+/** The fields that an endpoint adds to the success envelope. */
+export type ReplyShape = Readonly<Record<string, z.ZodType>>;
+
+/** What the handler of an endpoint with such a reply returns. */
+type AnswerOf<R extends ReplyShape> = FieldsOf<R> | RawJson | Redirect;
+// biome-ignore lint/suspicious/noConfusingVoidType: the usual handler of a write returns nothing.
+type FieldsOf<R extends ReplyShape> = keyof R extends never ? void : Wire<z.ZodObject<R>>;
+
 interface Description {
   readonly method: Method;
   /** Below /api/v1, with its slots in braces: `/drafts/{draft_id}`. */
@@ -59,16 +68,17 @@ interface Description {
   /** Whether success is another address, for a browser to go to. */
   readonly redirects?: 'always' | 'sometimes';
   /** The fields added to the success envelope. */
-  readonly reply: Readonly<Record<string, z.ZodType>>;
+  readonly reply: ReplyShape;
   /** True when the reply has further fields, which hang on what was asked for. */
   readonly replyIsOpen?: true;
 }
 
-/** One endpoint as its room writes it. */
-interface Definition<A extends Auth, P extends Params> extends Description {
+/** One endpoint as its feature writes it. */
+interface Definition<A extends Auth, P extends Params, R extends ReplyShape> extends Description {
   readonly auth: A;
   readonly params: P;
-  handle(ctx: A extends 'basic' ? Ctx : RequestCtx, values: Values<P>, http: Http): Promise<Answer>;
+  readonly reply: R;
+  handle(ctx: A extends 'basic' ? Ctx : RequestCtx, values: Values<P>, http: Http): Promise<AnswerOf<R>>;
 }
 
 /** One endpoint as the hall sees it. */
@@ -83,7 +93,9 @@ export interface Endpoint extends Description {
  *
  * @throws Error when the path's slots and the parameters declared `inPath` differ.
  */
-export function endpoint<const A extends Auth, P extends Params>(definition: Definition<A, P>): Endpoint {
+export function endpoint<const A extends Auth, P extends Params, R extends ReplyShape>(
+  definition: Definition<A, P, R>,
+): Endpoint {
   const inPath = Object.keys(definition.params).filter((name) => isInPath(definition.params[name] as Params[string]));
   const slots = slotsOf(definition.path);
   if (slots.toSorted().join() !== inPath.toSorted().join()) {
