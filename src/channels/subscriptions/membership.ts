@@ -4,6 +4,7 @@ import { either, except, users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Channel, Subscription } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { fieldsOf, SUBSCRIPTION_COLUMNS } from '../../platform/db/columns.ts';
 import { seesChannel } from '../access.ts';
 import { NO_ACTIVITY, readActivity } from '../activity.ts';
 import { type House, onlookersOf } from '../audience.ts';
@@ -125,19 +126,14 @@ export const toPerson = (user: Subject, realm: Person['realm']): Person => ({
   user,
 });
 
-type Saved = Omit<Subscription, 'realmId' | 'active'>;
-
-function saveSubscriptions(tx: Tx, realmId: number, pairs: readonly Pair[]): Promise<Saved[]> {
+function saveSubscriptions(tx: Tx, realmId: number, pairs: readonly Pair[]): Promise<Subscription[]> {
   const rows = pairs.map(({ channel, subject, color }) => ({ user_id: subject.id, channel_id: channel.id, color }));
-  return tx.$queryRaw<Saved[]>`
-    INSERT INTO subscription (realm_id, user_id, channel_id, color)
+  return tx.$queryRaw<Subscription[]>`
+    INSERT INTO subscription AS s (realm_id, user_id, channel_id, color)
     SELECT ${realmId}, user_id, channel_id, color
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int, color text)
     ON CONFLICT (user_id, channel_id) DO UPDATE SET active = true, color = EXCLUDED.color
-    RETURNING user_id AS "userId", channel_id AS "channelId", color, is_muted AS "isMuted", pin_to_top AS "pinToTop",
-      desktop_notifications AS "desktopNotifications", audible_notifications AS "audibleNotifications",
-      push_notifications AS "pushNotifications", email_notifications AS "emailNotifications",
-      wildcard_mentions_notify AS "wildcardMentionsNotify"`;
+    RETURNING ${fieldsOf('s', SUBSCRIPTION_COLUMNS)}`;
 }
 
 async function emitAdded(
@@ -146,7 +142,7 @@ async function emitAdded(
   { realm, now }: Place,
   channels: readonly Channel[],
   pairs: readonly Pair[],
-  saved: readonly Saved[],
+  saved: readonly Subscription[],
 ): Promise<void> {
   const ids = channels.map(({ id }) => id);
   const [groups, listOf] = [await systemGroups(tx, realm.id), await readSubscribers(tx, ids, now)];
@@ -164,7 +160,7 @@ async function emitAdded(
 }
 
 /** From this event on, the users hear what the channels' subscribers hear. */
-function beginPeriods(tx: Tx, realmId: number, saved: readonly Saved[], eventId: number): Promise<unknown> {
+function beginPeriods(tx: Tx, realmId: number, saved: readonly Subscription[], eventId: number): Promise<unknown> {
   return tx.$executeRaw`
     INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id, began_message_id)
     SELECT ${realmId}, user_id, channel_id, ${eventId},

@@ -2,8 +2,9 @@ import type { Ctx } from '../../access/context.ts';
 import { onlooker } from '../../access/permissions/require.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
-import type { Channel, Subscription } from '../../generated/prisma/client.ts';
+import { type Channel, Prisma, type Subscription } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { SUBSCRIPTION_COLUMNS } from '../../platform/db/columns.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { invalidChannelId, readBy } from '../access.ts';
@@ -20,17 +21,8 @@ export interface SettingChange {
   readonly value: unknown;
 }
 
-type Column = keyof Pick<
-  Subscription,
-  | 'color'
-  | 'isMuted'
-  | 'pinToTop'
-  | 'desktopNotifications'
-  | 'audibleNotifications'
-  | 'pushNotifications'
-  | 'emailNotifications'
-  | 'wildcardMentionsNotify'
->;
+/** What a subscriber can set. */
+type Column = Exclude<keyof Subscription, 'realmId' | 'userId' | 'channelId' | 'active'>;
 
 /** Where each boolean property is stored. `in_home_view` is the old name of the opposite of `is_muted`. */
 const COLUMNS: Readonly<Record<string, Column>> = {
@@ -126,18 +118,28 @@ function apply(emit: Emit, subscriptions: Map<number, Subscribed>, change: Check
     emit(subscriptionUpdated(subscription.channel, told), users([subscription.userId]));
 }
 
+/** What each of these is in the database. */
+const TYPES = {
+  color: 'text',
+  isMuted: 'boolean',
+  pinToTop: 'boolean',
+  desktopNotifications: 'boolean',
+  audibleNotifications: 'boolean',
+  pushNotifications: 'boolean',
+  emailNotifications: 'boolean',
+  wildcardMentionsNotify: 'boolean',
+} as const satisfies Record<Column, string>;
+
+const SETTABLE = Object.keys(TYPES) as Column[];
+const ASSIGNMENTS = Prisma.raw(SETTABLE.map((name) => `"${SUBSCRIPTION_COLUMNS[name]}" = r."${name}"`).join(', '));
+const DEFINITIONS = Prisma.raw(SETTABLE.map((name) => `"${name}" ${TYPES[name]}`).join(', '));
+
 /** One statement, however many subscriptions. */
 async function save(tx: Tx, rows: readonly Subscribed[]): Promise<void> {
   if (rows.length === 0) return;
   await tx.$executeRaw`
-    UPDATE subscription s SET color = r.color, is_muted = r."isMuted", pin_to_top = r."pinToTop",
-      desktop_notifications = r."desktopNotifications", audible_notifications = r."audibleNotifications",
-      push_notifications = r."pushNotifications", email_notifications = r."emailNotifications",
-      wildcard_mentions_notify = r."wildcardMentionsNotify"
-    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r(
-      "userId" int, "channelId" int, color text, "isMuted" boolean, "pinToTop" boolean,
-      "desktopNotifications" boolean, "audibleNotifications" boolean, "pushNotifications" boolean,
-      "emailNotifications" boolean, "wildcardMentionsNotify" boolean)
+    UPDATE subscription s SET ${ASSIGNMENTS}
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r("userId" int, "channelId" int, ${DEFINITIONS})
     WHERE s.user_id = r."userId" AND s.channel_id = r."channelId"`;
 }
 

@@ -1,6 +1,7 @@
 import type { App } from '../../access/context.ts';
 import { Prisma, type Realm, type ScheduledMessage, type User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
+import { fieldsOf, SCHEDULED_MESSAGE_COLUMNS } from '../../platform/db/columns.ts';
 
 // The table is the queue. Several nodes read it; who has locked a row delivers it. @see src/messages/README.md
 
@@ -73,11 +74,7 @@ export async function claim(tx: Tx, app: App, id: number, passedOver: readonly n
     WHERE e.state = 'scheduled' AND (e.scheduled_at, e.id) < (s.scheduled_at, s.id) AND e.owner_id + 0 = s.owner_id
       AND e.id <> ALL(${passedOver}::int[])`;
   const [found] = await tx.$queryRaw<(ScheduledMessage & { now: Date })[]>`
-    SELECT s.id, s.realm_id AS "realmId", s.owner_id AS "ownerId", s.kind, s.channel_id AS "channelId",
-           s.recipient_ids AS "recipientIds", s.topic, s.content, s.rendered_content AS "renderedContent",
-           s.scheduled_at AS "scheduledAt", s.read_by_sender AS "readBySender", s.client_name AS "clientName", s.state,
-           s.failure_message AS "failureMessage", s.delivered_message_id AS "deliveredMessageId",
-           s.reminder_target_id AS "reminderTargetId", s.created_at AS "createdAt", ${dueBy(app)} AS now
+    SELECT ${fieldsOf('s', SCHEDULED_MESSAGE_COLUMNS)}, ${dueBy(app)} AS now
     FROM scheduled_message s
     WHERE s.id = ${id} AND s.state = 'scheduled' AND s.scheduled_at <= ${dueBy(app)} AND NOT EXISTS (${earlier})
     FOR NO KEY UPDATE OF s SKIP LOCKED`;

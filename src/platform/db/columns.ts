@@ -4,6 +4,8 @@ import {
   type Message,
   Prisma,
   type Realm,
+  type ScheduledMessage,
+  type Subscription,
   type User,
 } from '../../generated/prisma/client.ts';
 
@@ -100,17 +102,61 @@ export const MESSAGE_COLUMNS = {
   sendToken: 'send_token',
 } as const satisfies Record<keyof Message, string>;
 
+export const SUBSCRIPTION_COLUMNS = {
+  realmId: 'realm_id',
+  userId: 'user_id',
+  channelId: 'channel_id',
+  active: 'active',
+  color: 'color',
+  isMuted: 'is_muted',
+  pinToTop: 'pin_to_top',
+  desktopNotifications: 'desktop_notifications',
+  audibleNotifications: 'audible_notifications',
+  pushNotifications: 'push_notifications',
+  emailNotifications: 'email_notifications',
+  wildcardMentionsNotify: 'wildcard_mentions_notify',
+} as const satisfies Record<keyof Subscription, string>;
+
+export const SCHEDULED_MESSAGE_COLUMNS = {
+  id: 'id',
+  realmId: 'realm_id',
+  ownerId: 'owner_id',
+  kind: 'kind',
+  channelId: 'channel_id',
+  recipientIds: 'recipient_ids',
+  topic: 'topic',
+  content: 'content',
+  renderedContent: 'rendered_content',
+  scheduledAt: 'scheduled_at',
+  readBySender: 'read_by_sender',
+  clientName: 'client_name',
+  state: 'state',
+  failureMessage: 'failure_message',
+  deliveredMessageId: 'delivered_message_id',
+  reminderTargetId: 'reminder_target_id',
+  createdAt: 'created_at',
+} as const satisfies Record<keyof ScheduledMessage, string>;
+
 /** A row as the database answers it, its columns under the names that `columnsOf` gives them. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * All columns of a table, for a SELECT.
+ * All columns of a table, for a SELECT of several tables.
  *
  * @param alias The table's, in the statement; and what its columns are told by, in the answer.
  */
 export function columnsOf(alias: string, columns: Readonly<Record<string, string>>): Prisma.Sql {
   const selected = Object.entries(columns).map(([field, column]) => `${alias}."${column}" AS "${alias}.${field}"`);
   return Prisma.raw(selected.join(', '));
+}
+
+/** All columns of the one table that a statement answers with: each row of the answer is a row of the table. */
+export function fieldsOf(alias: string, columns: Readonly<Record<string, string>>): Prisma.Sql {
+  return Prisma.raw(
+    Object.entries(columns)
+      .map(([field, column]) => `${alias}."${column}" AS "${field}"`)
+      .join(', '),
+  );
 }
 
 /** One table's row, out of an answer. */
