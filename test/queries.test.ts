@@ -323,24 +323,29 @@ describe('no more queries than it takes', () => {
     expect(await service.queriesOf(() => owner.query('{ node(id: "nonsense") { id } }'))).toHaveLength(1);
   });
 
-  test.for(Object.keys(DOCUMENT_LIMITS) as Limit[])('none for a document over the limit of %s', async (limit) => {
-    const query = documentOf[limit](DOCUMENT_LIMITS[limit] + 1);
-    const queries = await service.queriesOf(async () => {
-      expect((await few.member.graphql(query)).errors).toMatchObject([
-        { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } },
-      ]);
-    });
-    expect(queries).toEqual([]);
-  });
+  test.for(Object.keys(DOCUMENT_LIMITS) as Limit[])(
+    'none but the sign-in for a document over the limit of %s',
+    async (limit) => {
+      const query = documentOf[limit](DOCUMENT_LIMITS[limit] + 1);
+      const queries = await service.queriesOf(async () => {
+        expect((await few.member.graphql(query)).errors).toMatchObject([
+          { extensions: { code: 'DOCUMENT_LIMIT_EXCEEDED' } },
+        ]);
+      });
+      // On whom it counts.
+      expect(queries).toHaveLength(1);
+      expect(queries[0]).toContain('FROM api_key');
+    },
+  );
 
-  test('none for what cannot be a key, or a document', async () => {
+  test('none for what cannot be a key, and the sign-in alone for what is no document', async () => {
     const queries = await service.queriesOf(async () => {
       await few.member.graphql('{ nothing }');
       await few.member.graphql('query ($id: Int!) { user(userId: $id) { id } }', { id: 'x' });
       await few.member.as('Basic nonsense').graphql('{ viewer { id } }');
       await few.member.as('Basic nonsense').rest('GET', '/users/me');
     });
-    // The variables are read after signing in.
-    expect(queries).toHaveLength(1);
+    expect(queries).toHaveLength(2);
+    for (const query of queries) expect(query).toContain('FROM api_key');
   });
 });
