@@ -2,12 +2,12 @@ import type { Ctx } from '../access/context.ts';
 import {
   CHANNEL_PERMISSIONS,
   type ChannelPermissionName,
+  CONTENT_PERMISSIONS,
   channelPermission,
-  OPENING,
-  SHOWING,
+  METADATA_PERMISSIONS,
 } from '../access/permissions/channel-permissions.ts';
 import { groupIdsOf, isInGroup, isInSystemGroup } from '../access/permissions/membership.ts';
-import { type Onlooker, onlooker } from '../access/permissions/require.ts';
+import { type ChannelActor, channelActor } from '../access/permissions/require.ts';
 import { SYSTEM_GROUPS } from '../access/permissions/system-groups.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
@@ -25,42 +25,42 @@ export const isOpenTo = ({ isWebPublic }: Pick<Channel, 'isWebPublic'>, isSubscr
   isWebPublic || isSubscribed;
 
 /** Whether the person sees that the channel exists, its name, settings and subscribers. */
-export function seesChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: boolean): boolean {
-  const { role } = onlooker.person;
+export function seesChannel(channelActor: ChannelActor, channel: Guarded, isSubscribed: boolean): boolean {
+  const { role } = channelActor.person;
   if (isOpenTo(channel, isSubscribed)) return true;
   if (isGuest(role)) return false;
-  return !channel.inviteOnly || isAdministrator(role) || holdsAny(onlooker, channel, SHOWING);
+  return !channel.inviteOnly || isAdministrator(role) || holdsAny(channelActor, channel, METADATA_PERMISSIONS);
 }
 
 /** Whether the person may read what is written in the channel. An administrator may not for being one. */
-export function readsChannel(onlooker: Onlooker, channel: Guarded, isSubscribed: boolean): boolean {
+export function readsChannel(channelActor: ChannelActor, channel: Guarded, isSubscribed: boolean): boolean {
   if (isOpenTo(channel, isSubscribed)) return true;
-  if (isGuest(onlooker.person.role)) return false;
-  return !channel.inviteOnly || holdsAny(onlooker, channel, OPENING);
+  if (isGuest(channelActor.person.role)) return false;
+  return !channel.inviteOnly || holdsAny(channelActor, channel, CONTENT_PERMISSIONS);
 }
 
 /** Whether the person holds the permission in the channel. */
-export function holds({ person, groups, now }: Onlooker, channel: Guarded, name: ChannelPermissionName): boolean {
+export function holds({ person, groups, now }: ChannelActor, channel: Guarded, name: ChannelPermissionName): boolean {
   const { everyone: guests } = CHANNEL_PERMISSIONS[name];
   return isInGroup(groups, person, channelPermission(groups, channel, name), now, { guests });
 }
 
-function holdsAny(onlooker: Onlooker, channel: Guarded, names: readonly ChannelPermissionName[]): boolean {
-  return names.some((name) => holds(onlooker, channel, name));
+function holdsAny(channelActor: ChannelActor, channel: Guarded, names: readonly ChannelPermissionName[]): boolean {
+  return names.some((name) => holds(channelActor, channel, name));
 }
 
 /** The channels `seesChannel` is true of, in the viewer's organisation. */
-export function seenBy({ person, groups, now }: Onlooker): Prisma.ChannelWhereInput {
+export function seenBy({ person, groups, now }: ChannelActor): Prisma.ChannelWhereInput {
   const { id, role, realm } = person;
   if (isAdministrator(role)) return { realmId: realm.id };
-  const granted = SHOWING.map((name) => holding({ person, groups, now }, name));
+  const granted = METADATA_PERMISSIONS.map((name) => holding({ person, groups, now }, name));
   return { realmId: realm.id, OR: [...openTo(role), subscribed(id), ...(isGuest(role) ? [] : granted)] };
 }
 
 /** The channels `readsChannel` is true of, in the viewer's organisation. */
-export function readBy({ person, groups, now }: Onlooker): Prisma.ChannelWhereInput {
+export function readBy({ person, groups, now }: ChannelActor): Prisma.ChannelWhereInput {
   const { id, role, realm } = person;
-  const granted = OPENING.map((name) => holding({ person, groups, now }, name));
+  const granted = CONTENT_PERMISSIONS.map((name) => holding({ person, groups, now }, name));
   return { realmId: realm.id, OR: [...openTo(role), subscribed(id), ...(isGuest(role) ? [] : granted)] };
 }
 
@@ -72,7 +72,7 @@ const subscribed = (userId: number): Prisma.ChannelWhereInput => ({
 });
 
 /** The channels in which someone who is no guest holds the permission. */
-function holding({ person, groups, now }: Onlooker, name: ChannelPermissionName): Prisma.ChannelWhereInput {
+function holding({ person, groups, now }: ChannelActor, name: ChannelPermissionName): Prisma.ChannelWhereInput {
   const roles = SYSTEM_GROUPS.filter((group) => isInSystemGroup(person, group.name, now));
   const ids = [...roles.map((group) => groups.id(group.name)), ...groupIdsOf(person, now)];
   const named: Prisma.ChannelWhereInput[] = [
@@ -88,12 +88,12 @@ function holding({ person, groups, now }: Onlooker, name: ChannelPermissionName)
 
 /** The channels the viewer sees: metadata access. */
 export async function visibleTo({ app, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
-  return seenBy(await onlooker(app.db, viewer, app.now()));
+  return seenBy(await channelActor(app.db, viewer, app.now()));
 }
 
 /** The channels the viewer may read: content access. */
 export async function readableBy({ app, viewer }: Ctx): Promise<Prisma.ChannelWhereInput> {
-  return readBy(await onlooker(app.db, viewer, app.now()));
+  return readBy(await channelActor(app.db, viewer, app.now()));
 }
 
 /** The refusal for a channel that is not there, or not for the viewer: the two must not be told apart. */

@@ -21,7 +21,7 @@ const TRAFFIC_FROM_DAYS = 7;
 const TRAFFIC_DAYS = 28;
 
 type Reader = Pick<Tx, '$queryRaw'>;
-type House = Pick<Realm, 'id' | 'uuid'>;
+type RealmIdentity = Pick<Realm, 'id' | 'uuid'>;
 type Aged = Pick<Channel, 'id' | 'createdAt'>;
 
 /**
@@ -30,7 +30,7 @@ type Aged = Pick<Channel, 'id' | 'createdAt'>;
  */
 export async function readActivity(
   db: Reader,
-  realm: House,
+  realm: RealmIdentity,
   channels: readonly Aged[],
   now: Date,
 ): Promise<(id: number) => ChannelActivity> {
@@ -57,7 +57,12 @@ interface Ends {
 }
 
 /** One step into an index for each end of each channel. */
-async function readEnds(db: Reader, realm: House, channels: readonly Aged[], now: Date): Promise<Map<number, Ends>> {
+async function readEnds(
+  db: Reader,
+  realm: RealmIdentity,
+  channels: readonly Aged[],
+  now: Date,
+): Promise<Map<number, Ends>> {
   const rows = await db.$queryRaw<Ends[]>`
     SELECT c.id AS channel_id, first.id AS first_id, last.sent_at AS last_sent_at
     FROM channel c
@@ -94,7 +99,7 @@ const known = new LRUCache<string, KnownTraffic>({ max: MAX_KNOWN });
 
 async function readTraffic(
   db: Reader,
-  realm: House,
+  realm: RealmIdentity,
   channels: readonly Aged[],
   now: Date,
 ): Promise<(id: number) => number | null> {
@@ -133,7 +138,7 @@ interface Counted {
  */
 async function countRecent(
   db: Reader,
-  realm: House,
+  realm: RealmIdentity,
   channels: readonly Aged[],
   now: Date,
 ): Promise<(id: number) => number> {

@@ -6,11 +6,11 @@ import type { Channel } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { readActivity } from './activity.ts';
-import { onlookersOf } from './audience.ts';
+import { channelAudience } from './audience.ts';
 import { channelUpdated, peersAdded, subscriptionsAdded } from './events.ts';
 import { lockAdministeredChannel } from './seen-channel.ts';
 import { announceDefaultChannels } from './subscriptions/default-channels.ts';
-import type { Place } from './subscriptions/membership.ts';
+import type { ChangeContext } from './subscriptions/membership.ts';
 import { readSubscribers } from './subscriptions/subscribers.ts';
 import { toWireChannel } from './wire.ts';
 
@@ -28,7 +28,7 @@ export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void>
       data: { isArchived: true, isDefault: false },
     });
     if (channel.isDefault) await announceDefaultChannels(tx, emit, ctx.realmId);
-    const audience = await onlookersOf(tx, look.person.realm, archived, look.now);
+    const audience = await channelAudience(tx, look.person.realm, archived, look.now);
     emit(channelUpdated(archived, { property: 'is_archived', value: true }), audience);
   });
 }
@@ -54,7 +54,7 @@ export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<voi
 export async function bringBack(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Place,
+  { realm, now }: ChangeContext,
   { id, isArchived }: Channel,
 ): Promise<Channel> {
   if (!isArchived) throw new BadRequestError('Channel is not currently archived');
@@ -65,7 +65,7 @@ export async function bringBack(
     subscriberCount: list.subscribers.length,
     activity: (await readActivity(tx, realm, [channel], now))(id),
   });
-  const audience = await onlookersOf(tx, realm, channel, now);
+  const audience = await channelAudience(tx, realm, channel, now);
   emit(channelUpdated(channel, { property: 'is_archived', value: false }, wire), audience);
   if (list.subscribers.length === 0) return channel;
   emit(peersAdded(channel, list.subscribers, 'unarchived'), audience);

@@ -1,4 +1,4 @@
-import { channelPermission, SHOWING } from '../access/permissions/channel-permissions.ts';
+import { channelPermission, METADATA_PERMISSIONS } from '../access/permissions/channel-permissions.ts';
 import { fullMemberSince, type Memberships } from '../access/permissions/membership.ts';
 import { type SystemGroupName, systemGroups } from '../access/permissions/system-groups.ts';
 import { realmSetting } from '../access/realm-settings.ts';
@@ -9,13 +9,13 @@ import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR } from '../platform/roles.ts';
 import { readsChannel, seesChannel } from './access.ts';
 
 /** The organisation, as of the change. */
-export type House = Pick<Realm, 'id' | 'settings'>;
+export type RealmSettingsOf = Pick<Realm, 'id' | 'settings'>;
 
 /**
  * Who hears what happens to the channel: those who see it, as a rule wherever there is one. What groups hold is worked
  * out here and now, and named.
  */
-export async function onlookersOf(tx: Tx, realm: House, channel: Channel, now: Date): Promise<Audience> {
+export async function channelAudience(tx: Tx, realm: RealmSettingsOf, channel: Channel, now: Date): Promise<Audience> {
   if (channel.isWebPublic) return everyone();
   const subscribers = subscribersOf(channel.id);
   if (!channel.inviteOnly) return either(roleAtMost(MEMBER), subscribers);
@@ -24,9 +24,9 @@ export async function onlookersOf(tx: Tx, realm: House, channel: Channel, now: D
 }
 
 /** Those a private channel shows itself to by its permissions: a role and all above it, and some users by name. */
-async function grantedSight(tx: Tx, realm: House, channel: Channel, now: Date) {
+async function grantedSight(tx: Tx, realm: RealmSettingsOf, channel: Channel, now: Date) {
   const groups = await systemGroups(tx, realm.id);
-  const granted = SHOWING.map((name) => channelPermission(groups, channel, name));
+  const granted = METADATA_PERMISSIONS.map((name) => channelPermission(groups, channel, name));
   const named = [...new Set(granted.flatMap(({ members }) => members))];
   const ids = [...new Set(granted.flatMap((setting) => setting.groups))];
   const waitingDays = realmSetting(realm, 'waiting_period_threshold');

@@ -1,6 +1,6 @@
 import type { Ctx } from '../access/context.ts';
 import { channelPermission } from '../access/permissions/channel-permissions.ts';
-import { type Onlooker, onlooker } from '../access/permissions/require.ts';
+import { type ChannelActor, channelActor } from '../access/permissions/require.ts';
 import { requireMember, requireOwner } from '../access/roles.ts';
 import { asOfNow } from '../access/sign-in.ts';
 import { type Emit, transact } from '../events/log.ts';
@@ -70,7 +70,7 @@ export async function createChannel(ctx: Ctx, { subscriberIds, ...fields }: NewC
       await holdRoles(tx, ctx.realmId);
       const now = await asOfNow(tx, ctx);
       // Before it is told which names are taken.
-      requirePrivacy(await onlooker(tx, now.viewer, ctx.app.now()), privacyOf(fields));
+      requirePrivacy(await channelActor(tx, now.viewer, ctx.app.now()), privacyOf(fields));
       await requireFreeName(tx, ctx.realmId, name);
       const subjects = await accessUsers(tx, now, subscriberIds);
       await requireRoomForChannels(tx, now, 1);
@@ -144,11 +144,11 @@ export async function checkNewChannel(
     createdAt: now,
     description: source,
     renderedDescription: renderMarkdown(source),
-    ...(await columnsOf(tx, ctx, await onlooker(tx, viewer, now), options)),
+    ...(await columnsOf(tx, ctx, await channelActor(tx, viewer, now), options)),
   };
 }
 
-async function columnsOf(tx: Tx, ctx: Ctx, look: Onlooker, options: ChannelOptions) {
+async function columnsOf(tx: Tx, ctx: Ctx, look: ChannelActor, options: ChannelOptions) {
   const { isDefault = false, folderId = null, topicsPolicy, permissions = {} } = options;
   const messageRetentionDays = toStoredRetention(options.messageRetentionDays ?? 'realm_default');
   if (messageRetentionDays !== null) requireOwner(ctx);
@@ -178,7 +178,7 @@ function privacyOf({ isPrivate = false, isWebPublic = false, historyPublicToSubs
   };
 }
 
-async function permissionsOf(tx: Tx, look: Onlooker, privacy: Privacy, values: PermissionValues) {
+async function permissionsOf(tx: Tx, look: ChannelActor, privacy: Privacy, values: PermissionValues) {
   const { groups, person } = look;
   requireReserved(look, Object.keys(values));
   const settings = await readPermissionValues(tx, person.realm.id, values);

@@ -1,5 +1,5 @@
 import type { Ctx } from '../access/context.ts';
-import { onlooker } from '../access/permissions/require.ts';
+import { channelActor } from '../access/permissions/require.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { isGuest } from '../platform/roles.ts';
@@ -24,7 +24,7 @@ export interface ChannelFilter {
 
 /** The channels of the viewer's organisation that fit, and that the viewer sees. */
 export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter): Promise<Prisma.ChannelWhereInput> {
-  const look = await onlooker(app.db, viewer, app.now());
+  const look = await channelActor(app.db, viewer, app.now());
   const { botOwnerId } = viewer.user;
   const subscribedBy = (userId: number) => ({ subscriptions: { some: { userId, active: true } } });
   const kinds: Prisma.ChannelWhereInput[] = [
@@ -45,7 +45,7 @@ export async function listChannels(
   filter: ChannelFilter,
 ): Promise<{ readonly wire: WireChannel; readonly isDefault: boolean }[]> {
   const { app, viewer } = ctx;
-  const look = await onlooker(app.db, viewer, app.now());
+  const look = await channelActor(app.db, viewer, app.now());
   const channels = sortedByName(await app.db.channel.findMany({ where: await channelsLike(ctx, filter) }));
   const wires = await toWireChannels(app.db, look, channels);
   return wires.map((wire, i) => ({ wire, isDefault: channels[i]?.isDefault === true }));
@@ -59,7 +59,7 @@ export async function listChannels(
 export async function showChannel(ctx: Ctx, channelId: number): Promise<WireChannel> {
   const { app, viewer } = ctx;
   const channel = await accessChannel(ctx, channelId);
-  const [wire] = await toWireChannels(app.db, await onlooker(app.db, viewer, app.now()), [channel]);
+  const [wire] = await toWireChannels(app.db, await channelActor(app.db, viewer, app.now()), [channel]);
   return wire as WireChannel;
 }
 
@@ -74,7 +74,7 @@ export async function findChannelId({ app, viewer }: Ctx, name: string): Promise
     : await app.db.$queryRaw<{ id: number }[]>`
         SELECT id FROM channel WHERE realm_id = ${viewer.realm.id} AND lower(name) = lower(${name.toWellFormed()})`;
   const ids = rows.map(({ id }) => id);
-  const seen = seenBy(await onlooker(app.db, viewer, app.now()));
+  const seen = seenBy(await channelActor(app.db, viewer, app.now()));
   const channel = await app.db.channel.findFirst({ where: { AND: [seen, { id: { in: ids } }] }, select: { id: true } });
   if (channel === null) throw new BadRequestError(`Invalid channel name '${name}'`);
   return channel.id;

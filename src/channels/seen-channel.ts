@@ -1,5 +1,5 @@
 import type { Ctx } from '../access/context.ts';
-import { type Onlooker, onlooker } from '../access/permissions/require.ts';
+import { type ChannelActor, channelActor } from '../access/permissions/require.ts';
 import { asOfNow } from '../access/sign-in.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
@@ -14,7 +14,7 @@ export interface SeenChannel {
   /** With the viewer as of the change. */
   readonly ctx: Ctx;
   readonly channel: Channel;
-  readonly look: Onlooker;
+  readonly look: ChannelActor;
   readonly isSubscribed: boolean;
 }
 
@@ -29,7 +29,7 @@ export async function lockSeenChannel(tx: Tx, stale: Ctx, channelId: number): Pr
   const ctx = await asOfNow(tx, stale);
   const { app, realmId, viewer } = ctx;
   const [channel] = await lockChannels(tx, realmId, [channelId]);
-  const look = await onlooker(tx, viewer, app.now());
+  const look = await channelActor(tx, viewer, app.now());
   const subscriptions = await tx.subscription.count({ where: { userId: viewer.id, channelId, active: true } });
   const isSubscribed = subscriptions > 0;
   if (channel === undefined || !seesChannel(look, channel, isSubscribed)) throw invalidChannelId();
@@ -37,7 +37,7 @@ export async function lockSeenChannel(tx: Tx, stale: Ctx, channelId: number): Pr
 }
 
 /** Whether the person, who sees the channel, may change it. */
-export function administersChannel(look: Onlooker, channel: Channel): boolean {
+export function administersChannel(look: ChannelActor, channel: Channel): boolean {
   return isAdministrator(look.person.role) || holds(look, channel, 'can_administer_channel_group');
 }
 

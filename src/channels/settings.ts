@@ -1,6 +1,6 @@
 import type { Ctx } from '../access/context.ts';
 import type { ChannelPermissionName } from '../access/permissions/channel-permissions.ts';
-import { type Onlooker, requireInRealm } from '../access/permissions/require.ts';
+import { type ChannelActor, requireInRealm } from '../access/permissions/require.ts';
 import type { GroupSetting, SystemGroups } from '../access/permissions/system-groups.ts';
 import { type RealmGroupSettingName, realmSetting } from '../access/realm-settings.ts';
 import type { Channel } from '../generated/prisma/client.ts';
@@ -25,13 +25,16 @@ export type Privacy = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'historyPubli
  * @throws BadRequestError for a web-public channel that is private or where the organisation has none, for an open
  *   channel with protected history, and for a viewer who may not create channels of this kind.
  */
-export function requirePrivacy(onlooker: Onlooker, { inviteOnly, isWebPublic, historyPublicToSubscribers }: Privacy) {
+export function requirePrivacy(
+  channelActor: ChannelActor,
+  { inviteOnly, isWebPublic, historyPublicToSubscribers }: Privacy,
+) {
   if (isWebPublic && inviteOnly) throw new BadRequestError('Invalid parameters');
   if (!inviteOnly && !historyPublicToSubscribers) throw new BadRequestError('Invalid parameters');
-  if (isWebPublic && !realmSetting(onlooker.person.realm, 'enable_spectator_access')) {
+  if (isWebPublic && !realmSetting(channelActor.person.realm, 'enable_spectator_access')) {
     throw new BadRequestError('Web-public channels are not enabled.');
   }
-  requireInRealm(onlooker, createPermission({ inviteOnly, isWebPublic }));
+  requireInRealm(channelActor, createPermission({ inviteOnly, isWebPublic }));
 }
 
 function createPermission({ inviteOnly, isWebPublic }: Omit<Privacy, 'historyPublicToSubscribers'>) {
@@ -46,10 +49,10 @@ const RESERVED: Partial<Record<ChannelPermissionName, RealmGroupSettingName>> = 
 };
 
 /** @throws BadRequestError when one of the channel's permissions is not for the person to change. */
-export function requireReserved(onlooker: Onlooker, names: readonly string[]): void {
+export function requireReserved(channelActor: ChannelActor, names: readonly string[]): void {
   for (const name of names) {
     const needed = RESERVED[name as ChannelPermissionName];
-    if (needed !== undefined) requireInRealm(onlooker, needed);
+    if (needed !== undefined) requireInRealm(channelActor, needed);
   }
 }
 
@@ -93,9 +96,9 @@ export function toStoredRetention(retention: Retention): number | null {
 }
 
 /** @throws BadRequestError unless the viewer may set topic policies. */
-export function requireTopicsPolicy(onlooker: Onlooker, policy: string): void {
+export function requireTopicsPolicy(channelActor: ChannelActor, policy: string): void {
   if (!TOPICS_POLICIES.some((known) => known === policy)) throw new BadRequestError('Invalid topics_policy');
-  requireInRealm(onlooker, 'can_set_topics_policy_group');
+  requireInRealm(channelActor, 'can_set_topics_policy_group');
 }
 
 /**

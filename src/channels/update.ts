@@ -2,8 +2,8 @@ import type { Ctx } from '../access/context.ts';
 import {
   CHANNEL_PERMISSIONS,
   type ChannelPermissionName,
+  CONTENT_PERMISSIONS,
   channelPermission,
-  OPENING,
 } from '../access/permissions/channel-permissions.ts';
 import { changedGroupSettings, type GroupSettingEdits } from '../access/permissions/permission-values.ts';
 import { type GroupSetting, toWireGroupSetting } from '../access/permissions/system-groups.ts';
@@ -33,10 +33,10 @@ import {
   requireTopicsPolicy,
   toStoredRetention,
 } from './settings.ts';
-import { showChannels, sightChange } from './sight.ts';
 import { announceDefaultChannels } from './subscriptions/default-channels.ts';
-import type { Place } from './subscriptions/membership.ts';
+import type { ChangeContext } from './subscriptions/membership.ts';
 import { emptyTopicName } from './topic-name.ts';
+import { showChannels, visibilityChange } from './visibility.ts';
 import { isAnnouncementOnly, postPolicyOf } from './wire.ts';
 
 /** What is to change; absent fields stay. */
@@ -77,10 +77,10 @@ export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEd
   try {
     await transact(ctx, async (tx, emit) => {
       const seen = await lockAdministeredChannel(tx, ctx, channelId);
-      const place = { realm: seen.ctx.viewer.realm, now: seen.look.now };
-      const channel = await unarchiveIfAsked(tx, emit, place, seen.channel, edit);
+      const context = { realm: seen.ctx.viewer.realm, now: seen.look.now };
+      const channel = await unarchiveIfAsked(tx, emit, context, seen.channel, edit);
       const parts = await partsOf(tx, { ...seen, channel }, edit);
-      await apply(tx, emit, place, channel, parts);
+      await apply(tx, emit, context, channel, parts);
     });
   } catch (error) {
     if (isUniqueViolation(error)) throw new BadRequestError('Channel name already in use.');
@@ -88,10 +88,16 @@ export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEd
   }
 }
 
-async function unarchiveIfAsked(tx: Tx, emit: Emit, place: Place, channel: Channel, { isArchived }: ChannelEdit) {
+async function unarchiveIfAsked(
+  tx: Tx,
+  emit: Emit,
+  context: ChangeContext,
+  channel: Channel,
+  { isArchived }: ChannelEdit,
+) {
   if (isArchived === undefined) return channel;
   if (isArchived) throw new BadRequestError('A channel is archived by deleting it');
-  return bringBack(tx, emit, place, channel);
+  return bringBack(tx, emit, context, channel);
 }
 
 async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Part[]> {
@@ -165,7 +171,7 @@ async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: Channe
   const names = Object.keys(settings) as ChannelPermissionName[];
   if (names.length === 0) return NOTHING;
   requireReserved(look, names);
-  if (OPENING.some((name) => names.includes(name))) requireContentAccess(seen);
+  if (CONTENT_PERMISSIONS.some((name) => names.includes(name))) requireContentAccess(seen);
   const changes: ChannelChange[] = Object.entries(settings).map(([name, setting]) => ({
     property: name as ChannelPermissionName,
     value: toWireGroupSetting(groups, setting),
@@ -213,26 +219,32 @@ function defaulted(ctx: Ctx, channel: Channel, { isDefault }: ChannelEdit): Part
   return isDefault === channel.isDefault ? NOTHING : { data: { isDefault }, changes: [] };
 }
 
-async function apply(tx: Tx, emit: Emit, place: Place, before: Channel, parts: readonly Part[]): Promise<void> {
+async function apply(
+  tx: Tx,
+  emit: Emit,
+  context: ChangeContext,
+  before: Channel,
+  parts: readonly Part[],
+): Promise<void> {
   const data: Part['data'] = Object.assign({}, ...parts.map((part) => part.data));
   if (Object.keys(data).length === 0) return;
   const changes = parts.flatMap((part) => part.changes);
   const channel = await tx.channel.update({ where: { id: before.id }, data });
-  const sight = await sightChange(tx, place, before, channel, changes);
+  const sight = await visibilityChange(tx, context, before, channel, changes);
   for (const change of changes) {
     const event = channelUpdated({ id: channel.id, name: before.name, isArchived: channel.isArchived }, change);
     const isClosed = change.property === 'topics_policy' && change.value === 'empty_topic_only';
     // With the event's id in hand: until then a message may still come in under the old policy, after that none can.
-    emit(event, sight.stayers, isClosed ? () => requireEmptyTopicAlone(tx, place.realm, channel.id) : undefined);
+    emit(event, sight.stayers, isClosed ? () => requireEmptyTopicAlone(tx, context.realm, channel.id) : undefined);
   }
   if (channel.name !== before.name) await tellRenamed(tx, emit, channel);
   if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.realmId);
   if (sight.lost.length > 0) emit(channelsDeleted([channel]), users(sight.lost));
-  if (sight.gained.length > 0) await showChannels(tx, emit, place, [channel], sight.gained);
+  if (sight.gained.length > 0) await showChannels(tx, emit, context, [channel], sight.gained);
 }
 
 /** Names of topics are not empty; the index that has them in order holds the empty one first. */
-async function requireEmptyTopicAlone(tx: Tx, realm: Place['realm'], channelId: number): Promise<void> {
+async function requireEmptyTopicAlone(tx: Tx, realm: ChangeContext['realm'], channelId: number): Promise<void> {
   const named = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM message WHERE channel_id = ${channelId} AND lower(topic) > '' LIMIT 1`;
   if (named.length === 0) return;

@@ -1,4 +1,4 @@
-import type { Onlooker } from '../access/permissions/require.ts';
+import type { ChannelActor } from '../access/permissions/require.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { readActivity } from './activity.ts';
@@ -21,7 +21,7 @@ export interface PeopledChannels {
  */
 export async function readPeopledChannels(
   db: Reader,
-  look: Onlooker,
+  look: ChannelActor,
   { where, include }: { readonly where: Prisma.ChannelWhereInput; readonly include: IncludeSubscribers },
 ): Promise<PeopledChannels> {
   return toPeopledChannels(db, look, { channels: sortedByName(await db.channel.findMany({ where })), include });
@@ -32,7 +32,11 @@ export const sortedByName = (channels: readonly Channel[]): Channel[] =>
   channels.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
 /** The channels as on the wire, in their order. */
-export async function toWireChannels(db: Reader, look: Onlooker, channels: readonly Channel[]): Promise<WireChannel[]> {
+export async function toWireChannels(
+  db: Reader,
+  look: ChannelActor,
+  channels: readonly Channel[],
+): Promise<WireChannel[]> {
   const countOf = await countSubscribers(db, idsOf(channels));
   return withCounts(db, look, channels, countOf);
 }
@@ -40,7 +44,7 @@ export async function toWireChannels(db: Reader, look: Onlooker, channels: reado
 /** The channels as on the wire, in their order, with lists of subscribers, from which they are counted too. */
 export async function toPeopledChannels(
   db: Reader,
-  look: Onlooker,
+  look: ChannelActor,
   { channels, include }: { readonly channels: readonly Channel[]; readonly include: IncludeSubscribers },
 ): Promise<PeopledChannels> {
   if (include === 'false') {
@@ -58,7 +62,7 @@ const idsOf = (channels: readonly Channel[]) => channels.map(({ id }) => id);
 
 async function withCounts(
   db: Reader,
-  { person, groups, now }: Onlooker,
+  { person, groups, now }: ChannelActor,
   channels: readonly Channel[],
   countOf: (id: number) => number,
 ): Promise<WireChannel[]> {

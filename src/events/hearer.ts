@@ -12,7 +12,7 @@ interface Stretch {
  * What one user is at every id of the log from `knownAfter` on: role and subscriptions. Read from the database once,
  * then kept exact by the events that pass, so that live delivery and replay judge by the same facts.
  */
-export class Hearer implements Listener {
+export class EventRecipient implements Listener {
   readonly userId: number;
   readonly #stretches = new Map<number, Stretch[]>();
   /** Ascending by id. */

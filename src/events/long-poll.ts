@@ -1,5 +1,5 @@
 import { BadEventQueueIdError } from './errors.ts';
-import type { Hearer } from './hearer.ts';
+import type { EventRecipient } from './hearer.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
 import { type EventPiece, heartbeat } from './rendering.ts';
@@ -58,7 +58,7 @@ export async function longPoll(
 const RECHECK_MS = 1_000;
 
 class Poll implements LiveReader, QueueReader {
-  readonly hearer: Hearer;
+  readonly hearer: EventRecipient;
   readonly #app: ReadContext;
   readonly #queue: Queue;
   readonly #window: RealmWindow;
@@ -71,7 +71,7 @@ class Poll implements LiveReader, QueueReader {
   constructor(
     app: ReadContext,
     queue: Queue,
-    { window, hearer, known }: { window: RealmWindow; hearer: Hearer; known: number },
+    { window, hearer, known }: { window: RealmWindow; hearer: EventRecipient; known: number },
   ) {
     this.#app = app;
     this.#queue = queue;

@@ -1,6 +1,6 @@
 import type { Db } from '../platform/db/client.ts';
 import { hears } from './audience.ts';
-import type { Hearer } from './hearer.ts';
+import type { EventRecipient } from './hearer.ts';
 import { readCounter, readLogFor } from './log.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
@@ -39,7 +39,7 @@ export interface EventPage {
 export async function readPage(
   db: Db,
   window: RealmWindow,
-  { hearer, options, position, now }: { hearer: Hearer; options: QueueOptions; position: number; now: Date },
+  { hearer, options, position, now }: { hearer: EventRecipient; options: QueueOptions; position: number; now: Date },
 ): Promise<EventPage> {
   const isHeard = (event: StoredEvent) =>
     wants(options, event, hearer.userId) &&

@@ -1,7 +1,7 @@
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
-import type { Hearer } from './hearer.ts';
+import type { EventRecipient } from './hearer.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
 import { type EventPiece, heartbeat, piecesOf } from './rendering.ts';
@@ -23,7 +23,7 @@ export interface StreamSink {
 export function piecesFor(
   { log }: LogContext,
   event: StoredEvent,
-  { queue, hearer }: { readonly queue: Pick<Queue, 'id' | 'options'>; readonly hearer: Hearer },
+  { queue, hearer }: { readonly queue: Pick<Queue, 'id' | 'options'>; readonly hearer: EventRecipient },
 ): readonly EventPiece[] {
   const view = {
     role: hearer.roleAt(event.id),
@@ -59,7 +59,7 @@ export class EventStream implements LiveReader, QueueReader {
   readonly #sink: StreamSink;
   readonly #mayStay: MayStay;
   #window!: RealmWindow;
-  #hearer!: Hearer;
+  #hearer!: EventRecipient;
   /** Everything up to here was sent, or was not for this queue. */
   #position: number;
   /** The last id the client has seen or is about to. */
@@ -84,7 +84,7 @@ export class EventStream implements LiveReader, QueueReader {
     this.#lastSent = known;
   }
 
-  get hearer(): Hearer {
+  get hearer(): EventRecipient {
     return this.#hearer;
   }
 

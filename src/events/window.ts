@@ -1,7 +1,7 @@
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf, type Effect } from './define.ts';
-import { Hearer } from './hearer.ts';
+import { EventRecipient } from './hearer.ts';
 import { bumpCounter, readLogAfter } from './log.ts';
 import { forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
@@ -16,7 +16,7 @@ const GAP_PATIENCE_MS = 5;
 
 /** A reader that has everything up to the window's end and waits for more. */
 export interface LiveReader {
-  readonly hearer: Hearer;
+  readonly hearer: EventRecipient;
   readonly options: QueueOptions;
   /** Called in id order with the events this reader hears, at least one; `through` is the window's new end. */
   hear(events: readonly StoredEvent[], through: number): void;
@@ -49,7 +49,7 @@ export class RealmWindow {
   #filling: Promise<void> | undefined;
   #nextFill: Promise<void> | undefined;
   #advancing: Promise<void> | undefined;
-  readonly #hearers = new Map<number, { hearer: Hearer; lastUsed: number }>();
+  readonly #hearers = new Map<number, { hearer: EventRecipient; lastUsed: number }>();
   readonly #readers = new Map<number, Set<LiveReader>>();
   readonly #onEffect: (effect: Effect) => void;
 
@@ -242,10 +242,10 @@ export class RealmWindow {
   }
 
   /** The facts about a user, complete for every id above `after`, and for every event that is still to pass here. */
-  async hearer(userId: number, after: number): Promise<Hearer> {
+  async hearer(userId: number, after: number): Promise<EventRecipient> {
     // Another node was ahead of this one when it noted how far the queue is read.
     if (after > this.#through) await this.fill();
-    const entry = this.#hearers.get(userId) ?? { hearer: new Hearer(userId), lastUsed: 0 };
+    const entry = this.#hearers.get(userId) ?? { hearer: new EventRecipient(userId), lastUsed: 0 };
     entry.lastUsed = Date.now();
     this.#hearers.set(userId, entry);
     await entry.hearer.know(this.#app.db, after);

@@ -1,5 +1,5 @@
 import type { Ctx } from '../access/context.ts';
-import { onlooker } from '../access/permissions/require.ts';
+import { channelActor } from '../access/permissions/require.ts';
 import { isOpenTo, readsChannel } from '../channels/access.ts';
 import { type Channel, type Conversation, type Message, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
@@ -135,7 +135,7 @@ export async function mayRead(
   if (conversation !== null) return conversation.memberIds.includes(viewer.id);
   if (channel === null) return false;
   const isOpen =
-    isOpenTo(channel, isSubscribed) || readsChannel(await onlooker(db, viewer, now), channel, isSubscribed);
+    isOpenTo(channel, isSubscribed) || readsChannel(await channelActor(db, viewer, now), channel, isSubscribed);
   if (!isOpen) return false;
   return !hasProtectedHistory(channel) || (await hasReceived(db, viewer, id));
 }

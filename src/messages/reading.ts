@@ -1,5 +1,5 @@
 import type { Ctx } from '../access/context.ts';
-import { onlooker } from '../access/permissions/require.ts';
+import { channelActor } from '../access/permissions/require.ts';
 import { readBy } from '../channels/access.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { isGuest } from '../platform/roles.ts';
@@ -34,7 +34,7 @@ export async function readingRights({ app, viewer }: Ctx): Promise<ReadingRights
   const { id: userId, realm, role } = viewer;
   const byName = isGuest(role) ? { isWebPublic: false } : { inviteOnly: true };
   const channels = await app.db.channel.findMany({
-    where: { AND: [readBy(await onlooker(app.db, viewer, app.now())), byName] },
+    where: { AND: [readBy(await channelActor(app.db, viewer, app.now())), byName] },
     select: { id: true, inviteOnly: true, historyPublicToSubscribers: true },
   });
   const { shared = [], guarded = [] } = Object.groupBy(channels, (channel) =>

@@ -3,8 +3,8 @@ import { type App, signedIn } from '../access/context.ts';
 import { signIn } from '../access/sign-in.ts';
 import { announceRestart } from '../administration/organization/restart.ts';
 import { createGraphQL } from '../api/graphql/server.ts';
-import { createEventStreamDoor } from '../api/graphql/sse.ts';
-import { createWebSocketDoor } from '../api/graphql/websocket.ts';
+import { createEventStreamTransport } from '../api/graphql/sse.ts';
+import { createWebSocketTransport } from '../api/graphql/websocket.ts';
 import { NO_CAPABILITIES } from '../events/view.ts';
 import { hostOf } from '../platform/hosts.ts';
 import type { DemoAccess, DemoOwner } from './demo/demo-access.ts';
@@ -38,13 +38,13 @@ export async function serve(
 ): Promise<Served> {
   const graphql = createGraphQL(app, {
     schema: buildSchema(),
-    eventStream: (hall) => createEventStreamDoor(app, hall),
+    eventStream: (hall) => createEventStreamTransport(app, hall),
     page: createGraphiQL(
       app,
       demo === null ? undefined : { access: demo, registerQueue: () => registerDemoQueue(app, demo.owner) },
     ),
   });
-  const sockets = createWebSocketDoor(app, graphql);
+  const sockets = createWebSocketTransport(app, graphql);
   const server = createServer(app, {
     graphql: (request, response) => graphql.handle(request, response),
     upgrade: (request, socket, head) => sockets.upgrade(request, socket, head),

@@ -28,9 +28,13 @@ export type ChannelPermissionName = keyof typeof CHANNEL_PERMISSIONS;
 export const CHANNEL_PERMISSION_NAMES = Object.keys(CHANNEL_PERMISSIONS) as readonly ChannelPermissionName[];
 
 /** Those who hold one of these see the channel, although it is private. */
-export const SHOWING = ['can_add_subscribers_group', 'can_administer_channel_group', 'can_subscribe_group'] as const;
+export const METADATA_PERMISSIONS = [
+  'can_add_subscribers_group',
+  'can_administer_channel_group',
+  'can_subscribe_group',
+] as const;
 /** Those who hold one of these may read the channel, although it is private. */
-export const OPENING = ['can_add_subscribers_group', 'can_subscribe_group'] as const;
+export const CONTENT_PERMISSIONS = ['can_add_subscribers_group', 'can_subscribe_group'] as const;
 
 export type ChannelPermissions = Pick<Channel, 'permissions' | 'creatorId'>;
 

@@ -1,7 +1,7 @@
 import type { Prisma, UserGroup } from '../../generated/prisma/client.ts';
 import { isInGroup } from './membership.ts';
 import { type GroupRule, type GroupSettings, isSameSetting } from './permission-values.ts';
-import { mayInRealm, type Onlooker } from './require.ts';
+import { type ChannelActor, mayInRealm } from './require.ts';
 import type { SystemGroupName, SystemGroups } from './system-groups.ts';
 import { type GroupSetting, roleGroup, toWireGroupSetting, type WireGroupSetting } from './system-groups.ts';
 
@@ -64,11 +64,15 @@ export function toStoredPermissions(
 }
 
 /** Whether the person holds the permission in the group. */
-export function holdsInGroup({ person, groups, now }: Onlooker, group: Governed, name: GroupPermissionName): boolean {
+export function holdsInGroup(
+  { person, groups, now }: ChannelActor,
+  group: Governed,
+  name: GroupPermissionName,
+): boolean {
   const { everyone: guests } = GROUP_PERMISSIONS[name];
   return isInGroup(groups, person, groupPermission(groups, group, name), now, { guests });
 }
 
 /** Whether the person may change everything about the group. */
-export const managesGroup = (look: Onlooker, group: Governed): boolean =>
+export const managesGroup = (look: ChannelActor, group: Governed): boolean =>
   !group.isSystem && (mayInRealm(look, 'can_manage_all_groups') || holdsInGroup(look, group, 'can_manage_group'));

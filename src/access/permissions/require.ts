@@ -5,26 +5,26 @@ import type { GroupReader } from './system-groups.ts';
 import { type SystemGroups, systemGroups } from './system-groups.ts';
 
 /** Who looks, and what decides it besides the channel itself. */
-export interface Onlooker {
+export interface ChannelActor {
   readonly person: Person;
   readonly groups: SystemGroups;
   readonly now: Date;
 }
 
 /** The viewer as one who looks at channels. */
-export async function onlooker(db: GroupReader, person: Person, now: Date): Promise<Onlooker> {
+export async function channelActor(db: GroupReader, person: Person, now: Date): Promise<ChannelActor> {
   return { person, groups: await systemGroups(db, person.realm.id), now };
 }
 
 export const insufficientPermission = (): BadRequestError => new BadRequestError('Insufficient permission');
 
 /** Whether the person holds one of the organisation's permissions. */
-export function mayInRealm({ person, groups, now }: Onlooker, name: RealmGroupSettingName): boolean {
+export function mayInRealm({ person, groups, now }: ChannelActor, name: RealmGroupSettingName): boolean {
   const { everyone: guests } = REALM_GROUP_SETTINGS[name];
   return isInGroup(groups, person, realmGroupSetting(groups, person.realm, name), now, { guests });
 }
 
 /** @throws BadRequestError unless the person holds the organisation's permission. */
-export function requireInRealm(onlooker: Onlooker, name: RealmGroupSettingName): void {
-  if (!mayInRealm(onlooker, name)) throw insufficientPermission();
+export function requireInRealm(channelActor: ChannelActor, name: RealmGroupSettingName): void {
+  if (!mayInRealm(channelActor, name)) throw insufficientPermission();
 }

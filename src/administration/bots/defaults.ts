@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { onlooker } from '../../access/permissions/require.ts';
+import { channelActor } from '../../access/permissions/require.ts';
 import { invalidChannelId, readsChannel } from '../../channels/access.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
 import type { Emit } from '../../events/log.ts';
@@ -39,7 +39,7 @@ async function channelIdOf(tx: Tx, { app, viewer, realmId }: Ctx, key: ChannelKe
   const channel = isRowId(id) ? await tx.channel.findFirst({ where: { realmId, id } }) : null;
   const where = { userId: viewer.id, channelId: id, active: true };
   const isSubscribed = channel !== null && (await tx.subscription.count({ where })) > 0;
-  if (channel === null || !readsChannel(await onlooker(tx, viewer, app.now()), channel, isSubscribed)) {
+  if (channel === null || !readsChannel(await channelActor(tx, viewer, app.now()), channel, isSubscribed)) {
     throw 'id' in key ? invalidChannelId() : new BadRequestError(`Invalid channel name '${key.name}'`);
   }
   return channel.id;

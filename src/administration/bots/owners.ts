@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { mayInRealm, onlooker } from '../../access/permissions/require.ts';
+import { channelActor, mayInRealm } from '../../access/permissions/require.ts';
 import { type Audience, either, everyone, roleAtMost, users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
@@ -24,7 +24,7 @@ export async function introduceBot(tx: Tx, emit: Emit, bot: User): Promise<void>
 /** @throws BadRequestError unless the viewer may create bots of the only type there is. */
 export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>, ctx: Ctx): Promise<void> {
   const { viewer } = ctx;
-  const look = await onlooker(tx, viewer, ctx.app.now());
+  const look = await channelActor(tx, viewer, ctx.app.now());
   if (!mayInRealm(look, 'can_create_bots_group') || viewer.user.botType !== null) {
     throw new BadRequestError('Insufficient permission');
   }

@@ -1,5 +1,5 @@
 import { accessRevoked } from '../../access/events.ts';
-import { onlookersOf } from '../../channels/audience.ts';
+import { channelAudience } from '../../channels/audience.ts';
 import { peersAdded, peersRemoved } from '../../channels/events.ts';
 import { lockChannels } from '../../channels/locks.ts';
 import { everyone, except, nobody } from '../../events/audience.ts';
@@ -9,7 +9,7 @@ import { userActivityChanged } from '../../people/events.ts';
 import type { Tx } from '../../platform/db/client.ts';
 
 /** Where and when somebody leaves or comes back. */
-export interface Place {
+export interface ChangeContext {
   readonly realm: Realm;
   readonly now: Date;
 }
@@ -20,7 +20,12 @@ export interface Place {
  * Their key is refused from the commit on, and what they have open ends within seconds on every node. Subscriptions and
  * memberships stay as they are, and count again when they come back.
  */
-export async function deactivate(tx: Tx, emit: Emit, { realm, now }: Place, { id }: Pick<User, 'id'>): Promise<void> {
+export async function deactivate(
+  tx: Tx,
+  emit: Emit,
+  { realm, now }: ChangeContext,
+  { id }: Pick<User, 'id'>,
+): Promise<void> {
   await tx.user.update({ where: { id }, data: { isActive: false } });
   await tx.eventQueue.updateMany({
     where: { userId: id, endedAt: null },
@@ -30,7 +35,7 @@ export async function deactivate(tx: Tx, emit: Emit, { realm, now }: Place, { id
   // Nobody is shown it any more, and no event would bring it back.
   await tx.presence.deleteMany({ where: { userId: id } });
   for (const channel of await channelsOf(tx, id)) {
-    emit(peersRemoved(channel, [id]), except(await onlookersOf(tx, realm, channel, now), [id]));
+    emit(peersRemoved(channel, [id]), except(await channelAudience(tx, realm, channel, now), [id]));
   }
   emit(userActivityChanged(id, false), everyone());
   emit(accessRevoked(id), nobody());
@@ -40,7 +45,7 @@ export async function deactivate(tx: Tx, emit: Emit, { realm, now }: Place, { id
 export async function reactivate(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Place,
+  { realm, now }: ChangeContext,
   { id, realmId }: Pick<User, 'id' | 'realmId'>,
 ): Promise<void> {
   await tx.user.update({ where: { id }, data: { isActive: true } });
@@ -53,7 +58,7 @@ export async function reactivate(
     subscribed.map((channel) => channel.id),
   );
   for (const channel of channels) {
-    emit(peersAdded(channel, [id]), except(await onlookersOf(tx, realm, channel, now), [id]));
+    emit(peersAdded(channel, [id]), except(await channelAudience(tx, realm, channel, now), [id]));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
 import { managesGroup } from '../../access/permissions/group-permissions.ts';
 import { refreshMemberships } from '../../access/permissions/memberships.ts';
-import { insufficientPermission, type Onlooker } from '../../access/permissions/require.ts';
+import { type ChannelActor, insufficientPermission } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { requireMember } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
@@ -43,8 +43,8 @@ export function requireActiveGroup({ deactivatedAt }: Pick<UserGroup, 'deactivat
 }
 
 /** Who changes groups, as of the change. */
-export interface Actor extends Onlooker {
-  readonly person: Onlooker['person'] & { readonly realm: Realm };
+export interface Actor extends ChannelActor {
+  readonly person: ChannelActor['person'] & { readonly realm: Realm };
 }
 
 /**

@@ -1,11 +1,11 @@
-import { SHOWING } from '../../access/permissions/channel-permissions.ts';
+import { METADATA_PERMISSIONS } from '../../access/permissions/channel-permissions.ts';
 import type { Memberships, Person } from '../../access/permissions/membership.ts';
 import type { Regrouped } from '../../access/permissions/memberships.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { seesChannel } from '../../channels/access.ts';
 import { channelsDeleted } from '../../channels/events.ts';
-import { showChannels } from '../../channels/sight.ts';
-import type { Place } from '../../channels/subscriptions/membership.ts';
+import type { ChangeContext } from '../../channels/subscriptions/membership.ts';
+import { showChannels } from '../../channels/visibility.ts';
 import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Channel, Realm, User } from '../../generated/prisma/client.ts';
@@ -22,16 +22,16 @@ import type { Tx } from '../../platform/db/client.ts';
 export async function groupChangeEffects(
   tx: Tx,
   emit: Emit,
-  place: Place,
+  context: ChangeContext,
   changed: readonly Regrouped[],
 ): Promise<void> {
-  const { realm } = place;
+  const { realm } = context;
   const channels = await channelsShownTo(tx, realm.id, [...new Set(changed.flatMap(difference))]);
   const moves = changed.map(({ id, role, joinedAt, before, after }) => {
     const as = (memberships: Memberships) => ({ id, role, realm, user: { joinedAt, ...memberships } });
     return { before: as(before), after: as(after) };
   });
-  await tellSight(tx, emit, place, channels, moves);
+  await tellSight(tx, emit, context, channels, moves);
 }
 
 /**
@@ -66,7 +66,7 @@ interface Move {
 async function tellSight(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Place,
+  { realm, now }: ChangeContext,
   channels: readonly Channel[],
   moves: readonly Move[],
 ): Promise<void> {
@@ -100,7 +100,7 @@ const changedIds = (before: readonly number[], after: readonly number[]): number
 /** The private channels that show themselves to members of the groups. */
 async function channelsShownTo(tx: Tx, realmId: number, groupIds: readonly number[]): Promise<Channel[]> {
   if (groupIds.length === 0) return [];
-  const holders = SHOWING.flatMap((name) =>
+  const holders = METADATA_PERMISSIONS.flatMap((name) =>
     groupIds.map((id) => ({ permissions: { path: [name, 'groups'], array_contains: [id] } })),
   );
   return tx.channel.findMany({

@@ -11,7 +11,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { MEMBER } from '../../platform/roles.ts';
 
 type Reader = Pick<Tx, '$queryRaw'>;
-type House = Pick<Realm, 'id' | 'settings'>;
+type RealmSettingsOf = Pick<Realm, 'id' | 'settings'>;
 
 /** Which members of a group are read. */
 export interface MemberPage {
@@ -40,7 +40,7 @@ const REACH = values(ROLE_REACH);
  */
 export async function readMemberIds(
   db: Reader,
-  realm: House,
+  realm: RealmSettingsOf,
   now: Date,
   groupIds: readonly number[],
   { direct, after = 0, before = 2 ** 31, limit, descending = false }: MemberPage,
@@ -118,7 +118,7 @@ function withinRoleGroup(groups: SystemGroups, groupId: number): number[] {
 export async function toWireGroups(
   db: Reader,
   groups: SystemGroups,
-  { realm, now }: { readonly realm: House; readonly now: Date },
+  { realm, now }: { readonly realm: RealmSettingsOf; readonly now: Date },
   rows: readonly UserGroup[],
 ): Promise<WireUserGroup[]> {
   const ids = rows.map(({ id }) => id);

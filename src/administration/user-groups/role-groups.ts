@@ -14,13 +14,13 @@ import { groupMembersAdded, groupMembersRemoved } from './events.ts';
 // them; all belong into a change that holds the organisation's row.
 
 /** Where and when it happens. */
-interface Place {
+interface ChangeContext {
   readonly realm: Realm;
   readonly now: Date;
 }
 
 /** The role groups a user is in directly: that of their role, and that of full members. */
-function directRoleGroups(user: User, { realm, now }: Place): SystemGroupName[] {
+function directRoleGroups(user: User, { realm, now }: ChangeContext): SystemGroupName[] {
   const { id, role } = user;
   const own = GROUP_OF_ROLE.get(role);
   const isFull = role === MEMBER && isInSystemGroup({ id, role, realm, user }, 'role:fullmembers', now);
@@ -31,10 +31,10 @@ function directRoleGroups(user: User, { realm, now }: Place): SystemGroupName[] 
 const subject = (id: number) => ({ id, isDeactivated: false });
 
 /** Puts a new user into the groups their role puts them in, and tells everyone. */
-export async function joinRoleGroups(tx: Tx, emit: Emit, user: User, place: Place): Promise<void> {
+export async function joinRoleGroups(tx: Tx, emit: Emit, user: User, context: ChangeContext): Promise<void> {
   await refreshMemberships(tx, user.realmId, [user.id]);
   const groups = await systemGroups(tx, user.realmId);
-  for (const name of directRoleGroups(user, place)) {
+  for (const name of directRoleGroups(user, context)) {
     emit(groupMembersAdded(subject(groups.id(name)), [user.id]), everyone());
   }
 }
@@ -47,13 +47,13 @@ export async function roleGroupsChanged(
   tx: Tx,
   emit: Emit,
   { before, after }: { readonly before: User; readonly after: User },
-  place: Place,
+  context: ChangeContext,
 ): Promise<void> {
   const { id, realmId, isActive } = after;
   await refreshMemberships(tx, realmId, [id]);
   if (!isActive) return;
   const groups = await systemGroups(tx, realmId);
-  const [was, is] = [directRoleGroups(before, place), directRoleGroups(after, place)];
+  const [was, is] = [directRoleGroups(before, context), directRoleGroups(after, context)];
   for (const name of was.filter((group) => !is.includes(group))) {
     emit(groupMembersRemoved(subject(groups.id(name)), [id]), everyone());
   }
@@ -63,14 +63,14 @@ export async function roleGroupsChanged(
 }
 
 /** Tells everyone of the groups a user is in directly, after clients dropped the user from all of them. */
-export async function rejoinGroups(tx: Tx, emit: Emit, user: User, place: Place): Promise<void> {
+export async function rejoinGroups(tx: Tx, emit: Emit, user: User, context: ChangeContext): Promise<void> {
   const groups = await systemGroups(tx, user.realmId);
   const rows = await tx.userGroup.findMany({
     where: { realmId: user.realmId, members: { some: { userId: user.id } } },
     orderBy: { id: 'asc' },
     select: { id: true, deactivatedAt: true },
   });
-  const own = directRoleGroups(user, place).map((name) => subject(groups.id(name)));
+  const own = directRoleGroups(user, context).map((name) => subject(groups.id(name)));
   const others = rows.map(({ id, deactivatedAt }) => ({ id, isDeactivated: deactivatedAt !== null }));
   for (const group of [...own, ...others]) emit(groupMembersAdded(group, [user.id]), everyone());
 }

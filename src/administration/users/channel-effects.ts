@@ -1,10 +1,10 @@
 import type { Memberships } from '../../access/permissions/membership.ts';
-import { onlooker } from '../../access/permissions/require.ts';
+import { channelActor } from '../../access/permissions/require.ts';
 import { seenBy } from '../../channels/access.ts';
 import { channelsDeleted, defaultChannelsChanged } from '../../channels/events.ts';
 import { holdChannels } from '../../channels/locks.ts';
-import { showChannels } from '../../channels/sight.ts';
 import { defaultChannelIds } from '../../channels/subscriptions/default-channels.ts';
+import { showChannels } from '../../channels/visibility.ts';
 import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -38,7 +38,7 @@ export async function roleChangeEffects(
   const user = await tx.user.findUniqueOrThrow({ where: { id: userId }, include: { realm: true } });
   const seenAs = async (role: number, memberships: Memberships) => {
     const person = { id: userId, role, realm: user.realm, user: { ...user, ...memberships } };
-    return tx.channel.findMany({ where: seenBy(await onlooker(tx, person, now)), orderBy: { id: 'asc' } });
+    return tx.channel.findMany({ where: seenBy(await channelActor(tx, person, now)), orderBy: { id: 'asc' } });
   };
   const [before, after] = [await seenAs(oldRole, oldGroups), await seenAs(newRole, user)];
   const lost = missing(before, after);

@@ -26,13 +26,13 @@ import { isUpload, readUpload } from './uploads.ts';
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** What the transports share. */
-export interface GraphQLHall {
+export interface GraphQLParts {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
   readonly persisted: PersistedDocuments;
 }
 
-export interface GraphQLDoor extends GraphQLHall {
+export interface GraphQLServer extends GraphQLParts {
   /** Answers a request to /graphql. */
   handle(request: IncomingMessage, response: ServerResponse): void;
 }
@@ -41,7 +41,7 @@ interface Parts {
   /** Of all features. */
   readonly schema: GraphQLSchema;
   /** Makes what answers requests for server-sent events. */
-  readonly eventStream: (hall: GraphQLHall) => Handler;
+  readonly eventStream: (hall: GraphQLParts) => Handler;
   /** Answers browsers that ask for a page. */
   readonly page: Handler;
 }
@@ -61,7 +61,7 @@ interface NodeContext {
  * What a page of another origin could send unasked is refused: a mutation by GET, and a body that is neither declared as
  * JSON nor comes with a header that a browser asks leave for. No reply may be cached, and none carries CORS headers.
  */
-export function createGraphQL(app: App, { schema, eventStream, page }: Parts): GraphQLDoor {
+export function createGraphQL(app: App, { schema, eventStream, page }: Parts): GraphQLServer {
   const documents = createDocuments(schema, { hideSuggestions: !app.config.anonymousIntrospection });
   const persisted = readPersistedDocuments(app.config, documents);
   const hall = { schema, documents, persisted };
@@ -87,7 +87,7 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
 
 function optionsFor(
   app: App,
-  { schema, documents, persisted }: GraphQLHall,
+  { schema, documents, persisted }: GraphQLParts,
 ): YogaServerOptions<NodeContext, GraphQLContext> {
   const senders: Senders = new WeakMap();
   return {

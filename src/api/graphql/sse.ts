@@ -15,7 +15,7 @@ import { readBody } from '../request-body.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation } from './operation.ts';
 import { documentText } from './persisted-documents.ts';
-import type { GraphQLHall } from './server.ts';
+import type { GraphQLParts } from './server.ts';
 import { isOver, isTooMuch, openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
 
 /** Proxies drop what is silent for a minute. */
@@ -43,7 +43,7 @@ interface Operation {
  * Serves an operation as server-sent events, one connection for one operation: `next` events with an execution result
  * each, then `complete`. A subscription's frames carry the event's id, and `Last-Event-ID` resumes after it.
  */
-export function createEventStreamDoor(app: App, { schema, documents, persisted }: GraphQLHall) {
+export function createEventStreamTransport(app: App, { schema, documents, persisted }: GraphQLParts) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       const { operationName, variables, extensions, ...sent } = await readOperation(request);

@@ -16,7 +16,7 @@ import { countRefusals } from '../rate-limits.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation } from './operation.ts';
 import { documentText } from './persisted-documents.ts';
-import type { GraphQLHall } from './server.ts';
+import type { GraphQLParts } from './server.ts';
 import { SocketPlaces } from './socket-places.ts';
 import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
 import {
@@ -48,13 +48,13 @@ interface Extra extends SocketExtra {
 type Ctx = Context<Params, Extra>;
 
 /** GraphQL over WebSocket (graphql-transport-ws): every operation, and events as they happen. */
-export interface WebSocketDoor {
+export interface WebSocketTransport {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Tells every client to come back, to another node or later. */
   close(): Promise<void>;
 }
 
-export function createWebSocketDoor(app: App, hall: GraphQLHall): WebSocketDoor {
+export function createWebSocketTransport(app: App, hall: GraphQLParts): WebSocketTransport {
   const places = new SocketPlaces(app.config);
   const protocol = makeServer<Params, Extra>({
     schema: hall.schema,
@@ -119,7 +119,7 @@ async function connect(app: App, places: SocketPlaces, { connectionParams, extra
 
 async function prepare(
   app: App,
-  { schema, documents, persisted }: GraphQLHall,
+  { schema, documents, persisted }: GraphQLParts,
   { ctx, id, payload }: { ctx: Ctx; id: string; payload: SubscribePayload },
 ) {
   const { state } = ctx.extra;

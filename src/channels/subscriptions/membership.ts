@@ -7,7 +7,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { fieldsOf, SUBSCRIPTION_COLUMNS } from '../../platform/db/columns.ts';
 import { seesChannel } from '../access.ts';
 import { NO_ACTIVITY, readActivity } from '../activity.ts';
-import { type House, onlookersOf } from '../audience.ts';
+import { channelAudience, type RealmSettingsOf } from '../audience.ts';
 import {
   channelsCreated,
   channelsDeleted,
@@ -23,8 +23,8 @@ import type { Subject } from './principals.ts';
 import { countSubscribers, readSubscribers } from './subscribers.ts';
 
 /** Where and when a change happens. */
-export interface Place {
-  readonly realm: House & Person['realm'];
+export interface ChangeContext {
+  readonly realm: RealmSettingsOf & Person['realm'];
   readonly now: Date;
 }
 
@@ -48,18 +48,18 @@ export type Moved = ReadonlyMap<number, readonly number[]>;
 export async function join(
   tx: Tx,
   emit: Emit,
-  place: Place,
+  context: ChangeContext,
   joinings: readonly Joining[],
   { announced = false } = {},
 ): Promise<Moved> {
   const pairs = await newPairs(tx, joinings);
   const joined = Map.groupBy(pairs, ({ channel }) => channel);
-  if (!announced) await showToNewcomers(tx, emit, place, joined);
-  const saved = await saveSubscriptions(tx, place.realm.id, pairs);
-  if (saved.length > 0) await emitAdded(tx, emit, place, [...joined.keys()], pairs, saved);
+  if (!announced) await showToNewcomers(tx, emit, context, joined);
+  const saved = await saveSubscriptions(tx, context.realm.id, pairs);
+  if (saved.length > 0) await emitAdded(tx, emit, context, [...joined.keys()], pairs, saved);
   for (const [channel, newcomers] of joined) {
     const ids = newcomers.map(({ subject }) => subject.id);
-    const audience = await onlookersOf(tx, place.realm, channel, place.now);
+    const audience = await channelAudience(tx, context.realm, channel, context.now);
     emit(peersAdded(channel, ids), except(audience, ids));
   }
   return new Map([...joined].map(([{ id }, newcomers]) => [id, newcomers.map(({ subject }) => subject.id)]));
@@ -100,7 +100,12 @@ async function newPairs(tx: Tx, joinings: readonly Joining[]): Promise<Pair[]> {
 }
 
 /** Tells of the channel those among its newcomers who did not see it. */
-async function showToNewcomers(tx: Tx, emit: Emit, { realm, now }: Place, joined: Map<Channel, Pair[]>): Promise<void> {
+async function showToNewcomers(
+  tx: Tx,
+  emit: Emit,
+  { realm, now }: ChangeContext,
+  joined: Map<Channel, Pair[]>,
+): Promise<void> {
   const groups = await systemGroups(tx, realm.id);
   const channels = [...joined.keys()];
   const countOf = await countSubscribers(
@@ -139,7 +144,7 @@ function saveSubscriptions(tx: Tx, realmId: number, pairs: readonly Pair[]): Pro
 async function emitAdded(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Place,
+  { realm, now }: ChangeContext,
   channels: readonly Channel[],
   pairs: readonly Pair[],
   saved: readonly Subscription[],
@@ -181,7 +186,7 @@ export interface Leaving {
  *
  * @returns Who was subscribed.
  */
-export async function leave(tx: Tx, emit: Emit, place: Place, leavings: readonly Leaving[]): Promise<Moved> {
+export async function leave(tx: Tx, emit: Emit, context: ChangeContext, leavings: readonly Leaving[]): Promise<Moved> {
   const removed = await endSubscriptions(tx, leavings);
   const left = leavings
     .toSorted((a, b) => a.channel.id - b.channel.id)
@@ -192,17 +197,17 @@ export async function leave(tx: Tx, emit: Emit, place: Place, leavings: readonly
     });
   if (left.length === 0) return new Map();
   const readings = removed.map(({ user_id, channel_id }) => ({ userId: user_id, channelId: channel_id }));
-  await tellLeft.before(tx, place.realm.id, readings);
+  await tellLeft.before(tx, context.realm.id, readings);
   const everybody = left.flatMap(({ userIds }) => userIds);
   emit(subscriptionsRemoved(left), users(everybody), async (id) => {
-    await endPeriods(tx, place.realm.id, removed, id);
-    await tellLeft.atTheEnd(tx, place.realm.id, readings);
+    await endPeriods(tx, context.realm.id, removed, id);
+    await tellLeft.atTheEnd(tx, context.realm.id, readings);
   });
   for (const { channel, userIds } of left) {
-    const audience = await onlookersOf(tx, place.realm, channel, place.now);
+    const audience = await channelAudience(tx, context.realm, channel, context.now);
     emit(peersRemoved(channel, userIds), except(audience, userIds));
   }
-  await hideFromLeavers(tx, emit, place, leavings, left);
+  await hideFromLeavers(tx, emit, context, leavings, left);
   return new Map(left.map(({ channel, userIds }) => [channel.id, userIds]));
 }
 
@@ -235,7 +240,7 @@ function endPeriods(tx: Tx, realmId: number, rows: readonly Row[], eventId: numb
 async function hideFromLeavers(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Place,
+  { realm, now }: ChangeContext,
   leavings: readonly Leaving[],
   left: readonly { channel: Channel; userIds: readonly number[] }[],
 ): Promise<void> {
@@ -254,11 +259,11 @@ async function hideFromLeavers(
 export async function announceChannel(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Place,
+  { realm, now }: ChangeContext,
   channel: Channel,
   subjects: readonly Subject[],
 ): Promise<void> {
   const groups = await systemGroups(tx, realm.id);
-  const audience = either(await onlookersOf(tx, realm, channel, now), users(subjects.map(({ id }) => id)));
+  const audience = either(await channelAudience(tx, realm, channel, now), users(subjects.map(({ id }) => id)));
   emit(channelsCreated([toWireChannel(channel, { groups, subscriberCount: 0, activity: NO_ACTIVITY })]), audience);
 }

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { onlooker } from '../../access/permissions/require.ts';
+import { channelActor } from '../../access/permissions/require.ts';
 import { accessUser } from '../../people/users.ts';
 import { accessChannel, visibleTo } from '../access.ts';
 import { type IncludeSubscribers, toWirePersonal, toWireSubscribers, type WireChannel } from '../wire.ts';
@@ -74,7 +74,7 @@ export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSu
   });
   rows.sort((a, b) => (a.channel.name < b.channel.name ? -1 : 1));
   const channels = rows.map(({ channel }) => channel);
-  const look = await onlooker(app.db, viewer, app.now());
+  const look = await channelActor(app.db, viewer, app.now());
   const { channels: wires, listOf } = await toPeopledChannels(app.db, look, { channels, include });
   return rows.map((row, i) => ({
     ...(wires[i] as WireChannel),

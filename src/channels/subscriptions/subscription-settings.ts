@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { onlooker } from '../../access/permissions/require.ts';
+import { channelActor } from '../../access/permissions/require.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import { type Channel, Prisma, type Subscription } from '../../generated/prisma/client.ts';
@@ -91,7 +91,7 @@ async function lockSubscriptions(
   const ids = [...new Set(changes.map(({ channelId }) => channelId))];
   await holdRoles(tx, realmId);
   await shareChannels(tx, realmId, ids.filter(isRowId));
-  const where = { AND: [readBy(await onlooker(tx, viewer, app.now())), { id: { in: ids.filter(isRowId) } }] };
+  const where = { AND: [readBy(await channelActor(tx, viewer, app.now())), { id: { in: ids.filter(isRowId) } }] };
   const readable = await tx.channel.findMany({ where, select: { id: true } });
   await tx.$queryRaw`
     SELECT 1 AS held FROM subscription WHERE user_id = ${viewer.id} AND channel_id = ANY(${ids.filter(isRowId)})

@@ -1,5 +1,10 @@
 import type { Ctx } from '../../access/context.ts';
-import { insufficientPermission, mayInRealm, type Onlooker, onlooker } from '../../access/permissions/require.ts';
+import {
+  type ChannelActor,
+  channelActor,
+  insufficientPermission,
+  mayInRealm,
+} from '../../access/permissions/require.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Channel, User } from '../../generated/prisma/client.ts';
@@ -138,7 +143,7 @@ interface LookedAt {
 /** Locks the channels found, and tells what the viewer may. A channel found by its id must be one the viewer sees. */
 async function lockAndLook(tx: Tx, { app, viewer, realmId }: Ctx, found: readonly Found<ChannelKey>[]) {
   const locked = await lockChannels(tx, realmId, idsOf(found));
-  const look = await onlooker(tx, viewer, app.now());
+  const look = await channelActor(tx, viewer, app.now());
   const own = await tx.subscription.findMany({
     where: { userId: viewer.id, active: true, channelId: { in: locked.map(({ id }) => id) } },
     select: { channelId: true },
@@ -158,7 +163,7 @@ async function lockAndLook(tx: Tx, { app, viewer, realmId }: Ctx, found: readonl
   return { look, channels };
 }
 
-function requireAddingOthers(look: Onlooker, channels: readonly Channel[]): void {
+function requireAddingOthers(look: ChannelActor, channels: readonly Channel[]): void {
   if (isGuest(look.person.role)) throw insufficientPermission();
   if (mayInRealm(look, 'can_add_subscribers_group')) return;
   const may = (channel: Channel) =>
@@ -257,7 +262,7 @@ async function unsubscribeWithin(
   return outcomes(seen, subjects, moved);
 }
 
-function requireRemovingOthers(look: Onlooker, channels: readonly Channel[]): void {
+function requireRemovingOthers(look: ChannelActor, channels: readonly Channel[]): void {
   const { role } = look.person;
   const may = (channel: Channel) =>
     isAdministrator(role) || administersChannel(look, channel) || holds(look, channel, 'can_remove_subscribers_group');

@@ -1,5 +1,5 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
-import { mayInRealm, onlooker } from '../../access/permissions/require.ts';
+import { channelActor, mayInRealm } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { readsChannel } from '../../channels/access.ts';
@@ -62,7 +62,7 @@ async function reads(tx: Tx, viewer: Viewer, channel: Channel, now: Date): Promi
   const subscriptions = await tx.subscription.count({
     where: { userId: viewer.id, channelId: channel.id, active: true },
   });
-  return readsChannel(await onlooker(tx, viewer, now), channel, subscriptions > 0);
+  return readsChannel(await channelActor(tx, viewer, now), channel, subscriptions > 0);
 }
 
 async function requireMayDelete(tx: Tx, viewer: Viewer, message: PlacedMessage, now: Date): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Viewer } from '../../access/context.ts';
-import { mayInRealm, type Onlooker, onlooker } from '../../access/permissions/require.ts';
+import { type ChannelActor, channelActor, mayInRealm } from '../../access/permissions/require.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { invalidChannelId, readsChannel } from '../../channels/access.ts';
 import { userIdsReading } from '../../channels/audience.ts';
@@ -31,7 +31,7 @@ export async function prepareMove(tx: Tx, viewer: Viewer, asked: Asked, now: Dat
   const { message, ids, wish, mode } = asked;
   const from = message.channel;
   if (from === null || (wish.topic === undefined && wish.channelId === undefined)) return null;
-  const look = await onlooker(tx, viewer, now);
+  const look = await channelActor(tx, viewer, now);
   const to = wish.channelId === undefined ? from : await accessTargetChannel(tx, look, wish.channelId);
   const topic = wish.topic ?? message.topic;
   requireTopicPolicy(viewer.realm, to, topic);
@@ -50,14 +50,14 @@ export async function prepareMove(tx: Tx, viewer: Viewer, asked: Asked, now: Dat
 interface Attempt {
   readonly tx: Tx;
   readonly viewer: Viewer;
-  readonly look: Onlooker;
+  readonly look: ChannelActor;
   readonly message: PlacedMessage;
   readonly from: Channel;
   readonly to: Channel;
   readonly now: Date;
 }
 
-async function accessTargetChannel(tx: Tx, look: Onlooker, channelId: number): Promise<Channel> {
+async function accessTargetChannel(tx: Tx, look: ChannelActor, channelId: number): Promise<Channel> {
   const { id, realm } = look.person;
   const channel = isRowId(channelId)
     ? await tx.channel.findFirst({ where: { id: channelId, realmId: realm.id } })

@@ -28,16 +28,16 @@ interface Edited {
 const OF_OTHER_MESSAGES = ['message', 'update_message', 'typing', 'presence'];
 
 /** Tells of a change that is written, each user of the messages they may read. */
-export function tellOfEdit(emit: Emit, place: Place, edited: Edited): void {
-  emit.reading((tx) => whatToTell(tx, place, edited), OF_OTHER_MESSAGES);
+export function tellOfEdit(emit: Emit, context: ChangeContext, edited: Edited): void {
+  emit.reading((tx) => whatToTell(tx, context, edited), OF_OTHER_MESSAGES);
 }
 
-interface Place {
+interface ChangeContext {
   readonly realm: Realm;
   readonly now: Date;
 }
 
-async function whatToTell(tx: Tx, { realm, now }: Place, edited: Edited): Promise<ToldTo[]> {
+async function whatToTell(tx: Tx, { realm, now }: ChangeContext, edited: Edited): Promise<ToldTo[]> {
   const { message, move, editor } = edited;
   const { moved, gone } =
     move === null

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { onlooker } from '../../access/permissions/require.ts';
+import { channelActor } from '../../access/permissions/require.ts';
 import { readBy } from '../../channels/access.ts';
 import { users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
@@ -215,7 +215,7 @@ async function requireReadable(
   if (messages.length === 0) return;
   const ids = [...new Set(messages.flatMap(({ channelId }) => channelId ?? []))];
   const readable = await tx.channel.findMany({
-    where: { AND: [{ id: { in: ids } }, readBy(await onlooker(tx, viewer, now))] },
+    where: { AND: [{ id: { in: ids } }, readBy(await channelActor(tx, viewer, now))] },
   });
   const isGuarded = new Map(readable.map((channel) => [channel.id, hasProtectedHistory(channel)]));
   // Nobody who did not receive a direct message may read it.

@@ -1,5 +1,5 @@
 import type { ChannelPermissionName } from '../../access/permissions/channel-permissions.ts';
-import type { Onlooker } from '../../access/permissions/require.ts';
+import type { ChannelActor } from '../../access/permissions/require.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { type Guarded, holds, readsChannel, seesChannel } from '../../channels/access.ts';
@@ -121,7 +121,7 @@ async function readTarget(
 }
 
 /** The sender as one who holds permissions; a bot holds those of its owner besides. */
-async function holders(db: Reader, sender: Sender, now: Date): Promise<Onlooker[]> {
+async function holders(db: Reader, sender: Sender, now: Date): Promise<ChannelActor[]> {
   const groups = await systemGroups(db, sender.realm.id);
   const owner = await botOwner(db, sender);
   const people = [sender, ...(owner === null ? [] : [{ ...sender, id: owner.id, role: owner.role, user: owner }])];

@@ -1,21 +1,21 @@
-import { SHOWING } from '../access/permissions/channel-permissions.ts';
+import { METADATA_PERMISSIONS } from '../access/permissions/channel-permissions.ts';
 import { systemGroups } from '../access/permissions/system-groups.ts';
 import { type Audience, except, users } from '../events/audience.ts';
 import type { Emit } from '../events/log.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { readActivity } from './activity.ts';
-import { onlookersOf, userIdsSeeing } from './audience.ts';
+import { channelAudience, userIdsSeeing } from './audience.ts';
 import { type ChannelChange, channelsCreated, peersAdded } from './events.ts';
-import type { Place } from './subscriptions/membership.ts';
+import type { ChangeContext } from './subscriptions/membership.ts';
 import { readSubscribers } from './subscriptions/subscribers.ts';
 import { toWireChannel } from './wire.ts';
 
 /** Changes of these change who sees a channel. */
-const DECIDING: ReadonlySet<string> = new Set(['invite_only', ...SHOWING]);
+const DECIDING: ReadonlySet<string> = new Set(['invite_only', ...METADATA_PERMISSIONS]);
 
 /** Who comes to see a channel by a change, and who no longer does. */
-export interface SightChange {
+export interface VisibilityChange {
   /** Those who saw it before and see it after. */
   readonly stayers: Audience;
   readonly gained: readonly number[];
@@ -23,14 +23,14 @@ export interface SightChange {
 }
 
 /** Compares who sees a channel before and after a change of it. */
-export async function sightChange(
+export async function visibilityChange(
   tx: Tx,
-  { realm, now }: Place,
+  { realm, now }: ChangeContext,
   before: Channel,
   after: Channel,
   changes: readonly ChannelChange[],
-): Promise<SightChange> {
-  const stayers = await onlookersOf(tx, realm, after, now);
+): Promise<VisibilityChange> {
+  const stayers = await channelAudience(tx, realm, after, now);
   if (!changes.some(({ property }) => DECIDING.has(property))) return { stayers, gained: [], lost: [] };
   const seeing = await userIdsSeeing(tx, realm, after, now);
   const saw = await userIdsSeeing(tx, realm, before, now);
@@ -38,7 +38,7 @@ export async function sightChange(
   const lost = [...saw].filter((id) => !seeing.has(id));
   if (gained.length === 0) return { stayers, gained, lost };
   // Whichever needs no list of names, where one does.
-  if (lost.length === 0) return { stayers: await onlookersOf(tx, realm, before, now), gained, lost };
+  if (lost.length === 0) return { stayers: await channelAudience(tx, realm, before, now), gained, lost };
   return { stayers: except(stayers, gained), gained, lost };
 }
 
@@ -46,7 +46,7 @@ export async function sightChange(
 export async function showChannels(
   tx: Tx,
   emit: Emit,
-  { realm, now }: Place,
+  { realm, now }: ChangeContext,
   channels: readonly Channel[],
   userIds: readonly number[],
 ): Promise<void> {
