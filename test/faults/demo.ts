@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../helpers/control.ts';
 import { createDatabase, type TestDatabase } from '../helpers/database.ts';
-import { type Environment, ServerProcess } from '../helpers/process.ts';
+import { AS_SERVED, type Environment, ServerProcess } from '../helpers/process.ts';
 
 /** Somebody of the demo organisation. */
 export interface Person {
@@ -33,12 +33,12 @@ export async function startDemo(databaseServer: string | undefined, env: Environ
     database === undefined
       ? { DATABASE_URL: undefined, REDIS_URL: undefined }
       : { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
-  const all = { DEMO: 'on', ...databaseEnv, ...env };
+  const all = { ...AS_SERVED, DEMO: 'on', ...databaseEnv, ...env };
   const server = await ServerProcess.start({ env: all });
   return {
     server,
     databaseUrl: database?.url,
-    env: { ...databaseEnv, ...env, DEMO: 'off' },
+    env: { ...AS_SERVED, ...databaseEnv, ...env, DEMO: 'off' },
     people: peopleOf(server.dataDir),
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();

@@ -1,5 +1,5 @@
 import { send } from '../helpers/http.ts';
-import { ServerProcess } from '../helpers/process.ts';
+import { AS_SERVED, ServerProcess } from '../helpers/process.ts';
 import { organisation } from '../helpers/server.ts';
 import { type Outcome, Tally } from './outcome.ts';
 import { seeded } from './random.ts';
@@ -19,7 +19,9 @@ const TOLERANCE = 0.05;
  * @param attempts Of each kind.
  */
 export async function signInTimingTrial({ attempts, seed }: { attempts: number; seed: number }): Promise<Outcome> {
-  await using server = await ServerProcess.start({ env: { DATABASE_URL: undefined, REDIS_URL: undefined } });
+  await using server = await ServerProcess.start({
+    env: { ...AS_SERVED, DATABASE_URL: undefined, REDIS_URL: undefined },
+  });
   const { owner, signUp } = await organisation({}, { on: server });
   const people = Math.ceil(attempts / FAILURES);
   const addresses: Record<string, string[]> = {

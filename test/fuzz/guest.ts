@@ -6,7 +6,7 @@ import shortcodes from 'emojibase-data/en/shortcodes/emojibase.json' with { type
 import { type Outcome, Tally } from '../faults/outcome.ts';
 import type { Parameters, Person } from '../helpers/person.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { ServerProcess } from '../helpers/process.ts';
+import { AS_SERVED, ServerProcess } from '../helpers/process.ts';
 import { organisation } from '../helpers/server.ts';
 import type { FloodSource } from './flood.ts';
 import { timed } from './http.ts';
@@ -32,7 +32,7 @@ interface Options {
  * usual limits on requests, while others work.
  */
 export async function guestTrial({ seconds }: Options): Promise<Outcome> {
-  const embedded = { DATABASE_URL: undefined, REDIS_URL: undefined };
+  const embedded = { ...AS_SERVED, DATABASE_URL: undefined, REDIS_URL: undefined };
   // Filling is not what is measured: without a limit on requests it takes seconds.
   const filling = await ServerProcess.start({ env: embedded });
   await using first = filling;

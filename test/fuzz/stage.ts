@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { createDatabase } from '../helpers/database.ts';
 import type { Person } from '../helpers/person.ts';
-import { type Environment, ServerProcess } from '../helpers/process.ts';
+import { AS_SERVED, type Environment, ServerProcess } from '../helpers/process.ts';
 import { makeScene, type Names, type Scene } from '../helpers/scene.ts';
 import type { MemoryReading } from './probe.ts';
 
@@ -43,6 +43,7 @@ export async function openStage({ databaseServer, env = {} }: StageOptions): Pro
   const server = own.use(
     await ServerProcess.start({
       env: {
+        ...AS_SERVED,
         DATABASE_URL: database?.url,
         SECRET_KEY: randomBytes(32).toString('hex'),
         REDIS_URL: undefined,

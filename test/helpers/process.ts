@@ -48,6 +48,9 @@ const DEFAULTS: Environment = {
   EVENT_QUEUE_WRITE_SECONDS: '1',
 };
 
+/** For servers of which it is asked how long they take: as people run them, but for what keeps a test from asking. */
+export const AS_SERVED: Environment = { PASSWORD_HASH_COST: undefined, CHECK_REPLIES: undefined };
+
 /** For servers whose metrics a test reads, which with a database of their own are told to nobody without a token. */
 export const METRICS = {
   env: { METRICS_TOKEN: 'a token of the tests' },
