@@ -1,6 +1,6 @@
 import type { EventView, QueueOptions } from './view.ts';
 
-/** What a client is sent of an event: wire names and units, without the id, which the halls add. */
+/** What a client is sent of an event: wire names and units, without the id, which the transports add. */
 export interface RenderedEvent {
   readonly type: string;
   readonly op?: string;

@@ -49,7 +49,7 @@ export class RateLimits {
   }
 
   /**
-   * Counts a request of an account: one budget for all its clients, over all doors.
+   * Counts a request of an account: one budget for all its clients, over REST and GraphQL.
    *
    * @returns Undefined when accounts are not limited.
    * @throws RateLimitHitError when none was left.

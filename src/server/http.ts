@@ -22,7 +22,7 @@ import { routes as allRoutes } from './registries/endpoints.ts';
 const GRAPHQL_PATH = '/graphql';
 
 /** What the server hands on. */
-export interface Doors {
+export interface Handlers {
   /** Answers everything at /graphql. */
   graphql(incoming: IncomingMessage, outgoing: ServerResponse): void;
   /** Takes over a connection that is to become a WebSocket at /graphql. */
@@ -49,8 +49,8 @@ const SILENCE_MS = 120_000;
 /** Our choice: lists of ids in a query string are long; Node's own limit is 16 KiB. */
 const MAX_HEADER_BYTES = 32 * 1024;
 
-/** The one HTTP server: /graphql to the GraphQL door, everything else to REST and the pages. It does not listen yet. */
-export function createServer(app: App, { graphql, upgrade, demo = null, routes = allRoutes }: Doors): Server {
+/** The one HTTP server: /graphql to GraphQL, everything else to REST and the pages. It does not listen yet. */
+export function createServer(app: App, { graphql, upgrade, demo = null, routes = allRoutes }: Handlers): Server {
   const web = createRestApp(app, routes);
   addPages(web, app, routes, demo);
   addEmailPages(web, app);
@@ -131,7 +131,7 @@ function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: bo
   }
 }
 
-/** Before any door: one that is added later cannot forget it. */
+/** Before any of them: one that is added later cannot forget it. */
 function refuse({ message, code, status, data }: ChatError, url: string | undefined, to: ServerResponse): void {
   const body = isGraphql(url)
     ? JSON.stringify({ errors: [{ message, extensions: { code, ...data } }] })

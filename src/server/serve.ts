@@ -26,8 +26,8 @@ export interface Served {
 }
 
 /**
- * Opens the service's doors at the configured host and port, and delivers what was scheduled from then on. With port 0 the system chooses one, and the configuration
- * says it from then on.
+ * Listens at the configured host and port, and delivers what was scheduled from then on. With port 0 the system chooses
+ * one, and the configuration says it from then on.
  *
  * @param demo Who gets pages with the demo owner's key; null: nobody.
  * @throws Error with code EADDRINUSE when something else has the port.
@@ -38,7 +38,7 @@ export async function serve(
 ): Promise<Served> {
   const graphql = createGraphQL(app, {
     schema: buildSchema(),
-    eventStream: (hall) => createEventStreamTransport(app, hall),
+    eventStream: (parts) => createEventStreamTransport(app, parts),
     page: createGraphiQL(
       app,
       demo === null ? undefined : { access: demo, registerQueue: () => registerDemoQueue(app, demo.owner) },

@@ -18,7 +18,7 @@ import { MailWorker } from '../platform/mail/worker.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
 import { Unread } from '../platform/unread.ts';
 
-/** A service that runs, without its doors. */
+/** A service that runs, and does not listen yet. */
 export interface Running {
   readonly app: App;
   /** Sends what is to be sent later, once it is started. */

@@ -79,7 +79,7 @@ export const builder = new SchemaBuilder<SchemaShape>({
     nodesQueryOptions: false,
   },
   complexity: {
-    // Checked before execution, once for all doors, in documents.ts.
+    // Checked before execution, once for all transports, in documents.ts.
     disabled: true,
   },
 });

@@ -49,7 +49,7 @@ const CACHED_DOCUMENTS = 1000;
 /** Our choice: longer documents are rare, and would let the cache hold much. */
 const CACHED_LENGTH = 20_000;
 
-/** Reads, checks and keeps documents: one for each schema, shared by all doors. */
+/** Reads, checks and keeps documents: one for each schema, shared by all transports. */
 export interface Documents {
   /** Reads and validates `source`, at once when it was seen before. */
   check(source: string): Checked;

@@ -3,7 +3,8 @@ import { builder } from './builder.ts';
 import type { Cost } from './context.ts';
 
 const RateLimit = builder.objectRef<{ readonly budget: Budget; readonly cost: Cost }>('RateLimit').implement({
-  description: 'What is left of the budget of requests that all clients of an account share, over every door.',
+  description:
+    'What is left of the budget of requests that all clients of an account share, over every transport and over REST.',
   fields: (t) => ({
     limit: t.int({ description: 'Requests a minute.', resolve: ({ budget }) => budget.limit }),
     remaining: t.int({ description: 'After this one.', resolve: ({ budget }) => budget.remaining }),

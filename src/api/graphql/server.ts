@@ -41,7 +41,7 @@ interface Parts {
   /** Of all features. */
   readonly schema: GraphQLSchema;
   /** Makes what answers requests for server-sent events. */
-  readonly eventStream: (hall: GraphQLParts) => Handler;
+  readonly eventStream: (parts: GraphQLParts) => Handler;
   /** Answers browsers that ask for a page. */
   readonly page: Handler;
 }
@@ -55,7 +55,7 @@ interface NodeContext {
 }
 
 /**
- * Makes the GraphQL door, served straight from `node:http`: POST with a JSON body, or with files and a header of its own,
+ * Makes the GraphQL server, served straight from `node:http`: POST with a JSON body, or with files and a header of its own,
  * and GET for queries.
  *
  * What a page of another origin could send unasked is refused: a mutation by GET, and a body that is neither declared as
@@ -64,11 +64,11 @@ interface NodeContext {
 export function createGraphQL(app: App, { schema, eventStream, page }: Parts): GraphQLServer {
   const documents = createDocuments(schema, { hideSuggestions: !app.config.anonymousIntrospection });
   const persisted = readPersistedDocuments(app.config, documents);
-  const hall = { schema, documents, persisted };
-  const streamEvents = eventStream(hall);
-  const yoga = createYoga(optionsFor(app, hall));
+  const parts = { schema, documents, persisted };
+  const streamEvents = eventStream(parts);
+  const yoga = createYoga(optionsFor(app, parts));
   return {
-    ...hall,
+    ...parts,
     handle(request, response) {
       response.setHeader('cache-control', 'private, no-store');
       const { accept, 'content-type': type, 'content-length': length } = request.headers;

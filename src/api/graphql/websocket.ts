@@ -54,13 +54,13 @@ export interface WebSocketTransport {
   close(): Promise<void>;
 }
 
-export function createWebSocketTransport(app: App, hall: GraphQLParts): WebSocketTransport {
+export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSocketTransport {
   const places = new SocketPlaces(app.config);
   const protocol = makeServer<Params, Extra>({
-    schema: hall.schema,
+    schema: parts.schema,
     connectionInitWaitTimeout: CONNECTION_INIT_MS,
     onConnect: (ctx) => connect(app, places, ctx),
-    onSubscribe: (ctx, id, payload) => prepare(app, hall, { ctx, id, payload }),
+    onSubscribe: (ctx, id, payload) => prepare(app, parts, { ctx, id, payload }),
     execute: (args) => executeOperation(args),
     // What `prepare` made of a subscription is run as it is.
     subscribe: (args) => (args.contextValue as { run: () => AsyncGenerator<never> }).run() as never,

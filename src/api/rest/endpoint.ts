@@ -81,7 +81,7 @@ interface Definition<A extends Auth, P extends Params, R extends ReplyShape> ext
   handle(ctx: A extends 'basic' ? Ctx : RequestCtx, values: Values<P>, http: Http): Promise<AnswerOf<R>>;
 }
 
-/** One endpoint as the hall sees it. */
+/** One endpoint as the kit sees it. */
 export interface Endpoint extends Description {
   readonly auth: Auth;
   readonly params: Params;
@@ -89,7 +89,7 @@ export interface Endpoint extends Description {
 }
 
 /**
- * Declares an endpoint: everything the hall needs to parse, serve and document it.
+ * Declares an endpoint: everything the kit needs to parse, serve and document it.
  *
  * @throws Error when the path's slots and the parameters declared `inPath` differ.
  */

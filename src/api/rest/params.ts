@@ -100,7 +100,7 @@ export function isInPath({ encoding }: Param): boolean {
 
 export const isFile = ({ encoding }: Param): boolean => encoding === 'file';
 
-/** Consumed by the hall on every endpoint. */
+/** Read by the router on every endpoint. */
 const ALWAYS_KNOWN = new Set(['client']);
 
 /** What one request holds for an endpoint. */

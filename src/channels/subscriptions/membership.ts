@@ -40,7 +40,7 @@ export interface Joining {
 export type Moved = ReadonlyMap<number, readonly number[]>;
 
 /**
- * Subscribes users to channels, and tells them, the channels' other onlookers, and those who see a channel from here on.
+ * Subscribes users to channels, and tells them, the channels' other actors who see them, and those who see a channel from here on.
  * Who is subscribed already stays as they are; who comes back gets their former settings.
  *
  * @param announced True when every subject has been told that the channel exists.
@@ -181,7 +181,7 @@ export interface Leaving {
 }
 
 /**
- * Unsubscribes users from channels, and tells them, the channels' other onlookers, and those who do not see a channel
+ * Unsubscribes users from channels, and tells them, the channels' other actors who see them, and those who do not see a channel
  * any more. Their settings stay for a return; what they have not read there counts as read.
  *
  * @returns Who was subscribed.

@@ -88,7 +88,7 @@ export function isUniqueViolation(error: unknown): boolean {
 }
 
 /**
- * What a thrown value is to the client, whichever door it came through: the expected failure, or undefined for a bug. A
+ * What a thrown value is to the client, whichever way it was asked: the expected failure, or undefined for a bug. A
  * database that could not take the statement in time, or not the text in it, is an expected failure whoever meets it.
  */
 export function expectedError(thrown: unknown): ChatError | undefined {
