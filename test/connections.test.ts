@@ -61,6 +61,9 @@ async function connected(server: ServerProcess, count: number): Promise<Connecti
 const signedIn = (connection: Connection, { host, authorization = '' }: Person) =>
   connection.ask(host, '/api/v1/users/me', { authorization });
 
+/** How many connections a server says it has open, the last time it was asked. */
+const openOf = (text = ''): number => Number([...text.matchAll(/^connections_open (\d+)$/gm)].at(-1)?.[1]);
+
 /** Until every connection of what went before is counted out. */
 async function allGone(server: ServerProcess): Promise<void> {
   await vi.waitFor(async () => {
@@ -89,12 +92,17 @@ describe('connections of one address', () => {
     const { member, owner } = people;
     const [poll, other] = await connected(server, 2);
     const { queue_id } = await member.register({ fetch_event_types: [] });
+    if (poll !== undefined) expect(await signedIn(poll, member)).toBe(200);
     const polled = poll?.ask(member.host, `/api/v1/events?queue_id=${queue_id}&last_event_id=-1`, {
       authorization: String(member.authorization),
     });
     // A stranger's, and one of a request that was answered.
     const [first] = await connected(server, PER_IP - 1);
-    expect(await other?.ask('localhost', '/healthz')).toBe(200);
+    await vi.waitFor(async () => {
+      expect(await other?.ask('localhost', '/metrics', METRICS.headers)).toBe(200);
+      // They are taken from several sockets, in no order. With the one that the queue was registered on.
+      expect(openOf(other?.text)).toBe(PER_IP + 2);
+    });
     const [late, upgrading, silent] = await connected(server, 3);
     expect(await late?.ask(owner.host, '/api/v1/server_settings')).toBe(429);
     expect(late?.text).toMatch(/^retry-after: 10\r$/im);
@@ -107,6 +115,7 @@ describe('connections of one address', () => {
     expect(await first?.ask('localhost', '/healthz')).toBe(200);
     expect(await other?.ask('localhost', '/healthz')).toBe(200);
     expect(await polled).toBe(200);
+    expect(poll?.statuses).toEqual([200, 200]);
     expect(silent?.statuses).toEqual([]);
     await silent?.closed;
   });

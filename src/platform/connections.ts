@@ -48,6 +48,11 @@ export class Connections {
 
   /** Takes a place for a new connection until it is closed, or refuses it. */
   take(socket: Socket): void {
+    // Beyond, they are dropped before anything is made of them.
+    if (open >= this.#limits.maxConnections) {
+      socket.destroy();
+      return;
+    }
     open++;
     socket.once('close', () => open--);
     if (this.#limits.trustedProxies > 0) return;

@@ -16,6 +16,7 @@ import type { ChatError } from '../platform/errors.ts';
 import { observeRequest } from '../platform/metrics.ts';
 import type { DemoAccess } from './demo/demo-access.ts';
 import { addHealth } from './health.ts';
+import type { Listening } from './listen.ts';
 import { addPages } from './pages/routes.ts';
 import { routes as allRoutes } from './registries/endpoints.ts';
 
@@ -92,8 +93,6 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   });
   // A long poll is silent until its heartbeat.
   server.timeout = Math.max(SILENCE_MS, 2 * app.config.heartbeatMs);
-  // Beyond, connections are dropped before anything is made of them.
-  server.maxConnections = app.config.maxConnections;
   server.on('connection', (socket) => app.connections.take(socket));
   server.on('upgrade', (incoming, socket, head) => {
     const error = app.connections.refusalOf(incoming.socket) ?? crossSiteError(app.config, incoming, true);
@@ -161,8 +160,8 @@ function refuseBytes(error: Error & { code?: string }, socket: Duplex): void {
  *
  * Long polls and sockets end on their own when the event queues are closed first.
  */
-export async function closeServer(server: Server, graceMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+export async function closeServer(server: Server, listening: Listening, graceMs: number): Promise<void> {
+  const closed = listening.close();
   // A connection that answers after `close` stays open for the next request: look again until none is left.
   const idle = setInterval(() => server.closeIdleConnections(), 50);
   const late = setTimeout(() => server.closeAllConnections(), graceMs);

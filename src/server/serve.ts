@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { type App, signedIn } from '../access/context.ts';
 import { signIn } from '../access/sign-in.ts';
 import { announceRestart } from '../administration/organization/restart.ts';
@@ -10,6 +9,7 @@ import { hostOf } from '../platform/hosts.ts';
 import type { DemoAccess, DemoOwner } from './demo/demo-access.ts';
 import { serveMetrics } from './health.ts';
 import { closeServer, createServer } from './http.ts';
+import { listen } from './listen.ts';
 import { createGraphiQL } from './pages/graphiql.ts';
 import { registerQueue } from './registration/service.ts';
 import { buildSchema } from './registries/schema.ts';
@@ -50,10 +50,8 @@ export async function serve(
     upgrade: (request, socket, head) => sockets.upgrade(request, socket, head),
     demo,
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(app.config.port, app.config.host, () => resolve());
-  });
-  const { port } = server.address() as AddressInfo;
+  const listening = await listen(server, app.config.port, app.config.host);
+  const { port } = listening;
   app.config.port = port;
   const metrics = await serveMetrics(app.config);
   deliveries.start();
@@ -63,7 +61,7 @@ export async function serve(
   return {
     port,
     async close() {
-      const closed = closeServer(server, GRACE_MS);
+      const closed = closeServer(server, listening, GRACE_MS);
       metrics?.close().closeAllConnections();
       // What is being delivered has the time that requests have.
       const delivered = Promise.all([deliveries.stop(), mail.stop()]);
