@@ -13,8 +13,8 @@ export const BODY_LIMIT_BYTES = 1024 * 1024;
 export const FILE_BODY_LIMIT_BYTES = MAX_FILE_SIZES_MIB.avatar * 1024 * 1024 + BODY_LIMIT_BYTES;
 
 /**
- * Our choice: ten times the fields of the largest form. Without a bound a body of nothing but parts, which anybody may
- * send, would keep the service from everything else for a second.
+ * Our choice: ten times the fields of the largest form. Without a bound a body of nothing but parts, or of nothing but
+ * fields, which anybody may send, would keep the service from everything else for seconds.
  */
 const MAX_PARTS = 1_000;
 
@@ -68,7 +68,22 @@ export async function readMultipart(body: Buffer, contentType: string): Promise<
 }
 
 function hasTooManyParts(body: Buffer, contentType: string): boolean {
-  const delimiter = `--${new MIMEType(contentType).params.get('boundary') ?? ''}`;
+  return isOftenIn(body, `--${new MIMEType(contentType).params.get('boundary') ?? ''}`);
+}
+
+/**
+ * Reads a body of type `application/x-www-form-urlencoded` that was read whole.
+ *
+ * @returns The last of each name.
+ * @throws BadRequestError when it has more than a thousand fields.
+ */
+export function readUrlEncoded(body: Buffer): ReadonlyMap<string, string> {
+  if (isOftenIn(body, '&')) throw new BadRequestError(`The form has more than ${MAX_PARTS} fields`);
+  return new Map(new URLSearchParams(body.toString('utf8')));
+}
+
+/** Whether there are more of them than parts may be. */
+function isOftenIn(body: Buffer, delimiter: string): boolean {
   let parts = 0;
   for (let at = body.indexOf(delimiter); at !== -1 && parts <= MAX_PARTS; parts++) {
     at = body.indexOf(delimiter, at + delimiter.length);

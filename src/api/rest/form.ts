@@ -1,5 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import { BODY_LIMIT_BYTES, FILE_BODY_LIMIT_BYTES, mediaTypeOf, readBody, readMultipart } from '../request-body.ts';
+import {
+  BODY_LIMIT_BYTES,
+  FILE_BODY_LIMIT_BYTES,
+  mediaTypeOf,
+  readBody,
+  readMultipart,
+  readUrlEncoded,
+} from '../request-body.ts';
 
 export type Fields = ReadonlyMap<string, string>;
 
@@ -16,15 +23,14 @@ const NOTHING: Form = { fields: new Map(), files: [] };
  *
  * @param takesFile Whether the body may be as long as a file takes.
  * @throws BodyTooLargeError beyond the limit.
- * @throws BadRequestError when a multipart body cannot be read.
+ * @throws BadRequestError when a multipart body cannot be read, or the form has more than a thousand fields.
  */
 export async function readForm(incoming: IncomingMessage, takesFile: boolean): Promise<Form> {
   const { 'content-type': type, 'content-length': length, 'transfer-encoding': encoding } = incoming.headers;
   if (type === undefined || (length === undefined && encoding === undefined) || length === '0') return NOTHING;
   const mediaType = mediaTypeOf(type);
   if (mediaType === 'application/x-www-form-urlencoded') {
-    const body = await readBody(incoming, BODY_LIMIT_BYTES);
-    return { ...NOTHING, fields: new Map(new URLSearchParams(body.toString('utf8'))) };
+    return { ...NOTHING, fields: readUrlEncoded(await readBody(incoming, BODY_LIMIT_BYTES)) };
   }
   if (mediaType !== 'multipart/form-data') return NOTHING;
   const body = await readBody(incoming, takesFile ? FILE_BODY_LIMIT_BYTES : BODY_LIMIT_BYTES);
