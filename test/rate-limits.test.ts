@@ -228,6 +228,60 @@ describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) =>
   });
 });
 
+const JSON_BODY = { 'content-type': 'application/json' };
+const EVENTS = { accept: 'text/event-stream' };
+const MULTIPART = { 'content-type': 'multipart/form-data; boundary=x', 'graphql-require-preflight': '1' };
+const URL_ENCODED = { 'content-type': 'application/x-www-form-urlencoded' };
+
+/** Requests that are refused for their form, before anything of what they ask is known. */
+const UNREADABLE = [
+  { what: 'no JSON', path: '/graphql', headers: JSON_BODY, body: '{"query": ' },
+  { what: 'no object', path: '/graphql', headers: JSON_BODY, body: '1' },
+  { what: 'JSON nested too deep', path: '/graphql', headers: JSON_BODY, body: '['.repeat(100) },
+  { what: 'no multipart', path: '/graphql', headers: MULTIPART, body: 'x' },
+  { what: 'no operation with files', path: '/graphql', headers: MULTIPART, body: '--x--\r\n' },
+  { what: 'no JSON in the query string', path: '/graphql?query=%7Bx%7D&variables=%7B', headers: {} },
+  { what: 'no JSON, for events', path: '/graphql', headers: { ...JSON_BODY, ...EVENTS }, body: '{' },
+  { what: 'not declared as JSON, for events', path: '/graphql', headers: { ...URL_ENCODED, ...EVENTS }, body: 'a' },
+  { what: 'no JSON in the query string, for events', path: '/graphql?query=%7Bx%7D&variables=%7B', headers: EVENTS },
+  { what: 'no multipart, over REST', path: '/api/v1/messages', headers: MULTIPART, body: 'x' },
+  { what: 'a form of too many fields', path: '/api/v1/messages', headers: URL_ENCODED, body: 'a&'.repeat(2_000) },
+  { what: 'too large', path: '/api/v1/messages', headers: URL_ENCODED, body: 'a'.repeat(2 ** 20 + 1) },
+].map(({ what, ...sent }) => [what, { ...sent, method: 'body' in sent ? 'POST' : 'GET' }] as const);
+
+test.for(UNREADABLE)('counts a request that is %s, and reads none of who has none left', async ([, sent]) => {
+  const { member } = await organisation({}, { on: server });
+  for (const [who, limit] of [
+    [people.anonymous, PER_IP],
+    [member, PER_USER],
+  ] as const) {
+    const headers = { ...who.headers, ...sent.headers, ...from().headers };
+    const replies = [];
+    for (let i = 0; i < limit + 1; i++) replies.push(await send(who.url, { ...sent, headers }));
+    expect(replies.map(remaining)).toEqual([...Array.from({ length: limit }, (_, i) => limit - 1 - i), 0]);
+    expect(replies.map(({ status }) => status >= 400 && status !== 429)).toEqual([...Array(limit).fill(true), false]);
+    expect(replies.at(-1)).toMatchObject({ status: 429, headers: { 'retry-after': expect.any(String) } });
+  }
+});
+
+test('a stranger’s form of half a million fields keeps nobody waiting', async () => {
+  const body = 'a&'.repeat(2 ** 19);
+  const startedAt = performance.now();
+  const sent = {
+    method: 'POST',
+    path: '/api/v1/fetch_api_key',
+    headers: { ...people.anonymous.headers, ...URL_ENCODED },
+  };
+  const { status } = await send(people.anonymous.url, {
+    ...sent,
+    headers: { ...sent.headers, ...from().headers },
+    body,
+  });
+  expect(status).toBe(400);
+  // Reading them took some seconds, in which nobody else was answered.
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+});
+
 test('tells in the field rateLimit what an operation is charged', async () => {
   const { member } = await organisation({}, { on: server });
   const { body } = await ask(member, '{ a: rateLimit { charged remaining } b: rateLimit { charged } }');

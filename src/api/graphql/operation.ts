@@ -24,7 +24,8 @@ import { acknowledged } from './read-back.ts';
 
 type Extensions = Readonly<Record<string, unknown>> | null | undefined;
 
-interface Arrival {
+/** How an operation arrives. */
+export interface Arrival {
   readonly signIn: () => Promise<RequestCtx>;
   /** What the answer goes out by, over HTTP. */
   readonly answer?: ServerResponse;
@@ -59,6 +60,22 @@ export async function admit(
   };
   const request = await countRequest(app, origin, signIn, { answer, told: keep });
   return { origin, request, budget: () => budget, told: keep };
+}
+
+/**
+ * Waits for what a request holds, and admits its sender then: also when it breaks off or is too much, and before anything
+ * looks into it.
+ *
+ * @throws What `admitted` throws; else what `arriving` failed with.
+ */
+export async function admitArrived<T>(
+  arriving: Promise<T>,
+  admitted: () => Promise<Sender>,
+): Promise<{ readonly arrived: T; readonly sender: Sender }> {
+  const [outcome] = await Promise.allSettled([arriving]);
+  const sender = await admitted();
+  if (outcome.status === 'rejected') throw outcome.reason;
+  return { arrived: outcome.value, sender };
 }
 
 interface Beginning {

@@ -15,11 +15,11 @@ import { parseJson } from '../../platform/json.ts';
 import type { Browser } from '../cookies.ts';
 import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders } from '../rate-limits.ts';
-import { readBody } from '../request-body.ts';
+import { FILE_BODY_LIMIT_BYTES, readBody } from '../request-body.ts';
 import type { GraphQLContext } from './context.ts';
 import { createDocuments, type Documents } from './documents.ts';
 import { presentError } from './errors.ts';
-import { admit, beginOperation, executeOperation, type Sender } from './operation.ts';
+import { type Arrival, admit, admitArrived, beginOperation, executeOperation, type Sender } from './operation.ts';
 import { type PersistedDocuments, readPersistedDocuments, usePersistedDocuments } from './persisted-documents.ts';
 import { isUpload, readUpload } from './uploads.ts';
 
@@ -93,11 +93,8 @@ function optionsFor(
   return {
     schema,
     plugins: [
-      useQueryString,
-      useJsonBody,
-      useUploads,
+      useRequests(app, senders),
       useObjects,
-      useSenders(app, senders),
       usePersistedDocuments(persisted),
       useDocuments(documents),
       useExecution,
@@ -137,41 +134,71 @@ function refuseBody(response: ServerResponse, status: number, message: string): 
   response.end(JSON.stringify({ errors }));
 }
 
-/** Yoga's own reading of a query string takes JSON that is none for a fault of the server. */
-const useQueryString: Plugin = {
-  onRequestParse({ request, setRequestParser }) {
-    if (request.method === 'GET') setRequestParser(({ url }) => readQueryString(url));
-  },
-};
+/** Who sends each request that is under way. */
+type Senders = WeakMap<IncomingMessage, Sender>;
 
-/** In place of Yoga's own reading, which takes JSON however long and deep. */
-const useJsonBody: Plugin<object, NodeContext> = {
-  onRequestParse({ serverContext: { req }, setRequestParser }) {
-    if (req.method === 'POST' && isJson(req.headers['content-type'])) setRequestParser(() => readJsonBody(req));
-  },
-};
-
-async function readJsonBody(incoming: IncomingMessage): Promise<GraphQLParams> {
-  try {
-    const body = await readBody(incoming, MAX_BODY_BYTES);
-    // What is no object is refused before anything looks into it.
-    return parseJson(new TextDecoder().decode(body), 'The body') as GraphQLParams;
-  } catch (error) {
-    if (error instanceof GraphQLError) throw error;
-    if (error instanceof ChatError) throw refusal(error);
-    throw refusal(new BadRequestError('The body is not valid JSON'));
-  }
+/**
+ * In place of Yoga's own reading, which takes JSON however long and deep, takes JSON that is none in a query string for a
+ * fault of the server, and believes what it is told of files' places. Whoever sends a request is signed in and counted when
+ * it is there, and nothing of it was looked at.
+ */
+function useRequests(app: App, senders: Senders): Plugin<object, NodeContext> {
+  return {
+    onRequestParse({ serverContext: { req, res }, setRequestParser }) {
+      const form = formOf(req);
+      if (form === undefined) return;
+      const { host, authorization, 'user-agent': userAgent } = req.headers;
+      const arrival: Arrival = {
+        signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
+        answer: res,
+        told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
+      };
+      setRequestParser(async () => {
+        try {
+          const { arrived, sender } = await admitArrived(form.arriving(), () => admit(app, req, arrival));
+          senders.set(req, sender);
+          return await form.read(arrived);
+        } catch (error) {
+          const expected = expectedError(error);
+          throw expected === undefined ? error : refusal(expected, req);
+        }
+      });
+    },
+  };
 }
 
-/** In place of Yoga's own reading, which believes what it is told of the files' places. */
-const useUploads: Plugin<object, NodeContext> = {
-  onRequestParse({ serverContext: { req }, setRequestParser }) {
-    if (isUpload(req)) setRequestParser(() => readUpload(req).catch(refuse));
-  },
-};
+/** How a request holds what it asks for. */
+interface RequestForm {
+  /** Resolves when all that is to be read is there. */
+  arriving(): Promise<Buffer>;
+  /** What is no object is refused before anything looks into it. */
+  read(arrived: Buffer): GraphQLParams | Promise<GraphQLParams>;
+}
 
-function refuse(error: unknown): never {
-  throw error instanceof ChatError ? refusal(error) : error;
+/** Undefined for a request of no form there is. */
+function formOf(req: IncomingMessage): RequestForm | undefined {
+  const { 'content-type': type = '' } = req.headers;
+  if (req.method === 'GET') {
+    return { arriving: async () => NOTHING, read: () => readQueryString(req.url ?? '') };
+  }
+  if (isUpload(req)) {
+    return { arriving: () => readBody(req, FILE_BODY_LIMIT_BYTES), read: (body) => readUpload(body, type) };
+  }
+  if (req.method !== 'POST' || !isJson(type)) return undefined;
+  return {
+    arriving: () => readBody(req, MAX_BODY_BYTES),
+    read: (body) => readJson(new TextDecoder().decode(body), 'The body') as GraphQLParams,
+  };
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function readJson(text: string, name: string): unknown {
+  try {
+    return parseJson(text, name);
+  } catch (error) {
+    throw error instanceof ChatError ? error : new BadRequestError(`${name} is not valid JSON`);
+  }
 }
 
 function readQueryString(url: string): GraphQLParams {
@@ -179,11 +206,7 @@ function readQueryString(url: string): GraphQLParams {
   const text = (name: string) => fields.get(name) || undefined;
   const json = (name: string) => {
     const value = text(name);
-    try {
-      return value === undefined ? undefined : parseJson(value, `"${name}"`);
-    } catch (error) {
-      throw refusal(error instanceof ChatError ? error : new BadRequestError(`"${name}" is not valid JSON`));
-    }
+    return value === undefined ? undefined : readJson(value, `"${name}"`);
   };
   return Object.fromEntries(
     Object.entries({
@@ -202,30 +225,6 @@ const useObjects: Plugin = {
     if (typeof params !== 'object' || params === null) throw refusal(new BadRequestError('The body must be an object'));
   },
 };
-
-/** Who sends each request that is under way. */
-type Senders = WeakMap<IncomingMessage, Sender>;
-
-/** Signs in and counts, when the request is there, and nothing of its document was looked at. */
-function useSenders(app: App, senders: Senders): Plugin<object, NodeContext> {
-  return {
-    async onParams({ context }) {
-      const { req, res } = context as unknown as NodeContext;
-      const { host, authorization, 'user-agent': userAgent } = req.headers;
-      try {
-        const sender = await admit(app, req, {
-          signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
-          answer: res,
-          told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
-        });
-        senders.set(req, sender);
-      } catch (error) {
-        const expected = expectedError(error);
-        throw expected === undefined ? error : refusal(expected, req);
-      }
-    },
-  };
-}
 
 /** Documents come read, checked and within limits, or not at all. */
 function useDocuments(documents: Documents): Plugin {

@@ -13,7 +13,7 @@ import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders } from '../rate-limits.ts';
 import { readBody } from '../request-body.ts';
 import { presentError } from './errors.ts';
-import { admit, beginOperation, executeOperation } from './operation.ts';
+import { type Arrival, admit, admitArrived, beginOperation, executeOperation } from './operation.ts';
 import { documentText } from './persisted-documents.ts';
 import type { GraphQLParts } from './server.ts';
 import { isOver, isTooMuch, openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
@@ -46,13 +46,14 @@ interface Operation {
 export function createEventStreamTransport(app: App, { schema, documents, persisted }: GraphQLParts) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
-      const { operationName, variables, extensions, ...sent } = await readOperation(request);
       const { host, authorization, 'user-agent': userAgent } = request.headers;
-      const sender = await admit(app, request, {
+      const arrival: Arrival = {
         signIn: () => signIn(app, { host, userAgent, authorization, allowBearer: true }),
         answer: response,
         told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
-      });
+      };
+      const { arrived, sender } = await admitArrived(arriving(request), () => admit(app, request, arrival));
+      const { operationName, variables, extensions, ...sent } = readOperation(request, arrived);
       const { document, errors } = documents.check(documentText(persisted, { ...sent, extensions }));
       if (errors !== undefined) return refuse(response, errors, 400);
       const cost = documents.cost(document, operationName, variables);
@@ -104,10 +105,21 @@ function answerOnce(response: ServerResponse, result: ExecutionResult): void {
   response.end(`event: next\ndata: ${JSON.stringify(result)}\n\nevent: complete\ndata:\n\n`);
 }
 
-async function readOperation(request: IncomingMessage): Promise<Operation> {
-  const url = new URL(request.url ?? '/', 'http://local');
+/** The body of a request, when it is there; undefined where the query string holds it all. */
+async function arriving(request: IncomingMessage): Promise<Buffer | undefined> {
+  if (request.method === 'GET') return undefined;
+  // A form or plain text may come from any page without asking; JSON may not.
+  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
+    throw new BadRequestError('The body must be application/json');
+  }
+  return readBody(request, MAX_BODY_BYTES);
+}
+
+function readOperation(request: IncomingMessage, body: Buffer | undefined): Operation {
   const params: Record<string, unknown> =
-    request.method === 'GET' ? Object.fromEntries(url.searchParams) : await readJson(request);
+    body === undefined
+      ? Object.fromEntries(new URL(request.url ?? '/', 'http://local').searchParams)
+      : readBodyJson(body.toString('utf8'));
   const { query, documentId, operationName } = params;
   if (operationName != null && typeof operationName !== 'string')
     throw new BadRequestError('"operationName" must be text');
@@ -125,12 +137,8 @@ function objectIn(params: Readonly<Record<string, unknown>>, name: string): Read
   return value as Readonly<Record<string, unknown>>;
 }
 
-async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
-  // A form or plain text may come from any page without asking; JSON may not.
-  if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
-    throw new BadRequestError('The body must be application/json');
-  }
-  const body = readJsonText((await readBody(request, MAX_BODY_BYTES)).toString('utf8'), 'The body');
+function readBodyJson(text: string): Record<string, unknown> {
+  const body = readJsonText(text, 'The body');
   if (typeof body !== 'object' || body === null) throw new BadRequestError('The body must be an object');
   return body as Record<string, unknown>;
 }

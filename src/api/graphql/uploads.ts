@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { GraphQLParams } from 'graphql-yoga';
 import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
-import { FILE_BODY_LIMIT_BYTES, mediaTypeOf, readBody, readMultipart } from '../request-body.ts';
+import { mediaTypeOf, readMultipart } from '../request-body.ts';
 
 /**
  * A page of another origin can send a multipart body unasked, but no header of its own: the browser would have to ask
@@ -23,13 +23,12 @@ export function isUpload({ method, headers }: IncomingMessage): boolean {
  * Reads an operation with files: `operations` is the JSON body with null in the place of each file, and `map` says which
  * file goes where.
  *
- * @throws BodyTooLargeError beyond the largest file there may be, and some more.
+ * @param contentType The header as it was sent.
  * @throws BadRequestError when the body is not as the specification has it.
  * @see https://github.com/jaydenseric/graphql-multipart-request-spec
  */
-export async function readUpload(incoming: IncomingMessage): Promise<GraphQLParams> {
-  const body = await readBody(incoming, FILE_BODY_LIMIT_BYTES);
-  const { fields, files } = await readMultipart(body, incoming.headers['content-type'] ?? '');
+export async function readUpload(body: Buffer, contentType: string): Promise<GraphQLParams> {
+  const { fields, files } = await readMultipart(body, contentType);
   const operations = objectIn(fields, 'operations');
   const sent = new Map(files);
   for (const [name, paths] of Object.entries(objectIn(fields, 'map'))) {

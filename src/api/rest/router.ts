@@ -4,6 +4,7 @@ import { type Context, Hono } from 'hono';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import { idempotencyKey, withIdempotencyKey } from '../../access/idempotency.ts';
 import { anonymous, signIn } from '../../access/sign-in.ts';
+import type { Budget } from '../../platform/budget.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { NotFoundError } from '../../platform/errors.ts';
 import { observeRequest } from '../../platform/metrics.ts';
@@ -120,7 +121,9 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
   let response: Response;
   try {
     if (method === 'OPTIONS') return options(resource);
-    const form = await readForm(incoming, resource.takesFile);
+    const form = await readForm(incoming, resource.takesFile).catch((error) =>
+      countUnread(app, resource, c, reply, error),
+    );
     if (method === 'POST') method = overridden(form.fields) ?? method;
     const prepared = resource.methods.get(method);
     response =
@@ -132,6 +135,32 @@ async function serve(app: App, resource: Resource, c: WebContext): Promise<Respo
   observeRequest(label, resource.template, response.status, (performance.now() - startedAt) / 1000);
   return response;
 }
+
+/**
+ * Counts a request whose body cannot be read as what is refused for its parameters.
+ *
+ * @throws RateLimitHitError, or what `identify` throws; else `error`.
+ */
+async function countUnread(
+  app: App,
+  { methods }: Resource,
+  c: WebContext,
+  reply: Reply,
+  error: unknown,
+): Promise<never> {
+  const { incoming } = c.env;
+  const auth = methods.get(incoming.method ?? '')?.endpoint.auth ?? 'basic';
+  await countRequest(app, incoming, () => identify(app, auth, incoming), countingOf(c, reply));
+  throw error;
+}
+
+/** How a request is counted, for its reply to say. */
+const countingOf = (c: WebContext, reply: Reply) => ({
+  answer: c.env.outgoing as ServerResponse,
+  told(budget: Budget) {
+    reply.headers = { ...HEADERS, ...budgetHeaders(budget) };
+  },
+});
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
@@ -158,12 +187,8 @@ async function run(
 ): Promise<Response> {
   const { incoming } = c.env;
   const sent = merge(readQuery(incoming.url ?? ''), form.fields);
-  const request = await countRequest(app, incoming, () => identify(app, endpoint, incoming, sent.get('client')), {
-    answer: c.env.outgoing as ServerResponse,
-    told(budget) {
-      reply.headers = { ...HEADERS, ...budgetHeaders(budget) };
-    },
-  });
+  const signIn = () => identify(app, endpoint.auth, incoming, sent.get('client'));
+  const request = await countRequest(app, incoming, signIn, countingOf(c, reply));
   const ctx = endpoint.auth === 'basic' ? signedIn(request) : request;
   const inSlots = slots.length === 0 ? NO_SLOTS : slots.map((slot) => c.req.param(slot) ?? '');
   const { values, ignored } = read(inSlots, sent, form.files);
@@ -199,7 +224,12 @@ function answerOnce(
 
 const NO_SLOTS: readonly string[] = [];
 
-function identify(app: App, { auth }: Endpoint, { headers }: IncomingMessage, client?: string): Promise<RequestCtx> {
+function identify(
+  app: App,
+  auth: Endpoint['auth'],
+  { headers }: IncomingMessage,
+  client?: string,
+): Promise<RequestCtx> {
   const facts = { host: headers.host, userAgent: headers['user-agent'], client };
   return auth === 'none' ? anonymous(app, facts) : signIn(app, { ...facts, authorization: headers.authorization });
 }
