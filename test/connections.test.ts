@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { createServer, request } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
@@ -146,6 +147,95 @@ describe('connections of one address', () => {
       expect(await next?.ask('localhost', '/healthz')).toBe(200);
     });
   });
+});
+
+/** A plain reverse proxy: a connection to the server for each request, begun with the request's head. */
+async function startProxy({ port }: ServerProcess): Promise<AsyncDisposable & { readonly port: number }> {
+  const proxy = createServer((incoming, outgoing) => {
+    const { method = '', url = '' } = incoming;
+    const forwarded = { 'x-forwarded-for': incoming.socket.remoteAddress ?? '', via: '1.1 proxy' };
+    const headers = { ...incoming.headers, ...forwarded, connection: 'close' };
+    const passed = request({ host: '127.0.0.1', port, method, path: url, headers, agent: false }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on('error', () => outgoing.destroy());
+    passed.flushHeaders();
+    incoming.pipe(passed);
+    outgoing.on('close', () => passed.destroy());
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    port: (proxy.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      proxy.closeAllConnections();
+      proxy.close();
+    },
+  };
+}
+
+describe.for([
+  ['that nobody trusts', '0'],
+  ['that is trusted', '1'],
+] as const)('behind a proxy %s, 250 connections of strangers', ([, trustedProxies]) => {
+  const isTrusted = trustedProxies === '1';
+
+  test('keep nobody out who has a good key, and the operator is told what to set', async () => {
+    const env = { CONNECTIONS_PER_IP: undefined, TRUST_PROXY: trustedProxies, RATE_LIMIT_PER_IP: '20', ...METRICS.env };
+    await using server = await startServer({ env });
+    const { owner, member } = await organisation({}, { on: server });
+    await using proxy = await startProxy(server);
+    const strangers = Array.from({ length: 250 }, () => new Connection(proxy));
+    for (const { socket } of strangers) {
+      // The rest of it is never sent.
+      socket.write(`POST /api/v1/fetch_api_key HTTP/1.1\r\nhost: ${owner.host}\r\ncontent-length: 9\r\n`);
+      socket.write('content-type: application/x-www-form-urlencoded\r\n\r\na');
+    }
+    const direct = new Connection(server);
+    await vi.waitFor(async () => {
+      await direct.ask('localhost', '/metrics', METRICS.headers);
+      expect(openOf(direct.text)).toBeGreaterThanOrEqual(isTrusted ? 251 : 250);
+    }, 10_000);
+    const through = async (path: string, headers: Readonly<Record<string, string>> = {}) => {
+      const connection = new Connection(proxy);
+      const status = await connection.ask(owner.host, path, headers);
+      connection.socket.destroy();
+      return status;
+    };
+    const stranger = () => through('/api/v1/server_settings');
+    expect(await stranger()).toBe(isTrusted ? 200 : 429);
+    expect(await through('/', { authorization: String(member.authorization) })).toBe(isTrusted ? 200 : 429);
+    // More than are told at a time that there is no place: those that are taken after all are not among them.
+    for (let i = 0; i < 110; i++) {
+      expect(await through('/api/v1/users/me', { authorization: String(member.authorization) })).toBe(200);
+    }
+    const query = `/graphql?query=${encodeURIComponent('{ viewer { id } }')}`;
+    expect(await through(query, { authorization: String(member.authorization) })).toBe(200);
+    const [wrong, none] = [{ authorization: `Basic ${btoa('x:y')}` }, { authorization: 'x' }];
+    expect(await through('/api/v1/users/me', wrong)).toBe(401);
+    expect(await through('/api/v1/server_settings', none)).toBe(isTrusted ? 200 : 429);
+    const warnings = server.log().split('TRUST_PROXY').length - 1;
+    expect(warnings).toBe(isTrusted ? 0 : 1);
+  }, 60_000);
+});
+
+test('a connection that was let in late is its account’s, and stays', async () => {
+  const env = { CONNECTIONS_PER_IP: '2', MAX_CONNECTIONS: '12', ...METRICS.env };
+  await using server = await startServer({ env });
+  const { member } = await organisation({}, { on: server });
+  await allGone(server);
+  const strangers = await connected(server, 2);
+  for (const stranger of strangers) expect(await stranger.ask('localhost', '/healthz')).toBe(200);
+  const late = await connected(server, 4);
+  for (const connection of late) expect(await signedIn(connection, member)).toBe(200);
+  // Longer than those are kept that are told to go.
+  await sleep(2_500);
+  for (const connection of late) expect(await signedIn(connection, member)).toBe(200);
+  // With those of strangers they are half of the process: a good key does not help any more.
+  const [over] = await connected(server, 1);
+  expect(over && (await signedIn(over, member))).toBe(429);
+  expect(over?.text).toContain('Too many connections of this address are open');
 });
 
 describe('connections of the process', () => {

@@ -4,6 +4,7 @@ import type { Budget } from '../platform/budget.ts';
 import { Caller } from '../platform/caller.ts';
 import { ChatError, RateLimitHitError } from '../platform/errors.ts';
 import type { Origin } from '../platform/rate-limits.ts';
+import { warnOfProxy } from './proxy-warning.ts';
 
 /** Our choice: a slow line reads some of it meanwhile. */
 const UNREAD_RETRY_SECONDS = 5;
@@ -22,7 +23,8 @@ interface Counting {
  * when there is none.
  *
  * @returns What `signIn` gave, with who waits for the answer.
- * @throws RateLimitHitError when too little was left, or the account reads none of its answers; else what `signIn` throws.
+ * @throws RateLimitHitError when too little was left, the account reads none of its answers, or there is no account and no
+ *   place for the connection; else what `signIn` throws.
  */
 export async function countRequest<T extends { readonly viewer: { readonly id: number } | null }>(
   app: App,
@@ -33,8 +35,12 @@ export async function countRequest<T extends { readonly viewer: { readonly id: n
   const request = await countRefusals(app, origin, signIn, told);
   const { rateLimits, config } = app;
   const { viewer } = request;
-  await tell(viewer === null ? rateLimits.countAddress(origin) : rateLimits.countUser(viewer.id), told);
-  if (viewer !== null) {
+  if (viewer === null) {
+    const refusal = app.connections.refusalOf(origin.socket);
+    if (refusal !== undefined) throw refusal;
+    await countAddress(app, origin, told);
+  } else {
+    await tell(rateLimits.countUser(viewer.id), told);
     app.connections.signIn(origin.socket);
     if (app.unread.isOver(viewer.id)) throw new RateLimitHitError(UNREAD_RETRY_SECONDS, undefined, UNREAD);
     if (answer !== undefined) app.unread.hold(viewer.id, answer);
@@ -49,7 +55,7 @@ export async function countRequest<T extends { readonly viewer: { readonly id: n
  * @throws RateLimitHitError when `signIn` refuses and nothing was left; else what `signIn` throws.
  */
 export async function countRefusals<T>(
-  { rateLimits }: App,
+  app: App,
   origin: Origin,
   signIn: () => Promise<T>,
   told: (budget: Budget) => void = () => {},
@@ -57,7 +63,21 @@ export async function countRefusals<T>(
   try {
     return await signIn();
   } catch (error) {
-    if (error instanceof ChatError) await tell(rateLimits.countAddress(origin), told);
+    if (error instanceof ChatError) await countAddress(app, origin, told);
+    throw error;
+  }
+}
+
+/**
+ * Counts a request without an account.
+ *
+ * @throws RateLimitHitError when none was left.
+ */
+export async function countAddress(app: App, origin: Origin, told: (budget: Budget) => void = () => {}): Promise<void> {
+  try {
+    await tell(app.rateLimits.countAddress(origin), told);
+  } catch (error) {
+    if (error instanceof RateLimitHitError) warnOfProxy(app, origin);
     throw error;
   }
 }

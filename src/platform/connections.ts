@@ -25,10 +25,21 @@ interface Place {
   isSignedIn: boolean;
 }
 
+/** A connection that found none. */
+interface Refused {
+  readonly network: string;
+  /** What requests on it are told. */
+  readonly error: RateLimitHitError;
+  /** Whether there is a place for it as soon as somebody signs in on it. */
+  readonly isStranger: boolean;
+  readonly late: NodeJS.Timeout;
+}
+
 /**
  * How many connections this process has open, for whom. A connection is its address's until a request on it is signed in,
  * and is not counted so from then on: a long poll, and whatever else takes its time, belongs to an account, whose
- * requests are counted. What is over a limit is refused; what is open stays.
+ * requests are counted. What is over a limit is refused; what is open stays. Strangers do not keep out who has a good key:
+ * what is refused for their number is taken after all when somebody signs in on it.
  *
  * Behind proxies of ours all connections are theirs, and there is no telling for whom: only the total counts.
  */
@@ -39,7 +50,7 @@ export class Connections {
   /** Of those, with no request signed in. */
   readonly #strangers = new Tally<string>();
   /** Those that are to be told so, or to be cut off when they ask for nothing. */
-  readonly #refused = new Map<Socket, RateLimitHitError>();
+  readonly #refused = new Map<Socket, Refused>();
   readonly #refusedOf = new Tally<string>();
 
   constructor(limits: Limits) {
@@ -57,40 +68,52 @@ export class Connections {
     socket.once('close', () => open--);
     if (this.#limits.trustedProxies > 0) return;
     const network = networkOf(socket.remoteAddress ?? '');
-    const reason = this.#whyNot(network);
-    if (reason === undefined) this.#enter(socket, network);
-    else this.#refuse(socket, network, reason);
+    const { connectionsPerIp = Number.POSITIVE_INFINITY } = this.#limits;
+    if (this.#isHalf(network)) this.#refuse(socket, network, 'Too many connections of this address are open', false);
+    else if (this.#strangers.of(network) < connectionsPerIp) this.#enter(socket, network, false);
+    else {
+      const reason = `${connectionsPerIp} connections of this address are open without a sign-in`;
+      this.#refuse(socket, network, reason, true);
+    }
   }
 
   /** Why requests on a connection are not answered; undefined when they are. */
   refusalOf(socket: Socket): RateLimitHitError | undefined {
-    return this.#refused.get(socket);
+    return this.#refused.get(socket)?.error;
   }
 
-  /** Takes a connection off its address's account, when somebody has signed in on it. */
+  /** Whether a connection that is refused would not be, if somebody signed in on it. */
+  waitsForSignIn(socket: Socket): boolean {
+    return this.#refused.get(socket)?.isStranger === true;
+  }
+
+  /**
+   * Takes a connection off its address's account, when somebody has signed in on it. One that is refused gets its place, if
+   * that is what it takes.
+   */
   signIn(socket: Socket): void {
+    const refused = this.#refused.get(socket);
+    if (refused?.isStranger === true && !this.#isHalf(refused.network)) {
+      clearTimeout(refused.late);
+      this.#forget(socket, refused);
+      this.#enter(socket, refused.network, true);
+    }
     const place = this.#places.get(socket);
     if (place === undefined || place.isSignedIn) return;
     place.isSignedIn = true;
     this.#strangers.remove(place.network);
   }
 
-  #whyNot(network: string): string | undefined {
-    const { connectionsPerIp = Number.POSITIVE_INFINITY, maxConnections } = this.#limits;
-    if (this.#strangers.of(network) >= connectionsPerIp) {
-      return `${connectionsPerIp} connections of this address are open without a sign-in`;
-    }
-    if (this.#byNetwork.of(network) >= Math.ceil(maxConnections * SHARE_OF_NETWORK)) {
-      return 'Too many connections of this address are open';
-    }
-    return undefined;
+  /** Whether a network has all the places that one may have. */
+  #isHalf(network: string): boolean {
+    return this.#byNetwork.of(network) >= Math.ceil(this.#limits.maxConnections * SHARE_OF_NETWORK);
   }
 
-  #enter(socket: Socket, network: string): void {
-    const place: Place = { network, isSignedIn: false };
+  #enter(socket: Socket, network: string, isSignedIn: boolean): void {
+    const place: Place = { network, isSignedIn };
     this.#places.set(socket, place);
     this.#byNetwork.add(network);
-    this.#strangers.add(network);
+    if (!isSignedIn) this.#strangers.add(network);
     socket.once('close', () => {
       this.#places.delete(socket);
       this.#byNetwork.remove(network);
@@ -98,20 +121,25 @@ export class Connections {
     });
   }
 
-  #refuse(socket: Socket, network: string, reason: string): void {
+  #refuse(socket: Socket, network: string, reason: string, isStranger: boolean): void {
     // Telling takes a connection as well: of a flood, most are told nothing.
     if (this.#refusedOf.of(network) >= MAX_TOLD) {
       socket.destroy();
       return;
     }
     const message = `${reason}; try again in ${RETRY_AFTER_SECONDS} seconds`;
-    this.#refused.set(socket, new RateLimitHitError(RETRY_AFTER_SECONDS, undefined, message));
-    this.#refusedOf.add(network);
+    const error = new RateLimitHitError(RETRY_AFTER_SECONDS, undefined, message);
     const late = setTimeout(() => socket.destroy(), FAREWELL_MS).unref();
+    const refused: Refused = { network, error, isStranger, late };
+    this.#refused.set(socket, refused);
+    this.#refusedOf.add(network);
     socket.once('close', () => {
       clearTimeout(late);
-      this.#refused.delete(socket);
-      this.#refusedOf.remove(network);
+      this.#forget(socket, refused);
     });
+  }
+
+  #forget(socket: Socket, { network }: Refused): void {
+    if (this.#refused.delete(socket)) this.#refusedOf.remove(network);
   }
 }

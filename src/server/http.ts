@@ -5,14 +5,15 @@ import type { App } from '../access/context.ts';
 import { addEmailPages } from '../administration/email-changes/page.ts';
 import { answerBare, BARE_HEADERS, bareBody } from '../api/bare-answer.ts';
 import { CsrfFailedError, challengeOf, requireOwnSite } from '../api/cross-site.ts';
+import { warnOfProxy } from '../api/proxy-warning.ts';
 import type { Endpoint } from '../api/rest/endpoint.ts';
-import { createRestApp } from '../api/rest/router.ts';
+import { API_PREFIX, createRestApp } from '../api/rest/router.ts';
 import { addAvatars } from '../people/avatars/pictures.ts';
 import { addEmojiFiles } from '../people/emoji/files.ts';
 import { addCustomEmoji } from '../people/emoji/pictures.ts';
 import type { Config } from '../platform/config.ts';
 import { expectedError } from '../platform/db/errors.ts';
-import type { ChatError } from '../platform/errors.ts';
+import type { ChatError, RateLimitHitError } from '../platform/errors.ts';
 import { observeRequest } from '../platform/metrics.ts';
 import type { DemoAccess } from './demo/demo-access.ts';
 import { addHealth } from './health.ts';
@@ -75,7 +76,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   const server = createHttpServer(options, (incoming, outgoing) => {
     // What is JSON or text is never taken for a page or a script.
     outgoing.setHeader('X-Content-Type-Options', 'nosniff');
-    const tooMany = app.connections.refusalOf(incoming.socket);
+    const tooMany = tooManyConnections(app, incoming);
     const error = tooMany ?? crossSiteError(app.config, incoming, false);
     if (error !== undefined) {
       if (isGraphql(incoming.url)) observeGraphql(incoming, outgoing);
@@ -95,7 +96,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   server.timeout = Math.max(SILENCE_MS, 2 * app.config.heartbeatMs);
   server.on('connection', (socket) => app.connections.take(socket));
   server.on('upgrade', (incoming, socket, head) => {
-    const error = app.connections.refusalOf(incoming.socket) ?? crossSiteError(app.config, incoming, true);
+    const error = tooManyConnections(app, incoming) ?? crossSiteError(app.config, incoming, true);
     if (error !== undefined) answerBare(socket, error.status, error.message, { code: error.code, ...error.data });
     else if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
     else answerBare(socket, 404, 'There is nothing here that speaks WebSocket');
@@ -109,6 +110,21 @@ const asksForWebSocket = ({ headers }: IncomingMessage): boolean => /^websocket$
 
 function isGraphql(url = ''): boolean {
   return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || url.startsWith(`${GRAPHQL_PATH}/`);
+}
+
+/**
+ * Why a request is refused whose address has too many connections. Undefined also where it may be signed in, and is let in
+ * then: whoever counts it knows.
+ */
+function tooManyConnections({ connections, ...app }: App, incoming: IncomingMessage): RateLimitHitError | undefined {
+  const refusal = connections.refusalOf(incoming.socket);
+  if (refusal === undefined) return undefined;
+  warnOfProxy(app, incoming);
+  const { url, headers } = incoming;
+  // Sockets are signed in later, and pages by nobody.
+  const isCounted = !asksForWebSocket(incoming) && (isGraphql(url) || url?.startsWith(`${API_PREFIX}/`) === true);
+  const isTried = isCounted && headers.authorization !== undefined && connections.waitsForSignIn(incoming.socket);
+  return isTried ? undefined : refusal;
 }
 
 function observeGraphql({ method = '' }: IncomingMessage, outgoing: ServerResponse): void {

@@ -12,7 +12,8 @@ import type { EventPiece } from '../../events/rendering.ts';
 import type { EventStream, StreamSink } from '../../events/stream.ts';
 import { ChatError, RateLimitHitError, type RequestTimeoutError } from '../../platform/errors.ts';
 import { answerBare } from '../bare-answer.ts';
-import { countRefusals } from '../rate-limits.ts';
+import { warnOfProxy } from '../proxy-warning.ts';
+import { countAddress, countRefusals } from '../rate-limits.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation } from './operation.ts';
 import { documentText } from './persisted-documents.ts';
@@ -81,6 +82,7 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
       try {
         places.take(request, socket);
       } catch (error) {
+        if (error instanceof RateLimitHitError) warnOfProxy(app, request);
         const { status, message, code, data } = error as RateLimitHitError | RequestTimeoutError;
         return answerBare(socket, status, message, { code, ...data });
       }
@@ -101,7 +103,7 @@ async function connect(app: App, places: SocketPlaces, { connectionParams, extra
   try {
     const state = new ConnectionState(app, extra, connectionParams?.authorization);
     const { viewer } = await countRefusals(app, extra.request, () => state.signIn());
-    if (viewer === null) await app.rateLimits.countAddress(extra.request);
+    if (viewer === null) await countAddress(app, extra.request);
     else {
       places.signIn(extra.request, viewer.id);
       app.connections.signIn(extra.request.socket);
