@@ -25,7 +25,7 @@ interface Edited {
  * Events after which it is as it was who hears of a message, and what it is to them: sends, and changes of messages, of
  * which those that change is made of are locked.
  */
-const OF_OTHER_MESSAGES = ['message', 'update_message', 'typing', 'presence'];
+export const OF_OTHER_MESSAGES: readonly string[] = ['message', 'update_message', 'typing', 'presence'];
 
 /** Tells of a change that is written, each user of the messages they may read. */
 export function tellOfEdit(emit: Emit, context: ChangeContext, edited: Edited): void {
