@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { signedIn } from '../src/access/context.ts';
+import { idempotencyKey, withIdempotencyKey } from '../src/access/idempotency.ts';
+import { signIn } from '../src/access/sign-in.ts';
 import { ignoresIdempotencyKey } from '../src/api/graphql/mutation.ts';
 import { type Endpoint, takesIdempotencyKey } from '../src/api/rest/endpoint.ts';
+import { sendMessage } from '../src/messages/sending/send.ts';
 import { routes } from '../src/server/registries/endpoints.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { webSocketClient } from './helpers/events.ts';
@@ -278,6 +282,23 @@ describe('every write, three times at once under one key', () => {
     tables = columns.map(({ table_name }) => table_name);
   }, 60_000);
   afterAll(() => service[Symbol.asyncDispose]());
+
+  test('a message is sent by its sender as they are by then, and not as they signed in', async () => {
+    const { app } = service;
+    const { owner, member } = await organisation({}, { on: service });
+    const place = { subscriptions: [{ name: 'square' }], principals: [owner.id, member.id] };
+    await owner.ok('POST', '/users/me/subscriptions', place);
+    const { host, authorization } = member;
+    const before = signedIn(await signIn(app, { host, authorization, userAgent: undefined }));
+    const sendUnder = (key: string) =>
+      withIdempotencyKey(app, idempotencyKey(before, key, []), (app) =>
+        sendMessage({ ...before, app }, { to: { channelName: 'square' }, topic: 'words', content: key }),
+      );
+    await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
+    expect(await sendUnder('once')).toEqual(await sendUnder('once'));
+    await owner.ok('DELETE', `/users/${member.id}`);
+    await expect(sendUnder('never')).rejects.toMatchObject({ code: 'USER_DEACTIVATED' });
+  });
 
   /** How many rows the organisation has in each table, and how many events of each kind. */
   async function contents({ realm }: Scene): Promise<Json> {

@@ -97,10 +97,17 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
   return { id: sent.messageId, newPolicy: undefined };
 }
 
-/** What is tried anew, after others were quicker, is the viewer's as they are by then: their role may be what changed. */
+/**
+ * What is tried anew, after others were quicker, is the viewer's as they are by then: their role may be what changed. A
+ * request that is to have its effect once is made anew as a whole, and does not know whether it is the first try.
+ */
 function preparing({ app, viewer }: Ctx, input: NewMessage): (db: MessageReader) => Promise<PreparedMessage> {
-  let tries = 0;
-  return async (db) => prepareMessage(db, app, tries++ === 0 ? viewer : await asOfNow(db, viewer), input);
+  let isFirst = app.transaction === undefined;
+  return async (db) => {
+    const sender = isFirst ? viewer : await asOfNow(db, viewer);
+    isFirst = false;
+    return prepareMessage(db, app, sender, input);
+  };
 }
 
 async function asOfNow(db: MessageReader, viewer: Viewer): Promise<Viewer> {
