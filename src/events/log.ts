@@ -1,5 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import type { Tx } from '../platform/db/client.ts';
+import type { SqlClient, Tx } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
 import type { Audience } from './audience.ts';
 import { committing, retrying } from './commit.ts';
@@ -312,10 +312,8 @@ function fromRow(row: EventRow): StoredEvent {
   };
 }
 
-type Reader = Pick<Tx, '$queryRaw'>;
-
 /** Where a realm's log stands: its last id, and the id up to which it is pruned. */
-export async function readCounter(db: Reader, realmId: number): Promise<{ lastId: number; prunedThrough: number }> {
+export async function readCounter(db: SqlClient, realmId: number): Promise<{ lastId: number; prunedThrough: number }> {
   const [row] = await db.$queryRaw<{ last_id: bigint; pruned_through: bigint }[]>`
     SELECT last_id, pruned_through FROM event_counter WHERE realm_id = ${realmId}`;
   if (row === undefined) throw new Error(`Realm ${realmId} has no event counter`);
@@ -323,14 +321,14 @@ export async function readCounter(db: Reader, realmId: number): Promise<{ lastId
 }
 
 /** Every realm of `realmIds` and its last id. */
-export async function readCounters(db: Reader, realmIds: readonly number[]): Promise<Map<number, number>> {
+export async function readCounters(db: SqlClient, realmIds: readonly number[]): Promise<Map<number, number>> {
   const rows = await db.$queryRaw<{ realm_id: number; last_id: bigint }[]>`
     SELECT realm_id, last_id FROM event_counter WHERE realm_id = ANY(${[...realmIds]})`;
   return new Map(rows.map(({ realm_id, last_id }) => [realm_id, Number(last_id)]));
 }
 
 /** Moves the counter on by one, so that an id can be given to what is no event. Returns the new last id. */
-export async function bumpCounter(db: Reader, realmId: number): Promise<number> {
+export async function bumpCounter(db: SqlClient, realmId: number): Promise<number> {
   const [row] = await db.$queryRaw<{ last_id: bigint }[]>`
     UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${realmId} RETURNING last_id`;
   if (row === undefined) throw new Error(`Realm ${realmId} has no event counter`);
@@ -342,7 +340,7 @@ export async function bumpCounter(db: Reader, realmId: number): Promise<number> 
  * to the end are there.
  */
 export async function readLogAfter(
-  db: Reader,
+  db: SqlClient,
   realmId: number,
   { after, limit }: { after: number; limit: number },
 ): Promise<{ lastId: number; events: StoredEvent[] }> {
@@ -365,7 +363,7 @@ export interface SubscriptionStretch {
 }
 
 /** A user's stretches that reach past `after`. */
-export async function readStretches(db: Reader, userId: number, after: number): Promise<SubscriptionStretch[]> {
+export async function readStretches(db: SqlClient, userId: number, after: number): Promise<SubscriptionStretch[]> {
   const rows = await db.$queryRaw<{ channel_id: number; began: bigint; ended: bigint | null }[]>`
     SELECT channel_id, began_event_id AS began, ended_event_id AS ended FROM subscription_period
     WHERE user_id = ${userId} AND (ended_event_id IS NULL OR ended_event_id > ${after})`;
@@ -377,7 +375,7 @@ export async function readStretches(db: Reader, userId: number, after: number): 
 }
 
 /** A user's role changes after `after`, in order. */
-export async function readRoleChanges(db: Reader, userId: number, after: number) {
+export async function readRoleChanges(db: SqlClient, userId: number, after: number) {
   const rows = await db.$queryRaw<{ event_id: bigint; old_role: number; new_role: number }[]>`
     SELECT event_id, old_role, new_role FROM role_change WHERE user_id = ${userId} AND event_id > ${after}
     ORDER BY event_id`;
@@ -394,7 +392,7 @@ export async function readRoleChanges(db: Reader, userId: number, after: number)
  * `hears` decides; each branch reads only its own part of an index, so that a busy realm is never scanned.
  */
 export async function readLogFor(
-  db: Reader,
+  db: SqlClient,
   realmId: number,
   user: { userId: number; stretches: readonly SubscriptionStretch[]; allPublicChannels: boolean },
   { after, through, limit }: { after: number; through: number; limit: number },

@@ -1,7 +1,7 @@
 import type { Db } from '../platform/db/client.ts';
 import { hears } from './audience.ts';
-import type { EventRecipient } from './hearer.ts';
 import { readCounter, readLogFor } from './log.ts';
+import type { EventRecipient } from './recipient.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 import { type RealmWindow, wants } from './window.ts';
@@ -39,11 +39,16 @@ export interface EventPage {
 export async function readPage(
   db: Db,
   window: RealmWindow,
-  { hearer, options, position, now }: { hearer: EventRecipient; options: QueueOptions; position: number; now: Date },
+  {
+    recipient,
+    options,
+    position,
+    now,
+  }: { recipient: EventRecipient; options: QueueOptions; position: number; now: Date },
 ): Promise<EventPage> {
   const isHeard = (event: StoredEvent) =>
-    wants(options, event, hearer.userId) &&
-    hears(event.audience, hearer, event.id, options.allPublicChannels) &&
+    wants(options, event, recipient.userId) &&
+    hears(event.audience, recipient, event.id, options.allPublicChannels) &&
     !(event.ephemeral && now.getTime() - event.createdAt.getTime() > EPHEMERAL_MS);
   let from = position;
   for (let span = FIRST_SPAN; ; ) {
@@ -52,7 +57,11 @@ export async function readPage(
     const rows = await readLogFor(
       db,
       window.realmId,
-      { userId: hearer.userId, stretches: hearer.stretchesAfter(from), allPublicChannels: options.allPublicChannels },
+      {
+        userId: recipient.userId,
+        stretches: recipient.stretchesAfter(from),
+        allPublicChannels: options.allPublicChannels,
+      },
       { after: from, through: end, limit: ROWS_PER_READ },
     );
     // Read after the rows: pruning that overtook us shows.

@@ -1,9 +1,9 @@
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
-import type { EventRecipient } from './hearer.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
+import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, heartbeat, piecesOf } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
@@ -23,14 +23,14 @@ export interface StreamSink {
 export function piecesFor(
   { log }: LogContext,
   event: StoredEvent,
-  { queue, hearer }: { readonly queue: Pick<Queue, 'id' | 'options'>; readonly hearer: EventRecipient },
+  { queue, recipient }: { readonly queue: Pick<Queue, 'id' | 'options'>; readonly recipient: EventRecipient },
 ): readonly EventPiece[] {
   const view = {
-    role: hearer.roleAt(event.id),
-    userId: hearer.userId,
+    role: recipient.roleAt(event.id),
+    userId: recipient.userId,
     // Few kinds of event ask.
     get isRecipient() {
-      return hears(event.audience, hearer, event.id, false);
+      return hears(event.audience, recipient, event.id, false);
     },
     queueId: queue.id,
     options: queue.options,
@@ -59,7 +59,7 @@ export class EventStream implements LiveReader, QueueReader {
   readonly #sink: StreamSink;
   readonly #mayStay: MayStay;
   #window!: RealmWindow;
-  #hearer!: EventRecipient;
+  #recipient!: EventRecipient;
   /** Everything up to here was sent, or was not for this queue. */
   #position: number;
   /** The last id the client has seen or is about to. */
@@ -84,8 +84,8 @@ export class EventStream implements LiveReader, QueueReader {
     this.#lastSent = known;
   }
 
-  get hearer(): EventRecipient {
-    return this.#hearer;
+  get recipient(): EventRecipient {
+    return this.#recipient;
   }
 
   get options(): QueueOptions {
@@ -112,9 +112,9 @@ export class EventStream implements LiveReader, QueueReader {
     while (!this.#over) {
       // Anew for each page: what nobody waits at is forgotten after a while, and a slow client takes its time.
       this.#window = await this.#app.hub.window(this.queue.realmId);
-      this.#hearer = await this.#window.hearer(this.queue.userId, this.#position);
+      this.#recipient = await this.#window.recipient(this.queue.userId, this.#position);
       const page = await readPage(this.#app.db, this.#window, {
-        hearer: this.#hearer,
+        recipient: this.#recipient,
         options: this.options,
         position: this.#position,
         now: this.#app.now(),

@@ -1,8 +1,8 @@
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf, type Effect } from './define.ts';
-import { EventRecipient } from './hearer.ts';
 import { bumpCounter, readLogAfter } from './log.ts';
+import { EventRecipient } from './recipient.ts';
 import { forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
@@ -16,7 +16,7 @@ const GAP_PATIENCE_MS = 5;
 
 /** A reader that has everything up to the window's end and waits for more. */
 export interface LiveReader {
-  readonly hearer: EventRecipient;
+  readonly recipient: EventRecipient;
   readonly options: QueueOptions;
   /** Called in id order with the events this reader hears, at least one; `through` is the window's new end. */
   hear(events: readonly StoredEvent[], through: number): void;
@@ -49,7 +49,7 @@ export class RealmWindow {
   #filling: Promise<void> | undefined;
   #nextFill: Promise<void> | undefined;
   #advancing: Promise<void> | undefined;
-  readonly #hearers = new Map<number, { hearer: EventRecipient; lastUsed: number }>();
+  readonly #recipients = new Map<number, { recipient: EventRecipient; lastUsed: number }>();
   readonly #readers = new Map<number, Set<LiveReader>>();
   readonly #onEffect: (effect: Effect) => void;
 
@@ -174,7 +174,7 @@ export class RealmWindow {
     this.#from = lastId;
     this.#through = lastId;
     for (const readers of this.#readers.values()) for (const reader of [...readers]) reader.broken();
-    this.#hearers.clear();
+    this.#recipients.clear();
   }
 
   /** Nothing in here may throw half-way: whatever one event or one reader does, the others are told. */
@@ -185,7 +185,7 @@ export class RealmWindow {
       this.#bytes += event.bytes;
     }
     this.#through = through;
-    for (const { id, effect } of effects) this.#hearers.get(effect.userId)?.hearer.apply(id, effect);
+    for (const { id, effect } of effects) this.#recipients.get(effect.userId)?.recipient.apply(id, effect);
     this.#trim();
     for (const readers of this.#readers.values()) this.#tell(readers, events);
     for (const event of events) forgetResults(event);
@@ -204,11 +204,12 @@ export class RealmWindow {
   /** One user's readers: who hears what is worked out once for all of them where their options allow. */
   #tell(readers: ReadonlySet<LiveReader>, events: readonly StoredEvent[]): void {
     for (const reader of [...readers]) {
-      const { hearer, options } = reader;
+      const { recipient, options } = reader;
       try {
         const heard = events.filter(
           (event) =>
-            wants(options, event, hearer.userId) && hears(event.audience, hearer, event.id, options.allPublicChannels),
+            wants(options, event, recipient.userId) &&
+            hears(event.audience, recipient, event.id, options.allPublicChannels),
         );
         if (heard.length > 0) reader.hear(heard, this.#through);
         else reader.pass(this.#through);
@@ -242,39 +243,39 @@ export class RealmWindow {
   }
 
   /** The facts about a user, complete for every id above `after`, and for every event that is still to pass here. */
-  async hearer(userId: number, after: number): Promise<EventRecipient> {
+  async recipient(userId: number, after: number): Promise<EventRecipient> {
     // Another node was ahead of this one when it noted how far the queue is read.
     if (after > this.#through) await this.fill();
-    const entry = this.#hearers.get(userId) ?? { hearer: new EventRecipient(userId), lastUsed: 0 };
+    const entry = this.#recipients.get(userId) ?? { recipient: new EventRecipient(userId), lastUsed: 0 };
     entry.lastUsed = Date.now();
-    this.#hearers.set(userId, entry);
-    await entry.hearer.know(this.#app.db, after);
-    return entry.hearer;
+    this.#recipients.set(userId, entry);
+    await entry.recipient.know(this.#app.db, after);
+    return entry.recipient;
   }
 
   /** Lets a reader wait at the end of the window. It must have read everything up to `through`. */
   attach(reader: LiveReader): void {
-    const { userId } = reader.hearer;
+    const { userId } = reader.recipient;
     const readers = this.#readers.get(userId) ?? new Set();
     readers.add(reader);
     this.#readers.set(userId, readers);
   }
 
   detach(reader: LiveReader): void {
-    const { userId } = reader.hearer;
+    const { userId } = reader.recipient;
     const readers = this.#readers.get(userId);
     readers?.delete(reader);
     if (readers?.size === 0) this.#readers.delete(userId);
-    const entry = this.#hearers.get(userId);
+    const entry = this.#recipients.get(userId);
     if (entry !== undefined) entry.lastUsed = Date.now();
   }
 
   /** Forgets users nobody has read for since `before` (milliseconds). Returns whether anybody is left. */
   forget(before: number): boolean {
-    for (const [userId, { lastUsed }] of this.#hearers) {
-      if (lastUsed < before && !this.#readers.has(userId)) this.#hearers.delete(userId);
+    for (const [userId, { lastUsed }] of this.#recipients) {
+      if (lastUsed < before && !this.#readers.has(userId)) this.#recipients.delete(userId);
     }
-    return this.#hearers.size > 0;
+    return this.#recipients.size > 0;
   }
 }
 

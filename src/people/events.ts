@@ -136,7 +136,7 @@ export function emailVisibilityChanged(before: User, after: User) {
 /**
  * To somebody whose role changed: what they come to see of a user who hides their address from some, or see no more.
  */
-export function emailSightChanged(user: User, roles: RoleChange) {
+export function emailHiddenOrShown(user: User, roles: RoleChange) {
   const facts = { before: toFacts(user), after: toFacts(user), viewer_role: roles };
   return [
     userUpdated({ ...facts, shown: 'delivery_email' }),

@@ -20,7 +20,7 @@ let open = 0;
 observeCount('connections_open', 'Connections this process has open, sockets included.', () => open);
 
 /** A connection's place. */
-interface Place {
+interface ConnectionPlace {
   readonly network: string;
   isSignedIn: boolean;
 }
@@ -34,7 +34,7 @@ interface Place {
  */
 export class Connections {
   readonly #limits: Limits;
-  readonly #places = new Map<Socket, Place>();
+  readonly #places = new Map<Socket, ConnectionPlace>();
   readonly #byNetwork = new Tally<string>();
   /** Of those, with no request signed in. */
   readonly #strangers = new Tally<string>();
@@ -87,7 +87,7 @@ export class Connections {
   }
 
   #enter(socket: Socket, network: string): void {
-    const place: Place = { network, isSignedIn: false };
+    const place: ConnectionPlace = { network, isSignedIn: false };
     this.#places.set(socket, place);
     this.#byNetwork.add(network);
     this.#strangers.add(network);

@@ -65,7 +65,7 @@ export async function lockGroups(tx: Tx, ctx: Ctx): Promise<Actor> {
 
 /** A group in the hands of a change, and who changes it. */
 export interface HeldGroup {
-  readonly look: Actor;
+  readonly actor: Actor;
   readonly group: UserGroup;
 }
 
@@ -76,8 +76,8 @@ export interface HeldGroup {
  * @throws BadRequestError when there is none.
  */
 export async function lockGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<HeldGroup> {
-  const look = await lockGroups(tx, ctx);
-  return { look, group: await findGroup(tx, ctx, groupId) };
+  const actor = await lockGroups(tx, ctx);
+  return { actor, group: await findGroup(tx, ctx, groupId) };
 }
 
 /**
@@ -87,7 +87,7 @@ export async function lockGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<Held
  */
 export async function lockManagedGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<HeldGroup> {
   const held = await lockGroup(tx, ctx, groupId);
-  if (!managesGroup(held.look, held.group)) throw insufficientPermission();
+  if (!managesGroup(held.actor, held.group)) throw insufficientPermission();
   return held;
 }
 

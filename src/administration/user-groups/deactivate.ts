@@ -19,11 +19,11 @@ import { userGroupRemoved, userGroupUpdated } from './events.ts';
 export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
   requireMember(ctx);
   return transact(ctx, async (tx, emit) => {
-    const { look, group } = await lockManagedGroup(tx, ctx, groupId);
+    const { actor, group } = await lockManagedGroup(tx, ctx, groupId);
     requireActiveGroup(group);
     const objections = await objectionsTo(tx, group);
     if (objections.length > 0) throw new CannotDeactivateGroupInUseError(objections);
-    const after = await tx.userGroup.update({ where: { id: group.id }, data: { deactivatedAt: look.now } });
+    const after = await tx.userGroup.update({ where: { id: group.id }, data: { deactivatedAt: actor.now } });
     emit(userGroupUpdated(subjectOf(group), { deactivated: true }), everyone());
     emit(userGroupRemoved(group.id), everyone());
     return after;

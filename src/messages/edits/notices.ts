@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { silentMention, topicAddress, topicLink } from '../sending/links.ts';
 import { notify } from '../sending/notices.ts';
 import { type DeletionPlace, deleteMessages } from './delete.ts';
-import type { Move } from './plan.ts';
+import type { MessageMove } from './plan.ts';
 
 /** Within this time an undone mark leaves no trace. */
 const UNDO_SECONDS = 60;
@@ -27,7 +27,7 @@ export async function takeBackNotice(
   tx: Tx,
   emit: Emit,
   place: DeletionPlace,
-  { from, resolution, isWhole, ids }: Move,
+  { from, resolution, isWhole, ids }: MessageMove,
 ): Promise<number | undefined> {
   const lastId = ids.at(-1);
   // A topic of nothing but the notice stays what it is.
@@ -57,7 +57,7 @@ export async function sendNotices(
   emit: Emit,
   app: { readonly app: App; readonly realm: Realm },
   mover: User,
-  move: Move,
+  move: MessageMove,
   tells: Tells,
 ): Promise<void> {
   const { from, to, oldTopic, topic, resolution, isWhole } = move;
@@ -99,13 +99,13 @@ async function tellResolution(
 /** A topic's policy. */
 const FOLLOWED = 3;
 
-function whatCame({ isWhole, ids, to, topic }: Move): string {
+function whatCame({ isWhole, ids, to, topic }: MessageMove): string {
   if (isWhole) return 'This topic was';
   if (ids.length === 1) return `[A message](${topicAddress(to, topic, ids[0])}) was`;
   return `${ids.length} messages were`;
 }
 
-function whatWent({ isWhole, ids }: Move): string {
+function whatWent({ isWhole, ids }: MessageMove): string {
   if (isWhole) return 'This topic was moved';
   return ids.length === 1 ? 'A message was moved from this topic' : `${ids.length} messages were moved from this topic`;
 }

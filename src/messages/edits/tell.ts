@@ -9,13 +9,13 @@ import { hearingsOf, hearingsOfMove } from './audience.ts';
 import type { ContentEdit } from './content.ts';
 import { messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
 import { readFlagFacts } from './flags.ts';
-import type { Move } from './plan.ts';
+import type { MessageMove } from './plan.ts';
 
 /** A change that is written. */
 interface Edited {
   /** As it was before. */
   readonly message: PlacedMessage;
-  readonly move: Move | null;
+  readonly move: MessageMove | null;
   readonly content: ContentEdit | null;
   readonly editor: Viewer;
   readonly mode: PropagateMode;
@@ -72,7 +72,7 @@ function factsOf({ message, move, content, editor, mode }: Edited, realm: Realm,
   };
 }
 
-function toMoveFacts({ from, to, oldTopic, topic }: Move, mode: PropagateMode): UpdatedPayload['move'] {
+function toMoveFacts({ from, to, oldTopic, topic }: MessageMove, mode: PropagateMode): UpdatedPayload['move'] {
   const isRenamed = topic !== oldTopic;
   return {
     propagateMode: mode,

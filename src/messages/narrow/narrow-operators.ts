@@ -5,7 +5,7 @@ import { Prisma, type User } from '../../generated/prisma/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { hasProtectedHistory, receivedBy } from '../access.ts';
-import type { Place } from '../reading.ts';
+import type { MessagePlace } from '../reading.ts';
 import { accessNamed, findConversation, type Recipients } from '../sending/direct.ts';
 import { isUnreadBy } from '../user-flags.ts';
 import { BadNarrowError } from './errors.ts';
@@ -31,7 +31,7 @@ export type Lead =
 /** What a term says, before it is negated. No condition is ever null. */
 export interface Meaning {
   /** The condition, where it hangs on the place alone, so that whole places are left out at once. */
-  readonly ofPlace?: (place: Place) => Prisma.Sql;
+  readonly ofPlace?: (place: MessagePlace) => Prisma.Sql;
   /** The condition on the message `m`. One of the two is given, or none for a term that says nothing. */
   readonly ofMessage?: Prisma.Sql;
   readonly lead?: Lead;
@@ -83,7 +83,7 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   },
   dm: async (ctx, operand) => {
     const conversation = await findDirect(ctx, operand);
-    const ofPlace = ({ conversationId }: Place) =>
+    const ofPlace = ({ conversationId }: MessagePlace) =>
       conversation === null ? none() : equal(conversationId, conversation.id);
     const lead: Lead =
       conversation === null ? { by: 'nothing' } : { by: 'conversation', conversationId: conversation.id };
@@ -95,7 +95,7 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   },
   'group-pm-with': async (ctx, operand) => {
     const { id } = await findUser(ctx, operand);
-    const ofPlace = ({ conversationId }: Place) => sql`(${includes(conversationId, id)} AND EXISTS (
+    const ofPlace = ({ conversationId }: MessagePlace) => sql`(${includes(conversationId, id)} AND EXISTS (
       SELECT FROM conversation g WHERE g.id = ${conversationId} AND cardinality(g.member_ids) > 2))`;
     return { ofPlace, lead: { by: 'direct' }, kind: 'direct' };
   },

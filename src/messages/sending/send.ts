@@ -10,7 +10,7 @@ import { type Appended, type Emit, transact } from '../../events/log.ts';
 import type { StoredEvent } from '../../events/stored.ts';
 import { topicLinks } from '../../markdown/render.ts';
 import { toFacts } from '../../people/wire.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { isBusy, isCertainlyNotDone } from '../../platform/db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
@@ -59,9 +59,6 @@ export interface SentMessage {
   readonly newPolicy: 2 | 3 | undefined;
 }
 
-/** What checking a message reads with: the client, or a change's transaction. */
-export type MessageReader = Tx;
-
 /**
  * Sends a message, and tells everyone who receives it.
  *
@@ -98,12 +95,12 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
 }
 
 /** What is tried anew, after others were quicker, is the viewer's as they are by then: their role may be what changed. */
-function preparing({ app, viewer }: Ctx, input: NewMessage): (db: MessageReader) => Promise<PreparedMessage> {
+function preparing({ app, viewer }: Ctx, input: NewMessage): (db: Tx) => Promise<PreparedMessage> {
   let tries = 0;
   return async (db) => prepareMessage(db, app, tries++ === 0 ? viewer : await asOfNow(db, viewer), input);
 }
 
-async function asOfNow(db: MessageReader, viewer: Viewer): Promise<Viewer> {
+async function asOfNow(db: Tx, viewer: Viewer): Promise<Viewer> {
   const account = await readAccount(db, viewer.id);
   requireActive(account);
   return { ...viewer, ...account, role: account.user.role };
@@ -177,12 +174,7 @@ export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id:
  *   deactivated, or when the sender may not send this there.
  * @throws ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError
  */
-export async function prepareMessage(
-  db: MessageReader,
-  app: App,
-  sender: Sender,
-  input: NewMessage,
-): Promise<PreparedMessage> {
+export async function prepareMessage(db: Tx, app: App, sender: Sender, input: NewMessage): Promise<PreparedMessage> {
   const now = app.now();
   const source = normalContent(input.content);
   const { to } = input;
@@ -244,7 +236,7 @@ interface Written extends Appended {
 
 /** The one statement that sends a message. On its own it is a transaction. */
 async function write(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   realmId: number,
   { sender, target, memberIds, content, payload, sentAt, token }: PreparedMessage,
   { repeated }: { repeated: boolean },

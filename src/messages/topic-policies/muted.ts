@@ -2,7 +2,7 @@ import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { lockKind } from '../../platform/db/advisory-lock.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { GUEST } from '../../platform/roles.ts';
 import { mutedTopicsChanged } from './events.ts';
 import type { WireMutedTopic } from './wire.ts';
@@ -29,7 +29,7 @@ interface MutedRow {
  * and who does not see a channel any more is not to learn what it is called by now.
  */
 export async function mutedTopics(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   realm: Pick<Realm, 'id'>,
   userIds: readonly number[],
 ): Promise<Map<number, WireMutedTopic[]>> {

@@ -110,12 +110,12 @@ async function setTopicPolicy(
   if (!isRowId(channelId)) return false;
   const [change] =
     policy === 0
-      ? await tx.$queryRaw<Replaced[]>`
+      ? await tx.$queryRaw<ReplacedPolicy[]>`
           DELETE FROM user_topic
           WHERE realm_id = ${realm.id} AND user_id = ${userId} AND channel_id = ${channelId}
             AND lower(topic) = lower(${topic})
           RETURNING policy AS was`
-      : await tx.$queryRaw<Replaced[]>`
+      : await tx.$queryRaw<ReplacedPolicy[]>`
           WITH before AS (
             SELECT policy FROM user_topic
             WHERE user_id = ${userId} AND channel_id = ${channelId} AND lower(topic) = lower(${topic}) FOR UPDATE
@@ -137,11 +137,11 @@ async function setTopicPolicy(
 const MUTED: TopicPolicy = 1;
 
 /** The policy there was before; 0 for none. */
-interface Replaced {
+interface ReplacedPolicy {
   readonly was: TopicPolicy | null;
 }
 
-type Reader = Pick<Tx, 'userTopic' | '$queryRaw'>;
+type TopicPolicyDb = Pick<Tx, 'userTopic' | '$queryRaw'>;
 
 /** One of a user's policies, as stored: never 0. */
 export interface StoredPolicy extends TopicPolicyFacts {
@@ -150,7 +150,7 @@ export interface StoredPolicy extends TopicPolicyFacts {
 
 /** The policies a user has set, of all channels or of one, in the order they were first set. */
 export async function topicPolicies(
-  db: Pick<Reader, 'userTopic'>,
+  db: Pick<TopicPolicyDb, 'userTopic'>,
   userId: number,
   channelId?: number,
 ): Promise<StoredPolicy[]> {
@@ -163,7 +163,7 @@ export async function topicPolicies(
 
 /** A user's policies of topics, in their order, however their names are written: one query. */
 export async function readPolicies(
-  db: Pick<Reader, '$queryRaw'>,
+  db: Pick<TopicPolicyDb, '$queryRaw'>,
   userId: number,
   topics: readonly Omit<TopicVisibility, 'policy'>[],
 ): Promise<TopicPolicy[]> {

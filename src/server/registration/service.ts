@@ -173,11 +173,11 @@ export async function peekEvents(ctx: Ctx, queueId: string, after: number | unde
   const queue = await app.queues.look(ctx, queueId);
   const known = after === undefined ? queue.acked : await checkPosition(app, queue, after);
   const window = await app.hub.window(queue.realmId);
-  const hearer = await window.hearer(queue.userId, known);
+  const recipient = await window.recipient(queue.userId, known);
   try {
-    const page = await readPage(app.db, window, { hearer, options: queue.options, position: known, now: app.now() });
+    const page = await readPage(app.db, window, { recipient, options: queue.options, position: known, now: app.now() });
     const pieces = page.events
-      .flatMap((event) => piecesFor(app, event, { hearer, queue }))
+      .flatMap((event) => piecesFor(app, event, { recipient, queue }))
       .filter(({ id }) => id > known);
     return { pieces, endId: page.through, hasMore: page.through < window.through };
   } catch (error) {

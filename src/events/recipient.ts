@@ -29,7 +29,7 @@ export class EventRecipient implements Listener {
   }
 
   /**
-   * Makes the facts complete for every id above `after`. The hearer must be known to the hub before this is called:
+   * Makes the facts complete for every id above `after`. The recipient must be known to the hub before this is called:
    * what passes during the read is not lost, because effects are merged, not overwritten.
    */
   know(db: Db, after: number): Promise<void> {
