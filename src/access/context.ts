@@ -55,7 +55,7 @@ export interface Viewer {
   readonly user: User;
   /** Short for `user.id`. */
   readonly id: number;
-  /** 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
+  /** One of `ROLES`. */
   readonly role: number;
   /** The client's own name for itself, at most 30 characters. */
   readonly clientName: string;

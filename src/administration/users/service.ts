@@ -104,7 +104,7 @@ export function requireRole(role: number): void {
 export interface UserEdit {
   /** A blank name is no change. */
   readonly fullName?: string;
-  /** 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
+  /** One of `ROLES`. */
   readonly role?: number;
   /** Takes a right of the viewer's that the server's operator gives. */
   readonly newEmail?: string;

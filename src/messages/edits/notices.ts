@@ -5,6 +5,7 @@ import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { silentMention, topicAddress, topicLink } from '../sending/links.ts';
 import { notify } from '../sending/notices.ts';
+import { FOLLOWED, literal } from '../topic-policies/policies.ts';
 import { type DeletionPlace, deleteMessages } from './delete.ts';
 import type { MessageMove } from './plan.ts';
 
@@ -84,7 +85,7 @@ async function tellResolution(
   content: string,
 ): Promise<void> {
   const subscribers = await tx.$queryRaw<{ id: number; settings: Prisma.JsonValue; is_followed: boolean }[]>`
-    SELECT u.id, u.settings, COALESCE(t.policy = ${FOLLOWED}, false) AS is_followed
+    SELECT u.id, u.settings, COALESCE(t.policy = ${literal(FOLLOWED)}, false) AS is_followed
     FROM subscription s JOIN user_account u ON u.id = s.user_id
     LEFT JOIN user_topic t ON t.user_id = u.id AND t.channel_id = s.channel_id AND lower(t.topic) = lower(${here.topic})
     WHERE s.channel_id = ${here.channelId} AND s.active`;
@@ -95,9 +96,6 @@ async function tellResolution(
   const readBy = readers.map(({ id }) => id);
   await notify(tx, emit, app, here, content, undefined, readBy);
 }
-
-/** A topic's policy. */
-const FOLLOWED = 3;
 
 function whatCame({ isWhole, ids, to, topic }: MessageMove): string {
   if (isWhole) return 'This topic was';

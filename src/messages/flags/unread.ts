@@ -1,5 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
 import type { Holder } from './read-state.ts';
 
 /** How many unread messages clients are told of, the newest. */
@@ -128,7 +129,7 @@ async function readGroups(
       GROUP BY u.channel_id, u.conversation_id, lower(u.topic)
     )
     SELECT g.channel_id, g.topic, c.member_ids, g.ids, g.mentioned, g.wildcards,
-           CASE WHEN t.policy = 1 THEN true WHEN t.policy IN (2, 3) THEN false ELSE COALESCE(s.is_muted, false) END AS is_muted
+           ${IS_TOPIC_MUTED} AS is_muted
     FROM gathered g
     LEFT JOIN conversation c ON c.id = g.conversation_id
     LEFT JOIN subscription s ON s.user_id = ${userId} AND s.channel_id = g.channel_id

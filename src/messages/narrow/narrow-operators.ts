@@ -7,6 +7,7 @@ import { isRowId } from '../../platform/ids.ts';
 import { hasProtectedHistory, receivedBy } from '../access.ts';
 import type { MessagePlace } from '../reading.ts';
 import { accessNamed, findConversation, type Recipients } from '../sending/direct.ts';
+import { FOLLOWED, INHERITED, literal, MUTED } from '../topic-policies/policies.ts';
 import { isUnreadBy } from '../user-flags.ts';
 import { BadNarrowError } from './errors.ts';
 import { parseSearch, type Search } from './narrow-search.ts';
@@ -154,7 +155,7 @@ const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
   }),
   unread: (userId) => ({ ofMessage: isUnreadBy(userId), lead: { by: 'unread' } }),
   resolved: () => ({ ofMessage: RESOLVED, lead: { by: 'resolved' } }),
-  followed: (userId) => ({ ofMessage: sql`(${policyOf(userId)} = 3)` }),
+  followed: (userId) => ({ ofMessage: sql`(${policyOf(userId)} = ${literal(FOLLOWED)})` }),
   muted: (userId) => ({ ofMessage: isMutedFor(userId) }),
 };
 
@@ -189,10 +190,10 @@ const hasRow = (userId: number, isOne: Prisma.Sql) =>
 const includes = (conversationId: Prisma.Sql, userId: number) =>
   sql`EXISTS (SELECT FROM conversation_member o WHERE o.user_id = ${userId} AND o.conversation_id = ${conversationId})`;
 
-/** How visible the user made the topic of `m`: 0 for no choice. */
+/** How visible the user made the topic of `m`: `INHERITED` for no choice. */
 const policyOf = (userId: number) => sql`COALESCE((
   SELECT t.policy FROM user_topic t
-  WHERE t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)), 0)`;
+  WHERE t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)), ${literal(INHERITED)})`;
 
 /**
  * Whether the message `m` is muted for the user, by its topic or its channel, as SQL.
@@ -202,7 +203,8 @@ const policyOf = (userId: number) => sql`COALESCE((
 export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
   const byChannel = sql`EXISTS (
     SELECT FROM subscription s WHERE s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active AND s.is_muted)`;
-  return sql`(CASE ${policyOf(userId)} WHEN 1 THEN true WHEN 0 THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
+  return sql`(CASE ${policyOf(userId)} WHEN ${literal(MUTED)} THEN true
+    WHEN ${literal(INHERITED)} THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
 };
 
 /** By name, in whatever case, or by id. */

@@ -16,6 +16,7 @@ import type { PlacedMessage } from '../access.ts';
 import { type Hearing, hearingsOf } from '../edits/audience.ts';
 import { lockMessages } from '../edits/locks.ts';
 import { policyFor } from '../topic-policies/automatic.ts';
+import { INHERITED } from '../topic-policies/policies.ts';
 import { readPolicies, setAutomaticPolicy } from '../topic-policies/service.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import { reactionAdded, reactionRemoved } from './events.ts';
@@ -67,7 +68,7 @@ async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, 
     where: { userId_channelId: { userId: viewer.id, channelId: channel.id } },
     select: { isMuted: true, active: true },
   });
-  const [topicPolicy = 0] = await readPolicies(tx, viewer.id, [{ channelId: channel.id, topic }]);
+  const [topicPolicy = INHERITED] = await readPolicies(tx, viewer.id, [{ channelId: channel.id, topic }]);
   const isMuted = subscription?.active === true && subscription.isMuted;
   const policy = policyFor(viewer.user, 'participates', { isMuted, topicPolicy });
   if (policy === undefined) return;

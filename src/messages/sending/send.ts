@@ -16,6 +16,7 @@ import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
 import { messageSent, type SentPayload, type Unsent } from '../events.ts';
 import { automaticPolicy } from '../topic-policies/automatic.ts';
+import type { AutomaticPolicy } from '../topic-policies/policies.ts';
 import { setAutomaticPolicy } from '../topic-policies/service.ts';
 import { normalContent, type RenderedContent, renderContent } from './content.ts';
 import { accessMembers, type Recipients } from './direct.ts';
@@ -45,8 +46,8 @@ export interface PreparedMessage {
   readonly memberIds: readonly number[] | null;
   readonly content: RenderedContent;
   readonly payload: Unsent;
-  /** What sending makes of the sender's policy for the topic: 2 unmuted, 3 followed; undefined leaves it. */
-  readonly newPolicy: 2 | 3 | undefined;
+  /** What sending makes of the sender's policy for the topic; undefined leaves it. */
+  readonly newPolicy: AutomaticPolicy | undefined;
   readonly sentAt: Date;
   /** Random, so that the message is found again when the answer to its sending was lost. */
   readonly token: bigint;
@@ -56,7 +57,7 @@ export interface PreparedMessage {
 export interface SentMessage {
   readonly id: number;
   /** What became of the sender's policy for the topic; undefined when nothing did. */
-  readonly newPolicy: 2 | 3 | undefined;
+  readonly newPolicy: AutomaticPolicy | undefined;
 }
 
 /**

@@ -12,6 +12,7 @@ import { isRowId } from '../../platform/ids.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { unprintableAt } from '../../platform/text.ts';
 import { hasProtectedHistory } from '../access.ts';
+import { INHERITED } from '../topic-policies/policies.ts';
 import { hasReceivedInTopic } from '../topics/topics.ts';
 import { botOwner, type Sender } from './sender.ts';
 
@@ -88,7 +89,7 @@ export async function accessTarget(
     subscription,
     isSubscribed: row.subscription_version !== null,
     isMuted: row.is_muted === true,
-    topicPolicy: row.topic_policy ?? 0,
+    topicPolicy: row.topic_policy ?? INHERITED,
     topicIsKnown: await isKnown(db, sender, row, topic),
   };
 }

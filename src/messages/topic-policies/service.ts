@@ -14,7 +14,8 @@ import { requireText } from '../../platform/text.ts';
 import { requireWithin, TOTALS } from '../../platform/totals.ts';
 import { topicPolicyChanged } from './events.ts';
 import { tellMutedTopics } from './muted.ts';
-import type { TopicPolicy, TopicPolicyFacts } from './wire.ts';
+import { INHERITED, isMoreVisible, literal, MUTED, type TopicPolicy } from './policies.ts';
+import type { TopicPolicyFacts } from './wire.ts';
 
 /** Whose policies change, where and when. */
 export interface PolicyPlace {
@@ -31,7 +32,7 @@ export interface TopicVisibility {
 }
 
 /**
- * Sets how visible a topic is to the viewer, and tells the viewer's clients. The topic need hold no message. Policy 0
+ * Sets how visible a topic is to the viewer, and tells the viewer's clients. The topic need hold no message. `INHERITED`
  * is taken for a channel the viewer may not read as well, when there is something to take back.
  *
  * @param visibility `topic` is at most 60 code points.
@@ -43,14 +44,14 @@ export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }:
   const { app, viewer } = ctx;
   const name = topicNamed(viewer.realm, requireText('topic', topic, { max: MAX_TOPIC_LENGTH }));
   const isReadable = await readable(ctx, channelId);
-  if (!isReadable && policy !== 0) throw invalidChannelId();
+  if (!isReadable && policy !== INHERITED) throw invalidChannelId();
   await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer);
     const place = { realm: viewer.realm, userId: viewer.id, now: app.now() };
     const [before] = isReadable ? await readPolicies(tx, viewer.id, [{ channelId, topic: name }]) : [];
     const changed = await setTopicPolicy(tx, emit, place, { channelId, topic: name, policy });
     if (!changed && !isReadable) throw invalidChannelId();
-    if (changed && before === 0) {
+    if (changed && before === INHERITED) {
       requireWithin('user_topics', await tx.userTopic.count({ where: { userId: viewer.id } }));
     }
   });
@@ -88,7 +89,7 @@ export async function setAutomaticPolicy(
   const { userId } = place;
   if ((await tx.userTopic.count({ where: { userId } })) >= MAX_AUTOMATIC) {
     const [before] = await readPolicies(tx, userId, [visibility]);
-    if (before === 0) return false;
+    if (before === INHERITED) return false;
   }
   await setTopicPolicy(tx, emit, place, visibility);
   return true;
@@ -109,7 +110,7 @@ async function setTopicPolicy(
 ): Promise<boolean> {
   if (!isRowId(channelId)) return false;
   const [change] =
-    policy === 0
+    policy === INHERITED
       ? await tx.$queryRaw<ReplacedPolicy[]>`
           DELETE FROM user_topic
           WHERE realm_id = ${realm.id} AND user_id = ${userId} AND channel_id = ${channelId}
@@ -126,7 +127,7 @@ async function setTopicPolicy(
           ON CONFLICT (user_id, channel_id, lower(topic))
             DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated
             WHERE user_topic.policy <> EXCLUDED.policy
-          RETURNING COALESCE((SELECT policy FROM before), CASE WHEN xmax = 0 THEN 0 END) AS was`;
+          RETURNING COALESCE((SELECT policy FROM before), CASE WHEN xmax = 0 THEN ${literal(INHERITED)} END) AS was`;
   if (change === undefined) return false;
   emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, realm), users([userId]));
   // Null: it came meanwhile, and may have been muted.
@@ -134,16 +135,14 @@ async function setTopicPolicy(
   return true;
 }
 
-const MUTED: TopicPolicy = 1;
-
-/** The policy there was before; 0 for none. */
+/** The policy there was before; null when that is not known. */
 interface ReplacedPolicy {
   readonly was: TopicPolicy | null;
 }
 
 type TopicPolicyDb = Pick<Tx, 'userTopic' | '$queryRaw'>;
 
-/** One of a user's policies, as stored: never 0. */
+/** One of a user's policies, as stored: never `INHERITED`. */
 export interface StoredPolicy extends TopicPolicyFacts {
   readonly id: number;
 }
@@ -174,7 +173,7 @@ export async function readPolicies(
     LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = wanted.channel_id
       AND lower(t.topic) = lower(wanted.topic)
     ORDER BY wanted.place`;
-  return rows.map(({ policy }) => policy ?? 0);
+  return rows.map(({ policy }) => policy ?? INHERITED);
 }
 
 /** A topic whose messages all went to another. Names as `topicNamed` has them. */
@@ -212,14 +211,14 @@ export async function moveTopicPolicies(
   const wanted = [...Map.groupBy(rows, (row) => row.user_id)].flatMap(([userId, held]) => {
     const source = arriving.has(userId) ? held.find((row) => row.is_source)?.policy : undefined;
     // A row that is both, because only the case of the name changes, is gone by now.
-    const target = held.find((row) => row.is_target && !row.is_source)?.policy ?? 0;
-    const policy = merging ? mostVisible(source ?? 0, target) : (source ?? target);
+    const target = held.find((row) => row.is_target && !row.is_source)?.policy ?? INHERITED;
+    const policy = merging ? mostVisible(source ?? INHERITED, target) : (source ?? target);
     return policy === target ? [] : [{ userId, policy }];
   });
   for (const [policy, entries] of Map.groupBy(wanted, (entry) => entry.policy)) {
     const userIds = entries.map((entry) => entry.userId);
     const place = { channelId: toChannelId, topic: toTopic, userIds };
-    if (policy === 0) await clearPolicies(tx, emit, { realm, now }, place);
+    if (policy === INHERITED) await clearPolicies(tx, emit, { realm, now }, place);
     else await savePolicies(tx, emit, { realm, now }, { ...place, policy });
   }
   // Of a target that stays muted nothing changes, but its source is gone from the list all the same.
@@ -235,11 +234,7 @@ interface HeldPolicy {
   readonly is_target: boolean;
 }
 
-/** From the least visible to the most. */
-const BY_VISIBILITY: readonly TopicPolicy[] = [1, 0, 2, 3];
-
-const mostVisible = (a: TopicPolicy, b: TopicPolicy): TopicPolicy =>
-  BY_VISIBILITY.indexOf(a) > BY_VISIBILITY.indexOf(b) ? a : b;
+const mostVisible = (a: TopicPolicy, b: TopicPolicy): TopicPolicy => (isMoreVisible(a, b) ? a : b);
 
 async function readersOf(
   tx: Tx,
@@ -284,7 +279,7 @@ async function clearPolicies(
     DELETE FROM user_topic
     WHERE realm_id = ${realm.id} AND user_id = ANY(${[...userIds]}) AND channel_id = ${channelId}
       AND lower(topic) = lower(${topic})`;
-  emit(topicPolicyChanged({ channelId, topic, policy: 0, lastUpdated: now }, realm), users(userIds));
+  emit(topicPolicyChanged({ channelId, topic, policy: INHERITED, lastUpdated: now }, realm), users(userIds));
 }
 
 /** Takes back everybody's policy of a topic that is no more, as part of a change, and tells each of them. */
