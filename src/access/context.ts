@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { EventHub } from '../events/hub.ts';
 import type { RequestTransaction } from '../events/log.ts';
-import type { QueueRegistry } from '../events/queues.ts';
+import type { QueueRegistry } from '../events/queue-registry.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
 import type { AccountShares } from '../platform/account-shares.ts';
 import type { Caller } from '../platform/caller.ts';

@@ -1,7 +1,7 @@
 import type { Bus } from './bus.ts';
 import type { LogContext } from './context.ts';
 import type { Effect } from './define.ts';
-import { readCounter, readCounters } from './log.ts';
+import { readCounter, readCounters } from './log-reads.ts';
 import type { StoredEvent } from './stored.ts';
 import { RealmWindow } from './window.ts';
 

@@ -1,6 +1,6 @@
 import { BadEventQueueIdError } from './errors.ts';
 import { PrunedError, readPage } from './page.ts';
-import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
+import type { Queue, QueueReader, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, heartbeat } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';

@@ -1,6 +1,6 @@
 import type { Db } from '../platform/db/client.ts';
 import { hears } from './audience.ts';
-import { readCounter, readLogFor } from './log.ts';
+import { readCounter, readLogFor } from './log-reads.ts';
 import type { EventRecipient } from './recipient.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';

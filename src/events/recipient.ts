@@ -1,7 +1,7 @@
 import type { Db } from '../platform/db/client.ts';
 import type { Listener } from './audience.ts';
 import type { Effect } from './define.ts';
-import { readRoleChanges, readStretches, type SubscriptionStretch } from './log.ts';
+import { readRoleChanges, readStretches, type SubscriptionStretch } from './log-reads.ts';
 
 interface Stretch {
   began: number;

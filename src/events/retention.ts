@@ -1,5 +1,5 @@
 import type { LogContext } from './context.ts';
-import type { QueueRegistry } from './queues.ts';
+import type { QueueRegistry } from './queue-registry.ts';
 
 /** How often a node tidies up. Several nodes may do so at once without harm. */
 const SWEEP_MS = 60_000;

@@ -2,7 +2,7 @@ import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
 import { PrunedError, readPage } from './page.ts';
-import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
+import type { Queue, QueueReader, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, heartbeat, piecesOf } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';

@@ -1,7 +1,8 @@
+import { bumpCounter } from './append.ts';
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf, type Effect } from './define.ts';
-import { bumpCounter, readLogAfter } from './log.ts';
+import { readLogAfter } from './log-reads.ts';
 import { EventRecipient } from './recipient.ts';
 import { forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
