@@ -7,6 +7,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { lockManagedGroup, requireActiveGroup, subjectOf } from './access.ts';
 import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
 import { userGroupRemoved, userGroupUpdated } from './events.ts';
+import { channelsNamingGroup, groupsNamingGroup, realmNamingGroup } from './queries.ts';
 
 /**
  * Deactivates a group that nothing goes by, and tells everyone.
@@ -30,29 +31,15 @@ export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<Us
   });
 }
 
-interface User {
-  readonly id: number;
-  readonly settings: string[];
-}
-
 /** What goes by the group. The organisation's row is held: no permission can come to name it meanwhile. */
 async function objectionsTo(tx: Tx, { id, realmId }: UserGroup): Promise<GroupObjection[]> {
   const supergroups = await tx.userGroupSubgroup.findMany({
     where: { realmId, subgroupId: id, group: { deactivatedAt: null } },
     orderBy: { groupId: 'asc' },
   });
-  const channels = await tx.$queryRaw<User[]>`
-    SELECT c.id, array_agg(p.name ORDER BY p.name) AS settings
-    FROM channel c CROSS JOIN jsonb_each(c.permissions) AS p (name, setting)
-    WHERE c.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY c.id ORDER BY c.id`;
-  const groups = await tx.$queryRaw<User[]>`
-    SELECT g.id, array_agg(p.name ORDER BY p.name) AS settings
-    FROM user_group g CROSS JOIN jsonb_each(g.permissions) AS p (name, setting)
-    WHERE g.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY g.id ORDER BY g.id`;
-  const realms = await tx.$queryRaw<User[]>`
-    SELECT r.id, array_agg(p.name ORDER BY p.name) AS settings
-    FROM realm r CROSS JOIN jsonb_each(r.settings) AS p (name, setting)
-    WHERE r.id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY r.id`;
+  const channels = await channelsNamingGroup(tx, realmId, id);
+  const groups = await groupsNamingGroup(tx, realmId, id);
+  const realms = await realmNamingGroup(tx, realmId, id);
   return [
     ...(supergroups.length === 0
       ? []

@@ -27,6 +27,7 @@ import { type HeldGroup, lockGroups, lockManagedGroup, settleMemberships, subjec
 import { userGroupAdded, userGroupUpdated, type WireGroupChanges } from './events.ts';
 import { requireNewSubgroups, requireUsers, writeMembers, writeSubgroups } from './members.ts';
 import { tellMembers } from './notices.ts';
+import { isGroupNameTaken } from './queries.ts';
 import { toWireGroups } from './reads.ts';
 
 /** In code points. */
@@ -208,7 +209,7 @@ function requireGroupName(given: string): string {
 
 /** The organisation's row is held, so nobody else takes the name meanwhile. */
 async function requireFreeName(tx: Tx, realmId: number, name: string, exceptId = 0): Promise<void> {
-  const taken = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM user_group WHERE realm_id = ${realmId} AND lower(name) = lower(${name}) AND id <> ${exceptId} LIMIT 1`;
-  if (taken.length > 0) throw new BadRequestError(`User group '${name}' already exists.`);
+  if (await isGroupNameTaken(tx, realmId, name, exceptId)) {
+    throw new BadRequestError(`User group '${name}' already exists.`);
+  }
 }
