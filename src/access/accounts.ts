@@ -28,7 +28,7 @@ export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promi
     loader = new DataLoader((hashes) => readAccounts(app, hashes), {
       cache: false,
       maxBatchSize: 500,
-      // After the requests that have come in by now were read, not after each of them.
+      // Scheduled after the requests that have arrived by now, so that they share one query.
       batchScheduleFn: (run) => void setImmediate(run),
     });
     loaders.set(app, loader);

@@ -90,7 +90,7 @@ class Poll implements LiveReader, QueueReader {
     return this.#over;
   }
 
-  /** Waits at the window's end. To be called in the turn in which nothing was left to read. */
+  /** Waits at the window's end. To be called in the same turn of the event loop in which nothing was left to read. */
   wait(mayStay: MayStay): Promise<readonly EventPiece[]> {
     if (!this.#over) {
       this.#window.attach(this);
@@ -140,7 +140,10 @@ class Poll implements LiveReader, QueueReader {
     this.#queue.passed(through);
   }
 
-  /** Only a silent queue beats, and only with an id the client has not had, after everything before it was read. */
+  /**
+   * A heartbeat goes only to a silent queue, with an id that the client has not had, after everything before it was
+   * read.
+   */
   async #beat(): Promise<void> {
     try {
       while (!this.#over && this.#window.through <= this.#known) await this.#window.advance();

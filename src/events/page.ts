@@ -10,7 +10,7 @@ import { type RealmWindow, wants } from './window.ts';
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
 const ROWS_PER_READ = 1_000;
-/** How far one read reaches at first: each of a user's channels is read, so a page must not ask each for its fill. */
+/** How many ids one read covers at first: each of a user's channels is read, and must not return a full page each. */
 const FIRST_SPAN = 4_000;
 /** Events like typing are of no use after this. */
 const EPHEMERAL_MS = 60_000;
@@ -64,7 +64,7 @@ export async function readPage(
       },
       { after: from, through: end, limit: ROWS_PER_READ },
     );
-    // Read after the rows: pruning that overtook us shows.
+    // Read after the rows, so that pruning in between is noticed.
     const { prunedThrough } = await readCounter(db, window.realmId);
     if (prunedThrough > from) throw new PrunedError();
     const through = rows.length < ROWS_PER_READ ? end : (rows.at(-1) as StoredEvent).id;

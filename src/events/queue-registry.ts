@@ -11,7 +11,7 @@ const EXPIRY_MARGIN_MS = 60_000;
 const MAX_REFRESH_MS = 60_000;
 /** Our choice: more of one user's queues than any client may still come back to. Of older ones it is told "unknown". */
 const MAX_TOMBSTONES = 1_000;
-/** Nobody asks a queue that is over for its options. */
+/** The options of a queue that has ended are not needed any more. */
 const NO_OPTIONS = { options: {} };
 
 /** Whose queue it is, as far as the log knows people. */
@@ -72,7 +72,8 @@ export class QueueRegistry {
     const now = this.#app.now();
     const { queuesPerUser, queueWriteMs } = this.#app.config;
     const read = [...this.#queues.values()].filter((queue) => queue.userId === viewer.id && queue.reader !== undefined);
-    // What another node reads it says so of within this time; where somebody read a moment ago, somebody may again.
+    // Another node writes that it reads a queue within this time; a queue that was read this recently may be read
+    // again.
     const fresh = new Date(now.getTime() - MAX_REFRESH_MS - 2 * queueWriteMs);
     const ended = await this.#app.db.$queryRaw<{ id: string }[]>`
       SELECT ended_id::text AS id FROM make_event_queue(
@@ -117,7 +118,7 @@ export class QueueRegistry {
         return held;
       }
     }
-    // Each user's own: what a stranger is told of the queue is not for its owner.
+    // By user, so that the refusal of another user is not shared with the queue's owner.
     const key = `${viewer.id} ${queueId}`;
     const claiming = this.#claims.get(key) ?? this.#claim(viewer, queueId);
     this.#claims.set(key, claiming);
@@ -256,7 +257,7 @@ export class QueueRegistry {
     const confirmed = new Set([...(await this.#writeDue(due)), ...(await this.#readOurs(silent))]);
     for (const [id, queue] of [...due, ...silent]) {
       if (confirmed.has(id)) queue.confirmed = now;
-      // Being claimed anew, or claimed meanwhile: the row moved on with us, and is written next time.
+      // Claimed by this node again meanwhile: the row's epoch has moved on, and the position is written next time.
       else if (this.#claims.has(`${queue.userId} ${id}`) || epochs.get(id) !== queue.epoch) queue.dirty = true;
       else {
         this.#queues.delete(id);

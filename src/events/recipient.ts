@@ -39,7 +39,8 @@ export class EventRecipient implements Listener {
 
   async #load(db: Db, after: number): Promise<void> {
     if (after >= this.#knownAfter) return;
-    // The role first: a change that commits between the two reads is then in the list, which counts more.
+    // The role is read first: a change that commits between the two reads is then in the list of changes, which takes
+    // precedence.
     const { role } = await db.user.findUniqueOrThrow({ where: { id: this.userId }, select: { role: true } });
     const changes = await readRoleChanges(db, this.userId, after);
     for (const stretch of await readStretches(db, this.userId, after)) this.#mergeStretch(stretch);

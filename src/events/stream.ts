@@ -28,7 +28,7 @@ export function piecesFor(
   const view = {
     role: recipient.roleAt(event.id),
     userId: recipient.userId,
-    // Few kinds of event ask.
+    // A getter, because few kinds of event need it.
     get isRecipient() {
       return hears(event.audience, recipient, event.id, false);
     },
@@ -44,7 +44,10 @@ export type MayStay = () => Promise<boolean>;
 /** Clients give up soon after a heartbeat is due. */
 export const HEARTBEAT_RETRY_MS = 1_000;
 
-/** The silence before a heartbeat: a fifth more at most, so that clients do not beat in step. */
+/**
+ * The silence before a heartbeat, with up to a fifth more at random, so that heartbeats of many clients do not
+ * coincide.
+ */
 export function heartbeatDelay({ config }: LogContext): number {
   return config.heartbeatMs * (1 + Math.random() * 0.22);
 }
@@ -110,7 +113,8 @@ export class EventStream implements LiveReader, QueueReader {
 
   async #catchUp(): Promise<void> {
     while (!this.#over) {
-      // Anew for each page: what nobody waits at is forgotten after a while, and a slow client takes its time.
+      // Asked for again with each page: a recipient that nobody waits for is forgotten after a while, and a client may
+      // be slow.
       this.#window = await this.#app.hub.window(this.queue.realmId);
       this.#recipient = await this.#window.recipient(this.queue.userId, this.#position);
       const page = await readPage(this.#app.db, this.#window, {
@@ -122,7 +126,8 @@ export class EventStream implements LiveReader, QueueReader {
       if (this.#over) return;
       this.#send(page.events, page.through);
       if (page.events.length > 0) await this.#sink.writable();
-      // In the turn in which nothing is left to read, nothing can slip in before the reader is attached.
+      // In the same turn of the event loop in which nothing was left to read, no event can arrive before the reader is
+      // attached.
       else if (this.#position === this.#window.through) break;
     }
     if (this.#over) return;

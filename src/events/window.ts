@@ -8,7 +8,7 @@ import { forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 
-/** Our choice: enough for clients that blink, small enough to hold for every busy organisation. */
+/** Our choice: enough for clients that reconnect at once, small enough to hold for every busy organisation. */
 const MAX_EVENTS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
 const READ_LIMIT = 2_000;
@@ -92,7 +92,7 @@ export class RealmWindow {
     this.#early.set(start, [...events]);
     this.#takeEarly();
     if (this.#early.size === 0) return;
-    // What cannot be read now, the hub reads at its next look; that one is told of failures.
+    // What cannot be read now, the hub reads at its next comparison, which reports failures.
     setTimeout(() => this.#early.size > 0 && void this.fill().catch(() => {}), GAP_PATIENCE_MS).unref();
   }
 
@@ -149,11 +149,11 @@ export class RealmWindow {
 
   /**
    * Moves the counter on by one and reads the log up to it, so that `through` is an id no client has seen and nothing
-   * before it is missing: what a heartbeat in a silent realm needs, in the one order that loses nothing. To whoever asks
-   * while it is under way, the id may be known by the time it is done.
+   * before it is missing: what a heartbeat in a silent realm needs. Bumping before reading is the only order that loses
+   * nothing. Callers that join a call under way may already know the id when it is done.
    */
   advance(): Promise<void> {
-    // Whoever asks meanwhile gets the same one: each waits for the counter, which a change under way may hold.
+    // Callers meanwhile share it: each bump waits for the counter, which a change under way may hold.
     this.#advancing ??= this.#advance().finally(() => {
       this.#advancing = undefined;
     });
@@ -178,7 +178,7 @@ export class RealmWindow {
     this.#recipients.clear();
   }
 
-  /** Nothing in here may throw half-way: whatever one event or one reader does, the others are told. */
+  /** Nothing in here may throw: a failure of one event or reader must not keep others from being served. */
   #extend(events: readonly StoredEvent[], through: number): void {
     const effects = events.flatMap((event) => this.#effectsOf(event).map((effect) => ({ id: event.id, effect })));
     for (const event of events) {

@@ -25,7 +25,7 @@ export interface ReadingRights {
   readonly readsChannel: Prisma.Sql;
   /** Whether the user may read the message `m`. */
   readonly mayRead: Prisma.Sql;
-  /** Whether the message `m` is the user's own affair: they received it, or took it up from a channel's history. */
+  /** Whether the user has the message `m` on record: they received it, or took it up from a channel's history. */
   readonly holds: Prisma.Sql;
 }
 

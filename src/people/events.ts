@@ -8,7 +8,7 @@ import type { SettingValue } from '../platform/setting.ts';
 import type { WireProfileValue } from './profile-fields/wire.ts';
 import { avatarUrl, avatarUrlFor, toFacts, toMinute, toWireUser, type UserFacts, visibleEmail } from './wire.ts';
 
-/** Whoever looks is somebody else: a user who has just been added has no queue yet. */
+/** The viewer is never the user: who has just been added has no queue yet. */
 const SOMEBODY_ELSE = 0;
 
 /** To everyone who can access the new user. */

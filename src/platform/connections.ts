@@ -99,7 +99,7 @@ export class Connections {
   }
 
   #refuse(socket: Socket, network: string, reason: string): void {
-    // Telling takes a connection as well: of a flood, most are told nothing.
+    // A refusal keeps a connection open for a moment as well: of a flood, most are closed without one.
     if (this.#refusedOf.of(network) >= MAX_TOLD) {
       socket.destroy();
       return;

@@ -10,11 +10,11 @@ import { userGroupRemoved, userGroupUpdated } from './events.ts';
 import { channelsNamingGroup, groupsNamingGroup, realmNamingGroup } from './queries.ts';
 
 /**
- * Deactivates a group that nothing goes by, and tells everyone.
+ * Deactivates a group that nothing uses, and tells everyone.
  *
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
  * @throws CannotDeactivateGroupInUseError when it is within an active group, or holds a permission of anything, be that
- *   archived or deactivated: what comes back goes by it again.
+ *   archived or deactivated: it would use the group again once it is brought back.
  * @throws BadRequestError when there is no such group, it is deactivated, or the viewer does not manage it.
  */
 export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
@@ -31,7 +31,7 @@ export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<Us
   });
 }
 
-/** What goes by the group. The organisation's row is held: no permission can come to name it meanwhile. */
+/** What uses the group. The organisation's row is held, so no permission can come to name it meanwhile. */
 async function objectionsTo(tx: Tx, { id, realmId }: UserGroup): Promise<GroupObjection[]> {
   const supergroups = await tx.userGroupSubgroup.findMany({
     where: { realmId, subgroupId: id, group: { deactivatedAt: null } },

@@ -128,7 +128,7 @@ type MovePermission =
 
 const holdsInRealm = ({ actor }: MoveAttempt, name: MovePermission): boolean => mayInRealm(actor, name);
 
-/** A move of a whole topic must not leave out what is too old for it without a word. */
+/** A move of a whole topic must not silently leave out messages that are too old to be moved. */
 async function requireAllInTime(
   { tx, viewer, message, now }: MoveAttempt,
   requested: RequestedEdit,
@@ -175,7 +175,7 @@ async function named(tx: Tx, realmId: number, ids: readonly number[], { not }: {
   return rows.map(({ id }) => Number(id));
 }
 
-/** Moves the locked messages. That a topic is resolved is no move to speak of. */
+/** Moves the locked messages. Resolving a topic is not noted as a move. */
 export async function writeMove(tx: Tx, realmId: number, move: MessageMove, now: Date): Promise<void> {
   const { to, topic, oldTopic, ids, resolution } = move;
   await tx.$executeRaw`

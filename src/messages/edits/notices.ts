@@ -9,7 +9,7 @@ import { FOLLOWED, literal } from '../topic-policies/policies.ts';
 import { type DeletionPlace, deleteMessages } from './delete.ts';
 import type { MessageMove } from './plan.ts';
 
-/** Within this time an undone mark leaves no trace. */
+/** When a topic's mark is undone within this time, the notice of it is deleted. */
 const UNDO_SECONDS = 60;
 
 const RESOLUTIONS = {
@@ -31,7 +31,7 @@ export async function takeBackNotice(
   { from, resolution, isWhole, ids }: MessageMove,
 ): Promise<number | undefined> {
   const lastId = ids.at(-1);
-  // A topic of nothing but the notice stays what it is.
+  // A topic that holds nothing but the notice keeps it.
   if (resolution === null || !isWhole || lastId === undefined || ids.length === 1) return undefined;
   const last = await tx.message.findUniqueOrThrow({
     where: { realmId_id: { realmId: from.realmId, id: lastId } },
@@ -76,7 +76,7 @@ export async function sendNotices(
   }
 }
 
-/** To most users it is nothing to read. */
+/** Unless their settings say otherwise, users have the notice as read from the start. */
 async function tellResolution(
   tx: Tx,
   emit: Emit,

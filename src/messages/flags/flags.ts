@@ -34,7 +34,7 @@ const FIXED_FLAGS = [
 const MAX_MESSAGES = 5_000;
 
 /**
- * A change from its two words.
+ * A flag change, from the operation and the flag that a client named.
  *
  * @throws BadRequestError when there is no such operation or flag, or the flag is not the user's to change.
  */
@@ -182,7 +182,7 @@ async function requireMessages(tx: Tx, ctx: Ctx, messageIds: readonly number[]):
   if (!ids.every(isMessageId)) throw invalidMessage();
   const messages = await readMessages(tx, ctx, ids);
   if (messages.length < ids.length) throw invalidMessage();
-  // Where a message went is not for everybody to know who received it.
+  // A moved message: not everybody who received it may read it where it is.
   const others = messages.filter(({ received, isMoved }) => !received || isMoved);
   await requireReadable(tx, ctx.viewer, ctx.app.now(), others);
   return messages;

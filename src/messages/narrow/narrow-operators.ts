@@ -37,7 +37,7 @@ export interface Meaning {
   readonly ofMessage?: Prisma.Sql;
   readonly lead?: Lead;
   readonly topic?: string;
-  /** What kind of message it speaks of: no message is both. */
+  /** Which kind of message it selects: no message is both. */
   readonly kind?: 'channel' | 'direct';
   /** Whether it asks for all of a channel's history, and not for what the viewer received. */
   readonly opensHistory?: boolean;

@@ -69,7 +69,10 @@ function checked(words: readonly string[]): string[] {
     .filter((word) => word !== '');
 }
 
-/** Has messages of the organisation searched for alert words from here on. Once in its life, because it locks the row. */
+/**
+ * Has messages of the organisation searched for alert words from here on. Done once for each organisation, because it
+ * locks its row.
+ */
 async function noteAlertWords(tx: Tx, { id, hasAlertWords }: Viewer['realm']): Promise<void> {
   if (hasAlertWords) return;
   await tx.realm.updateMany({ where: { id, hasAlertWords: false }, data: { hasAlertWords: true } });

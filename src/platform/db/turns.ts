@@ -19,8 +19,8 @@ export interface Places {
 }
 
 /**
- * What is left of a pool's connections is for reading: signing in, the log, what load balancers ask. The embedded database
- * has one connection, before which those who have a place stand in line.
+ * What is left of a pool's connections is for reading: signing in, the log, what load balancers ask. The embedded
+ * database has one connection, and changes that have a place wait for it.
  */
 export function placesOf(poolSize: number): Places {
   const total = Math.max(1, poolSize - 2);
