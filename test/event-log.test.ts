@@ -4,7 +4,8 @@ import { idempotencyKey, runOutsideTransaction, withIdempotencyKey } from '../sr
 import { createRealm } from '../src/administration/organization/service.ts';
 import { everyone, users } from '../src/events/audience.ts';
 import { defineEvent } from '../src/events/define.ts';
-import { readCounter, readLogAfter, transact } from '../src/events/log.ts';
+import { transact } from '../src/events/log.ts';
+import { readCounter, readLogAfter } from '../src/events/log-reads.ts';
 import type { Tx } from '../src/platform/db/client.ts';
 import { BadRequestError } from '../src/platform/errors.ts';
 import { KeyVault } from '../src/platform/key-vault.ts';

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { holdRoles, lockChannels, lockDefaultChannels, lockNewChannels } from '../src/channels/locks.ts';
-import { bumpCounter, transact } from '../src/events/log.ts';
+import { bumpCounter } from '../src/events/append.ts';
+import { transact } from '../src/events/log.ts';
 import { lockRealm, lockUser } from '../src/people/locks.ts';
 import type { Tx } from '../src/platform/db/client.ts';
 import { isOrganizationHeld } from '../src/platform/db/organization-lock.ts';

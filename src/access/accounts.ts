@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { Prisma, type Realm, type User } from '../generated/prisma/client.ts';
-import type { Tx } from '../platform/db/client.ts';
-import { columnsOf, REALM_COLUMNS, type Row, rowOf, USER_COLUMNS } from '../platform/db/columns.ts';
+import type { SqlClient } from '../platform/db/client.ts';
+import { columnsOf, type QueryRow, REALM_COLUMNS, rowOf, USER_COLUMNS } from '../platform/db/columns.ts';
 import type { App } from './context.ts';
 
 /** Whose key it is, and where. */
@@ -12,7 +12,7 @@ export interface Account {
 
 const COLUMNS = Prisma.sql`${columnsOf('u', USER_COLUMNS)}, ${columnsOf('r', REALM_COLUMNS)}`;
 
-type KeyedRow = Row & { readonly hash: Uint8Array };
+type KeyedRow = QueryRow & { readonly hash: Uint8Array };
 
 const loaders = new WeakMap<App, DataLoader<Uint8Array<ArrayBuffer>, Account | undefined>>();
 
@@ -28,7 +28,7 @@ export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promi
     loader = new DataLoader((hashes) => readAccounts(app, hashes), {
       cache: false,
       maxBatchSize: 500,
-      // After the requests that have come in by now were read, not after each of them.
+      // Scheduled after the requests that have arrived by now, so that they share one query.
       batchScheduleFn: (run) => void setImmediate(run),
     });
     loaders.set(app, loader);
@@ -49,14 +49,14 @@ async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer
  *
  * @throws Error when there is no such user.
  */
-export async function readAccount(db: Pick<Tx, '$queryRaw'>, userId: number): Promise<Account> {
-  const [row] = await db.$queryRaw<Row[]>`
+export async function readAccount(db: SqlClient, userId: number): Promise<Account> {
+  const [row] = await db.$queryRaw<QueryRow[]>`
     SELECT ${COLUMNS} FROM user_account u JOIN realm r ON r.id = u.realm_id WHERE u.id = ${userId}`;
   if (row === undefined) throw new Error(`There is no user ${userId}`);
   return toAccount(row);
 }
 
-function toAccount(row: Row): Account {
+function toAccount(row: QueryRow): Account {
   return { user: rowOf<User>(row, 'u', USER_COLUMNS), realm: rowOf<Realm>(row, 'r', REALM_COLUMNS) };
 }
 

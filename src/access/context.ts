@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { EventHub } from '../events/hub.ts';
 import type { RequestTransaction } from '../events/log.ts';
-import type { QueueRegistry } from '../events/queues.ts';
+import type { QueueRegistry } from '../events/queue-registry.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
 import type { AccountShares } from '../platform/account-shares.ts';
 import type { Caller } from '../platform/caller.ts';
@@ -55,7 +55,7 @@ export interface Viewer {
   readonly user: User;
   /** Short for `user.id`. */
   readonly id: number;
-  /** 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
+  /** One of `ROLES`. */
   readonly role: number;
   /** The client's own name for itself, at most 30 characters. */
   readonly clientName: string;

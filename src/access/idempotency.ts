@@ -34,7 +34,7 @@ export function idempotencyKey(
   if (key.length > MAX_KEY_LENGTH || !/^[ -~]+$/.test(key)) {
     throw new BadRequestError(`The idempotency key must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters`);
   }
-  // The input may hold a password, which a plain hash would give away to whoever reads the table and guesses.
+  // Keyed, because the input may hold a password: a plain hash in the table could be guessed.
   const inputHash = app.keys.fingerprint(JSON.stringify(input, hashed));
   return { realmId: viewer.realm.id, userId: viewer.id, key, inputHash };
 }
@@ -151,7 +151,7 @@ class IdempotentRequest implements IdempotentTransaction {
     this.#done = done;
     this.#hub = app.hub;
     this.#deliveries = app.deliveries;
-    // All that requests ask of it; woken before the commit, it would find nothing.
+    // All that requests ask of the delivery worker. It is told after the commit: before, it would find nothing.
     const deliveries = { wake: (at: Date) => void this.#wakes.push(at) };
     // A transaction can do all a client can, but begin another.
     this.app = { ...app, db: tx as Db, deliveries, transaction: this };

@@ -27,8 +27,8 @@ export class ReplyNotKeptError extends BadRequestError {
 const MARGIN = 1_000;
 
 /**
- * Refuses a key that was just taken when the user holds as many as there may be. Far from that requests do not wait for
- * each other; near it they do, to the end, so that none passes it.
+ * Refuses a key that was just taken when the user holds as many as there may be. Requests wait for each other only when
+ * the user is near the limit, so that together they cannot exceed it.
  *
  * @throws TotalReachedError
  */
@@ -56,7 +56,8 @@ async function countKeys(tx: Tx, userId: number, limit: number): Promise<number>
 export async function keepReply(tx: Tx, { userId, key }: Keyed, reply: string): Promise<void> {
   const bytes = Buffer.byteLength(reply);
   if (bytes > MAX_REPLY_BYTES) return;
-  // One statement: the organisation may be waiting for its counter by now.
+  // One statement, because the change may hold the event counter by now, for which the organisation's other changes
+  // wait.
   await tx.$executeRaw`
     UPDATE idempotency_record SET result = ${JSON.stringify(reply)}::jsonb, reply_bytes = ${bytes}
     WHERE user_id = ${userId} AND key = ${key} AND ${bytes} + (

@@ -21,9 +21,9 @@ const HASH_BYTES = 32;
 const scryptOf = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt);
 
 /**
- * Our choices. Two of the four threads that Node has for such work: files, compression and names are looked after by the
- * others. An office that signs in from behind one address at nine has two dozen of its people before it; whoever is
- * refused is told when to come back, and the last of all waits for ten seconds or so.
+ * Our choices. Two of the four threads that Node has for such work: files, compression and names are looked after by
+ * the others. Of an office that signs in from one address at nine o'clock, two dozen people may wait; whoever is
+ * refused is told when to try again, and the last in line waits some ten seconds.
  */
 const BOUNDS = { atOnce: 2, placesOfNetwork: 24, places: 96 };
 const EXPECTED_MS = 250;

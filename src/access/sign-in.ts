@@ -1,7 +1,7 @@
 import { nobody } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
-import type { Tx } from '../platform/db/client.ts';
+import type { SqlClient, Tx } from '../platform/db/client.ts';
 import { NonexistentSubdomainError } from '../platform/errors.ts';
 import { subdomainOf } from '../platform/hosts.ts';
 import { isKey } from '../platform/key-vault.ts';
@@ -95,7 +95,7 @@ export async function isStillSignedIn({ app, viewer }: Ctx): Promise<boolean> {
  *
  * @throws RealmDeactivatedError, UserDeactivatedError when they could not sign in any more.
  */
-export async function asOfNow(tx: Pick<Tx, '$queryRaw'>, ctx: Ctx): Promise<Ctx> {
+export async function asOfNow(tx: SqlClient, ctx: Ctx): Promise<Ctx> {
   const account = await readAccount(tx, ctx.viewer.id);
   // The operator acts in an organisation before it is opened, too.
   if (ctx.viewer.keyHash !== null) requireActive(account);

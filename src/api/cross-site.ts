@@ -71,10 +71,10 @@ function knownHost(config: Config, host: string | undefined): string | undefined
   }
 }
 
-/** What a page may send anywhere without asking leave. */
+/** The methods and content types that a page may send to any site without a preflight request. */
 const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
 const SIMPLE_TYPES = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
-/** Any one of them, and the browser asks leave. */
+/** With any one of these headers, the browser sends a preflight request first. */
 const UNUSUAL_HEADERS = ['x-requested-with', 'graphql-require-preflight', 'idempotency-key'];
 
 /**

@@ -150,7 +150,7 @@ export class Arrivals {
     });
   }
 
-  /** Who sends on purpose what never ends gives way first: all others are through in a moment. */
+  /** The body that has taken longest gives way first: honest senders are done in a moment. */
   #makeRoom(): void {
     for (const body of this.#bodies) {
       if (this.#bytes <= this.#maxBytes) return;

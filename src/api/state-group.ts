@@ -31,7 +31,7 @@ export function toSnapshot(given: Omit<Snapshot, 'shared'>): Snapshot {
     shared<T>(read: (of: Snapshot) => Promise<T>): Promise<T> {
       const reading = known.get(read) ?? read(snapshot);
       known.set(read, reading);
-      // What stands under a function is what that function gave.
+      // The value under a function is what that function returned.
       return reading as Promise<T>;
     },
   };

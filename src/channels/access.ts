@@ -18,7 +18,7 @@ import { isAdministrator, isGuest } from '../platform/roles.ts';
 /** What access needs to know of a channel. */
 export type Guarded = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'permissions' | 'creatorId'>;
 
-export type Reader = Pick<Tx, 'channel' | 'userGroup'>;
+export type ChannelAccessDb = Pick<Tx, 'channel' | 'userGroup'>;
 
 /** Whether one may read the channel whoever one is, and whatever groups one is in. */
 export const isOpenTo = ({ isWebPublic }: Pick<Channel, 'isWebPublic'>, isSubscribed: boolean): boolean =>

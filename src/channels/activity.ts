@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Channel, Realm } from '../generated/prisma/client.ts';
-import type { Tx } from '../platform/db/client.ts';
+import type { SqlClient } from '../platform/db/client.ts';
 
 /** What a channel object tells of the messages in the channel. */
 export interface ChannelActivity {
@@ -20,7 +20,6 @@ const TRAFFIC_FROM_DAYS = 7;
 /** Weekly traffic is that of so many days. */
 const TRAFFIC_DAYS = 28;
 
-type Reader = Pick<Tx, '$queryRaw'>;
 type RealmIdentity = Pick<Realm, 'id' | 'uuid'>;
 type Aged = Pick<Channel, 'id' | 'createdAt'>;
 
@@ -29,7 +28,7 @@ type Aged = Pick<Channel, 'id' | 'createdAt'>;
  * however many channels and messages.
  */
 export async function readActivity(
-  db: Reader,
+  db: SqlClient,
   realm: RealmIdentity,
   channels: readonly Aged[],
   now: Date,
@@ -58,7 +57,7 @@ interface Ends {
 
 /** One step into an index for each end of each channel. */
 async function readEnds(
-  db: Reader,
+  db: SqlClient,
   realm: RealmIdentity,
   channels: readonly Aged[],
   now: Date,
@@ -98,7 +97,7 @@ interface KnownTraffic {
 const known = new LRUCache<string, KnownTraffic>({ max: MAX_KNOWN });
 
 async function readTraffic(
-  db: Reader,
+  db: SqlClient,
   realm: RealmIdentity,
   channels: readonly Aged[],
   now: Date,
@@ -137,7 +136,7 @@ interface Counted {
  * by halving, because ids rise with time; from there on an index alone has what is to be counted.
  */
 async function countRecent(
-  db: Reader,
+  db: SqlClient,
   realm: RealmIdentity,
   channels: readonly Aged[],
   now: Date,

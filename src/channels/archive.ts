@@ -21,14 +21,14 @@ import { toWireChannel } from './wire.ts';
  */
 export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
-    const { channel, look } = await lockAdministeredChannel(tx, ctx, channelId);
+    const { channel, actor } = await lockAdministeredChannel(tx, ctx, channelId);
     if (channel.isArchived) throw new BadRequestError('Channel is already archived');
     const archived = await tx.channel.update({
       where: { id: channelId },
       data: { isArchived: true, isDefault: false },
     });
     if (channel.isDefault) await announceDefaultChannels(tx, emit, ctx.realmId);
-    const audience = await channelAudience(tx, look.person.realm, archived, look.now);
+    const audience = await channelAudience(tx, actor.person.realm, archived, actor.now);
     emit(channelUpdated(archived, { property: 'is_archived', value: true }), audience);
   });
 }
@@ -40,8 +40,8 @@ export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void>
  */
 export async function unarchiveChannel(ctx: Ctx, channelId: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
-    const { channel, look } = await lockAdministeredChannel(tx, ctx, channelId);
-    await bringBack(tx, emit, { realm: look.person.realm, now: look.now }, channel);
+    const { channel, actor } = await lockAdministeredChannel(tx, ctx, channelId);
+    await bringBack(tx, emit, { realm: actor.person.realm, now: actor.now }, channel);
   });
 }
 

@@ -19,12 +19,12 @@ export async function channelAudience(tx: Tx, realm: RealmSettingsOf, channel: C
   if (channel.isWebPublic) return everyone();
   const subscribers = subscribersOf(channel.id);
   if (!channel.inviteOnly) return either(roleAtMost(MEMBER), subscribers);
-  const { maxRole, userIds } = await grantedSight(tx, realm, channel, now);
+  const { maxRole, userIds } = await grantedVisibility(tx, realm, channel, now);
   return either(either(roleAtMost(maxRole), subscribers), users(userIds));
 }
 
 /** Those a private channel shows itself to by its permissions: a role and all above it, and some users by name. */
-async function grantedSight(tx: Tx, realm: RealmSettingsOf, channel: Channel, now: Date) {
+async function grantedVisibility(tx: Tx, realm: RealmSettingsOf, channel: Channel, now: Date) {
   const groups = await systemGroups(tx, realm.id);
   const granted = METADATA_PERMISSIONS.map((name) => channelPermission(groups, channel, name));
   const named = [...new Set(granted.flatMap(({ members }) => members))];
@@ -62,7 +62,7 @@ function reachOf(name: SystemGroupName | undefined, waitingDays: number): number
   return name === 'role:moderators' ? MODERATOR : ADMINISTRATOR;
 }
 
-interface Row extends Memberships, Pick<User, 'id' | 'role' | 'joinedAt'> {
+interface PersonRow extends Memberships, Pick<User, 'id' | 'role' | 'joinedAt'> {
   readonly subscribed: boolean;
 }
 
@@ -75,7 +75,7 @@ const COLUMNS = Prisma.sql`u.id, u.role, u.joined_at AS "joinedAt", u.group_ids 
  */
 export async function userIdsSeeing(tx: Tx, realm: Realm, channel: Channel, now: Date): Promise<Set<number>> {
   const groups = await systemGroups(tx, realm.id);
-  const people = await tx.$queryRaw<Row[]>`
+  const people = await tx.$queryRaw<PersonRow[]>`
     SELECT ${COLUMNS}, s.user_id IS NOT NULL AS subscribed
     FROM user_account u LEFT JOIN subscription s ON s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
     WHERE u.realm_id = ${realm.id}`;
@@ -94,7 +94,7 @@ export async function userIdsReading(
   now: Date,
 ): Promise<number[]> {
   const groups = await systemGroups(tx, realm.id);
-  const people = await tx.$queryRaw<Row[]>`
+  const people = await tx.$queryRaw<PersonRow[]>`
     SELECT ${COLUMNS}, s.user_id IS NOT NULL AS subscribed
     FROM user_account u LEFT JOIN subscription s ON s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
     WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}) ORDER BY u.id`;

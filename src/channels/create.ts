@@ -148,17 +148,17 @@ export async function checkNewChannel(
   };
 }
 
-async function columnsOf(tx: Tx, ctx: Ctx, look: ChannelActor, options: ChannelOptions) {
+async function columnsOf(tx: Tx, ctx: Ctx, actor: ChannelActor, options: ChannelOptions) {
   const { isDefault = false, folderId = null, topicsPolicy, permissions = {} } = options;
   const messageRetentionDays = toStoredRetention(options.messageRetentionDays ?? 'realm_default');
   if (messageRetentionDays !== null) requireOwner(ctx);
   const privacy = privacyOf(options);
-  requirePrivacy(look, privacy);
+  requirePrivacy(actor, privacy);
   if (isDefault) {
     requireDefaultChannels(ctx);
     requireFitForDefault({ ...privacy, isArchived: false });
   }
-  if (topicsPolicy !== undefined) requireTopicsPolicy(look, topicsPolicy);
+  if (topicsPolicy !== undefined) requireTopicsPolicy(actor, topicsPolicy);
   if (folderId !== null) await requireFolder(tx, ctx.realmId, folderId);
   return {
     ...privacy,
@@ -166,7 +166,7 @@ async function columnsOf(tx: Tx, ctx: Ctx, look: ChannelActor, options: ChannelO
     folderId,
     topicsPolicy: topicsPolicy ?? 'inherit',
     messageRetentionDays,
-    permissions: await permissionsOf(tx, look, privacy, permissions),
+    permissions: await permissionsOf(tx, actor, privacy, permissions),
   };
 }
 
@@ -178,9 +178,9 @@ function privacyOf({ isPrivate = false, isWebPublic = false, historyPublicToSubs
   };
 }
 
-async function permissionsOf(tx: Tx, look: ChannelActor, privacy: Privacy, values: PermissionValues) {
-  const { groups, person } = look;
-  requireReserved(look, Object.keys(values));
+async function permissionsOf(tx: Tx, actor: ChannelActor, privacy: Privacy, values: PermissionValues) {
+  const { groups, person } = actor;
+  requireReserved(actor, Object.keys(values));
   const settings = await readPermissionValues(tx, person.realm.id, values);
   const stored = toStoredPermissions(groups, { permissions: {}, creatorId: person.id }, settings);
   const channel = { permissions: stored as Channel['permissions'], creatorId: person.id };

@@ -24,7 +24,7 @@ export interface ChannelFilter {
 
 /** The channels of the viewer's organisation that fit, and that the viewer sees. */
 export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter): Promise<Prisma.ChannelWhereInput> {
-  const look = await channelActor(app.db, viewer, app.now());
+  const actor = await channelActor(app.db, viewer, app.now());
   const { botOwnerId } = viewer.user;
   const subscribedBy = (userId: number) => ({ subscriptions: { some: { userId, active: true } } });
   const kinds: Prisma.ChannelWhereInput[] = [
@@ -32,11 +32,11 @@ export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter):
     ...(filter.webPublic ? [{ isWebPublic: true }] : []),
     ...(filter.subscribed ? [subscribedBy(viewer.id)] : []),
     ...(filter.ownerSubscribed && botOwnerId !== null ? [subscribedBy(botOwnerId)] : []),
-    ...(filter.readable ? [readBy(look)] : []),
+    ...(filter.readable ? [readBy(actor)] : []),
   ];
   // An empty condition within OR counts for nothing: all kinds are no condition at all.
   const ofKinds = filter.all ? {} : { OR: kinds };
-  return { AND: [seenBy(look), ofKinds, filter.archived ? {} : { isArchived: false }] };
+  return { AND: [seenBy(actor), ofKinds, filter.archived ? {} : { isArchived: false }] };
 }
 
 /** Channels by name, as on the wire, each with whether it is a default channel. */
@@ -45,9 +45,9 @@ export async function listChannels(
   filter: ChannelFilter,
 ): Promise<{ readonly wire: WireChannel; readonly isDefault: boolean }[]> {
   const { app, viewer } = ctx;
-  const look = await channelActor(app.db, viewer, app.now());
+  const actor = await channelActor(app.db, viewer, app.now());
   const channels = sortedByName(await app.db.channel.findMany({ where: await channelsLike(ctx, filter) }));
-  const wires = await toWireChannels(app.db, look, channels);
+  const wires = await toWireChannels(app.db, actor, channels);
   return wires.map((wire, i) => ({ wire, isDefault: channels[i]?.isDefault === true }));
 }
 

@@ -14,7 +14,7 @@ export interface SeenChannel {
   /** With the viewer as of the change. */
   readonly ctx: Ctx;
   readonly channel: Channel;
-  readonly look: ChannelActor;
+  readonly actor: ChannelActor;
   readonly isSubscribed: boolean;
 }
 
@@ -29,16 +29,16 @@ export async function lockSeenChannel(tx: Tx, stale: Ctx, channelId: number): Pr
   const ctx = await asOfNow(tx, stale);
   const { app, realmId, viewer } = ctx;
   const [channel] = await lockChannels(tx, realmId, [channelId]);
-  const look = await channelActor(tx, viewer, app.now());
+  const actor = await channelActor(tx, viewer, app.now());
   const subscriptions = await tx.subscription.count({ where: { userId: viewer.id, channelId, active: true } });
   const isSubscribed = subscriptions > 0;
-  if (channel === undefined || !seesChannel(look, channel, isSubscribed)) throw invalidChannelId();
-  return { ctx, channel, look, isSubscribed };
+  if (channel === undefined || !seesChannel(actor, channel, isSubscribed)) throw invalidChannelId();
+  return { ctx, channel, actor, isSubscribed };
 }
 
 /** Whether the person, who sees the channel, may change it. */
-export function administersChannel(look: ChannelActor, channel: Channel): boolean {
-  return isAdministrator(look.person.role) || holds(look, channel, 'can_administer_channel_group');
+export function administersChannel(actor: ChannelActor, channel: Channel): boolean {
+  return isAdministrator(actor.person.role) || holds(actor, channel, 'can_administer_channel_group');
 }
 
 /**
@@ -48,13 +48,13 @@ export function administersChannel(look: ChannelActor, channel: Channel): boolea
  */
 export async function lockAdministeredChannel(tx: Tx, ctx: Ctx, channelId: number): Promise<SeenChannel> {
   const seen = await lockSeenChannel(tx, ctx, channelId);
-  if (!administersChannel(seen.look, seen.channel)) {
+  if (!administersChannel(seen.actor, seen.channel)) {
     throw new BadRequestError('You do not have permission to administer this channel.');
   }
   return seen;
 }
 
 /** @throws BadRequestError unless the viewer may read what is written in the channel. */
-export function requireContentAccess({ look, channel, isSubscribed }: SeenChannel): void {
-  if (!readsChannel(look, channel, isSubscribed)) throw new BadRequestError('Channel content access is required.');
+export function requireContentAccess({ actor, channel, isSubscribed }: SeenChannel): void {
+  if (!readsChannel(actor, channel, isSubscribed)) throw new BadRequestError('Channel content access is required.');
 }

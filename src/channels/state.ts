@@ -8,10 +8,10 @@ import { readPeopledChannels } from './wire-channels.ts';
 
 /** The channels a client is told of, by name, archived ones only if it knows what they are, and who is in each. */
 async function readChannels({ app, viewer, db, options, groups }: Snapshot) {
-  const look = { person: viewer, groups, now: app.now() };
+  const actor = { person: viewer, groups, now: app.now() };
   const archived = options.capabilities.archived_channels ? {} : { isArchived: false };
-  return readPeopledChannels(db, look, {
-    where: { AND: [seenBy(look), archived] },
+  return readPeopledChannels(db, actor, {
+    where: { AND: [seenBy(actor), archived] },
     include: options.includeSubscribers,
   });
 }

@@ -57,12 +57,12 @@ export interface ChannelEdit {
 }
 
 /** Part of an update: what is stored, and what is told of it. */
-interface Part {
+interface UpdatePart {
   readonly data: Prisma.ChannelUncheckedUpdateInput;
   readonly changes: readonly ChannelChange[];
 }
 
-const NOTHING: Part = { data: {}, changes: [] };
+const NOTHING: UpdatePart = { data: {}, changes: [] };
 
 /**
  * Changes a channel. Each changed property is one event; what is as it was is none.
@@ -77,7 +77,7 @@ export async function updateChannel(ctx: Ctx, channelId: number, edit: ChannelEd
   try {
     await transact(ctx, async (tx, emit) => {
       const seen = await lockAdministeredChannel(tx, ctx, channelId);
-      const context = { realm: seen.ctx.viewer.realm, now: seen.look.now };
+      const context = { realm: seen.ctx.viewer.realm, now: seen.actor.now };
       const channel = await unarchiveIfAsked(tx, emit, context, seen.channel, edit);
       const parts = await partsOf(tx, { ...seen, channel }, edit);
       await apply(tx, emit, context, channel, parts);
@@ -100,8 +100,8 @@ async function unarchiveIfAsked(
   return bringBack(tx, emit, context, channel);
 }
 
-async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Part[]> {
-  const { ctx, channel, look } = seen;
+async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<UpdatePart[]> {
+  const { ctx, channel, actor } = seen;
   const parts = [
     described(channel, edit),
     opened(seen, edit),
@@ -115,21 +115,21 @@ async function partsOf(tx: Tx, seen: SeenChannel, edit: ChannelEdit): Promise<Pa
   ];
   const after = Object.assign({}, channel, ...parts.map(({ data }) => data)) as Channel;
   if (after.isDefault) requireFitForDefault(after);
-  const topicStarters = channelPermission(look.groups, after, 'can_create_topic_group');
+  const topicStarters = channelPermission(actor.groups, after, 'can_create_topic_group');
   if (parts.some(({ data }) => 'permissions' in data || 'inviteOnly' in data)) {
-    requireTopicsForProtectedHistory(look.groups, after, topicStarters);
+    requireTopicsForProtectedHistory(actor.groups, after, topicStarters);
   }
   return parts;
 }
 
-function renamed(channel: Channel, { name }: ChannelEdit): Part {
+function renamed(channel: Channel, { name }: ChannelEdit): UpdatePart {
   if (name === undefined) return NOTHING;
   const value = requireChannelName(name);
   if (value === channel.name) throw new BadRequestError('Channel already has that name.');
   return { data: { name: value }, changes: [{ property: 'name', value }] };
 }
 
-function described(channel: Channel, { description }: ChannelEdit): Part {
+function described(channel: Channel, { description }: ChannelEdit): UpdatePart {
   const value = description === undefined ? channel.description : requireChannelDescription(description);
   if (value === channel.description) return NOTHING;
   const html = renderMarkdown(value);
@@ -140,8 +140,8 @@ function described(channel: Channel, { description }: ChannelEdit): Part {
 }
 
 /** A channel that becomes private protects its history, one that is opened shows it, unless the client says so. */
-function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubscribers }: ChannelEdit): Part {
-  const { channel, look } = seen;
+function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubscribers }: ChannelEdit): UpdatePart {
+  const { channel, actor } = seen;
   const inviteOnly = isPrivate ?? channel.inviteOnly;
   const usual = inviteOnly === channel.inviteOnly ? channel.historyPublicToSubscribers : !inviteOnly;
   const privacy = {
@@ -152,7 +152,7 @@ function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubs
   const isSame = Object.entries(privacy).every(([name, value]) => channel[name as keyof typeof privacy] === value);
   if (isSame) return NOTHING;
   requireContentAccess(seen);
-  requirePrivacy(look, privacy);
+  requirePrivacy(actor, privacy);
   const change: ChannelChange = {
     property: 'invite_only',
     value: inviteOnly,
@@ -162,15 +162,15 @@ function opened(seen: SeenChannel, { isPrivate, isWebPublic, historyPublicToSubs
   return { data: privacy, changes: [change] };
 }
 
-async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: ChannelEdit): Promise<Part> {
-  const { channel, look } = seen;
-  const { groups } = look;
+async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: ChannelEdit): Promise<UpdatePart> {
+  const { channel, actor } = seen;
+  const { groups } = actor;
   const settings = await changedGroupSettings(tx, channel.realmId, CHANNEL_PERMISSIONS, permissions, (name) =>
     channelPermission(groups, channel, name),
   );
   const names = Object.keys(settings) as ChannelPermissionName[];
   if (names.length === 0) return NOTHING;
-  requireReserved(look, names);
+  requireReserved(actor, names);
   if (CONTENT_PERMISSIONS.some((name) => names.includes(name))) requireContentAccess(seen);
   const changes: ChannelChange[] = Object.entries(settings).map(([name, setting]) => ({
     property: name as ChannelPermissionName,
@@ -183,29 +183,29 @@ async function permitted(tx: Tx, seen: SeenChannel, { permissions = {} }: Channe
 }
 
 /** Who may post, for old clients: in events of their own. */
-function postPolicyChanges({ channel, look }: SeenChannel, senders: GroupSetting | undefined): ChannelChange[] {
+function postPolicyChanges({ channel, actor }: SeenChannel, senders: GroupSetting | undefined): ChannelChange[] {
   if (senders === undefined) return [];
-  const before = postPolicyOf(look.groups, channelPermission(look.groups, channel, 'can_send_message_group'));
-  const value = postPolicyOf(look.groups, senders);
+  const before = postPolicyOf(actor.groups, channelPermission(actor.groups, channel, 'can_send_message_group'));
+  const value = postPolicyOf(actor.groups, senders);
   if (value === before) return [];
   const changes: ChannelChange[] = [{ property: 'stream_post_policy', value }];
   if (isAnnouncementOnly(value) === isAnnouncementOnly(before)) return changes;
   return [...changes, { property: 'is_announcement_only', value: isAnnouncementOnly(value) }];
 }
 
-async function moved(tx: Tx, channel: Channel, { folderId }: ChannelEdit): Promise<Part> {
+async function moved(tx: Tx, channel: Channel, { folderId }: ChannelEdit): Promise<UpdatePart> {
   if (folderId === undefined || folderId === channel.folderId) return NOTHING;
   if (folderId !== null) await requireFolder(tx, channel.realmId, folderId);
   return { data: { folderId }, changes: [{ property: 'folder_id', value: folderId }] };
 }
 
-function policed({ channel, look }: SeenChannel, { topicsPolicy }: ChannelEdit): Part {
+function policed({ channel, actor }: SeenChannel, { topicsPolicy }: ChannelEdit): UpdatePart {
   if (topicsPolicy === undefined || topicsPolicy === channel.topicsPolicy) return NOTHING;
-  requireTopicsPolicy(look, topicsPolicy);
+  requireTopicsPolicy(actor, topicsPolicy);
   return { data: { topicsPolicy }, changes: [{ property: 'topics_policy', value: topicsPolicy }] };
 }
 
-function retained(ctx: Ctx, channel: Channel, edit: ChannelEdit): Part {
+function retained(ctx: Ctx, channel: Channel, edit: ChannelEdit): UpdatePart {
   if (edit.messageRetentionDays === undefined) return NOTHING;
   requireOwner(ctx);
   const value = toStoredRetention(edit.messageRetentionDays);
@@ -213,7 +213,7 @@ function retained(ctx: Ctx, channel: Channel, edit: ChannelEdit): Part {
   return { data: { messageRetentionDays: value }, changes: [{ property: 'message_retention_days', value }] };
 }
 
-function defaulted(ctx: Ctx, channel: Channel, { isDefault }: ChannelEdit): Part {
+function defaulted(ctx: Ctx, channel: Channel, { isDefault }: ChannelEdit): UpdatePart {
   if (isDefault === undefined) return NOTHING;
   requireDefaultChannels(ctx);
   return isDefault === channel.isDefault ? NOTHING : { data: { isDefault }, changes: [] };
@@ -224,23 +224,23 @@ async function apply(
   emit: Emit,
   context: ChangeContext,
   before: Channel,
-  parts: readonly Part[],
+  parts: readonly UpdatePart[],
 ): Promise<void> {
-  const data: Part['data'] = Object.assign({}, ...parts.map((part) => part.data));
+  const data: UpdatePart['data'] = Object.assign({}, ...parts.map((part) => part.data));
   if (Object.keys(data).length === 0) return;
   const changes = parts.flatMap((part) => part.changes);
   const channel = await tx.channel.update({ where: { id: before.id }, data });
-  const sight = await visibilityChange(tx, context, before, channel, changes);
+  const visibility = await visibilityChange(tx, context, before, channel, changes);
   for (const change of changes) {
     const event = channelUpdated({ id: channel.id, name: before.name, isArchived: channel.isArchived }, change);
     const isClosed = change.property === 'topics_policy' && change.value === 'empty_topic_only';
     // With the event's id in hand: until then a message may still come in under the old policy, after that none can.
-    emit(event, sight.stayers, isClosed ? () => requireEmptyTopicAlone(tx, context.realm, channel.id) : undefined);
+    emit(event, visibility.stayers, isClosed ? () => requireEmptyTopicAlone(tx, context.realm, channel.id) : undefined);
   }
   if (channel.name !== before.name) await tellRenamed(tx, emit, channel);
   if (channel.isDefault !== before.isDefault) await announceDefaultChannels(tx, emit, channel.realmId);
-  if (sight.lost.length > 0) emit(channelsDeleted([channel]), users(sight.lost));
-  if (sight.gained.length > 0) await showChannels(tx, emit, context, [channel], sight.gained);
+  if (visibility.lost.length > 0) emit(channelsDeleted([channel]), users(visibility.lost));
+  if (visibility.gained.length > 0) await showChannels(tx, emit, context, [channel], visibility.gained);
 }
 
 /** Names of topics are not empty; the index that has them in order holds the empty one first. */

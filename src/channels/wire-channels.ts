@@ -5,7 +5,7 @@ import { readActivity } from './activity.ts';
 import { countSubscribers, NOBODY, readSubscribers, readWholeSubscribers } from './subscriptions/subscribers.ts';
 import { type IncludeSubscribers, type SubscriberList, toWireChannel, type WireChannel } from './wire.ts';
 
-type Reader = Pick<Tx, 'channel' | '$queryRaw'>;
+type ChannelWireDb = Pick<Tx, 'channel' | '$queryRaw'>;
 
 /** Channels as on the wire, and who is subscribed to each of them. */
 export interface PeopledChannels {
@@ -20,11 +20,11 @@ export interface PeopledChannels {
  * @param where Decides who sees them.
  */
 export async function readPeopledChannels(
-  db: Reader,
-  look: ChannelActor,
+  db: ChannelWireDb,
+  actor: ChannelActor,
   { where, include }: { readonly where: Prisma.ChannelWhereInput; readonly include: IncludeSubscribers },
 ): Promise<PeopledChannels> {
-  return toPeopledChannels(db, look, { channels: sortedByName(await db.channel.findMany({ where })), include });
+  return toPeopledChannels(db, actor, { channels: sortedByName(await db.channel.findMany({ where })), include });
 }
 
 /** By name, the same everywhere: the database's order depends on its locale. */
@@ -33,35 +33,35 @@ export const sortedByName = (channels: readonly Channel[]): Channel[] =>
 
 /** The channels as on the wire, in their order. */
 export async function toWireChannels(
-  db: Reader,
-  look: ChannelActor,
+  db: ChannelWireDb,
+  actor: ChannelActor,
   channels: readonly Channel[],
 ): Promise<WireChannel[]> {
   const countOf = await countSubscribers(db, idsOf(channels));
-  return withCounts(db, look, channels, countOf);
+  return withCounts(db, actor, channels, countOf);
 }
 
 /** The channels as on the wire, in their order, with lists of subscribers, from which they are counted too. */
 export async function toPeopledChannels(
-  db: Reader,
-  look: ChannelActor,
+  db: ChannelWireDb,
+  actor: ChannelActor,
   { channels, include }: { readonly channels: readonly Channel[]; readonly include: IncludeSubscribers },
 ): Promise<PeopledChannels> {
   if (include === 'false') {
     return {
-      channels: await toWireChannels(db, look, channels),
+      channels: await toWireChannels(db, actor, channels),
       listOf: () => NOBODY,
     };
   }
   const ids = idsOf(channels);
-  const listOf = await (include === 'true' ? readWholeSubscribers(db, ids) : readSubscribers(db, ids, look.now));
-  return { channels: await withCounts(db, look, channels, (id) => listOf(id).subscribers.length), listOf };
+  const listOf = await (include === 'true' ? readWholeSubscribers(db, ids) : readSubscribers(db, ids, actor.now));
+  return { channels: await withCounts(db, actor, channels, (id) => listOf(id).subscribers.length), listOf };
 }
 
 const idsOf = (channels: readonly Channel[]) => channels.map(({ id }) => id);
 
 async function withCounts(
-  db: Reader,
+  db: ChannelWireDb,
   { person, groups, now }: ChannelActor,
   channels: readonly Channel[],
   countOf: (id: number) => number,

@@ -85,12 +85,15 @@ function toWirePermissions(groups: SystemGroups, channel: Channel): Record<Chann
   ) as Record<ChannelPermissionName, WireGroupSetting>;
 }
 
+// Values of `stream_post_policy`.
 const EVERYONE_POSTS = 1;
 const ADMINISTRATORS_POST = 2;
+const FULL_MEMBERS_POST = 3;
+const MODERATORS_POST = 4;
 const POST_POLICIES: Partial<Record<SystemGroupName, number>> = {
   'role:administrators': ADMINISTRATORS_POST,
-  'role:fullmembers': 3,
-  'role:moderators': 4,
+  'role:fullmembers': FULL_MEMBERS_POST,
+  'role:moderators': MODERATORS_POST,
 };
 
 /** Who may post, in the words of old clients. */

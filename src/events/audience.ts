@@ -23,7 +23,7 @@ export const nobody = (): Audience => NOBODY;
 /** Every user of the organisation. */
 export const everyone = (): Audience => roleAtMost(GUEST);
 
-/** The users with `role` or more rights: 200 is administrators and owners. */
+/** The users with `role` or more rights: `ADMINISTRATOR` is administrators and owners. */
 export const roleAtMost = (role: number): Audience => ({ ...NOBODY, maxRole: role });
 
 /** Who is subscribed to the channel when the event happens. */

@@ -73,7 +73,7 @@ class DebouncedBus implements Bus {
   }
 }
 
-/** Undefined for what is no hint: anybody may write to the channel. */
+/** Undefined for what is not a hint: anybody with access to the database may write to the channel. */
 function readHint(text: string): { node: unknown; realms: readonly number[] } | undefined {
   try {
     const { node, realms } = JSON.parse(text) as { node: unknown; realms: unknown };

@@ -64,7 +64,7 @@ const definitions = new Map<string, Definition>();
 const nameOf = (type: string, op: string | null | undefined) => (op == null ? type : `${type}/${op}`);
 
 /**
- * Defines a kind of event, once, in a room's `events.ts`.
+ * Defines a kind of event, once, in a feature's `events.ts`.
  *
  * @param type As on the wire. @param op As on the wire, or undefined for types without operations.
  * @param build Makes the payload from what happened: JSON, self-contained, already in the wire's names and units as far

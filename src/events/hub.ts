@@ -1,11 +1,11 @@
 import type { Bus } from './bus.ts';
 import type { LogContext } from './context.ts';
 import type { Effect } from './define.ts';
-import { readCounter, readCounters } from './log.ts';
+import { readCounter, readCounters } from './log-reads.ts';
 import type { StoredEvent } from './stored.ts';
 import { RealmWindow } from './window.ts';
 
-/** How often the counters of realms with readers are compared: the net under every wake-up that got lost. */
+/** How often the counters of realms with readers are compared with the log, which makes up for lost wake-ups. */
 const POLL_MS = 1_000;
 /** Our choice: clients poll again within seconds; after this nobody is expected back. */
 const FORGET_MS = 120_000;
@@ -66,7 +66,7 @@ export class EventHub {
     try {
       this.#open.get(realmId)?.publish(events);
     } catch (err) {
-      // The change is made and must be acknowledged; the next look at the table makes up for this.
+      // The change is committed and must be acknowledged. Readers get its events at the next comparison with the table.
       this.#app.log.error({ err, realm: realmId }, 'could not hand on events');
     }
     this.#bus.publish(realmId);
@@ -98,7 +98,8 @@ export class EventHub {
         const counters = await readCounters(this.#app.db, [...before.keys()]);
         const isApart = ({ realmId, through }: RealmWindow) => {
           const lastId = counters.get(realmId);
-          // Behind the log; or ahead of it, which was put back to an earlier state: a look at it finds out.
+          // Behind the log, or ahead of it because the database was restored to an earlier state: reading the table
+          // decides.
           return lastId !== undefined && (lastId > through || lastId < (before.get(realmId) ?? 0));
         };
         await Promise.all(windows.filter(isApart).map((window) => this.#fill(window)));

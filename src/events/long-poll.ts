@@ -1,7 +1,7 @@
 import { BadEventQueueIdError } from './errors.ts';
-import type { EventRecipient } from './hearer.ts';
 import { PrunedError, readPage } from './page.ts';
-import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
+import type { Queue, QueueReader, ReaderEnd } from './queue.ts';
+import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, heartbeat } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import { HEARTBEAT_RETRY_MS, heartbeatDelay, type MayStay, piecesFor } from './stream.ts';
@@ -28,14 +28,14 @@ export async function longPoll(
   queue.acknowledge(known);
   const window = await app.hub.window(queue.realmId);
   let position = queue.positionFor(known);
-  const hearer = await window.hearer(queue.userId, position);
-  const poll = new Poll(app, queue, { window, hearer, known });
+  const recipient = await window.recipient(queue.userId, position);
+  const poll = new Poll(app, queue, { window, recipient, known });
   queue.take(poll);
   signal.addEventListener('abort', poll.abandon, { once: true });
   if (signal.aborted) poll.abandon();
   try {
     while (!poll.over) {
-      const page = await readPage(app.db, window, { hearer, options: queue.options, position, now: app.now() });
+      const page = await readPage(app.db, window, { recipient, options: queue.options, position, now: app.now() });
       const pieces = poll.rendered(page.events);
       position = page.through;
       if (pieces.length > 0) return poll.answer(pieces);
@@ -58,7 +58,7 @@ export async function longPoll(
 const RECHECK_MS = 1_000;
 
 class Poll implements LiveReader, QueueReader {
-  readonly hearer: EventRecipient;
+  readonly recipient: EventRecipient;
   readonly #app: ReadContext;
   readonly #queue: Queue;
   readonly #window: RealmWindow;
@@ -71,12 +71,12 @@ class Poll implements LiveReader, QueueReader {
   constructor(
     app: ReadContext,
     queue: Queue,
-    { window, hearer, known }: { window: RealmWindow; hearer: EventRecipient; known: number },
+    { window, recipient, known }: { window: RealmWindow; recipient: EventRecipient; known: number },
   ) {
     this.#app = app;
     this.#queue = queue;
     this.#window = window;
-    this.hearer = hearer;
+    this.recipient = recipient;
     this.#known = known;
     // A refusal may come before anybody waits for the answer.
     this.#answer.promise.catch(() => {});
@@ -90,7 +90,7 @@ class Poll implements LiveReader, QueueReader {
     return this.#over;
   }
 
-  /** Waits at the window's end. To be called in the turn in which nothing was left to read. */
+  /** Waits at the window's end. To be called in the same turn of the event loop in which nothing was left to read. */
   wait(mayStay: MayStay): Promise<readonly EventPiece[]> {
     if (!this.#over) {
       this.#window.attach(this);
@@ -115,7 +115,9 @@ class Poll implements LiveReader, QueueReader {
 
   rendered(events: readonly StoredEvent[]): readonly EventPiece[] {
     return events.flatMap((event) =>
-      piecesFor(this.#app, event, { queue: this.#queue, hearer: this.hearer }).filter(({ id }) => id > this.#known),
+      piecesFor(this.#app, event, { queue: this.#queue, recipient: this.recipient }).filter(
+        ({ id }) => id > this.#known,
+      ),
     );
   }
 
@@ -138,7 +140,10 @@ class Poll implements LiveReader, QueueReader {
     this.#queue.passed(through);
   }
 
-  /** Only a silent queue beats, and only with an id the client has not had, after everything before it was read. */
+  /**
+   * A heartbeat goes only to a silent queue, with an id that the client has not had, after everything before it was
+   * read.
+   */
   async #beat(): Promise<void> {
     try {
       while (!this.#over && this.#window.through <= this.#known) await this.#window.advance();

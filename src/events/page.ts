@@ -1,7 +1,7 @@
 import type { Db } from '../platform/db/client.ts';
 import { hears } from './audience.ts';
-import type { EventRecipient } from './hearer.ts';
-import { readCounter, readLogFor } from './log.ts';
+import { readCounter, readLogFor } from './log-reads.ts';
+import type { EventRecipient } from './recipient.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 import { type RealmWindow, wants } from './window.ts';
@@ -10,7 +10,7 @@ import { type RealmWindow, wants } from './window.ts';
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
 const ROWS_PER_READ = 1_000;
-/** How far one read reaches at first: each of a user's channels is read, so a page must not ask each for its fill. */
+/** How many ids one read covers at first: each of a user's channels is read, and must not return a full page each. */
 const FIRST_SPAN = 4_000;
 /** Events like typing are of no use after this. */
 const EPHEMERAL_MS = 60_000;
@@ -39,11 +39,16 @@ export interface EventPage {
 export async function readPage(
   db: Db,
   window: RealmWindow,
-  { hearer, options, position, now }: { hearer: EventRecipient; options: QueueOptions; position: number; now: Date },
+  {
+    recipient,
+    options,
+    position,
+    now,
+  }: { recipient: EventRecipient; options: QueueOptions; position: number; now: Date },
 ): Promise<EventPage> {
   const isHeard = (event: StoredEvent) =>
-    wants(options, event, hearer.userId) &&
-    hears(event.audience, hearer, event.id, options.allPublicChannels) &&
+    wants(options, event, recipient.userId) &&
+    hears(event.audience, recipient, event.id, options.allPublicChannels) &&
     !(event.ephemeral && now.getTime() - event.createdAt.getTime() > EPHEMERAL_MS);
   let from = position;
   for (let span = FIRST_SPAN; ; ) {
@@ -52,10 +57,14 @@ export async function readPage(
     const rows = await readLogFor(
       db,
       window.realmId,
-      { userId: hearer.userId, stretches: hearer.stretchesAfter(from), allPublicChannels: options.allPublicChannels },
+      {
+        userId: recipient.userId,
+        stretches: recipient.stretchesAfter(from),
+        allPublicChannels: options.allPublicChannels,
+      },
       { after: from, through: end, limit: ROWS_PER_READ },
     );
-    // Read after the rows: pruning that overtook us shows.
+    // Read after the rows, so that pruning in between is noticed.
     const { prunedThrough } = await readCounter(db, window.realmId);
     if (prunedThrough > from) throw new PrunedError();
     const through = rows.length < ROWS_PER_READ ? end : (rows.at(-1) as StoredEvent).id;

@@ -22,8 +22,8 @@ const cache = new WeakMap<StoredEvent, { definition: ReturnType<typeof definitio
 /**
  * The event as `view` sees it: one piece, several, or none. Made once for each distinct view, not once for each reader.
  *
- * An event of several pieces uses the last of the ids reserved for it. An event whose rendering fails is a bug, said once
- * in the log, and is passed over: held back it would hold up everything after it, for ever.
+ * An event of several pieces uses the last of the ids reserved for it. An event whose rendering fails is a bug: it is
+ * logged once and skipped, because it would hold up everything after it for ever.
  */
 export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): readonly EventPiece[] {
   let entry = cache.get(stored);

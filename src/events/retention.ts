@@ -1,5 +1,5 @@
 import type { LogContext } from './context.ts';
-import type { QueueRegistry } from './queues.ts';
+import type { QueueRegistry } from './queue-registry.ts';
 
 /** How often a node tidies up. Several nodes may do so at once without harm. */
 const SWEEP_MS = 60_000;
@@ -8,7 +8,7 @@ const MIN_AGE_MS = 600_000;
 /** Typing and presence are skipped on replay after a minute; their rows go soon after. */
 const EPHEMERAL_MS = 120_000;
 const TOMBSTONE_MS = 30 * 86_400_000;
-/** Our choice: a day is promised, so that a client that slept over it is still right. */
+/** Our choice: longer than the promised day, so that a client that retries just after it still gets its reply. */
 const IDEMPOTENCY_MS = 2 * 86_400_000;
 /** Deleted messages are kept so long. */
 const ARCHIVE_MS = 30 * 86_400_000;
@@ -54,7 +54,7 @@ async function pruneLog({ db, config, now }: LogContext): Promise<void> {
   for (const { realm_id, prune_through } of realms) {
     if (prune_through === null) continue;
     const through = Number(prune_through);
-    // Said before it is done: a reader that looks after its read can then not miss that rows went.
+    // Recorded before rows are deleted: a reader that checks it after reading cannot miss that rows are gone.
     const changed = await db.$executeRaw`
       UPDATE event_counter SET pruned_through = ${through} WHERE realm_id = ${realm_id} AND pruned_through < ${through}`;
     if (changed === 0) continue;

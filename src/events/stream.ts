@@ -1,9 +1,9 @@
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
-import type { EventRecipient } from './hearer.ts';
 import { PrunedError, readPage } from './page.ts';
-import type { Queue, QueueReader, ReaderEnd } from './queues.ts';
+import type { Queue, QueueReader, ReaderEnd } from './queue.ts';
+import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, heartbeat, piecesOf } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
@@ -23,14 +23,14 @@ export interface StreamSink {
 export function piecesFor(
   { log }: LogContext,
   event: StoredEvent,
-  { queue, hearer }: { readonly queue: Pick<Queue, 'id' | 'options'>; readonly hearer: EventRecipient },
+  { queue, recipient }: { readonly queue: Pick<Queue, 'id' | 'options'>; readonly recipient: EventRecipient },
 ): readonly EventPiece[] {
   const view = {
-    role: hearer.roleAt(event.id),
-    userId: hearer.userId,
-    // Few kinds of event ask.
+    role: recipient.roleAt(event.id),
+    userId: recipient.userId,
+    // A getter, because few kinds of event need it.
     get isRecipient() {
-      return hears(event.audience, hearer, event.id, false);
+      return hears(event.audience, recipient, event.id, false);
     },
     queueId: queue.id,
     options: queue.options,
@@ -44,7 +44,10 @@ export type MayStay = () => Promise<boolean>;
 /** Clients give up soon after a heartbeat is due. */
 export const HEARTBEAT_RETRY_MS = 1_000;
 
-/** The silence before a heartbeat: a fifth more at most, so that clients do not beat in step. */
+/**
+ * The silence before a heartbeat, with up to a fifth more at random, so that heartbeats of many clients do not
+ * coincide.
+ */
 export function heartbeatDelay({ config }: LogContext): number {
   return config.heartbeatMs * (1 + Math.random() * 0.22);
 }
@@ -59,7 +62,7 @@ export class EventStream implements LiveReader, QueueReader {
   readonly #sink: StreamSink;
   readonly #mayStay: MayStay;
   #window!: RealmWindow;
-  #hearer!: EventRecipient;
+  #recipient!: EventRecipient;
   /** Everything up to here was sent, or was not for this queue. */
   #position: number;
   /** The last id the client has seen or is about to. */
@@ -84,8 +87,8 @@ export class EventStream implements LiveReader, QueueReader {
     this.#lastSent = known;
   }
 
-  get hearer(): EventRecipient {
-    return this.#hearer;
+  get recipient(): EventRecipient {
+    return this.#recipient;
   }
 
   get options(): QueueOptions {
@@ -110,11 +113,12 @@ export class EventStream implements LiveReader, QueueReader {
 
   async #catchUp(): Promise<void> {
     while (!this.#over) {
-      // Anew for each page: what nobody waits at is forgotten after a while, and a slow client takes its time.
+      // Asked for again with each page: a recipient that nobody waits for is forgotten after a while, and a client may
+      // be slow.
       this.#window = await this.#app.hub.window(this.queue.realmId);
-      this.#hearer = await this.#window.hearer(this.queue.userId, this.#position);
+      this.#recipient = await this.#window.recipient(this.queue.userId, this.#position);
       const page = await readPage(this.#app.db, this.#window, {
-        hearer: this.#hearer,
+        recipient: this.#recipient,
         options: this.options,
         position: this.#position,
         now: this.#app.now(),
@@ -122,7 +126,8 @@ export class EventStream implements LiveReader, QueueReader {
       if (this.#over) return;
       this.#send(page.events, page.through);
       if (page.events.length > 0) await this.#sink.writable();
-      // In the turn in which nothing is left to read, nothing can slip in before the reader is attached.
+      // In the same turn of the event loop in which nothing was left to read, no event can arrive before the reader is
+      // attached.
       else if (this.#position === this.#window.through) break;
     }
     if (this.#over) return;

@@ -1,13 +1,14 @@
+import { bumpCounter } from './append.ts';
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf, type Effect } from './define.ts';
-import { EventRecipient } from './hearer.ts';
-import { bumpCounter, readLogAfter } from './log.ts';
+import { readLogAfter } from './log-reads.ts';
+import { EventRecipient } from './recipient.ts';
 import { forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 
-/** Our choice: enough for clients that blink, small enough to hold for every busy organisation. */
+/** Our choice: enough for clients that reconnect at once, small enough to hold for every busy organisation. */
 const MAX_EVENTS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
 const READ_LIMIT = 2_000;
@@ -16,7 +17,7 @@ const GAP_PATIENCE_MS = 5;
 
 /** A reader that has everything up to the window's end and waits for more. */
 export interface LiveReader {
-  readonly hearer: EventRecipient;
+  readonly recipient: EventRecipient;
   readonly options: QueueOptions;
   /** Called in id order with the events this reader hears, at least one; `through` is the window's new end. */
   hear(events: readonly StoredEvent[], through: number): void;
@@ -49,7 +50,7 @@ export class RealmWindow {
   #filling: Promise<void> | undefined;
   #nextFill: Promise<void> | undefined;
   #advancing: Promise<void> | undefined;
-  readonly #hearers = new Map<number, { hearer: EventRecipient; lastUsed: number }>();
+  readonly #recipients = new Map<number, { recipient: EventRecipient; lastUsed: number }>();
   readonly #readers = new Map<number, Set<LiveReader>>();
   readonly #onEffect: (effect: Effect) => void;
 
@@ -91,7 +92,7 @@ export class RealmWindow {
     this.#early.set(start, [...events]);
     this.#takeEarly();
     if (this.#early.size === 0) return;
-    // What cannot be read now, the hub reads at its next look; that one is told of failures.
+    // What cannot be read now, the hub reads at its next comparison, which reports failures.
     setTimeout(() => this.#early.size > 0 && void this.fill().catch(() => {}), GAP_PATIENCE_MS).unref();
   }
 
@@ -148,11 +149,11 @@ export class RealmWindow {
 
   /**
    * Moves the counter on by one and reads the log up to it, so that `through` is an id no client has seen and nothing
-   * before it is missing: what a heartbeat in a silent realm needs, in the one order that loses nothing. To whoever asks
-   * while it is under way, the id may be known by the time it is done.
+   * before it is missing: what a heartbeat in a silent realm needs. Bumping before reading is the only order that loses
+   * nothing. Callers that join a call under way may already know the id when it is done.
    */
   advance(): Promise<void> {
-    // Whoever asks meanwhile gets the same one: each waits for the counter, which a change under way may hold.
+    // Callers meanwhile share it: each bump waits for the counter, which a change under way may hold.
     this.#advancing ??= this.#advance().finally(() => {
       this.#advancing = undefined;
     });
@@ -174,10 +175,10 @@ export class RealmWindow {
     this.#from = lastId;
     this.#through = lastId;
     for (const readers of this.#readers.values()) for (const reader of [...readers]) reader.broken();
-    this.#hearers.clear();
+    this.#recipients.clear();
   }
 
-  /** Nothing in here may throw half-way: whatever one event or one reader does, the others are told. */
+  /** Nothing in here may throw: a failure of one event or reader must not keep others from being served. */
   #extend(events: readonly StoredEvent[], through: number): void {
     const effects = events.flatMap((event) => this.#effectsOf(event).map((effect) => ({ id: event.id, effect })));
     for (const event of events) {
@@ -185,7 +186,7 @@ export class RealmWindow {
       this.#bytes += event.bytes;
     }
     this.#through = through;
-    for (const { id, effect } of effects) this.#hearers.get(effect.userId)?.hearer.apply(id, effect);
+    for (const { id, effect } of effects) this.#recipients.get(effect.userId)?.recipient.apply(id, effect);
     this.#trim();
     for (const readers of this.#readers.values()) this.#tell(readers, events);
     for (const event of events) forgetResults(event);
@@ -204,11 +205,12 @@ export class RealmWindow {
   /** One user's readers: who hears what is worked out once for all of them where their options allow. */
   #tell(readers: ReadonlySet<LiveReader>, events: readonly StoredEvent[]): void {
     for (const reader of [...readers]) {
-      const { hearer, options } = reader;
+      const { recipient, options } = reader;
       try {
         const heard = events.filter(
           (event) =>
-            wants(options, event, hearer.userId) && hears(event.audience, hearer, event.id, options.allPublicChannels),
+            wants(options, event, recipient.userId) &&
+            hears(event.audience, recipient, event.id, options.allPublicChannels),
         );
         if (heard.length > 0) reader.hear(heard, this.#through);
         else reader.pass(this.#through);
@@ -242,39 +244,39 @@ export class RealmWindow {
   }
 
   /** The facts about a user, complete for every id above `after`, and for every event that is still to pass here. */
-  async hearer(userId: number, after: number): Promise<EventRecipient> {
+  async recipient(userId: number, after: number): Promise<EventRecipient> {
     // Another node was ahead of this one when it noted how far the queue is read.
     if (after > this.#through) await this.fill();
-    const entry = this.#hearers.get(userId) ?? { hearer: new EventRecipient(userId), lastUsed: 0 };
+    const entry = this.#recipients.get(userId) ?? { recipient: new EventRecipient(userId), lastUsed: 0 };
     entry.lastUsed = Date.now();
-    this.#hearers.set(userId, entry);
-    await entry.hearer.know(this.#app.db, after);
-    return entry.hearer;
+    this.#recipients.set(userId, entry);
+    await entry.recipient.know(this.#app.db, after);
+    return entry.recipient;
   }
 
   /** Lets a reader wait at the end of the window. It must have read everything up to `through`. */
   attach(reader: LiveReader): void {
-    const { userId } = reader.hearer;
+    const { userId } = reader.recipient;
     const readers = this.#readers.get(userId) ?? new Set();
     readers.add(reader);
     this.#readers.set(userId, readers);
   }
 
   detach(reader: LiveReader): void {
-    const { userId } = reader.hearer;
+    const { userId } = reader.recipient;
     const readers = this.#readers.get(userId);
     readers?.delete(reader);
     if (readers?.size === 0) this.#readers.delete(userId);
-    const entry = this.#hearers.get(userId);
+    const entry = this.#recipients.get(userId);
     if (entry !== undefined) entry.lastUsed = Date.now();
   }
 
   /** Forgets users nobody has read for since `before` (milliseconds). Returns whether anybody is left. */
   forget(before: number): boolean {
-    for (const [userId, { lastUsed }] of this.#hearers) {
-      if (lastUsed < before && !this.#readers.has(userId)) this.#hearers.delete(userId);
+    for (const [userId, { lastUsed }] of this.#recipients) {
+      if (lastUsed < before && !this.#readers.has(userId)) this.#recipients.delete(userId);
     }
-    return this.#hearers.size > 0;
+    return this.#recipients.size > 0;
   }
 }
 

@@ -1,11 +1,11 @@
 import { diffArrays } from 'diff';
-import type { Element, Unit } from './html-units.ts';
+import type { HtmlElement, HtmlUnit } from './html-units.ts';
 
 /** A stretch of two contents: units that are the same in both, one to one, or units that took the place of others. */
 export interface Chunk {
   readonly same: boolean;
-  readonly old: readonly Unit[];
-  readonly new: readonly Unit[];
+  readonly old: readonly HtmlUnit[];
+  readonly new: readonly HtmlUnit[];
 }
 
 /** How much work one comparison of two documents may still do, in steps of the search for what is common. */
@@ -28,7 +28,7 @@ const MAX_PAIRS = 2500;
  *
  * When the budget does not suffice, everything between the common start and the common end counts as replaced.
  */
-export function align(before: readonly Unit[], after: readonly Unit[], budget: Budget): Chunk[] {
+export function align(before: readonly HtmlUnit[], after: readonly HtmlUnit[], budget: Budget): Chunk[] {
   const shorter = Math.min(before.length, after.length);
   let start = 0;
   while (start < shorter && before[start]?.html === after[start]?.html) start++;
@@ -43,14 +43,14 @@ export function align(before: readonly Unit[], after: readonly Unit[], budget: B
   return withoutChance(chunks.filter((chunk) => chunk.old.length + chunk.new.length > 0));
 }
 
-function commonOf(before: readonly Unit[], after: readonly Unit[], budget: Budget): Chunk[] | undefined {
+function commonOf(before: readonly HtmlUnit[], after: readonly HtmlUnit[], budget: Budget): Chunk[] | undefined {
   const found = search(
     before.map(({ html }) => html),
     after.map(({ html }) => html),
     budget,
   );
   if (!found) return undefined;
-  const chunks: { same: boolean; old: Unit[]; new: Unit[] }[] = [];
+  const chunks: { same: boolean; old: HtmlUnit[]; new: HtmlUnit[] }[] = [];
   let [i, j] = [0, 0];
   for (const { count, added, removed } of found) {
     const old = added ? [] : before.slice(i, i + count);
@@ -94,7 +94,7 @@ function search(before: readonly string[], after: readonly string[], budget: Bud
  * fifth word survived is easier to read as one that was replaced.
  */
 function withoutChance(chunks: readonly Chunk[]): Chunk[] {
-  const kept: { same: boolean; old: Unit[]; new: Unit[]; size: number; isText: boolean }[] = [];
+  const kept: { same: boolean; old: HtmlUnit[]; new: HtmlUnit[]; size: number; isText: boolean }[] = [];
   for (const { same, old, new: now } of chunks) {
     const size = Math.max(lengthOf(old), lengthOf(now));
     const isText = areWords(old) && areWords(now);
@@ -113,11 +113,11 @@ function withoutChance(chunks: readonly Chunk[]): Chunk[] {
   return kept;
 }
 
-function areWords(units: readonly Unit[]): boolean {
+function areWords(units: readonly HtmlUnit[]): boolean {
   return units.every(({ html }) => !html.startsWith('<'));
 }
 
-function lengthOf(units: readonly Unit[]): number {
+function lengthOf(units: readonly HtmlUnit[]): number {
   return units.reduce((sum, { html }) => sum + html.length, 0);
 }
 
@@ -127,7 +127,11 @@ function lengthOf(units: readonly Unit[]): number {
  *
  * @returns Pairs of positions, rising in both.
  */
-export function pairElements(before: readonly Unit[], after: readonly Unit[], budget: Budget): [number, number][] {
+export function pairElements(
+  before: readonly HtmlUnit[],
+  after: readonly HtmlUnit[],
+  budget: Budget,
+): [number, number][] {
   const old = candidates(before, after);
   const now = candidates(after, before);
   if (old.length === 0 || now.length === 0) return [];
@@ -137,10 +141,10 @@ export function pairElements(before: readonly Unit[], after: readonly Unit[], bu
 
 interface Candidate {
   readonly at: number;
-  readonly element: Element;
+  readonly element: HtmlElement;
 }
 
-function candidates(units: readonly Unit[], others: readonly Unit[]): Candidate[] {
+function candidates(units: readonly HtmlUnit[], others: readonly HtmlUnit[]): Candidate[] {
   const tags = new Set(others.map(({ element }) => element?.open));
   return units.flatMap(({ element }, at) => (element && tags.has(element.open) ? [{ at, element }] : []));
 }
@@ -186,7 +190,7 @@ function pairBySimilarity(old: readonly Candidate[], now: readonly Candidate[]):
 }
 
 /** How often each word occurs in an element. */
-function bagOf(element: Element, bag = new Map<string, number>()): Map<string, number> {
+function bagOf(element: HtmlElement, bag = new Map<string, number>()): Map<string, number> {
   for (const { html, element: inner } of element.content.units) {
     if (inner) bagOf(inner, bag);
     else bag.set(html, (bag.get(html) ?? 0) + html.length);

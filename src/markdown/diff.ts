@@ -1,5 +1,5 @@
 import { align, BUDGET_STEPS, type Budget, pairElements } from './alignment.ts';
-import { type Content, type Element, readHtml, type Unit } from './html-units.ts';
+import { type HtmlContent, type HtmlElement, type HtmlUnit, readHtml } from './html-units.ts';
 
 type Mark = 'inserted' | 'deleted';
 
@@ -81,7 +81,7 @@ function span(mark: Mark, html: string): string {
   return `<span class="highlight_text_${mark}">${html}</span>`;
 }
 
-function diffContent(before: Content, after: Content, out: Output, budget: Budget): void {
+function diffContent(before: HtmlContent, after: HtmlContent, out: Output, budget: Budget): void {
   out.edit(before.head, after.head);
   for (const { same, old, new: now } of align(before.units, after.units, budget)) {
     if (same) {
@@ -106,20 +106,20 @@ function diffContent(before: Content, after: Content, out: Output, budget: Budge
   }
 }
 
-function htmlOf(units: readonly Unit[]): string {
+function htmlOf(units: readonly HtmlUnit[]): string {
   return units.map(({ html, tail }) => html + tail).join('');
 }
 
-type ElementUnit = Unit & { readonly element: Element };
+type ElementUnit = HtmlUnit & { readonly element: HtmlElement };
 
 interface Stretch {
-  readonly gone: readonly Unit[];
-  readonly come: readonly Unit[];
+  readonly gone: readonly HtmlUnit[];
+  readonly come: readonly HtmlUnit[];
   /** An element that comes after these and what became of it; only the last stretch may be without. */
   readonly pair?: readonly [ElementUnit, ElementUnit];
 }
 
-function* stretches(old: readonly Unit[], now: readonly Unit[], budget: Budget): Generator<Stretch> {
+function* stretches(old: readonly HtmlUnit[], now: readonly HtmlUnit[], budget: Budget): Generator<Stretch> {
   let [i, j] = [0, 0];
   for (const [k, l] of pairElements(old, now, budget)) {
     const [a, b] = [old[k], now[l]];
@@ -130,19 +130,19 @@ function* stretches(old: readonly Unit[], now: readonly Unit[], budget: Budget):
   yield { gone: old.slice(i), come: now.slice(j) };
 }
 
-function isElement(unit: Unit | undefined): unit is ElementUnit {
+function isElement(unit: HtmlUnit | undefined): unit is ElementUnit {
   return unit?.element !== undefined;
 }
 
 /** @returns undefined when no difference within the element would say what became of it. */
-function diffElement(before: Element, after: Element, budget: Budget): string | undefined {
+function diffElement(before: HtmlElement, after: HtmlElement, budget: Budget): string | undefined {
   const content = STRUCTURES.has(before.name)
     ? diffStructure(before, after, budget)
     : diffPhrases(before, after, budget);
   return content === undefined ? undefined : before.open + content + before.close;
 }
 
-function diffPhrases(before: Element, after: Element, budget: Budget): string {
+function diffPhrases(before: HtmlElement, after: HtmlElement, budget: Budget): string {
   const out = new Output();
   diffContent(before.content, after.content, out, budget);
   const content = out.html();
@@ -152,19 +152,19 @@ function diffPhrases(before: Element, after: Element, budget: Budget): string {
   return isEmpty(after) ? content + span('inserted', '') : content;
 }
 
-function isEmpty({ content }: Element): boolean {
+function isEmpty({ content }: HtmlElement): boolean {
   return content.head === '' && content.units.length === 0;
 }
 
-function diffStructure(before: Element, after: Element, budget: Budget): string | undefined {
+function diffStructure(before: HtmlElement, after: HtmlElement, budget: Budget): string | undefined {
   if (before.content.head !== after.content.head) return undefined;
   const parts: (string | undefined)[] = [before.content.head];
   const seen = { kept: 0, inserted: 0, deleted: 0 };
-  const marked = (mark: Mark, units: readonly Unit[]) => {
+  const marked = (mark: Mark, units: readonly HtmlUnit[]) => {
     seen[mark] += units.length;
     parts.push(...units.map((unit) => markPart(unit, mark)));
   };
-  const pairOf = (a: Unit, b: Unit) => {
+  const pairOf = (a: HtmlUnit, b: HtmlUnit) => {
     const changed = a.tail !== b.tail ? undefined : a.html === b.html ? a.html : diffPart(a, b, budget);
     if (changed === undefined) {
       marked('deleted', [a]);
@@ -192,12 +192,12 @@ function diffStructure(before: Element, after: Element, budget: Budget): string 
   return parts.includes(undefined) ? undefined : parts.join('');
 }
 
-function diffPart(a: Unit, b: Unit, budget: Budget): string | undefined {
+function diffPart(a: HtmlUnit, b: HtmlUnit, budget: Budget): string | undefined {
   return a.element && b.element && diffElement(a.element, b.element, budget);
 }
 
 /** A part of a structure, marked, with the white space after it; undefined for what is none. */
-function markPart({ element, tail }: Unit, mark: Mark): string | undefined {
+function markPart({ element, tail }: HtmlUnit, mark: Mark): string | undefined {
   if (!element) return undefined;
   const { name, open, close, content } = element;
   if (CELLS.has(name)) return open + span(mark, content.head + htmlOf(content.units)) + close + tail;

@@ -2,29 +2,29 @@
  * What stands in an element, or at the top: white space, then the units, each with the white space that follows it.
  * Nothing else is in between, so that the pieces put together are the source again.
  */
-export interface Content {
+export interface HtmlContent {
   readonly head: string;
-  readonly units: readonly Unit[];
+  readonly units: readonly HtmlUnit[];
 }
 
 /** A word, a single other character, or an element with everything in it. */
-export interface Unit {
+export interface HtmlUnit {
   /** As it stands in the source. */
   readonly html: string;
   /** The white space after it. */
   readonly tail: string;
   /** Set for an element that may be compared from within; without it, the unit is compared whole. */
-  readonly element?: Element;
+  readonly element?: HtmlElement;
 }
 
 /** An element whose content is flow or phrases, or that holds only certain elements, such as rows. */
-export interface Element {
+export interface HtmlElement {
   readonly name: string;
   /** The start tag as it stands in the source. */
   readonly open: string;
   /** The end tag. */
   readonly close: string;
-  readonly content: Content;
+  readonly content: HtmlContent;
 }
 
 /**
@@ -51,7 +51,7 @@ const PIECE =
 
 interface Building {
   head: string;
-  readonly units: { html: string; tail: string; element?: Element }[];
+  readonly units: { html: string; tail: string; element?: HtmlElement }[];
 }
 
 interface OpenElement {
@@ -67,7 +67,7 @@ interface OpenElement {
  *
  * @returns undefined when an element is not closed where it should be, which our own HTML never has.
  */
-export function readHtml(html: string): Content | undefined {
+export function readHtml(html: string): HtmlContent | undefined {
   const root: Building = { head: '', units: [] };
   const open: OpenElement[] = [];
   let into: Building | undefined = root;

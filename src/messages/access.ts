@@ -2,19 +2,19 @@ import type { Ctx } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
 import { isOpenTo, readsChannel } from '../channels/access.ts';
 import { type Channel, type Conversation, type Message, Prisma } from '../generated/prisma/client.ts';
-import type { Tx } from '../platform/db/client.ts';
+import type { SqlClient, Tx } from '../platform/db/client.ts';
 import {
   CHANNEL_COLUMNS,
   CONVERSATION_COLUMNS,
   columnsOf,
   MESSAGE_COLUMNS,
-  type Row,
+  type QueryRow,
   rowOf,
 } from '../platform/db/columns.ts';
 import { BadRequestError } from '../platform/errors.ts';
 
 /** One who may read, as far as access goes; a `Viewer` is one. */
-export type Reader = Ctx['viewer'];
+export type MessageReader = Ctx['viewer'];
 
 /** A message, and where it stands. */
 export type PlacedMessage = Message & {
@@ -65,7 +65,7 @@ export async function accessMessage({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>
  */
 export async function accessMessageToChange(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
-  viewer: Reader,
+  viewer: MessageReader,
   messageId: number,
   now: Date,
 ): Promise<PlacedMessage> {
@@ -77,7 +77,7 @@ export async function accessMessageToChange(
 /** As `accessMessage`, inside a change as well. */
 export async function accessMessageIn(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
-  viewer: Reader,
+  viewer: MessageReader,
   messageId: number,
   now: Date,
 ): Promise<PlacedMessage> {
@@ -103,13 +103,13 @@ const PLACED = Prisma.sql`${columnsOf('m', MESSAGE_COLUMNS)}, ${columnsOf('c', C
  * @param lock Locks the message's row, when it is given.
  */
 export async function findMessage(
-  db: Pick<Tx, '$queryRaw'>,
-  { id, realm }: Pick<Reader, 'id' | 'realm'>,
+  db: SqlClient,
+  { id, realm }: Pick<MessageReader, 'id' | 'realm'>,
   messageId: number,
   lock = Prisma.empty,
 ): Promise<FoundMessage | undefined> {
   if (!isMessageId(messageId)) return undefined;
-  const [row] = await db.$queryRaw<Row[]>`
+  const [row] = await db.$queryRaw<QueryRow[]>`
     SELECT ${PLACED} FROM message m
     LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
     LEFT JOIN conversation v ON v.realm_id = m.realm_id AND v.id = m.conversation_id
@@ -127,7 +127,7 @@ export async function findMessage(
 /** Whether the viewer may read a message that was found. */
 export async function mayRead(
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
-  viewer: Reader,
+  viewer: MessageReader,
   { message, isSubscribed }: FoundMessage,
   now: Date,
 ): Promise<boolean> {
@@ -143,15 +143,15 @@ export async function mayRead(
 /** Whether the viewer may read a message that was found, in a channel that is not archived. */
 export const mayChange = async (
   db: Pick<Tx, 'channel' | 'userGroup' | '$queryRaw'>,
-  viewer: Reader,
+  viewer: MessageReader,
   found: FoundMessage,
   now: Date,
 ): Promise<boolean> => (await mayRead(db, viewer, found, now)) && found.message.channel?.isArchived !== true;
 
 /** Whether the user received the message. */
 export async function hasReceived(
-  db: Pick<Tx, '$queryRaw'>,
-  { id, realm }: Pick<Reader, 'id' | 'realm'>,
+  db: SqlClient,
+  { id, realm }: Pick<MessageReader, 'id' | 'realm'>,
   messageId: bigint | number,
 ): Promise<boolean> {
   const rows = await db.$queryRaw<unknown[]>`

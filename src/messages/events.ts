@@ -85,7 +85,7 @@ function isMatched(payload: SentPayload, operand: string, userId: number): boole
     case 'private':
       return payload.channel === null;
     case 'starred':
-      // Nobody has, when it is sent.
+      // Never true when the message is sent.
       return false;
     case 'unread':
       return !isReadBy(payload, userId);

@@ -63,7 +63,7 @@ export const TopicLinkType = builder.objectRef<TopicLink>('TopicLink').implement
   fields: (t) => ({ text: t.exposeString('text'), url: t.exposeString('url') }),
 });
 
-/** Whoever comes to hold one may read it: every way to it asks first. */
+/** A resolver that has a message may show it: access is checked wherever one is obtained. */
 export const Message = builder.prismaNode('Message', {
   description: 'A message in a channel, or among people.',
   id: { resolve: ({ id }) => String(id) },

@@ -6,13 +6,13 @@ import { isGuest } from '../platform/roles.ts';
 import { hasProtectedHistory, receivedBy } from './access.ts';
 
 /** Where a message is, as SQL: the columns of a query, or what is known of them beforehand. */
-export interface Place {
+export interface MessagePlace {
   readonly channelId: Prisma.Sql;
   readonly conversationId: Prisma.Sql;
 }
 
 /** Where the message `m` is. */
-export const PLACE_OF_M: Place = {
+export const PLACE_OF_M: MessagePlace = {
   channelId: Prisma.sql`m.channel_id`,
   conversationId: Prisma.sql`m.conversation_id`,
 };
@@ -25,7 +25,7 @@ export interface ReadingRights {
   readonly readsChannel: Prisma.Sql;
   /** Whether the user may read the message `m`. */
   readonly mayRead: Prisma.Sql;
-  /** Whether the message `m` is the user's own affair: they received it, or took it up from a channel's history. */
+  /** Whether the user has the message `m` on record: they received it, or took it up from a channel's history. */
   readonly holds: Prisma.Sql;
 }
 

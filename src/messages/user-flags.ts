@@ -1,5 +1,5 @@
 import { Prisma } from '../generated/prisma/client.ts';
-import type { Tx } from '../platform/db/client.ts';
+import type { SqlClient } from '../platform/db/client.ts';
 import { receivedBy } from './access.ts';
 import type { UserFlags } from './wire.ts';
 
@@ -26,7 +26,7 @@ export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
       AND ${receivedBy(userId)})`;
 }
 
-interface Row {
+interface UserFlagsRow {
   readonly id: bigint;
   readonly received: boolean;
   readonly unread: boolean;
@@ -40,12 +40,12 @@ interface Row {
 
 /** What the user has with each of the messages, by id, in one query. Whether they may read them is not asked. */
 export async function readFlags(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   { id: userId, realm }: { readonly id: number; readonly realm: { readonly id: number } },
   messageIds: readonly number[],
 ): Promise<Map<number, UserFlags>> {
   if (messageIds.length === 0) return new Map();
-  const rows = await db.$queryRaw<Row[]>`
+  const rows = await db.$queryRaw<UserFlagsRow[]>`
     SELECT m.id, ${receivedBy(userId)} AS received, ${isUnreadBy(userId)} AS unread, m.channel_wildcard,
            COALESCE(um.starred, false) AS starred, COALESCE(um.collapsed, false) AS collapsed,
            COALESCE(um.mentioned, false) AS mentioned, COALESCE(um.topic_wildcard_mentioned, false) AS topic_wildcard,
@@ -55,7 +55,7 @@ export async function readFlags(
   return new Map(rows.map((row) => [Number(row.id), toFlags(row)]));
 }
 
-const toFlags = (row: Row): UserFlags => ({
+const toFlags = (row: UserFlagsRow): UserFlags => ({
   read: !row.unread,
   starred: row.starred,
   collapsed: row.collapsed,

@@ -1,7 +1,7 @@
 import { userOfStandIn } from '../access/address.ts';
 import { VISIBLE_TO_EVERYONE } from '../access/user-settings.ts';
 import type { Realm } from '../generated/prisma/client.ts';
-import type { Tx } from '../platform/db/client.ts';
+import type { SqlClient } from '../platform/db/client.ts';
 import { type Requester, visibilitiesFor } from './wire.ts';
 
 /** Who asks: what addresses they see hangs on it. A `Viewer` is one. */
@@ -19,7 +19,7 @@ export interface AddressReader extends Requester {
  * @returns Ids by the address as it was given. An API address has one whether its user is there or not.
  */
 export async function userIdsByAddress(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   { id, role, realm }: AddressReader,
   addresses: readonly string[],
 ): Promise<Map<string, number>> {

@@ -8,7 +8,7 @@ import type { SettingValue } from '../platform/setting.ts';
 import type { WireProfileValue } from './profile-fields/wire.ts';
 import { avatarUrl, avatarUrlFor, toFacts, toMinute, toWireUser, type UserFacts, visibleEmail } from './wire.ts';
 
-/** Whoever looks is somebody else: a user who has just been added has no queue yet. */
+/** The viewer is never the user: who has just been added has no queue yet. */
 const SOMEBODY_ELSE = 0;
 
 /** To everyone who can access the new user. */
@@ -136,7 +136,7 @@ export function emailVisibilityChanged(before: User, after: User) {
 /**
  * To somebody whose role changed: what they come to see of a user who hides their address from some, or see no more.
  */
-export function emailSightChanged(user: User, roles: RoleChange) {
+export function emailHiddenOrShown(user: User, roles: RoleChange) {
   const facts = { before: toFacts(user), after: toFacts(user), viewer_role: roles };
   return [
     userUpdated({ ...facts, shown: 'delivery_email' }),

@@ -8,6 +8,7 @@ import { nodeAccess } from '../api/graphql/node.ts';
 import { settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
+import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
 import type { PersonChange } from './events.ts';
 import type { ValueEntry } from './profile-fields/wire.ts';
 import { accessUser, accessUserByEmail, visibleTo } from './users.ts';
@@ -26,10 +27,10 @@ export const UserRole = builder.enumType('UserRole', {
 
 const BotType = builder.enumType('BotType', {
   values: {
-    GENERIC: { value: 1 },
-    INCOMING_WEBHOOK: { value: 2 },
-    OUTGOING_WEBHOOK: { value: 3 },
-    EMBEDDED: { value: 4 },
+    GENERIC: { value: GENERIC_BOT },
+    INCOMING_WEBHOOK: { value: INCOMING_WEBHOOK_BOT },
+    OUTGOING_WEBHOOK: { value: OUTGOING_WEBHOOK_BOT },
+    EMBEDDED: { value: EMBEDDED_BOT },
   } as const,
 });
 

@@ -77,7 +77,7 @@ export class AccountShares {
     if (line?.length === 0) this.#lines.delete(userId);
     if (next === undefined) return;
     this.#enter(userId);
-    // After what has arrived meanwhile.
+    // After requests that have arrived meanwhile.
     setImmediate(next);
   }
 }

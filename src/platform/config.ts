@@ -22,7 +22,7 @@ const hostAndPort = z
   .regex(/^[a-z0-9.-]+(:\d+)?$/i, 'must be a host name, with a port if it is not the default');
 
 const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** Secrets go to these, and tokens come from them: in the open only within this very machine. */
+/** Secrets are sent to these and tokens come from them: plain http is taken only for this machine itself. */
 const providerUrl = z.string().refine((text) => {
   const url = URL.parse(text);
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOCAL.has(url.hostname));

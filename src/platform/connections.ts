@@ -20,7 +20,7 @@ let open = 0;
 observeCount('connections_open', 'Connections this process has open, sockets included.', () => open);
 
 /** A connection's place. */
-interface Place {
+interface ConnectionPlace {
   readonly network: string;
   isSignedIn: boolean;
 }
@@ -45,7 +45,7 @@ interface Refused {
  */
 export class Connections {
   readonly #limits: Limits;
-  readonly #places = new Map<Socket, Place>();
+  readonly #places = new Map<Socket, ConnectionPlace>();
   readonly #byNetwork = new Tally<string>();
   /** Of those, with no request signed in. */
   readonly #strangers = new Tally<string>();
@@ -110,7 +110,7 @@ export class Connections {
   }
 
   #enter(socket: Socket, network: string, isSignedIn: boolean): void {
-    const place: Place = { network, isSignedIn };
+    const place: ConnectionPlace = { network, isSignedIn };
     this.#places.set(socket, place);
     this.#byNetwork.add(network);
     if (!isSignedIn) this.#strangers.add(network);
@@ -122,7 +122,7 @@ export class Connections {
   }
 
   #refuse(socket: Socket, network: string, reason: string, isStranger: boolean): void {
-    // Telling takes a connection as well: of a flood, most are told nothing.
+    // A refusal keeps a connection open for a moment as well: of a flood, most are closed without one.
     if (this.#refusedOf.of(network) >= MAX_TOLD) {
       socket.destroy();
       return;

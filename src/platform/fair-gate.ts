@@ -25,8 +25,8 @@ const OPERATOR = '';
 const WEIGHT = 0.2;
 
 /**
- * Lets a few pieces of work run at a time, and the others wait in one line for each network, which take turns: whoever
- * sends a thousand waits for themselves, and a neighbour's is next. What nobody waits for any more leaves without a turn.
+ * Lets a few pieces of work run at a time, and the others wait in one line for each network, which take turns: a
+ * network that sends a thousand pieces delays itself alone. Work that nobody waits for any more is dropped.
  */
 export class FairGate {
   readonly #bounds: Bounds;
@@ -90,7 +90,7 @@ export class FairGate {
     const own = this.#lengthOf(network);
     if (own >= placesOfNetwork) throw this.#refusal(network);
     if (this.waiting - this.#lengthOf(OPERATOR) < places) return;
-    // Whoever came last of the most has to give way to one of fewer.
+    // When all places are taken, the newest of the network with the most waiting gives way to a network with fewer.
     const longest = [...this.#lines]
       .filter(([of]) => of !== OPERATOR)
       .reduce((most, each) => (each[1].length > most[1].length ? each : most));

@@ -90,7 +90,7 @@ export function readJwtKeys(text: string): JwtKeys {
 
 function readKey(subdomain: string, text: string): KeyObject {
   if (!text.includes('-----BEGIN')) return createSecretKey(text, 'utf8');
-  // The private half has no business here: Node would take the public one out of it without a word.
+  // A private key is refused: Node would silently derive the public key from it.
   if (text.includes('PRIVATE KEY')) throw new Error(`"${subdomain}": the key must be the public one`);
   try {
     return createPublicKey(text);

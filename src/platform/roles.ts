@@ -11,6 +11,9 @@ export const GUEST = 600;
 
 export const ROLES = [OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST] as const;
 
+/** What role numbers mean, for documentation of the API. */
+export const ROLES_MEANING = '100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.';
+
 export type Role = (typeof ROLES)[number];
 
 export const isOwner = (role: number): boolean => role <= OWNER;

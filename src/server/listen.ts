@@ -55,14 +55,14 @@ async function bindShared(server: HttpServer, at: Readonly<{ port: number; host:
   return servers;
 }
 
-interface Place {
+interface ListenAddress {
   readonly port: number;
   readonly host: string;
   readonly reusePort?: boolean;
 }
 
 /** @returns The port. */
-async function bind(server: Server, place: Place): Promise<number> {
+async function bind(server: Server, place: ListenAddress): Promise<number> {
   server.listen(place);
   await once(server, 'listening');
   return (server.address() as AddressInfo).port;

@@ -4,7 +4,7 @@ import { renameInBots } from '../administration/bots/defaults.ts';
 import { whenLeft, whenRenamed } from '../channels/hooks.ts';
 import { openBus } from '../events/bus.ts';
 import { EventHub } from '../events/hub.ts';
-import { QueueRegistry } from '../events/queues.ts';
+import { QueueRegistry } from '../events/queue-registry.ts';
 import { startSweeping } from '../events/retention.ts';
 import { readToTheEnd, readWhatIsLeft } from '../messages/flags/channel-marks.ts';
 import { DeliveryWorker } from '../messages/scheduled/worker.ts';

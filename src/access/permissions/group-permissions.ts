@@ -74,5 +74,5 @@ export function holdsInGroup(
 }
 
 /** Whether the person may change everything about the group. */
-export const managesGroup = (look: ChannelActor, group: Governed): boolean =>
-  !group.isSystem && (mayInRealm(look, 'can_manage_all_groups') || holdsInGroup(look, group, 'can_manage_group'));
+export const managesGroup = (actor: ChannelActor, group: Governed): boolean =>
+  !group.isSystem && (mayInRealm(actor, 'can_manage_all_groups') || holdsInGroup(actor, group, 'can_manage_group'));

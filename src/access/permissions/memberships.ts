@@ -13,7 +13,7 @@ export interface Regrouped {
   readonly after: Memberships;
 }
 
-interface Row extends Memberships, Pick<Regrouped, 'id' | 'role' | 'joinedAt'> {
+interface RegroupedRow extends Memberships, Pick<Regrouped, 'id' | 'role' | 'joinedAt'> {
   readonly oldGroupIds: number[];
   readonly oldFullMemberGroupIds: number[];
 }
@@ -36,7 +36,7 @@ export async function refreshMemberships(
   userIds: readonly number[] | null = null,
 ): Promise<Regrouped[]> {
   const ids = userIds === null ? null : [...userIds];
-  const rows = await tx.$queryRaw<Row[]>`
+  const rows = await tx.$queryRaw<RegroupedRow[]>`
     WITH RECURSIVE within (top, bottom) AS (
       SELECT id, id FROM user_group WHERE realm_id = ${realmId} AND NOT is_system
       UNION SELECT w.top, s.subgroup_id FROM within w JOIN user_group_subgroup s ON s.group_id = w.bottom

@@ -24,8 +24,8 @@ export async function introduceBot(tx: Tx, emit: Emit, bot: User): Promise<void>
 /** @throws BadRequestError unless the viewer may create bots of the only type there is. */
 export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>, ctx: Ctx): Promise<void> {
   const { viewer } = ctx;
-  const look = await channelActor(tx, viewer, ctx.app.now());
-  if (!mayInRealm(look, 'can_create_bots_group') || viewer.user.botType !== null) {
+  const actor = await channelActor(tx, viewer, ctx.app.now());
+  if (!mayInRealm(actor, 'can_create_bots_group') || viewer.user.botType !== null) {
     throw new BadRequestError('Insufficient permission');
   }
 }

@@ -3,7 +3,9 @@ import { apiEmail } from '../../access/address.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { file, inPath, json, text } from '../../api/rest/params.ts';
 import type { ChannelKey } from '../../channels/keys.ts';
+import { GENERIC_BOT } from '../../people/bot-types.ts';
 import { avatarUrl } from '../../people/wire.ts';
+import { ROLES_MEANING } from '../../platform/roles.ts';
 import type { DefaultsEdit } from './defaults.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
 import { createBot, deactivateBot, listOwnBots, updateBot } from './service.ts';
@@ -89,7 +91,7 @@ export const postBot = endpoint({
   params: {
     full_name: text(z.string(), { example: 'Build Bot' }),
     short_name: text(z.string(), { description: 'Begins its address.', example: 'build' }),
-    bot_type: json(z.int(), { description: '1, generic: the one type there is.' }).default(1),
+    bot_type: json(z.int(), { description: '1, generic: the one type there is.' }).default(GENERIC_BOT),
     ...defaultParams,
     file: file({ description: `The image: ${IMAGE}` }).optional(),
   },
@@ -117,7 +119,7 @@ export const patchBot = endpoint({
     bot_id: inPath(z.int()),
     full_name: text(z.string(), { example: 'Build Bot' }).optional(),
     role: json(z.int(), {
-      description: '100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.',
+      description: ROLES_MEANING,
     }).optional(),
     bot_owner_id: json(z.int()).optional(),
     ...defaultParams,

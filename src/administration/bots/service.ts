@@ -4,6 +4,7 @@ import { asOfNow } from '../../access/sign-in.ts';
 import { transact } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { readAvatar, setAvatar } from '../../people/avatars/service.ts';
+import { GENERIC_BOT } from '../../people/bot-types.ts';
 import { requireFullName } from '../../people/full-name.ts';
 import { lockRealm } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -17,9 +18,6 @@ import { changeRole, introduceUser, rename, requireRole, requireRoleChange } fro
 import { type DefaultsEdit, requireDefaults, tellDefaults } from './defaults.ts';
 import { giveBotTo, requireMayCreateBots, requireRoomForBot } from './owners.ts';
 import { channelNames } from './wire.ts';
-
-/** Of a bot that does what its owner programs it to: the one type there is. */
-export const GENERIC_BOT = 1;
 
 /** Which bot to make. */
 export interface NewBot {
@@ -112,7 +110,7 @@ async function surroundingsOf(tx: Tx, bot: User): Promise<BotSurroundings> {
 /** What may be changed of a bot; what is absent stays. */
 export interface BotEdit {
   readonly fullName?: string | undefined;
-  /** 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
+  /** One of `ROLES`. */
   readonly role?: number | undefined;
   readonly ownerId?: number | undefined;
   readonly defaults?: DefaultsEdit | undefined;

@@ -5,7 +5,7 @@ import { eraseAvatar } from '../../people/avatars/service.ts';
 import { userRenamed } from '../../people/events.ts';
 import { setProfileValues } from '../../people/profile-fields/values.ts';
 import { clearStatus } from '../../people/status/clear.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient, Tx } from '../../platform/db/client.ts';
 
 /** What is deleted of a user who is deactivated. */
 export interface Erasure {
@@ -40,7 +40,7 @@ export interface Doomed {
 
 /** The oldest messages of a user that are to be deleted, `limit` at most. */
 export async function messagesToErase(
-  tx: Pick<Tx, '$queryRaw'>,
+  tx: SqlClient,
   { id, realmId }: Pick<User, 'id' | 'realmId'>,
   { publicChannelMessages, privateChannelMessages, directMessages }: Erasure,
   limit: number,

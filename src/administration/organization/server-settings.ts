@@ -60,12 +60,12 @@ export async function readServerSettings({ app, realm, clientName }: RequestCtx)
   };
 }
 
-interface Reader {
+interface ChannelCounter {
   readonly channel: { count(query: { where: object }): Promise<number> };
 }
 
 /** Whether people may look in without signing in, and have something to look at. */
-async function hasWebPublicAccess(db: Reader, realm: Realm): Promise<boolean> {
+async function hasWebPublicAccess(db: ChannelCounter, realm: Realm): Promise<boolean> {
   if (!realmSetting(realm, 'enable_spectator_access')) return false;
   return (await db.channel.count({ where: { realmId: realm.id, isWebPublic: true, isArchived: false } })) > 0;
 }

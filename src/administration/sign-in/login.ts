@@ -74,12 +74,12 @@ export async function logIn(app: App, { user, realm }: Account): Promise<Login> 
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, and while too many wait to sign in.
  * @throws AbandonedError when the caller did not wait for their turn, which is then no attempt.
  */
-export function tryPassword(app: App, realm: Realm, attempt: Attempt): Promise<User | undefined> {
+export function tryPassword(app: App, realm: Realm, attempt: PasswordAttempt): Promise<User | undefined> {
   return limited(app, `${realm.id} ${attempt.address}`, () => checkPassword(app, realm, attempt));
 }
 
 /** A password tried, and by whom. */
-interface Attempt {
+interface PasswordAttempt {
   readonly address: string;
   readonly password: string;
   readonly caller: Caller | undefined;
@@ -89,7 +89,7 @@ interface Attempt {
 async function checkPassword(
   { db, config }: App,
   realm: Realm,
-  { address, password, caller }: Attempt,
+  { address, password, caller }: PasswordAttempt,
 ): Promise<User | undefined> {
   if (caller?.isGone === true) throw new AbandonedError();
   const user = await findUserByEmail(db, realm.id, address);

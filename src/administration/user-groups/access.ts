@@ -49,8 +49,8 @@ export interface Actor extends ChannelActor {
 
 /**
  * Keeps all groups, members, subgroups and roles of the organisation as they are until the change is over, but for this
- * change: only so no two changes together close a circle of groups, and what each user's row says of their groups is
- * exact.
+ * change: otherwise two changes together could make a circle of groups, and what users' rows say of their groups could
+ * be wrong.
  *
  * @returns The viewer as they are by then: what they hold may be what changed.
  * @throws UnauthorizedPrincipalError when the viewer is a guest by then.
@@ -63,9 +63,9 @@ export async function lockGroups(tx: Tx, ctx: Ctx): Promise<Actor> {
   return { person: now.viewer, groups: await systemGroups(tx, ctx.realmId), now: ctx.app.now() };
 }
 
-/** A group in the hands of a change, and who changes it. */
+/** A group that is locked for a change, and who changes it. */
 export interface HeldGroup {
-  readonly look: Actor;
+  readonly actor: Actor;
   readonly group: UserGroup;
 }
 
@@ -76,8 +76,8 @@ export interface HeldGroup {
  * @throws BadRequestError when there is none.
  */
 export async function lockGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<HeldGroup> {
-  const look = await lockGroups(tx, ctx);
-  return { look, group: await findGroup(tx, ctx, groupId) };
+  const actor = await lockGroups(tx, ctx);
+  return { actor, group: await findGroup(tx, ctx, groupId) };
 }
 
 /**
@@ -87,7 +87,7 @@ export async function lockGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<Held
  */
 export async function lockManagedGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<HeldGroup> {
   const held = await lockGroup(tx, ctx, groupId);
-  if (!managesGroup(held.look, held.group)) throw insufficientPermission();
+  if (!managesGroup(held.actor, held.group)) throw insufficientPermission();
   return held;
 }
 

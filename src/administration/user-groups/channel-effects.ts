@@ -27,11 +27,11 @@ export async function groupChangeEffects(
 ): Promise<void> {
   const { realm } = context;
   const channels = await channelsShownTo(tx, realm.id, [...new Set(changed.flatMap(difference))]);
-  const moves = changed.map(({ id, role, joinedAt, before, after }) => {
+  const changes = changed.map(({ id, role, joinedAt, before, after }) => {
     const as = (memberships: Memberships) => ({ id, role, realm, user: { joinedAt, ...memberships } });
     return { before: as(before), after: as(after) };
   });
-  await tellSight(tx, emit, context, channels, moves);
+  await tellVisibility(tx, emit, context, channels, changes);
 }
 
 /**
@@ -50,33 +50,33 @@ export async function waitingPeriodEffects(
   const full = (await systemGroups(tx, after.id)).id('role:fullmembers');
   const groupIds = new Set([full, ...members.flatMap(({ fullMemberGroupIds }) => fullMemberGroupIds)]);
   const channels = await channelsShownTo(tx, after.id, [...groupIds]);
-  const moves = members.map((user) => {
+  const changes = members.map((user) => {
     const as = (realm: Realm) => ({ id: user.id, role: user.role, realm, user });
     return { before: as(before), after: as(after) };
   });
-  await tellSight(tx, emit, { realm: after, now }, channels, moves);
+  await tellVisibility(tx, emit, { realm: after, now }, channels, changes);
 }
 
 /** One user before a change, and after it. */
-interface Move {
+interface PersonChange {
   readonly before: Person;
   readonly after: Person;
 }
 
-async function tellSight(
+async function tellVisibility(
   tx: Tx,
   emit: Emit,
   { realm, now }: ChangeContext,
   channels: readonly Channel[],
-  moves: readonly Move[],
+  changes: readonly PersonChange[],
 ): Promise<void> {
   if (channels.length === 0) return;
   const groups = await systemGroups(tx, realm.id);
-  const subscribed = await subscriptionsOf(tx, channels, moves);
+  const subscribed = await subscriptionsOf(tx, channels, changes);
   const sees = (channel: Channel, person: Person) =>
     seesChannel({ person, groups, now }, channel, subscribed.has(`${channel.id} ${person.id}`));
   for (const channel of channels) {
-    const moved = moves.filter(({ before, after }) => sees(channel, before) !== sees(channel, after));
+    const moved = changes.filter(({ before, after }) => sees(channel, before) !== sees(channel, after));
     const gained = moved.filter(({ after }) => sees(channel, after)).map(({ after }) => after.id);
     const lost = moved.filter(({ before }) => sees(channel, before)).map(({ before }) => before.id);
     if (lost.length > 0) emit(channelsDeleted([channel]), users(lost));
@@ -109,8 +109,8 @@ async function channelsShownTo(tx: Tx, realmId: number, groupIds: readonly numbe
   });
 }
 
-async function subscriptionsOf(tx: Tx, channels: readonly Channel[], moves: readonly Move[]) {
-  const userIds = moves.map(({ after }) => after.id);
+async function subscriptionsOf(tx: Tx, channels: readonly Channel[], changes: readonly PersonChange[]) {
+  const userIds = changes.map(({ after }) => after.id);
   const rows = await tx.$queryRaw<{ user_id: number; channel_id: number }[]>`
     SELECT user_id, channel_id FROM subscription
     WHERE active AND channel_id = ANY(${channels.map(({ id }) => id)}) AND user_id = ANY(${userIds})`;

@@ -7,52 +7,39 @@ import type { Tx } from '../../platform/db/client.ts';
 import { lockManagedGroup, requireActiveGroup, subjectOf } from './access.ts';
 import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
 import { userGroupRemoved, userGroupUpdated } from './events.ts';
+import { channelsNamingGroup, groupsNamingGroup, realmNamingGroup } from './queries.ts';
 
 /**
- * Deactivates a group that nothing goes by, and tells everyone.
+ * Deactivates a group that nothing uses, and tells everyone.
  *
  * @throws UnauthorizedPrincipalError when the viewer is a guest.
  * @throws CannotDeactivateGroupInUseError when it is within an active group, or holds a permission of anything, be that
- *   archived or deactivated: what comes back goes by it again.
+ *   archived or deactivated: it would use the group again once it is brought back.
  * @throws BadRequestError when there is no such group, it is deactivated, or the viewer does not manage it.
  */
 export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
   requireMember(ctx);
   return transact(ctx, async (tx, emit) => {
-    const { look, group } = await lockManagedGroup(tx, ctx, groupId);
+    const { actor, group } = await lockManagedGroup(tx, ctx, groupId);
     requireActiveGroup(group);
     const objections = await objectionsTo(tx, group);
     if (objections.length > 0) throw new CannotDeactivateGroupInUseError(objections);
-    const after = await tx.userGroup.update({ where: { id: group.id }, data: { deactivatedAt: look.now } });
+    const after = await tx.userGroup.update({ where: { id: group.id }, data: { deactivatedAt: actor.now } });
     emit(userGroupUpdated(subjectOf(group), { deactivated: true }), everyone());
     emit(userGroupRemoved(group.id), everyone());
     return after;
   });
 }
 
-interface User {
-  readonly id: number;
-  readonly settings: string[];
-}
-
-/** What goes by the group. The organisation's row is held: no permission can come to name it meanwhile. */
+/** What uses the group. The organisation's row is held, so no permission can come to name it meanwhile. */
 async function objectionsTo(tx: Tx, { id, realmId }: UserGroup): Promise<GroupObjection[]> {
   const supergroups = await tx.userGroupSubgroup.findMany({
     where: { realmId, subgroupId: id, group: { deactivatedAt: null } },
     orderBy: { groupId: 'asc' },
   });
-  const channels = await tx.$queryRaw<User[]>`
-    SELECT c.id, array_agg(p.name ORDER BY p.name) AS settings
-    FROM channel c CROSS JOIN jsonb_each(c.permissions) AS p (name, setting)
-    WHERE c.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY c.id ORDER BY c.id`;
-  const groups = await tx.$queryRaw<User[]>`
-    SELECT g.id, array_agg(p.name ORDER BY p.name) AS settings
-    FROM user_group g CROSS JOIN jsonb_each(g.permissions) AS p (name, setting)
-    WHERE g.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY g.id ORDER BY g.id`;
-  const realms = await tx.$queryRaw<User[]>`
-    SELECT r.id, array_agg(p.name ORDER BY p.name) AS settings
-    FROM realm r CROSS JOIN jsonb_each(r.settings) AS p (name, setting)
-    WHERE r.id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY r.id`;
+  const channels = await channelsNamingGroup(tx, realmId, id);
+  const groups = await groupsNamingGroup(tx, realmId, id);
+  const realms = await realmNamingGroup(tx, realmId, id);
   return [
     ...(supergroups.length === 0
       ? []

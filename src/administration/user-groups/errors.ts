@@ -1,6 +1,6 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** What goes by a group, with the names of the permissions it holds there. */
+/** What uses a group, with the names of the permissions it holds there. */
 export type GroupObjection =
   | { readonly type: 'subgroup'; readonly supergroup_ids: readonly number[] }
   | { readonly type: 'channel'; readonly channel_id: number; readonly settings: readonly string[] }

@@ -69,20 +69,23 @@ async function change(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<Use
     await addGroups(tx, emit, held, addSubgroups);
     await removeGroups(tx, emit, held, removeSubgroups);
     const isAboutGroups = addSubgroups.length + removeSubgroups.length > 0;
-    await settleMemberships(tx, emit, held.look, isAboutGroups ? undefined : [...add, ...remove]);
+    await settleMemberships(tx, emit, held.actor, isAboutGroups ? undefined : [...add, ...remove]);
     await tellMembers(tx, emit, ctx, held, added, 'added');
     await tellMembers(tx, emit, ctx, held, removed, 'removed');
     return held.group;
   });
 }
 
-type Wish = Readonly<Record<'add' | 'remove' | 'addSubgroups' | 'removeSubgroups', readonly number[]>>;
+type MemberEdit = Readonly<Record<'add' | 'remove' | 'addSubgroups' | 'removeSubgroups', readonly number[]>>;
 
-function requirePermission({ look, group }: HeldGroup, { add, remove, addSubgroups, removeSubgroups }: Wish): void {
+function requirePermission(
+  { actor, group }: HeldGroup,
+  { add, remove, addSubgroups, removeSubgroups }: MemberEdit,
+): void {
   if (group.isSystem) throw insufficientPermission();
-  if (managesGroup(look, group)) return;
-  const holds = (name: GroupPermissionName) => holdsInGroup(look, group, name);
-  const isOnlySelf = (ids: readonly number[]) => ids.every((id) => id === look.person.id);
+  if (managesGroup(actor, group)) return;
+  const holds = (name: GroupPermissionName) => holdsInGroup(actor, group, name);
+  const isOnlySelf = (ids: readonly number[]) => ids.every((id) => id === actor.person.id);
   const mayAdd = holds('can_add_members_group');
   const allowed =
     (add.length === 0 || mayAdd || (isOnlySelf(add) && holds('can_join_group'))) &&
@@ -119,9 +122,9 @@ async function directMemberIds(tx: Tx, { id }: UserGroup, userIds: readonly numb
   return new Set(rows.map(({ userId }) => userId));
 }
 
-async function addGroups(tx: Tx, emit: Emit, { look, group }: HeldGroup, ids: readonly number[]): Promise<void> {
+async function addGroups(tx: Tx, emit: Emit, { actor, group }: HeldGroup, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
-  const added = await requireNewSubgroups(tx, look.groups, group.realmId, group, ids);
+  const added = await requireNewSubgroups(tx, actor.groups, group.realmId, group, ids);
   await writeSubgroups(tx, group, added);
   emit(subgroupsAdded(subjectOf(group), added), everyone());
 }

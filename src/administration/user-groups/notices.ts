@@ -14,18 +14,18 @@ export async function tellMembers(
   tx: Tx,
   emit: Emit,
   { app, viewer }: Ctx,
-  { look, group }: HeldGroup,
+  { actor, group }: HeldGroup,
   members: readonly User[],
   what: 'added' | 'removed',
 ): Promise<void> {
   const people = members.filter(({ id, botType }) => botType === null && id !== viewer.id);
   if (people.length > MAX_NOTICES) return;
-  const actor = `@_**${viewer.user.fullName}|${viewer.id}**`;
+  const actorMention = `@_**${viewer.user.fullName}|${viewer.id}**`;
   const content =
     what === 'added'
-      ? `${actor} added you to the group ${nameOf(group)}.`
-      : `${actor} removed you from the group ${nameOf(group)}.`;
-  const place = { app, realm: look.person.realm };
+      ? `${actorMention} added you to the group ${nameOf(group)}.`
+      : `${actorMention} removed you from the group ${nameOf(group)}.`;
+  const place = { app, realm: actor.person.realm };
   for (const { id } of people) await notify(tx, emit, place, { userIds: [id] }, content);
 }
 

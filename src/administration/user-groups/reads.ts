@@ -7,10 +7,9 @@ import {
 } from '../../access/permissions/system-groups.ts';
 import { toWire, type WireUserGroup } from '../../access/permissions/wire.ts';
 import { Prisma, type Realm, type UserGroup } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
 import { MEMBER } from '../../platform/roles.ts';
 
-type Reader = Pick<Tx, '$queryRaw'>;
 type RealmSettingsOf = Pick<Realm, 'id' | 'settings'>;
 
 /** Which members of a group are read. */
@@ -39,7 +38,7 @@ const REACH = values(ROLE_REACH);
  * @param page The same of each group.
  */
 export async function readMemberIds(
-  db: Reader,
+  db: SqlClient,
   realm: RealmSettingsOf,
   now: Date,
   groupIds: readonly number[],
@@ -87,7 +86,7 @@ const membersHoweverDeep = (realmId: number, ids: number[], joined: Date) => Pri
 
 /** The ids of the groups within each group, ascending: one query, however many groups. */
 export async function readSubgroupIds(
-  db: Reader,
+  db: SqlClient,
   groups: SystemGroups,
   groupIds: readonly number[],
   { direct }: { readonly direct: boolean },
@@ -116,7 +115,7 @@ function withinRoleGroup(groups: SystemGroups, groupId: number): number[] {
 
 /** The groups as on the wire, with whom and what they hold directly: two queries, however many. */
 export async function toWireGroups(
-  db: Reader,
+  db: SqlClient,
   groups: SystemGroups,
   { realm, now }: { readonly realm: RealmSettingsOf; readonly now: Date },
   rows: readonly UserGroup[],

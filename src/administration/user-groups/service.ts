@@ -27,6 +27,7 @@ import { type HeldGroup, lockGroups, lockManagedGroup, settleMemberships, subjec
 import { userGroupAdded, userGroupUpdated, type WireGroupChanges } from './events.ts';
 import { requireNewSubgroups, requireUsers, writeMembers, writeSubgroups } from './members.ts';
 import { tellMembers } from './notices.ts';
+import { isGroupNameTaken } from './queries.ts';
 import { toWireGroups } from './reads.ts';
 
 /** In code points. */
@@ -77,9 +78,9 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
   const name = requireGroupName(input.name);
   const description = requireText('description', input.description, { max: MAX_DESCRIPTION_LENGTH });
   return transact(ctx, async (tx, emit) => {
-    const look = await lockGroups(tx, ctx);
-    requireInRealm(look, 'can_create_groups');
-    const { person, groups, now } = look;
+    const actor = await lockGroups(tx, ctx);
+    requireInRealm(actor, 'can_create_groups');
+    const { person, groups, now } = actor;
     const { realm } = person;
     await requireFreeName(tx, realm.id, name);
     await requireRoom(tx, person);
@@ -101,14 +102,14 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
     await writeSubgroups(tx, group, subgroupIds);
     const [wire] = await toWireGroups(tx, groups, { realm, now }, [group]);
     if (wire !== undefined) emit(userGroupAdded(wire), everyone());
-    await settleMemberships(tx, emit, look, subgroupIds.length > 0 ? undefined : input.memberIds);
-    await tellMembers(tx, emit, ctx, { look, group }, members, 'added');
+    await settleMemberships(tx, emit, actor, subgroupIds.length > 0 ? undefined : input.memberIds);
+    await tellMembers(tx, emit, ctx, { actor, group }, members, 'added');
     return group;
   });
 }
 
 /** Role groups count no more than those of other organisations. The organisation's row is held. */
-async function requireRoom(tx: Tx, { id, role, realm }: HeldGroup['look']['person']): Promise<void> {
+async function requireRoom(tx: Tx, { id, role, realm }: HeldGroup['actor']['person']): Promise<void> {
   const where = { realmId: realm.id, isSystem: false };
   requireWithin('user_groups', 1 + (await tx.userGroup.count({ where })));
   if (isAdministrator(role)) return;
@@ -139,8 +140,8 @@ export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroup
   if (isEmpty(edit)) throw new BadRequestError('No new data supplied');
   return transact(ctx, async (tx, emit) => {
     const held = await lockManagedGroup(tx, ctx, groupId);
-    const { look, group } = held;
-    const { groups, now, person } = look;
+    const { actor, group } = held;
+    const { groups, now, person } = actor;
     const texts = await changedTexts(tx, group, edit);
     const settings = await changedGroupSettings(tx, group.realmId, GROUP_PERMISSIONS, permissions, (name) =>
       groupPermission(groups, group, name),
@@ -208,7 +209,7 @@ function requireGroupName(given: string): string {
 
 /** The organisation's row is held, so nobody else takes the name meanwhile. */
 async function requireFreeName(tx: Tx, realmId: number, name: string, exceptId = 0): Promise<void> {
-  const taken = await tx.$queryRaw<unknown[]>`
-    SELECT 1 FROM user_group WHERE realm_id = ${realmId} AND lower(name) = lower(${name}) AND id <> ${exceptId} LIMIT 1`;
-  if (taken.length > 0) throw new BadRequestError(`User group '${name}' already exists.`);
+  if (await isGroupNameTaken(tx, realmId, name, exceptId)) {
+    throw new BadRequestError(`User group '${name}' already exists.`);
+  }
 }

@@ -12,6 +12,7 @@ import { profileDataSent, toEntries } from '../../people/profile-fields/wire.ts'
 import { accessUser, accessUserByEmail, listUsers as list } from '../../people/users.ts';
 import { toWireUser, type WireUser, wireUser } from '../../people/wire.ts';
 import { UnsupportedParametersError } from '../../platform/errors.ts';
+import { ROLES_MEANING } from '../../platform/roles.ts';
 import { createUser as create, type UserEdit, updateUser as update } from './service.ts';
 import { updateSettingsOf } from './settings-of-others.ts';
 import { updateSettings } from './settings-update.ts';
@@ -131,7 +132,7 @@ export const createUser = endpoint({
 const edits = {
   full_name: text(z.string(), { description: 'A blank one is no change.', example: 'Ada Lovelace' }).optional(),
   role: json(z.int(), {
-    description: '100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.',
+    description: ROLES_MEANING,
     example: '300',
   }).optional(),
   new_email: text(z.string(), {

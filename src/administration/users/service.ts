@@ -7,7 +7,7 @@ import { subscribeToDefaultChannels } from '../../channels/subscriptions/subscri
 import { everyone, users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
-import { emailSightChanged, stubLoggedIn, userAdded, userRenamed, userRoleChanged } from '../../people/events.ts';
+import { emailHiddenOrShown, stubLoggedIn, userAdded, userRenamed, userRoleChanged } from '../../people/events.ts';
 import { requireFullName } from '../../people/full-name.ts';
 import { lockRealm } from '../../people/locks.ts';
 import { setProfileValues } from '../../people/profile-fields/values.ts';
@@ -104,7 +104,7 @@ export function requireRole(role: number): void {
 export interface UserEdit {
   /** A blank name is no change. */
   readonly fullName?: string;
-  /** 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest. */
+  /** One of `ROLES`. */
   readonly role?: number;
   /** Takes a right of the viewer's that the server's operator gives. */
   readonly newEmail?: string;
@@ -208,7 +208,7 @@ async function showAddresses(
   for (const user of hiding) {
     const [before, after] = [roles.oldRole, roles.newRole].map((role) => visibleEmail(user, { id, role }));
     if (before === after) continue;
-    for (const event of emailSightChanged(user, roles)) emit(event, users([id]));
+    for (const event of emailHiddenOrShown(user, roles)) emit(event, users([id]));
   }
 }
 

@@ -21,7 +21,7 @@ export interface SchemaShape {
     File: { Input: Uint8Array; Output: never };
     LongId: { Input: number; Output: number };
   };
-  /** Fields and arguments are what they say they are; where null may stand, the field says so. */
+  /** Fields and arguments are not null unless they say so. */
   DefaultFieldNullability: false;
   DefaultInputFieldRequiredness: true;
   DefaultEdgesNullability: { list: false; items: false };
@@ -34,7 +34,7 @@ const PAGE_SIZES = `${DEFAULT_PAGE_SIZE} when neither is given, ${MAX_PAGE_SIZE}
 export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaShape>;
 
 /**
- * The one schema builder: every room's `graphql.ts` adds its types and fields to it. It holds no database; resolvers
+ * The one schema builder: every feature's `graphql.ts` adds its types and fields to it. It holds no database; resolvers
  * and the Prisma plugin take it from the context, so that several services can run in one process.
  *
  * Tests set `builder.options.prisma.onUnusedQuery = 'error'`: a resolver that forgets `...query` then fails instead of
@@ -74,7 +74,7 @@ export const builder = new SchemaBuilder<SchemaShape>({
     nodeFieldOptions: { nullable: false },
     // A connection costs its page; the lists inside it are that page and must not be counted again.
     defaultConnectionFieldOptions: { complexity: (args) => ({ field: 1, multiplier: pageSize(args) }) },
-    // `node` is defined in node.ts, because loading by id alone would pass every rule of the rooms.
+    // `node` is defined in node.ts, because loading by id alone would bypass the features' rules of access.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
   },

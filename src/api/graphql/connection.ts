@@ -15,7 +15,7 @@ export interface ConnectionArguments extends PageArguments {
 type Direction = 'asc' | 'desc';
 type Value = string | number | Date;
 
-/** What one page is read with: spread it into `findMany`, and put `where` beside the room's `visibleTo`. */
+/** What one page is read with: spread it into `findMany`, and put `where` beside the feature's `visibleTo`. */
 export interface PageQuery<Model extends keyof PrismaTypes> {
   readonly where: PrismaTypes[Model]['Where'];
   readonly orderBy: PrismaTypes[Model]['OrderBy'][];

@@ -23,13 +23,16 @@ interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, P
   readonly description: string;
   /** The fields of the input object, required where nothing else is said. Absent: the mutation takes none. */
   readonly input?: (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => I;
-  /** The fields of the payload; `resolve` returns one property for each. A function, so that rooms may be circular. */
+  /**
+   * The fields of the payload; `resolve` returns one property for each. A function, so that features may refer to each
+   * other's types.
+   */
   readonly payload: () => P;
   /** What the act can end in, besides the errors every mutation can. Subclasses are told apart from their parents. */
   readonly errors?: readonly ErrorClass[];
   /**
-   * True for what is of the moment, takes long, calls another service or answers with a key: what an idempotency key
-   * would be stored with is then of no use, or of too much.
+   * True for mutations that are only of the moment, take long, call another service or answer with an API key: a stored
+   * reply would be useless, or too sensitive to keep.
    */
   readonly ignoresIdempotencyKey?: true;
   /** True for what tries credentials: an operation may do so once. */
@@ -101,7 +104,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         { path }: GraphQLResolveInfo,
       ) => {
         const outcome = await observingChanges(async () => {
-          // They run one after another: what the client did not wait for does not begin.
+          // The mutations of an operation run one after another: once the client is gone, the next one is not begun.
           if (ctx.caller?.isGone === true) throw new AbandonedError();
           return resolve(contextOf(ctx), input as InputShapeFromFields<I>);
         });

@@ -16,8 +16,8 @@ const types = new Map<string, NodeType>();
 const MAX_INT4 = 2_147_483_647;
 
 /**
- * Lets `node(id)` find the type's objects, by the room's own `accessX`: whatever that refuses is absent. A node type
- * that is not named here cannot be loaded by id at all.
+ * Lets `node(id)` find the type's objects, by the feature's own `accessX`: what that refuses is null. A node type that
+ * is not named here cannot be loaded by id at all.
  *
  * @param maxId The largest id a row of the type can have.
  */

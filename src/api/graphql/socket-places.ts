@@ -17,7 +17,7 @@ let open = 0;
 observeCount('websockets_open', 'Sockets this process has open.', () => open);
 
 /** A socket's place. */
-interface Place {
+interface SocketPlace {
   readonly network: string;
   /** Undefined until somebody has signed in on it. */
   userId: number | undefined;
@@ -29,7 +29,7 @@ interface Place {
  */
 export class SocketPlaces {
   readonly #limits: Limits;
-  readonly #places = new Map<IncomingMessage, Place>();
+  readonly #places = new Map<IncomingMessage, SocketPlace>();
   readonly #byNetwork = new Tally<string>();
   /** Of those, with nobody signed in. */
   readonly #strangers = new Tally<string>();

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import type { App } from '../../access/context.ts';
 import { signIn } from '../../access/sign-in.ts';
-import type { ReaderEnd } from '../../events/queues.ts';
+import type { ReaderEnd } from '../../events/queue.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import type { StreamSink } from '../../events/stream.ts';
 import { expectedError } from '../../platform/db/errors.ts';

@@ -15,7 +15,7 @@ import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import { isStillSignedIn } from '../../access/sign-in.ts';
-import { checkPosition } from '../../events/queues.ts';
+import { checkPosition } from '../../events/queue.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import { EventStream, type StreamSink } from '../../events/stream.ts';
 import { BadRequestError } from '../../platform/errors.ts';

@@ -7,7 +7,7 @@ import { CloseCode, type Context, makeServer, type SubscribePayload } from 'grap
 import type { WebSocket } from 'ws';
 import type { App, RequestCtx } from '../../access/context.ts';
 import { signIn } from '../../access/sign-in.ts';
-import type { ReaderEnd } from '../../events/queues.ts';
+import type { ReaderEnd } from '../../events/queue.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import type { EventStream, StreamSink } from '../../events/stream.ts';
 import { ChatError, RateLimitHitError, type RequestTimeoutError } from '../../platform/errors.ts';

@@ -59,8 +59,8 @@ interface Description {
   /** Who may call it, when not every signed-in user may: a noun in the plural. */
   readonly permission?: string;
   /**
-   * True for what is of the moment, takes long, calls another service or answers with a key: what an idempotency key
-   * would be stored with is then of no use, or of too much.
+   * True for endpoints that are only of the moment, take long, call another service or answer with an API key: a stored
+   * reply would be useless, or too sensitive to keep.
    */
   readonly ignoresIdempotencyKey?: true;
   /** True for what mostly waits for something to happen: an account may have any number of these under way. */

@@ -104,18 +104,18 @@ export const isFile = ({ encoding }: Param): boolean => encoding === 'file';
 const ALWAYS_KNOWN = new Set(['client']);
 
 /** What one request holds for an endpoint. */
-export interface Read {
+export interface ReadParams {
   readonly values: Record<string, unknown>;
   /** Names sent that the endpoint does not know, sorted. */
   readonly ignored: readonly string[];
 }
 
 /** Reads one request: the path's slots in their order, and the fields and files sent. */
-export type Reader = (
+export type ParamsReader = (
   slots: readonly string[],
   sent: ReadonlyMap<string, string>,
   files?: readonly Uint8Array[],
-) => Read;
+) => ReadParams;
 
 /**
  * Prepares the reading of an endpoint's parameters. They are examined in the order declared; the first failure wins.
@@ -123,7 +123,7 @@ export type Reader = (
  * @param slots The names of the path's slots, in their order.
  * @returns A reader, which throws RequestVariableMissingError, RequestConfusingVarError or BadRequestError.
  */
-export function readerOf(params: Params, slots: readonly string[]): Reader {
+export function readerOf(params: Params, slots: readonly string[]): ParamsReader {
   const reads = Object.entries(params).map(
     ([name, param]) => [name, readOne(name, param, slots.indexOf(name))] as const,
   );

@@ -12,7 +12,7 @@ import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders, countRequest } from '../rate-limits.ts';
 import { type Answer, type Endpoint, type Http, RawJson, Redirect, slotsOf, takesIdempotencyKey } from './endpoint.ts';
 import { type Fields, type Form, merge, readForm, readQuery } from './form.ts';
-import { isFile, type Params, type Reader, readerOf } from './params.ts';
+import { isFile, type Params, type ParamsReader, readerOf } from './params.ts';
 import { type ReplyCheck, replyCheckOf } from './reply-check.ts';
 
 export const API_PREFIX = '/api/v1';
@@ -29,7 +29,7 @@ const HEADERS = {
 /** An endpoint, ready to serve. */
 interface Prepared {
   readonly endpoint: Endpoint;
-  readonly read: Reader;
+  readonly read: ParamsReader;
   /** Undefined: its answers go out unchecked. */
   readonly check: ReplyCheck | undefined;
 }

@@ -13,6 +13,7 @@ import { MAX_CHANNEL_FOLDER_DESCRIPTION_LENGTH, MAX_CHANNEL_FOLDER_NAME_LENGTH }
 import { requirePrintable, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { channelFolderAdded, channelFoldersReordered, channelFolderUpdated } from './events.ts';
+import { isFolderNameTaken, lockFolder, lockFolders, writePositions } from './queries.ts';
 
 /** What is given of a folder; what is absent stays. */
 export interface FolderEdit {
@@ -99,8 +100,7 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
   };
   return refusingTakenNames(() =>
     transact(ctx, async (tx, emit) => {
-      // Held against channels being put into the folder, and against other changes of it.
-      await tx.$queryRaw`SELECT 1 AS held FROM channel_folder WHERE id = ${folderId} FOR NO KEY UPDATE`;
+      await lockFolder(tx, folderId);
       const folder = await tx.channelFolder.findUniqueOrThrow({ where: { id: folderId } });
       const changes = differing(folder, wanted);
       if (Object.keys(changes).length === 0) return folder;
@@ -124,17 +124,12 @@ export async function reorderChannelFolders(ctx: Ctx, folderIds: readonly number
   requireAdministrator(ctx);
   const realmId = ctx.viewer.realm.id;
   return transact(ctx, async (tx, emit) => {
-    const rows = await tx.$queryRaw<{ id: number }[]>`
-      SELECT id FROM channel_folder WHERE realm_id = ${realmId} ORDER BY id FOR NO KEY UPDATE`;
-    const known = new Set(rows.map(({ id }) => id));
+    const known = new Set(await lockFolders(tx, realmId));
     const named = new Set(folderIds);
     if (named.size !== folderIds.length || named.size !== known.size || folderIds.some((id) => !known.has(id))) {
       throw new BadRequestError('Invalid order mapping.');
     }
-    await tx.$executeRaw`
-      UPDATE channel_folder SET position = places.place - 1
-      FROM unnest(${[...folderIds]}::int[]) WITH ORDINALITY AS places(id, place)
-      WHERE channel_folder.id = places.id`;
+    await writePositions(tx, folderIds);
     if (folderIds.length > 0) emit(channelFoldersReordered(folderIds), everyone());
     return tx.channelFolder.findMany({ where: { realmId }, orderBy: { order: 'asc' } });
   });
@@ -167,10 +162,7 @@ function differing(folder: ChannelFolder, wanted: Partial<Stored>): Partial<Stor
 
 /** Archived folders keep their names too. A race is decided by the index on the names of the others. */
 async function requireFreeName(tx: Tx, realmId: number, name: string, except?: number): Promise<void> {
-  const [taken] = await tx.$queryRaw<{ id: number }[]>`
-    SELECT id FROM channel_folder
-    WHERE realm_id = ${realmId} AND lower(name) = lower(${name}) AND id IS DISTINCT FROM ${except ?? null}::int LIMIT 1`;
-  if (taken !== undefined) throw nameInUse();
+  if (await isFolderNameTaken(tx, realmId, name, except)) throw nameInUse();
 }
 
 async function requireEmpty(tx: Tx, folderId: number): Promise<void> {

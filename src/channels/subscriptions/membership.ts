@@ -211,23 +211,23 @@ export async function leave(tx: Tx, emit: Emit, context: ChangeContext, leavings
   return new Map(left.map(({ channel, userIds }) => [channel.id, userIds]));
 }
 
-interface Row {
+interface SubscriptionKey {
   readonly user_id: number;
   readonly channel_id: number;
 }
 
-function endSubscriptions(tx: Tx, leavings: readonly Leaving[]): Promise<Row[]> {
+function endSubscriptions(tx: Tx, leavings: readonly Leaving[]): Promise<SubscriptionKey[]> {
   const rows = leavings.flatMap(({ channel, subjects }) =>
     subjects.map(({ id }) => ({ user_id: id, channel_id: channel.id })),
   );
-  return tx.$queryRaw<Row[]>`
+  return tx.$queryRaw<SubscriptionKey[]>`
     UPDATE subscription s SET active = false
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int)
     WHERE s.user_id = p.user_id AND s.channel_id = p.channel_id AND s.active
     RETURNING s.user_id, s.channel_id`;
 }
 
-function endPeriods(tx: Tx, realmId: number, rows: readonly Row[], eventId: number): Promise<unknown> {
+function endPeriods(tx: Tx, realmId: number, rows: readonly SubscriptionKey[], eventId: number): Promise<unknown> {
   return tx.$executeRaw`
     UPDATE subscription_period p
     SET ended_event_id = ${eventId},

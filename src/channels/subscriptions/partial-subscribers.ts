@@ -1,4 +1,4 @@
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
 
 /** Shorter lists are always sent whole. */
 export const WHOLE_LIST_BELOW = 250;
@@ -11,7 +11,7 @@ const ACTIVE_MS = 14 * 86_400_000;
  * @returns User ids, ascending, by channel.
  */
 export async function partialSubscribers(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   channelIds: readonly number[],
   now: Date,
 ): Promise<Map<number, number[]>> {

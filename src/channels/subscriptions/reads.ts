@@ -74,8 +74,8 @@ export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSu
   });
   rows.sort((a, b) => (a.channel.name < b.channel.name ? -1 : 1));
   const channels = rows.map(({ channel }) => channel);
-  const look = await channelActor(app.db, viewer, app.now());
-  const { channels: wires, listOf } = await toPeopledChannels(app.db, look, { channels, include });
+  const actor = await channelActor(app.db, viewer, app.now());
+  const { channels: wires, listOf } = await toPeopledChannels(app.db, actor, { channels, include });
   return rows.map((row, i) => ({
     ...(wires[i] as WireChannel),
     ...toWirePersonal(row),

@@ -1,12 +1,10 @@
 import { Prisma } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
 import type { SubscriberList } from '../wire.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
 
-type Reader = Pick<Tx, '$queryRaw'>;
-
 /** How many users, deactivated ones left out, are subscribed to each of the channels. */
-export async function countSubscribers(db: Reader, channelIds: readonly number[]): Promise<(id: number) => number> {
+export async function countSubscribers(db: SqlClient, channelIds: readonly number[]): Promise<(id: number) => number> {
   const rows = await db.$queryRaw<{ channel_id: number; count: number }[]>`
     SELECT s.channel_id, count(*)::int AS count
     FROM subscription s JOIN user_account u ON u.id = s.user_id
@@ -25,7 +23,7 @@ export const NOBODY: SubscriberList = { subscribers: [], partial_subscribers: nu
  * Two queries, however many channels.
  */
 export async function readSubscribers(
-  db: Reader,
+  db: SqlClient,
   channelIds: readonly number[],
   now: Date,
 ): Promise<(id: number) => SubscriberList> {
@@ -46,14 +44,14 @@ export async function readSubscribers(
  * One query, however many channels.
  */
 export async function readWholeSubscribers(
-  db: Reader,
+  db: SqlClient,
   channelIds: readonly number[],
 ): Promise<(id: number) => SubscriberList> {
   const whole = await readWholeLists(db, channelIds);
   return (id) => ({ ...NOBODY, subscribers: whole.get(id) ?? [] });
 }
 
-async function readWholeLists(db: Reader, channelIds: readonly number[]): Promise<Map<number, number[]>> {
+async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Promise<Map<number, number[]>> {
   const rows = await db.$queryRaw<{ channel_id: number; user_ids: number[] }[]>`
     SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
     FROM subscription s JOIN user_account u ON u.id = s.user_id
@@ -73,7 +71,7 @@ export interface SubscriberPage {
 
 /** The same page of the subscribers of each of the channels, by user id: one query, however many channels. */
 export async function readSubscriberPages(
-  db: Reader,
+  db: SqlClient,
   channelIds: readonly number[],
   { after, before, limit, descending }: SubscriberPage,
 ): Promise<(id: number) => readonly number[]> {

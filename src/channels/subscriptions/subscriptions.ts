@@ -114,11 +114,11 @@ async function subscribeWithin(
   const subjects = await accessPrincipals(tx, ctx, principals);
   requireFewEnough('subscriptions', wanted, subjects);
   const found = await findChannels(tx, ctx.realmId, wanted);
-  const { look, channels } = await lockAndLook(tx, ctx, found);
+  const { actor, channels } = await lockWithActor(tx, ctx, found);
   const unreadable = channels.filter(({ maySee, mayRead }) => maySee && !mayRead).map(({ channel }) => channel.name);
   if (isFatal) refuse(unreadable);
   const open = channels.filter(({ mayRead }) => mayRead).map(({ channel }) => channel);
-  if (subjects.some(({ id }) => id !== ctx.viewer.id)) requireAddingOthers(look, open);
+  if (subjects.some(({ id }) => id !== ctx.viewer.id)) requireAddingOthers(actor, open);
   const unseen = channels.filter(({ maySee, mayRead }) => !maySee && !mayRead).map(({ channel }) => channel.id);
   const { created, taken } = await createMissing(tx, emit, ctx, found, { creation, subjects, unseen });
   if (isFatal) refuse(taken);
@@ -141,9 +141,9 @@ interface LookedAt {
 }
 
 /** Locks the channels found, and tells what the viewer may. A channel found by its id must be one the viewer sees. */
-async function lockAndLook(tx: Tx, { app, viewer, realmId }: Ctx, found: readonly Found<ChannelKey>[]) {
+async function lockWithActor(tx: Tx, { app, viewer, realmId }: Ctx, found: readonly Found<ChannelKey>[]) {
   const locked = await lockChannels(tx, realmId, idsOf(found));
-  const look = await channelActor(tx, viewer, app.now());
+  const actor = await channelActor(tx, viewer, app.now());
   const own = await tx.subscription.findMany({
     where: { userId: viewer.id, active: true, channelId: { in: locked.map(({ id }) => id) } },
     select: { channelId: true },
@@ -153,21 +153,21 @@ async function lockAndLook(tx: Tx, { app, viewer, realmId }: Ctx, found: readonl
     const isSubscribed = ownIds.has(channel.id);
     return {
       channel,
-      maySee: seesChannel(look, channel, isSubscribed),
-      mayRead: readsChannel(look, channel, isSubscribed),
+      maySee: seesChannel(actor, channel, isSubscribed),
+      mayRead: readsChannel(actor, channel, isSubscribed),
     };
   });
   for (const { key, id } of found) {
     if ('id' in key && !channels.some(({ channel, maySee }) => channel.id === id && maySee)) throw invalidChannelId();
   }
-  return { look, channels };
+  return { actor, channels };
 }
 
-function requireAddingOthers(look: ChannelActor, channels: readonly Channel[]): void {
-  if (isGuest(look.person.role)) throw insufficientPermission();
-  if (mayInRealm(look, 'can_add_subscribers_group')) return;
+function requireAddingOthers(actor: ChannelActor, channels: readonly Channel[]): void {
+  if (isGuest(actor.person.role)) throw insufficientPermission();
+  if (mayInRealm(actor, 'can_add_subscribers_group')) return;
   const may = (channel: Channel) =>
-    administersChannel(look, channel) || holds(look, channel, 'can_add_subscribers_group');
+    administersChannel(actor, channel) || holds(actor, channel, 'can_add_subscribers_group');
   if (!channels.every(may)) throw insufficientPermission();
 }
 
@@ -247,7 +247,7 @@ async function unsubscribeWithin(
   const subjects = await accessPrincipals(tx, ctx, principals);
   requireFewEnough('subscriptions', keys, subjects);
   const found = await findChannels(tx, ctx.realmId, keys);
-  const { look, channels } = await lockAndLook(tx, ctx, found);
+  const { actor, channels } = await lockWithActor(tx, ctx, found);
   const seen = channels.filter(({ maySee }) => maySee).map(({ channel }) => channel);
   const absent = found.flatMap(({ key, id }) =>
     'name' in key && !seen.some((channel) => channel.id === id) ? [key.name] : [],
@@ -255,17 +255,19 @@ async function unsubscribeWithin(
   if (absent.length > 0) throw new BadRequestError(`Channel(s) (${absent.join(', ')}) do not exist`);
   const { viewer } = ctx;
   if (subjects.some(({ id, botOwnerId }) => id !== viewer.id && botOwnerId !== viewer.id)) {
-    requireRemovingOthers(look, seen);
+    requireRemovingOthers(actor, seen);
   }
   const leavings = seen.map((channel) => ({ channel, subjects }));
   const moved = await leave(tx, emit, { realm: viewer.realm, now: ctx.app.now() }, leavings);
   return outcomes(seen, subjects, moved);
 }
 
-function requireRemovingOthers(look: ChannelActor, channels: readonly Channel[]): void {
-  const { role } = look.person;
+function requireRemovingOthers(actor: ChannelActor, channels: readonly Channel[]): void {
+  const { role } = actor.person;
   const may = (channel: Channel) =>
-    isAdministrator(role) || administersChannel(look, channel) || holds(look, channel, 'can_remove_subscribers_group');
+    isAdministrator(role) ||
+    administersChannel(actor, channel) ||
+    holds(actor, channel, 'can_remove_subscribers_group');
   if (isGuest(role) || !channels.every(may)) throw insufficientPermission();
 }
 

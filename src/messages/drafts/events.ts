@@ -1,8 +1,7 @@
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
-import type { EventView } from '../../events/view.ts';
 import type { Draft, Realm } from '../../generated/prisma/client.ts';
-import { toWire, type WireDraft, withTopicName } from './wire.ts';
+import { toWire, type WireDraft, withShownTopic } from './wire.ts';
 
 // All go to the author's own clients only: drafts are private.
 
@@ -19,10 +18,10 @@ export const draftsAdded = defineEvent(
     empty_topic_name: emptyTopicName(realm),
   }),
   {
-    render: ({ drafts, empty_topic_name }, view) => ({
+    render: ({ drafts, empty_topic_name }, { options }) => ({
       type: 'drafts',
       op: 'add',
-      drafts: drafts.map((draft) => seenBy(view, draft, empty_topic_name)),
+      drafts: drafts.map((draft) => withShownTopic(draft, empty_topic_name, options.capabilities.empty_topic_name)),
     }),
   },
 );
@@ -37,16 +36,12 @@ export const draftUpdated = defineEvent(
   'update',
   (draft: Draft, realm: Realm): UpdatedPayload => ({ draft: toWire(draft), empty_topic_name: emptyTopicName(realm) }),
   {
-    render: ({ draft, empty_topic_name }, view) => ({
+    render: ({ draft, empty_topic_name }, { options }) => ({
       type: 'drafts',
       op: 'update',
-      draft: seenBy(view, draft, empty_topic_name),
+      draft: withShownTopic(draft, empty_topic_name, options.capabilities.empty_topic_name),
     }),
   },
 );
 
 export const draftRemoved = defineEvent('drafts', 'remove', (draftId: number) => ({ draft_id: draftId }));
-
-function seenBy({ options }: EventView, draft: WireDraft, emptyTopicName: string): WireDraft {
-  return options.capabilities.empty_topic_name ? draft : withTopicName(draft, emptyTopicName);
-}

@@ -13,6 +13,7 @@ import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
 import { cutText, lengthOf } from '../../platform/text.ts';
 import { requireWithin, TOTALS } from '../../platform/totals.ts';
 import { draftRemoved, draftsAdded, draftUpdated } from './events.ts';
+import { draftsLength } from './queries.ts';
 import type { DraftType } from './wire.ts';
 
 export interface NewDraft {
@@ -141,9 +142,7 @@ export async function deleteDraft(ctx: Ctx, draftId: number): Promise<void> {
 
 /** The viewer is locked. */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
-  const [held] = await tx.$queryRaw<{ length: number }[]>`
-    SELECT sum(char_length(content))::int AS length FROM draft WHERE author_id = ${viewer.id}`;
-  requireWithin('drafts_total_length', held?.length ?? 0);
+  requireWithin('drafts_total_length', await draftsLength(tx, viewer.id));
 }
 
 /** The drafts as rows, checked. `nameOf` says how the client knows the draft at a place. */

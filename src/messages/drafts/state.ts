@@ -1,7 +1,7 @@
 import { userSetting } from '../../access/user-settings.ts';
 import type { StateGroup } from '../../api/state-group.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
-import { toWire, withTopicName } from './wire.ts';
+import { toWire, withShownTopic } from './wire.ts';
 
 /** How many drafts registration returns. */
 const MAX_DRAFTS = 1000;
@@ -16,8 +16,7 @@ export const draftsState: StateGroup = {
       orderBy: [{ lastEditedAt: 'desc' }, { id: 'desc' }],
       take: MAX_DRAFTS,
     });
-    const drafts = rows.map(toWire);
-    if (options.capabilities.empty_topic_name) return { drafts };
-    return { drafts: drafts.map((draft) => withTopicName(draft, emptyTopicName(viewer.realm))) };
+    const knowsEmptyTopic = options.capabilities.empty_topic_name;
+    return { drafts: rows.map((row) => withShownTopic(toWire(row), emptyTopicName(viewer.realm), knowsEmptyTopic)) };
   },
 };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Draft } from '../../generated/prisma/client.ts';
 import type { Wire } from '../../platform/wire.ts';
+import { shownTopic } from '../wire.ts';
 
 export const DRAFT_TYPES = ['', 'stream', 'private'] as const;
 /** Where a draft is to go: nowhere yet, to a channel, or to people. */
@@ -22,7 +23,9 @@ export function toWire({ id, type, to, topic, content, lastEditedAt }: Draft): W
   return { id, type: type as DraftType, to, topic, content, timestamp: Math.floor(lastEditedAt.getTime() / 1000) };
 }
 
-/** The draft for a client that does not know the empty topic. */
-export function withTopicName(draft: WireDraft, emptyTopicName: string): WireDraft {
-  return draft.type === 'stream' && draft.topic === '' ? { ...draft, topic: emptyTopicName } : draft;
+/** The draft for a client that may not know the empty topic. */
+export function withShownTopic(draft: WireDraft, emptyTopicName: string, knowsEmptyTopic: boolean): WireDraft {
+  return draft.type === 'stream'
+    ? { ...draft, topic: shownTopic(draft.topic, emptyTopicName, knowsEmptyTopic) }
+    : draft;
 }

@@ -95,7 +95,7 @@ interface People {
   readonly readers: ReadonlySet<number>;
 }
 
-/** Rules go before lists, wherever a rule says it. */
+/** By a rule where one says it, because lists of users can be long. */
 function openMove({ from, to, ids }: Moving, { told, others, readers }: People): MoveHearings {
   const gone = [...told].filter((id) => !readers.has(id));
   const named = (to.inviteOnly ? [...told, ...others] : [...others]).filter((id) => readers.has(id));
@@ -128,7 +128,7 @@ async function guardedMove(
 
 const NONE: readonly number[] = [];
 
-// Most users have all of the messages, in the same array, or none of them.
+// Most users received all of the messages, and share one array, or none of them.
 
 function among(some: readonly number[], others: readonly number[]): readonly number[] {
   if (some === others || some.length === 0) return some;

@@ -10,7 +10,7 @@ import { membersMentioned, type Named, requireMayMention, whoIsMentioned } from 
 export interface ContentEdit {
   readonly rendered: RenderedContent;
   readonly named: Named;
-  /** Whether anybody is named, or was: nobody's row is to be touched otherwise. */
+  /** Whether the new or the old content mentions anybody: otherwise no rows need to be written. */
   readonly flagsAnybody: boolean;
 }
 

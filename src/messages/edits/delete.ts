@@ -125,7 +125,7 @@ async function remove(tx: Tx, emit: Emit, place: DeletionPlace, locked: readonly
 const placeOf = ({ channel, conversation, topic }: LockedToDelete) =>
   channel === null ? `conversation ${conversation?.id}` : `channel ${channel.id} ${topic}`;
 
-/** Before the rows go, because they say who took the messages up. */
+/** Before the rows are deleted, because they say who took the messages up from the channel's history. */
 async function tell(tx: Tx, emit: Emit, place: DeletionPlace, messages: readonly LockedToDelete[]): Promise<void> {
   const [first] = messages;
   if (first === undefined) return;

@@ -12,7 +12,7 @@ import type { PropagateMode } from './events.ts';
 import { lockMessages } from './locks.ts';
 import { dropWhatIsGone, prepareMove, takePoliciesAlong, writeMove } from './move.ts';
 import { sendNotices, takeBackNotice } from './notices.ts';
-import type { Move, Wish } from './plan.ts';
+import type { MessageMove, RequestedEdit } from './plan.ts';
 import { recordEdit } from './record.ts';
 import { tellOfEdit } from './tell.ts';
 import { isTooLate } from './time-limits.ts';
@@ -50,16 +50,16 @@ export async function updateMessage(ctx: Ctx, messageId: number, edit: MessageEd
   await transact(ctx, async (tx, emit) => {
     const now = ctx.app.now();
     const { viewer, message, ids } = await lockMessages(tx, ctx, messageId, { mode, channelId });
-    const wish = examine(viewer, message, edit, now);
-    const move = await prepareMove(tx, viewer, { message, ids, wish, mode }, now);
-    const content = await prepareContent(tx, { ...ctx, viewer }, message, wish.content, now);
+    const requested = examine(viewer, message, edit, now);
+    const move = await prepareMove(tx, viewer, { message, ids, requested, mode }, now);
+    const content = await prepareContent(tx, { ...ctx, viewer }, message, requested.content, now);
     await carryOut(tx, emit, { ...ctx, viewer }, { message, move, content, edit });
   });
 }
 
 interface Change {
   readonly message: PlacedMessage;
-  readonly move: Move | null;
+  readonly move: MessageMove | null;
   readonly content: ContentEdit | null;
   readonly edit: MessageEdit;
 }
@@ -86,24 +86,24 @@ async function carryOut(tx: Tx, emit: Emit, ctx: Ctx, { message, content, edit, 
 }
 
 /** What can be said of an edit without looking at where the message is to go, in the order of the document. */
-function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now: Date): Wish {
+function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now: Date): RequestedEdit {
   if (edit.content !== undefined) requireMayEditContent(viewer, message, now);
   const named = edit.topic === undefined ? undefined : topicNamed(viewer.realm, edit.topic.trim());
-  const wish: Wish = {
+  const requested: RequestedEdit = {
     content: edit.content,
     topic: named === message.topic ? undefined : named,
     channelId: edit.channelId === message.channelId ? undefined : edit.channelId,
   };
-  requireSomething(message, wish);
-  if (edit.propagateMode !== 'change_one' && wish.topic === undefined && wish.channelId === undefined) {
+  requireSomething(message, requested);
+  if (edit.propagateMode !== 'change_one' && requested.topic === undefined && requested.channelId === undefined) {
     throw new BadRequestError('Invalid propagate_mode without topic edit');
   }
-  if (wish.topic !== undefined) requireTopicName(viewer, edit.topic?.trim() ?? '');
-  if (wish.content !== undefined && wish.channelId !== undefined) {
+  if (requested.topic !== undefined) requireTopicName(viewer, edit.topic?.trim() ?? '');
+  if (requested.content !== undefined && requested.channelId !== undefined) {
     throw new BadRequestError('Cannot change message content while changing channel');
   }
   requireExpected(message, edit.prevContentSha256);
-  return wish;
+  return requested;
 }
 
 function requireMayEditContent({ realm, id }: Viewer, message: PlacedMessage, now: Date): void {
@@ -116,7 +116,7 @@ function requireMayEditContent({ realm, id }: Viewer, message: PlacedMessage, no
   }
 }
 
-function requireSomething({ channelId: standsIn }: PlacedMessage, { content, topic, channelId }: Wish): void {
+function requireSomething({ channelId: standsIn }: PlacedMessage, { content, topic, channelId }: RequestedEdit): void {
   if (content === undefined && topic === undefined && channelId === undefined) {
     throw new BadRequestError('Nothing to change');
   }

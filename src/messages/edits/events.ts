@@ -39,7 +39,7 @@ export interface UpdatedPayload {
   } | null;
   /** Of the message `id`. */
   readonly flags: FlagFacts;
-  /** What clients that do not know the empty topic are shown instead. */
+  /** The name that clients are shown that do not know the empty topic. */
   readonly emptyTopicName: string;
 }
 

@@ -1,5 +1,5 @@
 import type { Audience } from '../../events/audience.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
 import type { UserFlags } from '../wire.ts';
 
 /** Whether a user has read a message, and whether they received it or took it up from the channel's history. */
@@ -48,7 +48,7 @@ type FlagRow = Readonly<Record<IdList, readonly number[] | null>> & { readonly c
  * organisation waits for it.
  */
 export async function readFlagFacts(
-  tx: Pick<Tx, '$queryRaw'>,
+  tx: SqlClient,
   realmId: number,
   messageId: number,
   { channelIds, userIds }: Audience,
@@ -58,7 +58,7 @@ export async function readFlagFacts(
       SELECT sender_id, read_by_sender, sent_channel_id, channel_wildcard,
              COALESCE(2 * sent_channel_id::bigint, 2 * conversation_id::bigint + 1) AS recipient_id
       FROM message WHERE realm_id = ${realmId} AND id = ${messageId}
-    ), hearer AS (
+    ), recipient AS (
       SELECT user_id AS id FROM subscription WHERE channel_id = ANY(${[...channelIds]}) AND active
       UNION SELECT unnest(${[...userIds]}::int[])
     ), subscriber AS (
@@ -68,7 +68,7 @@ export async function readFlagFacts(
     ), standing AS (
       SELECT h.id, r.received, COALESCE(NOT x.is_read, r.received AND NOT (h.id = c.sender_id AND c.read_by_sender)
                AND COALESCE(k.read_through, 0) < ${messageId}) AS unread
-      FROM changed c CROSS JOIN hearer h
+      FROM changed c CROSS JOIN recipient h
       LEFT JOIN subscriber s ON s.id = h.id
       LEFT JOIN read_exception x ON x.realm_id = ${realmId} AND x.message_id = ${messageId} AND x.user_id = h.id
       LEFT JOIN read_mark k ON k.user_id = h.id AND k.recipient_id = c.recipient_id

@@ -28,7 +28,7 @@ export interface Reach {
 
 /** Messages that are locked for a change, with the channels they stand in and go to, and who is subscribed to these. */
 export interface Locked {
-  /** The viewer behind the locks: somebody else may have deactivated or demoted them since they signed in. */
+  /** The viewer, read again once the locks are held: they may have been deactivated or demoted since they signed in. */
   readonly viewer: Viewer;
   /** The message asked for, as it is. */
   readonly message: PlacedMessage;

@@ -16,30 +16,30 @@ import { holdsInChannel, requireMayCreateTopic, requireTopicPolicy } from '../se
 import { moveTopicPolicies } from '../topic-policies/service.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
 import type { PropagateMode } from './events.ts';
-import type { Move, Wish } from './plan.ts';
+import type { MessageMove, RequestedEdit } from './plan.ts';
 import { GRACE_SECONDS, isTooLate } from './time-limits.ts';
 
-interface Asked {
+interface MoveRequest {
   readonly message: PlacedMessage;
   readonly ids: readonly number[];
-  readonly wish: Wish;
+  readonly requested: RequestedEdit;
   readonly mode: PropagateMode;
 }
 
 /** The move asked for, when the viewer may make it; null when none is. All in the order of the document. */
-export async function prepareMove(tx: Tx, viewer: Viewer, asked: Asked, now: Date): Promise<Move | null> {
-  const { message, ids, wish, mode } = asked;
+export async function prepareMove(tx: Tx, viewer: Viewer, asked: MoveRequest, now: Date): Promise<MessageMove | null> {
+  const { message, ids, requested, mode } = asked;
   const from = message.channel;
-  if (from === null || (wish.topic === undefined && wish.channelId === undefined)) return null;
-  const look = await channelActor(tx, viewer, now);
-  const to = wish.channelId === undefined ? from : await accessTargetChannel(tx, look, wish.channelId);
-  const topic = wish.topic ?? message.topic;
+  if (from === null || (requested.topic === undefined && requested.channelId === undefined)) return null;
+  const actor = await channelActor(tx, viewer, now);
+  const to = requested.channelId === undefined ? from : await accessTargetChannel(tx, actor, requested.channelId);
+  const topic = requested.topic ?? message.topic;
   requireTopicPolicy(viewer.realm, to, topic);
-  const resolution = wish.topic === undefined ? null : resolutionOf(viewer.realm, message.topic, topic);
-  const attempt: Attempt = { tx, viewer, look, message, from, to, now };
-  if (wish.topic !== undefined) await requireMayChangeTopic(attempt, resolution);
+  const resolution = requested.topic === undefined ? null : resolutionOf(viewer.realm, message.topic, topic);
+  const attempt: MoveAttempt = { tx, viewer, actor, message, from, to, now };
+  if (requested.topic !== undefined) await requireMayChangeTopic(attempt, resolution);
   if (to.id !== from.id) await requireMayChangeChannel(attempt);
-  if (mode === 'change_all' && !isModerator(viewer.role)) await requireAllInTime(attempt, wish, ids);
+  if (mode === 'change_all' && !isModerator(viewer.role)) await requireAllInTime(attempt, requested, ids);
   const surroundings = await surroundingsOf(attempt, topic, ids);
   if (surroundings.isNewTopic && resolution === null) await requireMayCreateTopic(tx, viewer, to, now);
   const moved = to.id === from.id ? await named(tx, message.realmId, ids, { not: topic }) : ids;
@@ -47,23 +47,23 @@ export async function prepareMove(tx: Tx, viewer: Viewer, asked: Asked, now: Dat
   return { from, to, topic, resolution: toggled, oldTopic: message.topic, ids: moved, ...surroundings };
 }
 
-interface Attempt {
+interface MoveAttempt {
   readonly tx: Tx;
   readonly viewer: Viewer;
-  readonly look: ChannelActor;
+  readonly actor: ChannelActor;
   readonly message: PlacedMessage;
   readonly from: Channel;
   readonly to: Channel;
   readonly now: Date;
 }
 
-async function accessTargetChannel(tx: Tx, look: ChannelActor, channelId: number): Promise<Channel> {
-  const { id, realm } = look.person;
+async function accessTargetChannel(tx: Tx, actor: ChannelActor, channelId: number): Promise<Channel> {
+  const { id, realm } = actor.person;
   const channel = isRowId(channelId)
     ? await tx.channel.findFirst({ where: { id: channelId, realmId: realm.id } })
     : null;
   if (channel === null || channel.isArchived) throw invalidChannelId();
-  if (!readsChannel(look, channel, await isSubscribed(tx, id, channelId))) throw invalidChannelId();
+  if (!readsChannel(actor, channel, await isSubscribed(tx, id, channelId))) throw invalidChannelId();
   return channel;
 }
 
@@ -71,13 +71,13 @@ const isSubscribed = async (tx: Tx, userId: number, channelId: number): Promise<
   (await tx.subscription.count({ where: { userId, channelId, active: true } })) > 0;
 
 /** What becomes of the mark of a resolved topic, when that is all that changes of its name. */
-function resolutionOf(realm: Realm, before: string, after: string): Move['resolution'] {
+function resolutionOf(realm: Realm, before: string, after: string): MessageMove['resolution'] {
   if (after === topicNamed(realm, RESOLVED_PREFIX + before)) return 'resolved';
   return before === RESOLVED_PREFIX + after ? 'unresolved' : null;
 }
 
-async function requireMayChangeTopic(attempt: Attempt, resolution: Move['resolution']): Promise<void> {
-  const { viewer, message, look, from, to, now, tx } = attempt;
+async function requireMayChangeTopic(attempt: MoveAttempt, resolution: MessageMove['resolution']): Promise<void> {
+  const { viewer, message, actor, from, to, now, tx } = attempt;
   if (resolution !== null) {
     const allowed =
       holdsInRealm(attempt, 'can_resolve_topics_group') ||
@@ -87,7 +87,7 @@ async function requireMayChangeTopic(attempt: Attempt, resolution: Move['resolut
   } else {
     const allowed =
       holdsInRealm(attempt, 'can_move_messages_between_topics_group') ||
-      administersChannel(look, from) ||
+      administersChannel(actor, from) ||
       (await holdsInChannel(tx, viewer, from, 'can_move_messages_within_channel_group', now));
     if (!allowed) throw new BadRequestError("You don't have permission to edit this message");
   }
@@ -97,10 +97,10 @@ async function requireMayChangeTopic(attempt: Attempt, resolution: Move['resolut
   }
 }
 
-async function requireMayChangeChannel(attempt: Attempt): Promise<void> {
-  const { viewer, message, look, from, now, tx } = attempt;
+async function requireMayChangeChannel(attempt: MoveAttempt): Promise<void> {
+  const { viewer, message, actor, from, now, tx } = attempt;
   const allowed =
-    administersChannel(look, from) ||
+    administersChannel(actor, from) ||
     holdsInRealm(attempt, 'can_move_messages_between_channels_group') ||
     (await holdsInChannel(tx, viewer, from, 'can_move_messages_out_of_channel_group', now));
   if (!allowed) throw new BadRequestError("You don't have permission to move this message");
@@ -112,7 +112,7 @@ async function requireMayChangeChannel(attempt: Attempt): Promise<void> {
 }
 
 /** What sending takes besides reading a channel that is not archived. */
-async function requireMayPost({ tx, viewer, to, now }: Attempt): Promise<void> {
+async function requireMayPost({ tx, viewer, to, now }: MoveAttempt): Promise<void> {
   if (hasProtectedHistory(to) && !(await isSubscribed(tx, viewer.id, to.id))) {
     throw new BadRequestError(`Not authorized to send to channel '${to.name}'`);
   }
@@ -126,14 +126,18 @@ type MovePermission =
   | 'can_move_messages_between_topics_group'
   | 'can_move_messages_between_channels_group';
 
-const holdsInRealm = ({ look }: Attempt, name: MovePermission): boolean => mayInRealm(look, name);
+const holdsInRealm = ({ actor }: MoveAttempt, name: MovePermission): boolean => mayInRealm(actor, name);
 
-/** A move of a whole topic must not leave out what is too old for it without a word. */
-async function requireAllInTime({ tx, viewer, message, now }: Attempt, wish: Wish, ids: readonly number[]) {
+/** A move of a whole topic must not silently leave out messages that are too old to be moved. */
+async function requireAllInTime(
+  { tx, viewer, message, now }: MoveAttempt,
+  requested: RequestedEdit,
+  ids: readonly number[],
+) {
   const { realm } = viewer;
   const limits = [
-    wish.topic === undefined ? null : realmSetting(realm, 'move_messages_within_stream_limit_seconds'),
-    wish.channelId === undefined ? null : realmSetting(realm, 'move_messages_between_streams_limit_seconds'),
+    requested.topic === undefined ? null : realmSetting(realm, 'move_messages_within_stream_limit_seconds'),
+    requested.channelId === undefined ? null : realmSetting(realm, 'move_messages_between_streams_limit_seconds'),
   ].filter((limit) => limit !== null);
   if (limits.length === 0) return;
   const since = new Date(now.getTime() - (Math.min(...limits) + GRACE_SECONDS) * 1000);
@@ -149,7 +153,7 @@ async function requireAllInTime({ tx, viewer, message, now }: Attempt, wish: Wis
 }
 
 /** What stands beside the messages that move, where they come from and where they go. */
-async function surroundingsOf({ tx, viewer, from, to, message }: Attempt, topic: string, ids: readonly number[]) {
+async function surroundingsOf({ tx, viewer, from, to, message }: MoveAttempt, topic: string, ids: readonly number[]) {
   const moving = Prisma.sql`m.id = ANY(${[...ids]}::bigint[])`;
   const visible = hasProtectedHistory(from) ? receivedBy(viewer.id) : Prisma.sql`true`;
   const [row] = await tx.$queryRaw<{ stays: boolean; there: boolean; same: boolean }[]>`
@@ -171,8 +175,8 @@ async function named(tx: Tx, realmId: number, ids: readonly number[], { not }: {
   return rows.map(({ id }) => Number(id));
 }
 
-/** Moves the locked messages. That a topic is resolved is no move to speak of. */
-export async function writeMove(tx: Tx, realmId: number, move: Move, now: Date): Promise<void> {
+/** Moves the locked messages. Resolving a topic is not noted as a move. */
+export async function writeMove(tx: Tx, realmId: number, move: MessageMove, now: Date): Promise<void> {
   const { to, topic, oldTopic, ids, resolution } = move;
   await tx.$executeRaw`
     UPDATE message SET channel_id = ${to.id}, topic = CASE WHEN ${topic !== oldTopic} THEN ${topic} ELSE topic END,
@@ -187,7 +191,7 @@ export async function writeMove(tx: Tx, realmId: number, move: Move, now: Date):
 export async function dropWhatIsGone(
   tx: Tx,
   { realm, now }: { readonly realm: Realm; readonly now: Date },
-  { from, to, ids }: Move,
+  { from, to, ids }: MessageMove,
 ): Promise<void> {
   if (from.id === to.id) return;
   const holders = await tx.$queryRaw<{ id: number }[]>`
@@ -215,7 +219,7 @@ export async function takePoliciesAlong(
   tx: Tx,
   emit: Emit,
   place: { readonly realm: Realm; readonly now: Date },
-  { from, to, oldTopic, topic, isWhole, merges }: Move,
+  { from, to, oldTopic, topic, isWhole, merges }: MessageMove,
 ): Promise<void> {
   if (!isWhole) return;
   await moveTopicPolicies(tx, emit, place, {

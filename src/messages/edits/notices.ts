@@ -5,10 +5,11 @@ import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { silentMention, topicAddress, topicLink } from '../sending/links.ts';
 import { notify } from '../sending/notices.ts';
+import { FOLLOWED, literal } from '../topic-policies/policies.ts';
 import { type DeletionPlace, deleteMessages } from './delete.ts';
-import type { Move } from './plan.ts';
+import type { MessageMove } from './plan.ts';
 
-/** Within this time an undone mark leaves no trace. */
+/** When a topic's mark is undone within this time, the notice of it is deleted. */
 const UNDO_SECONDS = 60;
 
 const RESOLUTIONS = {
@@ -27,10 +28,10 @@ export async function takeBackNotice(
   tx: Tx,
   emit: Emit,
   place: DeletionPlace,
-  { from, resolution, isWhole, ids }: Move,
+  { from, resolution, isWhole, ids }: MessageMove,
 ): Promise<number | undefined> {
   const lastId = ids.at(-1);
-  // A topic of nothing but the notice stays what it is.
+  // A topic that holds nothing but the notice keeps it.
   if (resolution === null || !isWhole || lastId === undefined || ids.length === 1) return undefined;
   const last = await tx.message.findUniqueOrThrow({
     where: { realmId_id: { realmId: from.realmId, id: lastId } },
@@ -57,7 +58,7 @@ export async function sendNotices(
   emit: Emit,
   app: { readonly app: App; readonly realm: Realm },
   mover: User,
-  move: Move,
+  move: MessageMove,
   tells: Tells,
 ): Promise<void> {
   const { from, to, oldTopic, topic, resolution, isWhole } = move;
@@ -75,7 +76,7 @@ export async function sendNotices(
   }
 }
 
-/** To most users it is nothing to read. */
+/** Unless their settings say otherwise, users have the notice as read from the start. */
 async function tellResolution(
   tx: Tx,
   emit: Emit,
@@ -84,7 +85,7 @@ async function tellResolution(
   content: string,
 ): Promise<void> {
   const subscribers = await tx.$queryRaw<{ id: number; settings: Prisma.JsonValue; is_followed: boolean }[]>`
-    SELECT u.id, u.settings, COALESCE(t.policy = ${FOLLOWED}, false) AS is_followed
+    SELECT u.id, u.settings, COALESCE(t.policy = ${literal(FOLLOWED)}, false) AS is_followed
     FROM subscription s JOIN user_account u ON u.id = s.user_id
     LEFT JOIN user_topic t ON t.user_id = u.id AND t.channel_id = s.channel_id AND lower(t.topic) = lower(${here.topic})
     WHERE s.channel_id = ${here.channelId} AND s.active`;
@@ -96,16 +97,13 @@ async function tellResolution(
   await notify(tx, emit, app, here, content, undefined, readBy);
 }
 
-/** A topic's policy. */
-const FOLLOWED = 3;
-
-function whatCame({ isWhole, ids, to, topic }: Move): string {
+function whatCame({ isWhole, ids, to, topic }: MessageMove): string {
   if (isWhole) return 'This topic was';
   if (ids.length === 1) return `[A message](${topicAddress(to, topic, ids[0])}) was`;
   return `${ids.length} messages were`;
 }
 
-function whatWent({ isWhole, ids }: Move): string {
+function whatWent({ isWhole, ids }: MessageMove): string {
   if (isWhole) return 'This topic was moved';
   return ids.length === 1 ? 'A message was moved from this topic' : `${ids.length} messages were moved from this topic`;
 }

@@ -1,13 +1,13 @@
 import type { Channel } from '../../generated/prisma/client.ts';
 /** What is to change, once what is as it was is left out. */
-export interface Wish {
+export interface RequestedEdit {
   readonly content: string | undefined;
   readonly topic: string | undefined;
   readonly channelId: number | undefined;
 }
 
 /** A move of messages that may be made. */
-export interface Move {
+export interface MessageMove {
   readonly from: Channel;
   readonly to: Channel;
   readonly oldTopic: string;

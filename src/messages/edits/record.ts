@@ -2,12 +2,12 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import type { PlacedMessage } from '../access.ts';
 import type { ContentEdit } from './content.ts';
-import type { Move } from './plan.ts';
+import type { MessageMove } from './plan.ts';
 
 /** One request's edit of a message, or move of several. */
 interface Recorded {
   readonly message: PlacedMessage;
-  readonly move: Move | null;
+  readonly move: MessageMove | null;
   readonly content: ContentEdit | null;
   readonly editorId: number;
   readonly now: Date;

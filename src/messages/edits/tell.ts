@@ -1,6 +1,7 @@
 import type { Viewer } from '../../access/context.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
-import type { Emit, ToldTo } from '../../events/log.ts';
+import type { AddressedEvent } from '../../events/append.ts';
+import type { Emit } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { isMeMessage, topicLinks } from '../../markdown/render.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -9,13 +10,13 @@ import { hearingsOf, hearingsOfMove } from './audience.ts';
 import type { ContentEdit } from './content.ts';
 import { messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
 import { readFlagFacts } from './flags.ts';
-import type { Move } from './plan.ts';
+import type { MessageMove } from './plan.ts';
 
 /** A change that is written. */
 interface Edited {
   /** As it was before. */
   readonly message: PlacedMessage;
-  readonly move: Move | null;
+  readonly move: MessageMove | null;
   readonly content: ContentEdit | null;
   readonly editor: Viewer;
   readonly mode: PropagateMode;
@@ -37,13 +38,13 @@ interface ChangeContext {
   readonly now: Date;
 }
 
-async function whatToTell(tx: Tx, { realm, now }: ChangeContext, edited: Edited): Promise<ToldTo[]> {
+async function whatToTell(tx: Tx, { realm, now }: ChangeContext, edited: Edited): Promise<AddressedEvent[]> {
   const { message, move, editor } = edited;
   const { moved, gone } =
     move === null
       ? { moved: await hearingsOf(tx, realm, { ...message, ids: [Number(message.id)] }, editor.id), gone: [] }
       : await hearingsOfMove(tx, { realm, now }, move, editor.id);
-  const told: ToldTo[] = [];
+  const told: AddressedEvent[] = [];
   for (const { audience, ids } of moved) {
     const facts = factsOf(edited, realm, now, ids);
     const flags = await readFlagFacts(tx, realm.id, facts.id, audience);
@@ -72,7 +73,7 @@ function factsOf({ message, move, content, editor, mode }: Edited, realm: Realm,
   };
 }
 
-function toMoveFacts({ from, to, oldTopic, topic }: Move, mode: PropagateMode): UpdatedPayload['move'] {
+function toMoveFacts({ from, to, oldTopic, topic }: MessageMove, mode: PropagateMode): UpdatedPayload['move'] {
   const isRenamed = topic !== oldTopic;
   return {
     propagateMode: mode,

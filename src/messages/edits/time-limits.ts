@@ -1,4 +1,4 @@
-/** So long an edit may be under way after its time. */
+/** How long after its time limit an edit is still taken, because it may have been under way. */
 export const GRACE_SECONDS = 20;
 
 /** Whether more than `limitSeconds` have passed; null is no limit. */

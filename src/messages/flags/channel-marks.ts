@@ -19,7 +19,7 @@ const READER = Prisma.sql`reader.id`;
  * Moves users' marks in channels, and clears up after them. Where a message stands decides what is read, but marks go by
  * where it was sent: what was moved away stays as it was, and what was moved there from elsewhere is read one by one.
  *
- * `OFFSET 0` keeps the planner to going from users to their exceptions, and from those and marks to messages.
+ * `OFFSET 0` makes the planner go from users to their exceptions, and from those and marks to messages.
  *
  * @param through The last message they have read.
  */

@@ -11,6 +11,7 @@ import { hasProtectedHistory, invalidMessage, isMessageId, receivedBy } from '..
 import { compileNarrow } from '../narrow/narrow.ts';
 import { type Range, type Selection, selectIds } from '../narrow/narrow-select.ts';
 import type { NarrowTerm } from '../narrow/narrow-terms.ts';
+import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
 import { isUnreadBy } from '../user-flags.ts';
 import { flagAdded, flagRemoved, MESSAGE_FLAGS, type MessageFlag } from './events.ts';
 import { lockReaders, setRead } from './read-state.ts';
@@ -33,7 +34,7 @@ const FIXED_FLAGS = [
 const MAX_MESSAGES = 5_000;
 
 /**
- * A change from its two words.
+ * A flag change, from the operation and the flag that a client named.
  *
  * @throws BadRequestError when there is no such operation or flag, or the flag is not the user's to change.
  */
@@ -181,7 +182,7 @@ async function requireMessages(tx: Tx, ctx: Ctx, messageIds: readonly number[]):
   if (!ids.every(isMessageId)) throw invalidMessage();
   const messages = await readMessages(tx, ctx, ids);
   if (messages.length < ids.length) throw invalidMessage();
-  // Where a message went is not for everybody to know who received it.
+  // A moved message: not everybody who received it may read it where it is.
   const others = messages.filter(({ received, isMoved }) => !received || isMoved);
   await requireReadable(tx, ctx.viewer, ctx.app.now(), others);
   return messages;
@@ -193,7 +194,7 @@ async function readMessages(tx: Tx, { realmId, viewer }: Ctx, ids: readonly numb
   const rows = await tx.$queryRaw<(Omit<FlaggedMessage, 'id'> & { readonly id: bigint })[]>`
     SELECT m.id, m.channel_id AS "channelId", m.topic, c.member_ids AS "memberIds", ${receivedBy(userId)} AS received,
            COALESCE(m.channel_id <> m.sent_channel_id, false) AS "isMoved", ${isUnreadBy(userId)} AS "isUnread", s.user_id IS NOT NULL AS "isSubscribed",
-           CASE WHEN t.policy = 1 THEN true WHEN t.policy IN (2, 3) THEN false ELSE COALESCE(s.is_muted, false) END AS "isMuted",
+           ${IS_TOPIC_MUTED} AS "isMuted",
            COALESCE(um.mentioned, false) AS mentioned,
            COALESCE(um.topic_wildcard_mentioned, false) OR (m.channel_wildcard AND ${receivedBy(userId)}) AS wildcard
     FROM message m

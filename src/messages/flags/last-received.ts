@@ -13,7 +13,7 @@ export function lastReceivedByTurn(app: App, userId: number): Promise<number> {
         const last = await lastReceivedIds(app.db, [...new Set(userIds)]);
         return userIds.map((id) => last.get(id) ?? -1);
       },
-      // After the requests that have come in by now were read, not after each of them.
+      // Scheduled after the requests that have arrived by now, so that they share one query.
       { cache: false, maxBatchSize: 500, batchScheduleFn: (run) => void setImmediate(run) },
     );
     loaders.set(app, loader);

@@ -67,8 +67,8 @@ export async function markChannelAsRead(ctx: Ctx, channelId: number): Promise<re
 }
 
 /**
- * Our choice: more exceptions than these are cleared away in steps, so that no transaction is long. A step is told as what
- * it is: so many messages read.
+ * Our choice: more exceptions than these are cleared away in steps, so that no transaction is long. Each step is told
+ * to clients as an event of its own, with the messages that it made read.
  */
 const MAX_EXCEPTIONS_AT_ONCE = 5_000;
 /** How long marking everything may take. */
@@ -145,7 +145,7 @@ async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
       ON CONFLICT (user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through
     )
     SELECT id AS through FROM last`;
-  // What was sent before this event is read by it: the counter is held, so that nothing more can be.
+  // Everything sent before this event is read by it. The counter is held, so no message can come in between.
   emit(allRead(), users([userId]), () => readSince(tx, holder, moved?.through ?? 0n));
 }
 

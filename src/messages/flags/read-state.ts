@@ -100,8 +100,8 @@ export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: 
       WHERE m.realm_id = ${realmId} AND ${place} AND m.id > mark.id AND m.id <= last.id AND ${receivedBy(userId)}
       ORDER BY m.id LIMIT ${MAX_SPAN})`,
   );
-  // How much dearer the exceptions are with the mark at each message than where it is: one more for what is unread before
-  // it, one less for what is read, and nothing for what its sender has read by having sent it.
+  // How many more exceptions there are with the mark at each message than where it is: one more for what is unread
+  // before it, one less for what is read, and nothing for what its sender has read by having sent it.
   await tx.$executeRaw`
     WITH mark AS (
       SELECT COALESCE(max(read_through), 0) AS id FROM read_mark

@@ -2,7 +2,7 @@ import type { Ctx } from '../../access/context.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { USER_SETTINGS } from '../../access/user-settings.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
 import { isUnreadBy } from '../user-flags.ts';
@@ -45,7 +45,7 @@ const ALL: ReceiptPage = {
  * viewer may read them is not asked.
  */
 export async function readReceiptPages(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   realmId: number,
   messageIds: readonly number[],
   { after, before, limit, descending }: ReceiptPage,

@@ -1,12 +1,10 @@
-import type { Tx } from '../../platform/db/client.ts';
-
-type Reader = Pick<Tx, '$queryRaw'>;
+import type { SqlClient } from '../../platform/db/client.ts';
 
 /** What registration returns at most. */
 const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
 
 /** The newest messages the user has starred, ascending. */
-export async function starredIds(db: Reader, userId: number): Promise<number[]> {
+export async function starredIds(db: SqlClient, userId: number): Promise<number[]> {
   const [row] = await db.$queryRaw<{ ids: number[] | null }[]>`
     SELECT json_agg(message_id ORDER BY message_id) AS ids FROM (
       SELECT message_id FROM user_message WHERE user_id = ${userId} AND starred
@@ -23,7 +21,7 @@ export interface RecentConversation {
 }
 
 /** The user's conversations, the one last written to first. */
-export async function recentConversations(db: Reader, userId: number): Promise<RecentConversation[]> {
+export async function recentConversations(db: SqlClient, userId: number): Promise<RecentConversation[]> {
   const rows = await db.$queryRaw<{ max_id: bigint; member_ids: number[] }[]>`
     SELECT last.id AS max_id, c.member_ids FROM conversation_member cm
     CROSS JOIN LATERAL (
@@ -39,12 +37,12 @@ export async function recentConversations(db: Reader, userId: number): Promise<R
  *
  * `COALESCE` of a comparison keeps the planner from taking it for a rare thing, and so from reading the whole channel.
  */
-export async function lastReceivedId(db: Reader, userId: number): Promise<number> {
+export async function lastReceivedId(db: SqlClient, userId: number): Promise<number> {
   return (await lastReceivedIds(db, [userId])).get(userId) ?? -1;
 }
 
 /** The same of several users, by user id; who has received nothing is not there. One query. */
-export async function lastReceivedIds(db: Reader, userIds: readonly number[]): Promise<Map<number, number>> {
+export async function lastReceivedIds(db: SqlClient, userIds: readonly number[]): Promise<Map<number, number>> {
   const rows = await db.$queryRaw<{ user_id: number; id: bigint | null }[]>`
     SELECT u.id AS user_id, (SELECT max(id) FROM (
       SELECT (SELECT m.id FROM message m

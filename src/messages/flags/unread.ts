@@ -1,8 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
+import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
 import type { Holder } from './read-state.ts';
-
-type Reader = Pick<Tx, '$queryRaw'>;
 
 /** How many unread messages clients are told of, the newest. */
 export const MAX_UNREAD = 50_000;
@@ -99,7 +98,7 @@ export function unreadMessages({ realmId, userId }: Holder, place?: UnreadPlace,
   return Prisma.sql`(WITH place AS MATERIALIZED (${channels}) ${Prisma.join(parts, ' UNION ALL ')})`;
 }
 
-interface Row {
+interface UnreadGroupRow {
   readonly channel_id: number | null;
   readonly topic: string;
   readonly member_ids: number[] | null;
@@ -111,14 +110,14 @@ interface Row {
 
 /** At most `limit` of the messages, which ones is left open, in their groups. */
 async function readGroups(
-  db: Reader,
+  db: SqlClient,
   holder: Holder,
   limit: number,
   place?: UnreadPlace,
   window?: Window,
 ): Promise<UnreadGroup[]> {
   const { userId } = holder;
-  const rows = await db.$queryRaw<Row[]>`
+  const rows = await db.$queryRaw<UnreadGroupRow[]>`
     WITH unread AS MATERIALIZED (
       SELECT * FROM ${unreadMessages(holder, place, window)} AS found LIMIT ${limit}
     ), gathered AS (
@@ -130,7 +129,7 @@ async function readGroups(
       GROUP BY u.channel_id, u.conversation_id, lower(u.topic)
     )
     SELECT g.channel_id, g.topic, c.member_ids, g.ids, g.mentioned, g.wildcards,
-           CASE WHEN t.policy = 1 THEN true WHEN t.policy IN (2, 3) THEN false ELSE COALESCE(s.is_muted, false) END AS is_muted
+           ${IS_TOPIC_MUTED} AS is_muted
     FROM gathered g
     LEFT JOIN conversation c ON c.id = g.conversation_id
     LEFT JOIN subscription s ON s.user_id = ${userId} AND s.channel_id = g.channel_id
@@ -162,7 +161,7 @@ export interface Unread {
  *
  * @param max For tests.
  */
-export async function readUnread(db: Reader, holder: Holder, max = MAX_UNREAD): Promise<Unread> {
+export async function readUnread(db: SqlClient, holder: Holder, max = MAX_UNREAD): Promise<Unread> {
   const groups = await readGroups(db, holder, max + 1);
   if (sizeOf(groups) <= max) return { groups, isCut: false };
   return { groups: await readNewest(db, holder, max), isCut: true };
@@ -172,7 +171,7 @@ export async function readUnread(db: Reader, holder: Holder, max = MAX_UNREAD): 
  * The newest of many: read in windows of ids, the newest first and each twice as wide as the one before it, so that not
  * much more is read than is wanted, however much there is.
  */
-async function readNewest(db: Reader, holder: Holder, max: number): Promise<UnreadGroup[]> {
+async function readNewest(db: SqlClient, holder: Holder, max: number): Promise<UnreadGroup[]> {
   const [last] = await db.$queryRaw<{ id: bigint }[]>`
     SELECT COALESCE(max(id), 0) AS id FROM message WHERE realm_id = ${holder.realmId}`;
   const found: UnreadGroup[] = [];
@@ -207,14 +206,14 @@ function mergeGroups(parts: readonly UnreadGroup[], oldest: number): UnreadGroup
 }
 
 /** The ids of all that is unread for a user in a channel or topic, ascending. */
-export async function unreadIdsIn(db: Reader, holder: Holder, place: UnreadPlace): Promise<number[]> {
+export async function unreadIdsIn(db: SqlClient, holder: Holder, place: UnreadPlace): Promise<number[]> {
   const [row] = await db.$queryRaw<{ ids: number[] | null }[]>`
     SELECT json_agg(id ORDER BY id) AS ids FROM ${unreadMessages(holder, place)} AS unread`;
   return row?.ids ?? [];
 }
 
 /** Whether there is anything unread for a user that clients are told of. */
-export async function hasUnread(db: Reader, holder: Holder): Promise<boolean> {
+export async function hasUnread(db: SqlClient, holder: Holder): Promise<boolean> {
   const rows = await db.$queryRaw<unknown[]>`SELECT 1 AS found FROM ${unreadMessages(holder)} AS unread LIMIT 1`;
   return rows.length > 0;
 }

@@ -5,8 +5,9 @@ import { Prisma, type User } from '../../generated/prisma/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { hasProtectedHistory, receivedBy } from '../access.ts';
-import type { Place } from '../reading.ts';
+import type { MessagePlace } from '../reading.ts';
 import { accessNamed, findConversation, type Recipients } from '../sending/direct.ts';
+import { FOLLOWED, INHERITED, literal, MUTED } from '../topic-policies/policies.ts';
 import { isUnreadBy } from '../user-flags.ts';
 import { BadNarrowError } from './errors.ts';
 import { parseSearch, type Search } from './narrow-search.ts';
@@ -31,12 +32,12 @@ export type Lead =
 /** What a term says, before it is negated. No condition is ever null. */
 export interface Meaning {
   /** The condition, where it hangs on the place alone, so that whole places are left out at once. */
-  readonly ofPlace?: (place: Place) => Prisma.Sql;
+  readonly ofPlace?: (place: MessagePlace) => Prisma.Sql;
   /** The condition on the message `m`. One of the two is given, or none for a term that says nothing. */
   readonly ofMessage?: Prisma.Sql;
   readonly lead?: Lead;
   readonly topic?: string;
-  /** What kind of message it speaks of: no message is both. */
+  /** Which kind of message it selects: no message is both. */
   readonly kind?: 'channel' | 'direct';
   /** Whether it asks for all of a channel's history, and not for what the viewer received. */
   readonly opensHistory?: boolean;
@@ -83,7 +84,7 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   },
   dm: async (ctx, operand) => {
     const conversation = await findDirect(ctx, operand);
-    const ofPlace = ({ conversationId }: Place) =>
+    const ofPlace = ({ conversationId }: MessagePlace) =>
       conversation === null ? none() : equal(conversationId, conversation.id);
     const lead: Lead =
       conversation === null ? { by: 'nothing' } : { by: 'conversation', conversationId: conversation.id };
@@ -95,7 +96,7 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
   },
   'group-pm-with': async (ctx, operand) => {
     const { id } = await findUser(ctx, operand);
-    const ofPlace = ({ conversationId }: Place) => sql`(${includes(conversationId, id)} AND EXISTS (
+    const ofPlace = ({ conversationId }: MessagePlace) => sql`(${includes(conversationId, id)} AND EXISTS (
       SELECT FROM conversation g WHERE g.id = ${conversationId} AND cardinality(g.member_ids) > 2))`;
     return { ofPlace, lead: { by: 'direct' }, kind: 'direct' };
   },
@@ -154,7 +155,7 @@ const STATES: Readonly<Record<string, (userId: number) => Meaning>> = {
   }),
   unread: (userId) => ({ ofMessage: isUnreadBy(userId), lead: { by: 'unread' } }),
   resolved: () => ({ ofMessage: RESOLVED, lead: { by: 'resolved' } }),
-  followed: (userId) => ({ ofMessage: sql`(${policyOf(userId)} = 3)` }),
+  followed: (userId) => ({ ofMessage: sql`(${policyOf(userId)} = ${literal(FOLLOWED)})` }),
   muted: (userId) => ({ ofMessage: isMutedFor(userId) }),
 };
 
@@ -189,10 +190,10 @@ const hasRow = (userId: number, isOne: Prisma.Sql) =>
 const includes = (conversationId: Prisma.Sql, userId: number) =>
   sql`EXISTS (SELECT FROM conversation_member o WHERE o.user_id = ${userId} AND o.conversation_id = ${conversationId})`;
 
-/** How visible the user made the topic of `m`: 0 for no choice. */
+/** How visible the user made the topic of `m`: `INHERITED` for no choice. */
 const policyOf = (userId: number) => sql`COALESCE((
   SELECT t.policy FROM user_topic t
-  WHERE t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)), 0)`;
+  WHERE t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)), ${literal(INHERITED)})`;
 
 /**
  * Whether the message `m` is muted for the user, by its topic or its channel, as SQL.
@@ -202,7 +203,8 @@ const policyOf = (userId: number) => sql`COALESCE((
 export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
   const byChannel = sql`EXISTS (
     SELECT FROM subscription s WHERE s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active AND s.is_muted)`;
-  return sql`(CASE ${policyOf(userId)} WHEN 1 THEN true WHEN 0 THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
+  return sql`(CASE ${policyOf(userId)} WHEN ${literal(MUTED)} THEN true
+    WHEN ${literal(INHERITED)} THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
 };
 
 /** By name, in whatever case, or by id. */

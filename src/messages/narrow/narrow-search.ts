@@ -1,9 +1,7 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import { escapeText } from '../../markdown/escape.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
 import { BadNarrowError } from './errors.ts';
-
-type Reader = Pick<Tx, '$queryRaw'>;
 
 /** What is looked for in messages. */
 export interface Search {
@@ -31,7 +29,7 @@ const MAX_LITERALS = 20;
  *
  * @throws BadNarrowError when it is more than anybody looks for.
  */
-export async function parseSearch(db: Reader, words: string): Promise<Search> {
+export async function parseSearch(db: SqlClient, words: string): Promise<Search> {
   if (words.length > MAX_LENGTH) throw new BadNarrowError('search is too long');
   const quoted = [...words.matchAll(/"([^"]+)"/g)].map(([, text = '']) => text).filter((text) => text.trim() !== '');
   const literals = [...new Set(quoted)];
@@ -69,7 +67,7 @@ const WORD = /[\p{L}\p{N}]+/gu;
  *
  * @param texts HTML.
  */
-export async function highlighter(db: Reader, search: Search, texts: readonly string[]): Promise<Highlighter> {
+export async function highlighter(db: SqlClient, search: Search, texts: readonly string[]): Promise<Highlighter> {
   const hits = await wordsLike(db, search.lexemes, texts);
   const literals = search.literals.map((text) => escapeText(text).replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
   // A literal before the words in it, and entities before what looks like a word in them.
@@ -93,7 +91,7 @@ export async function highlighter(db: Reader, search: Search, texts: readonly st
 }
 
 /** Those words of the texts that the index takes for one of the lexemes, in lower case. */
-async function wordsLike(db: Reader, lexemes: readonly string[], texts: readonly string[]): Promise<Set<string>> {
+async function wordsLike(db: SqlClient, lexemes: readonly string[], texts: readonly string[]): Promise<Set<string>> {
   // No form of a word begins with another letter.
   const initials = new Set(lexemes.map((lexeme) => [...lexeme][0]));
   const words = new Set<string>();

@@ -3,7 +3,7 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
 import { accessMessage, type PlacedMessage } from '../access.ts';
-import { allOf, PLACE_OF_M, type Place, type ReadingRights, readingRights } from '../reading.ts';
+import { allOf, type MessagePlace, PLACE_OF_M, type ReadingRights, readingRights } from '../reading.ts';
 import { BadNarrowError } from './errors.ts';
 import { type Lead, type Meaning, messageIdIn, OPERATORS } from './narrow-operators.ts';
 import type { Search } from './narrow-search.ts';
@@ -15,7 +15,7 @@ export interface CompiledNarrow {
   /** Whether it reads all of the history that the viewer may read, and not only what they received. */
   readonly readsHistory: boolean;
   /** What must be true of where a message is. */
-  readonly ofPlace: (place: Place) => Prisma.Sql;
+  readonly ofPlace: (place: MessagePlace) => Prisma.Sql;
   /** What else must be true of the message `m`. */
   readonly ofMessage: Prisma.Sql;
   /** What leads to the messages, one or more for which no term is negated. */

@@ -16,9 +16,12 @@ import type { PlacedMessage } from '../access.ts';
 import { type Hearing, hearingsOf } from '../edits/audience.ts';
 import { lockMessages } from '../edits/locks.ts';
 import { policyFor } from '../topic-policies/automatic.ts';
-import { readPolicies, setAutomaticPolicy } from '../topic-policies/service.ts';
+import { INHERITED } from '../topic-policies/policies.ts';
+import { readPolicies } from '../topic-policies/queries.ts';
+import { setAutomaticPolicy } from '../topic-policies/service.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import { reactionAdded, reactionRemoved } from './events.ts';
+import { countReactions } from './queries.ts';
 
 /**
  * Adds the viewer's emoji to a message. The name others already gave the same emoji on this message is kept.
@@ -52,12 +55,9 @@ async function requireRoom(
   { realmId, messageId, userId }: Reaction,
   { isNewEmoji }: { readonly isNewEmoji: boolean },
 ): Promise<void> {
-  const [held] = await tx.$queryRaw<{ own: number; emoji: number }[]>`
-    SELECT count(*) FILTER (WHERE user_id = ${userId})::int AS own,
-           count(DISTINCT (reaction_type, emoji_code))::int AS emoji
-    FROM reaction WHERE realm_id = ${realmId} AND message_id = ${messageId}`;
-  requireWithin('reactions_per_user_and_message', held?.own ?? 0);
-  if (isNewEmoji) requireWithin('emoji_per_message', held?.emoji ?? 0);
+  const { own, emoji } = await countReactions(tx, realmId, messageId, userId);
+  requireWithin('reactions_per_user_and_message', own);
+  if (isNewEmoji) requireWithin('emoji_per_message', emoji);
 }
 
 /** Who reacts takes part in the topic. */
@@ -67,7 +67,7 @@ async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, 
     where: { userId_channelId: { userId: viewer.id, channelId: channel.id } },
     select: { isMuted: true, active: true },
   });
-  const [topicPolicy = 0] = await readPolicies(tx, viewer.id, [{ channelId: channel.id, topic }]);
+  const [topicPolicy = INHERITED] = await readPolicies(tx, viewer.id, [{ channelId: channel.id, topic }]);
   const isMuted = subscription?.active === true && subscription.isMuted;
   const policy = policyFor(viewer.user, 'participates', { isMuted, topicPolicy });
   if (policy === undefined) return;

@@ -1,8 +1,7 @@
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
-import type { EventView } from '../../events/view.ts';
 import type { Realm, ScheduledMessage } from '../../generated/prisma/client.ts';
-import { toWire, type WireScheduledMessage, withTopicName } from './wire.ts';
+import { toWire, type WireScheduledMessage, withShownTopic } from './wire.ts';
 
 // All go to the owner's own clients only.
 
@@ -19,10 +18,12 @@ export const scheduledMessageAdded = defineEvent(
     empty_topic_name: emptyTopicName(realm),
   }),
   {
-    render: ({ scheduled_messages, empty_topic_name }, view) => ({
+    render: ({ scheduled_messages, empty_topic_name }, { options }) => ({
       type: 'scheduled_messages',
       op: 'add',
-      scheduled_messages: scheduled_messages.map((message) => seenBy(view, message, empty_topic_name)),
+      scheduled_messages: scheduled_messages.map((message) =>
+        withShownTopic(message, empty_topic_name, options.capabilities.empty_topic_name),
+      ),
     }),
   },
 );
@@ -41,10 +42,10 @@ export const scheduledMessageUpdated = defineEvent(
     empty_topic_name: emptyTopicName(realm),
   }),
   {
-    render: ({ scheduled_message, empty_topic_name }, view) => ({
+    render: ({ scheduled_message, empty_topic_name }, { options }) => ({
       type: 'scheduled_messages',
       op: 'update',
-      scheduled_message: seenBy(view, scheduled_message, empty_topic_name),
+      scheduled_message: withShownTopic(scheduled_message, empty_topic_name, options.capabilities.empty_topic_name),
     }),
   },
 );
@@ -53,7 +54,3 @@ export const scheduledMessageUpdated = defineEvent(
 export const scheduledMessageRemoved = defineEvent('scheduled_messages', 'remove', (id: number) => ({
   scheduled_message_id: id,
 }));
-
-function seenBy({ options }: EventView, message: WireScheduledMessage, emptyTopicName: string): WireScheduledMessage {
-  return options.capabilities.empty_topic_name ? message : withTopicName(message, emptyTopicName);
-}

@@ -12,6 +12,7 @@ import type { Recipients } from '../sending/direct.ts';
 import { type PreparedMessage, prepareMessage } from '../sending/send.ts';
 import { type ChannelReference, requireTopic, requireTopicPolicy } from '../sending/target.ts';
 import { scheduledMessageAdded, scheduledMessageRemoved, scheduledMessageUpdated } from './events.ts';
+import { lockScheduled } from './queries.ts';
 import { requireWaitingWithin } from './totals.ts';
 
 /** A message to be sent later. */
@@ -180,8 +181,7 @@ export async function cancelScheduledMessage(ctx: Ctx, id: number): Promise<void
 /** Waits for a delivery that is under way, and then finds it sent. */
 async function lockOwn(tx: Tx, viewer: Owner, id: number): Promise<ScheduledMessage> {
   if (!isRowId(id)) throw noSuchMessage();
-  await tx.$queryRaw`
-    SELECT 1 AS held FROM scheduled_message WHERE id = ${id} AND owner_id = ${viewer.id} FOR NO KEY UPDATE`;
+  await lockScheduled(tx, viewer.id, id);
   const row = await tx.scheduledMessage.findFirst({ where: { id, ...own(viewer) } });
   if (row === null) throw noSuchMessage();
   if (row.state === 'delivered') throw new BadRequestError('Scheduled message was already sent');

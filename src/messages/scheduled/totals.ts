@@ -1,6 +1,7 @@
 import type { Viewer } from '../../access/context.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { requireWithin } from '../../platform/totals.ts';
+import { measureWaiting } from './queries.ts';
 
 /** The totals of what is to be sent later, by kind. */
 const TOTALS_OF = {
@@ -19,10 +20,8 @@ export async function requireWaitingWithin(
   kind: keyof typeof TOTALS_OF,
   change: 'added' | 'longer',
 ): Promise<void> {
-  const [held] = await tx.$queryRaw<{ count: number; length: number }[]>`
-    SELECT count(*)::int AS count, sum(char_length(content) + char_length(rendered_content))::int AS length
-    FROM scheduled_message WHERE owner_id = ${id} AND kind = ${kind} AND state <> 'delivered'`;
+  const waiting = await measureWaiting(tx, id, kind);
   const [count, length] = TOTALS_OF[kind];
-  if (change === 'added') requireWithin(count, held?.count ?? 0);
-  requireWithin(length, held?.length ?? 0);
+  if (change === 'added') requireWithin(count, waiting.count);
+  requireWithin(length, waiting.length);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
 import type { Wire } from '../../platform/wire.ts';
+import { shownTopic } from '../wire.ts';
 
 export const wireScheduledMessage = z
   .object({
@@ -30,7 +31,13 @@ export function toWire(row: ScheduledMessage): WireScheduledMessage {
   };
 }
 
-/** The message for a client that does not know the empty topic. */
-export function withTopicName(message: WireScheduledMessage, emptyTopicName: string): WireScheduledMessage {
-  return message.topic === '' ? { ...message, topic: emptyTopicName } : message;
+/** The message for a client that may not know the empty topic. */
+export function withShownTopic(
+  message: WireScheduledMessage,
+  emptyTopicName: string,
+  knowsEmptyTopic: boolean,
+): WireScheduledMessage {
+  return message.topic === undefined
+    ? message
+    : { ...message, topic: shownTopic(message.topic, emptyTopicName, knowsEmptyTopic) };
 }

@@ -15,7 +15,7 @@ export type Recipients = { readonly userIds: readonly number[] } | { readonly em
 /** Our choice: more than a conversation can be had among, and what the table of conversations is indexed for. */
 const MAX_MEMBERS = 250;
 
-type Reader = Pick<Tx, 'user' | 'userGroup' | 'conversation' | '$queryRaw'>;
+type DirectMessageDb = Pick<Tx, 'user' | 'userGroup' | 'conversation' | '$queryRaw'>;
 
 /**
  * Everyone who takes part in a direct message from `sender`: they and the recipients, once each, ascending by id. Naming
@@ -24,7 +24,12 @@ type Reader = Pick<Tx, 'user' | 'userGroup' | 'conversation' | '$queryRaw'>;
  * @throws BadRequestError when nobody is named, or one is not there or deactivated, or they are too many, or the
  *   organisation does not let the sender write to them.
  */
-export async function accessMembers(db: Reader, sender: Sender, recipients: Recipients, now: Date): Promise<User[]> {
+export async function accessMembers(
+  db: DirectMessageDb,
+  sender: Sender,
+  recipients: Recipients,
+  now: Date,
+): Promise<User[]> {
   const named = await accessNamed(db, sender, recipients);
   if (named.length === 0) throw new BadRequestError('Message must have recipients!');
   const members = [...new Map([sender.user, ...named].map((user) => [user.id, user])).values()];
@@ -47,7 +52,7 @@ export function accessNamed(db: NameReader, sender: Namer, recipients: Recipient
 
 /** Who names others: what addresses they see hangs on it. */
 type Namer = Pick<Sender, 'realm' | 'id' | 'role'>;
-type NameReader = Pick<Reader, 'user' | '$queryRaw'>;
+type NameReader = Pick<DirectMessageDb, 'user' | '$queryRaw'>;
 
 async function byIds(db: NameReader, { realm }: Namer, userIds: readonly number[]): Promise<User[]> {
   const ids = [...new Set(userIds)];
@@ -79,7 +84,12 @@ async function byEmails(db: NameReader, sender: Namer, emails: readonly string[]
 }
 
 /** Bots and notes to self are exempt. */
-async function requirePermission(db: Reader, sender: Sender, members: readonly User[], now: Date): Promise<void> {
+async function requirePermission(
+  db: DirectMessageDb,
+  sender: Sender,
+  members: readonly User[],
+  now: Date,
+): Promise<void> {
   if (sender.user.botType !== null || members.length === 1) return;
   const { realm } = sender;
   const groups = await systemGroups(db, realm.id);

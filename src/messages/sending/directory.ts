@@ -10,7 +10,7 @@ import type { Tx } from '../../platform/db/client.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { hasProtectedHistory, receivedBy } from '../access.ts';
 
-type Db = Pick<Tx, 'userGroup' | '$queryRaw'>;
+type DirectoryDb = Pick<Tx, 'userGroup' | '$queryRaw'>;
 
 /** Whose words are rendered; a `Viewer` is one. */
 type Author = Pick<Viewer, 'id' | 'role' | 'realm' | 'user'>;
@@ -44,7 +44,7 @@ interface KnownChannel {
  * @param references Of the text, from `referencesIn`.
  */
 export async function loadDirectory(
-  db: Db,
+  db: DirectoryDb,
   app: Pick<App, 'config' | 'now'>,
   author: Author,
   references: References,
@@ -68,7 +68,11 @@ export async function loadDirectory(
 }
 
 /** Those of the organisation that are active. A text that names none asks for none. */
-async function loadEmoji(db: Db, { realm }: Author, { emojiNames }: References): Promise<Map<string, { url: string }>> {
+async function loadEmoji(
+  db: DirectoryDb,
+  { realm }: Author,
+  { emojiNames }: References,
+): Promise<Map<string, { url: string }>> {
   if (emojiNames.length === 0) return new Map();
   const rows = await db.$queryRaw<{ name: string; imageId: string }[]>`
     SELECT name, image_id AS "imageId" FROM custom_emoji
@@ -83,7 +87,7 @@ interface UserRow extends DirectoryUser {
   readonly asked: string | null;
 }
 
-async function loadUsers(db: Db, { realm }: Author, { userNames, userIds }: References) {
+async function loadUsers(db: DirectoryDb, { realm }: Author, { userNames, userIds }: References) {
   const rows =
     userNames.length + userIds.length === 0
       ? []
@@ -103,7 +107,11 @@ async function loadUsers(db: Db, { realm }: Author, { userNames, userIds }: Refe
   };
 }
 
-async function loadGroups(db: Db, { realm }: Author, { groupNames }: References): Promise<Map<string, DirectoryGroup>> {
+async function loadGroups(
+  db: DirectoryDb,
+  { realm }: Author,
+  { groupNames }: References,
+): Promise<Map<string, DirectoryGroup>> {
   if (groupNames.length === 0) return new Map();
   const rows = await db.$queryRaw<{ asked: string; id: number; name: string; isActive: boolean }[]>`
     SELECT asked.name AS asked, g.id, g.name, g.deactivated_at IS NULL AS "isActive"
@@ -117,7 +125,7 @@ async function loadGroups(db: Db, { realm }: Author, { groupNames }: References)
 type ChannelRow = Guarded & Pick<Channel, 'id' | 'name' | 'historyPublicToSubscribers'> & { isSubscribed: boolean };
 
 async function loadChannels(
-  db: Db,
+  db: DirectoryDb,
   author: Author,
   { channelNames }: References,
   now: Date,
@@ -131,10 +139,10 @@ async function loadChannels(
     LEFT JOIN subscription s ON s.channel_id = c.id AND s.user_id = ${author.id} AND s.active
     WHERE c.realm_id = ${author.realm.id} AND c.name = ANY(${[...channelNames]}::text[])`;
   const { isSystem } = author.user;
-  const look = { person: author, groups: await systemGroups(db, author.realm.id), now };
+  const actor = { person: author, groups: await systemGroups(db, author.realm.id), now };
   return new Map(
     rows
-      .filter((row) => isSystem || readsChannel(look, row, row.isSubscribed))
+      .filter((row) => isSystem || readsChannel(actor, row, row.isSubscribed))
       .map((row) => [row.name, { id: row.id, name: row.name, isProtected: !isSystem && hasProtectedHistory(row) }]),
   );
 }
@@ -146,7 +154,7 @@ async function loadChannels(
 const MAX_LOOKED_AT = 100;
 
 async function loadLatest(
-  db: Db,
+  db: DirectoryDb,
   author: Author,
   { topics }: References,
   channels: ReadonlyMap<string, KnownChannel>,

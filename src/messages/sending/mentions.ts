@@ -13,7 +13,7 @@ import type { Target } from './target.ts';
 /** Up to so many people everyone may be mentioned by everyone. */
 const FEW = 15;
 
-type Reader = Pick<Tx, 'userGroup' | '$queryRaw'>;
+type MentionDb = Pick<Tx, 'userGroup' | '$queryRaw'>;
 
 /** Where a message is: in a channel and topic, or among people. */
 export interface Whereabouts {
@@ -26,7 +26,7 @@ export interface Whereabouts {
  * @throws BadRequestError when it mentions a group the sender may not mention.
  */
 export async function requireMayMention(
-  db: Reader,
+  db: MentionDb,
   sender: Sender,
   target: Whereabouts['target'],
   content: RenderedContent,
@@ -39,7 +39,7 @@ export async function requireMayMention(
 }
 
 async function requireMayMentionAll(
-  db: Reader,
+  db: MentionDb,
   sender: Sender,
   target: NonNullable<Whereabouts['target']>,
   content: RenderedContent,
@@ -55,7 +55,7 @@ async function requireMayMentionAll(
   }
 }
 
-async function countSubscribers(db: Reader, channelId: number): Promise<number> {
+async function countSubscribers(db: MentionDb, channelId: number): Promise<number> {
   const [row] = await db.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
       SELECT FROM subscription s JOIN user_account u ON u.id = s.user_id AND u.is_active
@@ -64,7 +64,7 @@ async function countSubscribers(db: Reader, channelId: number): Promise<number> 
 }
 
 async function requireMayMentionGroups(
-  db: Reader,
+  db: MentionDb,
   sender: Sender,
   groupIds: readonly number[],
   now: Date,
@@ -72,13 +72,13 @@ async function requireMayMentionGroups(
   const mentioned = await db.$queryRaw<(Governed & { name: string })[]>`
     SELECT name, permissions, creator_id AS "creatorId", is_system AS "isSystem" FROM user_group
     WHERE realm_id = ${sender.realm.id} AND id = ANY(${[...groupIds]}) ORDER BY id`;
-  const look = { person: sender, groups: await systemGroups(db, sender.realm.id), now };
-  const refused = mentioned.find((group) => !holdsInGroup(look, group, 'can_mention_group'));
+  const actor = { person: sender, groups: await systemGroups(db, sender.realm.id), now };
+  const refused = mentioned.find((group) => !holdsInGroup(actor, group, 'can_mention_group'));
   if (refused !== undefined) throw new BadRequestError(`You are not allowed to mention user group '${refused.name}'.`);
 }
 
 /** Which active users have sent to the topic or reacted in it. */
-async function participants(db: Reader, { channel, topic }: NonNullable<Whereabouts['target']>): Promise<number[]> {
+async function participants(db: MentionDb, { channel, topic }: NonNullable<Whereabouts['target']>): Promise<number[]> {
   const rows = await db.$queryRaw<{ id: number }[]>`
     WITH topic AS (
       SELECT realm_id, id, sender_id FROM message m WHERE m.channel_id = ${channel.id} AND lower(m.topic) = lower(${topic}))
@@ -101,7 +101,7 @@ export interface Named {
  * words; of a group, its members however deep. What it names everybody with is no list.
  */
 export async function whoIsMentioned(
-  db: Reader,
+  db: MentionDb,
   sender: Pick<Sender, 'id' | 'realm'>,
   { target, memberIds }: Whereabouts,
   content: RenderedContent,
@@ -126,7 +126,7 @@ export async function whoIsMentioned(
 
 /** Whose alert words are in the content, of those who receive it; the sender does, subscribed or not. */
 function alertedAmong(
-  db: Reader,
+  db: MentionDb,
   { id, realm }: Pick<Sender, 'id' | 'realm'>,
   { target, memberIds }: Whereabouts,
   { source }: RenderedContent,
@@ -141,7 +141,7 @@ function alertedAmong(
  * @param receivers Only the channel's subscribers, and these users; null: all members.
  */
 export async function membersMentioned(
-  db: Pick<Reader, '$queryRaw'>,
+  db: Pick<MentionDb, '$queryRaw'>,
   realm: Sender['realm'],
   { mentionedGroupIds }: Pick<RenderedContent, 'mentionedGroupIds'>,
   now: Date,
@@ -161,7 +161,7 @@ export async function membersMentioned(
   return rows.map(({ id }) => id);
 }
 
-async function subscribersAmong(db: Reader, channelId: number, userIds: readonly number[]): Promise<number[]> {
+async function subscribersAmong(db: MentionDb, channelId: number, userIds: readonly number[]): Promise<number[]> {
   const rows = await db.$queryRaw<{ user_id: number }[]>`
     SELECT user_id FROM subscription WHERE channel_id = ${channelId} AND active AND user_id = ANY(${[...userIds]})`;
   return rows.map(({ user_id }) => user_id);

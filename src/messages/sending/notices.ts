@@ -10,7 +10,7 @@ import { senderFor } from './sender.ts';
 /** What the messages of the service itself say they were sent with. */
 const CLIENT_NAME = 'Internal';
 
-/** Where the service speaks. */
+/** Where the service sends a notice. */
 export type NoticeTo = { readonly channelId: number; readonly topic: string } | { readonly userIds: readonly number[] };
 
 /**

@@ -4,18 +4,20 @@ import { apiEmail } from '../../access/address.ts';
 import type { App, Ctx, Viewer } from '../../access/context.ts';
 import { requireActive } from '../../access/sign-in.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
+import type { Appended } from '../../events/append.ts';
 import { subscribersOf, users } from '../../events/audience.ts';
 import { retrying } from '../../events/commit.ts';
-import { type Appended, type Emit, transact } from '../../events/log.ts';
+import { type Emit, transact } from '../../events/log.ts';
 import type { StoredEvent } from '../../events/stored.ts';
 import { topicLinks } from '../../markdown/render.ts';
 import { toFacts } from '../../people/wire.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { isBusy, isCertainlyNotDone } from '../../platform/db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
 import { messageSent, type SentPayload, type Unsent } from '../events.ts';
 import { automaticPolicy } from '../topic-policies/automatic.ts';
+import type { AutomaticPolicy } from '../topic-policies/policies.ts';
 import { setAutomaticPolicy } from '../topic-policies/service.ts';
 import { normalContent, type RenderedContent, renderContent } from './content.ts';
 import { accessMembers, type Recipients } from './direct.ts';
@@ -45,8 +47,8 @@ export interface PreparedMessage {
   readonly memberIds: readonly number[] | null;
   readonly content: RenderedContent;
   readonly payload: Unsent;
-  /** What sending makes of the sender's policy for the topic: 2 unmuted, 3 followed; undefined leaves it. */
-  readonly newPolicy: 2 | 3 | undefined;
+  /** What sending makes of the sender's policy for the topic; undefined leaves it. */
+  readonly newPolicy: AutomaticPolicy | undefined;
   readonly sentAt: Date;
   /** Random, so that the message is found again when the answer to its sending was lost. */
   readonly token: bigint;
@@ -56,11 +58,8 @@ export interface PreparedMessage {
 export interface SentMessage {
   readonly id: number;
   /** What became of the sender's policy for the topic; undefined when nothing did. */
-  readonly newPolicy: 2 | 3 | undefined;
+  readonly newPolicy: AutomaticPolicy | undefined;
 }
-
-/** What checking a message reads with: the client, or a change's transaction. */
-export type MessageReader = Tx;
 
 /**
  * Sends a message, and tells everyone who receives it.
@@ -101,7 +100,7 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
  * What is tried anew, after others were quicker, is the viewer's as they are by then: their role may be what changed. A
  * request that is to have its effect once is made anew as a whole, and does not know whether it is the first try.
  */
-function preparing({ app, viewer }: Ctx, input: NewMessage): (db: MessageReader) => Promise<PreparedMessage> {
+function preparing({ app, viewer }: Ctx, input: NewMessage): (db: Tx) => Promise<PreparedMessage> {
   let isFirst = app.transaction === undefined;
   return async (db) => {
     const sender = isFirst ? viewer : await asOfNow(db, viewer);
@@ -110,7 +109,7 @@ function preparing({ app, viewer }: Ctx, input: NewMessage): (db: MessageReader)
   };
 }
 
-async function asOfNow(db: MessageReader, viewer: Viewer): Promise<Viewer> {
+async function asOfNow(db: Tx, viewer: Viewer): Promise<Viewer> {
   const account = await readAccount(db, viewer.id);
   requireActive(account);
   return { ...viewer, ...account, role: account.user.role };
@@ -184,12 +183,7 @@ export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id:
  *   deactivated, or when the sender may not send this there.
  * @throws ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError
  */
-export async function prepareMessage(
-  db: MessageReader,
-  app: App,
-  sender: Sender,
-  input: NewMessage,
-): Promise<PreparedMessage> {
+export async function prepareMessage(db: Tx, app: App, sender: Sender, input: NewMessage): Promise<PreparedMessage> {
   const now = app.now();
   const source = normalContent(input.content);
   const { to } = input;
@@ -251,7 +245,7 @@ interface Written extends Appended {
 
 /** The one statement that sends a message. On its own it is a transaction. */
 async function write(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   realmId: number,
   { sender, target, memberIds, content, payload, sentAt, token }: PreparedMessage,
   { repeated }: { repeated: boolean },

@@ -12,6 +12,7 @@ import { isRowId } from '../../platform/ids.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { unprintableAt } from '../../platform/text.ts';
 import { hasProtectedHistory } from '../access.ts';
+import { INHERITED } from '../topic-policies/policies.ts';
 import { hasReceivedInTopic } from '../topics/topics.ts';
 import { botOwner, type Sender } from './sender.ts';
 
@@ -38,7 +39,7 @@ export interface Target {
 export type TargetChannel = Guarded &
   Pick<Channel, 'id' | 'name' | 'isArchived' | 'historyPublicToSubscribers' | 'topicsPolicy'>;
 
-interface Row extends TargetChannel {
+interface TargetRow extends TargetChannel {
   readonly version: string;
   readonly subscription_version: string | null;
   readonly is_muted: boolean | null;
@@ -47,7 +48,7 @@ interface Row extends TargetChannel {
   readonly last_in_topic: bigint | null;
 }
 
-type Reader = Pick<Tx, 'user' | 'userGroup' | 'channel' | '$queryRaw'>;
+type TargetDb = Pick<Tx, 'user' | 'userGroup' | 'channel' | '$queryRaw'>;
 
 /**
  * A topic as a client named it, as it is stored: stripped, cut to 60 code points, "" for the names of the empty topic.
@@ -68,7 +69,7 @@ export function requireTopic(realm: Sender['realm'], name: string): string {
  * @throws BadRequestError, TopicPolicyError when the sender may not post there, or not in this topic.
  */
 export async function accessTarget(
-  db: Reader,
+  db: TargetDb,
   sender: Sender,
   reference: ChannelReference,
   topic: string,
@@ -88,24 +89,24 @@ export async function accessTarget(
     subscription,
     isSubscribed: row.subscription_version !== null,
     isMuted: row.is_muted === true,
-    topicPolicy: row.topic_policy ?? 0,
+    topicPolicy: row.topic_policy ?? INHERITED,
     topicIsKnown: await isKnown(db, sender, row, topic),
   };
 }
 
 async function readTarget(
-  db: Reader,
+  db: TargetDb,
   sender: Sender,
   reference: ChannelReference,
   topic: string,
-): Promise<Row | undefined> {
+): Promise<TargetRow | undefined> {
   if ('channelId' in reference && !isRowId(reference.channelId)) return undefined;
   if ('channelName' in reference && reference.channelName.includes('\0')) return undefined;
   const place =
     'channelId' in reference
       ? Prisma.sql`c.id = ${reference.channelId}`
       : Prisma.sql`lower(c.name) = lower(${reference.channelName.trim().toWellFormed()})`;
-  const [row] = await db.$queryRaw<Row[]>`
+  const [row] = await db.$queryRaw<TargetRow[]>`
     SELECT c.id, c.name, c.invite_only AS "inviteOnly", c.is_web_public AS "isWebPublic", c.is_archived AS "isArchived",
            c.history_public_to_subscribers AS "historyPublicToSubscribers", c.topics_policy AS "topicsPolicy",
            c.permissions, c.creator_id AS "creatorId", c.xmin::text AS version, s.xmin::text AS subscription_version,
@@ -121,7 +122,7 @@ async function readTarget(
 }
 
 /** The sender as one who holds permissions; a bot holds those of its owner besides. */
-async function holders(db: Reader, sender: Sender, now: Date): Promise<ChannelActor[]> {
+async function holders(db: TargetDb, sender: Sender, now: Date): Promise<ChannelActor[]> {
   const groups = await systemGroups(db, sender.realm.id);
   const owner = await botOwner(db, sender);
   const people = [sender, ...(owner === null ? [] : [{ ...sender, id: owner.id, role: owner.role, user: owner }])];
@@ -133,9 +134,9 @@ async function holders(db: Reader, sender: Sender, now: Date): Promise<ChannelAc
  * @returns The subscription that the right depends on, if it does.
  */
 async function requireMayPost(
-  db: Reader,
+  db: TargetDb,
   sender: Sender,
-  row: Row,
+  row: TargetRow,
   { now, noChannel }: { readonly now: Date; readonly noChannel: ChannelDoesNotExistError },
 ): Promise<Target['subscription']> {
   if (sender.user.isSystem) return null;
@@ -157,14 +158,20 @@ async function requireMayPost(
   return { userId: sender.user.botOwnerId ?? 0, version: owners ?? '' };
 }
 
-async function requireTopicAllowed(db: Reader, sender: Sender, row: Row, topic: string, now: Date): Promise<void> {
+async function requireTopicAllowed(
+  db: TargetDb,
+  sender: Sender,
+  row: TargetRow,
+  topic: string,
+  now: Date,
+): Promise<void> {
   if (sender.user.isSystem) return;
   if (row.last_in_topic === null) await requireMayCreateTopic(db, sender, row, now);
   requireTopicPolicy(sender.realm, row, topic);
 }
 
 /** @throws BadRequestError unless the user may start a topic in the channel. */
-export async function requireMayCreateTopic(db: Reader, sender: Sender, channel: Guarded, now: Date): Promise<void> {
+export async function requireMayCreateTopic(db: TargetDb, sender: Sender, channel: Guarded, now: Date): Promise<void> {
   if (!(await holdsInChannel(db, sender, channel, 'can_create_topic_group', now))) {
     throw new BadRequestError('You do not have permission to create new topics in this channel.');
   }
@@ -172,7 +179,7 @@ export async function requireMayCreateTopic(db: Reader, sender: Sender, channel:
 
 /** Whether the user, or the owner of the bot it is, holds the permission in the channel. */
 export async function holdsInChannel(
-  db: Reader,
+  db: TargetDb,
   sender: Sender,
   channel: Guarded,
   name: ChannelPermissionName,
@@ -198,7 +205,7 @@ export function requireTopicPolicy(
 }
 
 /** Whether there is a message in the topic that the sender may see. */
-async function isKnown(db: Reader, sender: Sender, row: Row, topic: string): Promise<boolean> {
+async function isKnown(db: TargetDb, sender: Sender, row: TargetRow, topic: string): Promise<boolean> {
   if (row.last_in_topic === null || !hasProtectedHistory(row)) return row.last_in_topic !== null;
   return hasReceivedInTopic(db, sender.id, row.id, topic);
 }

@@ -10,6 +10,7 @@ import { MAX_MESSAGE_LENGTH } from '../../platform/limits.ts';
 import { lengthOf, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { savedSnippetAdded, savedSnippetRemoved, savedSnippetUpdated } from './events.ts';
+import { snippetsLength } from './queries.ts';
 
 const MAX_TITLE_LENGTH = 60;
 
@@ -102,9 +103,7 @@ export async function deleteSavedSnippet(ctx: Ctx, snippetId: number): Promise<v
 
 /** The viewer is locked. */
 async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
-  const [held] = await tx.$queryRaw<{ length: number }[]>`
-    SELECT sum(char_length(content))::int AS length FROM saved_snippet WHERE author_id = ${viewer.id}`;
-  requireWithin('saved_snippets_total_length', held?.length ?? 0);
+  requireWithin('saved_snippets_total_length', await snippetsLength(tx, viewer.id));
 }
 
 function checked<E extends SnippetEdit>({ title, content }: E): { [K in keyof E]: string } {

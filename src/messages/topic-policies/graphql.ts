@@ -6,16 +6,17 @@ import { mutation } from '../../api/graphql/mutation.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
+import { FOLLOWED, INHERITED, MUTED, type TopicPolicy, UNMUTED } from './policies.ts';
 import { setTopicVisibility } from './service.ts';
-import type { TopicPolicy, WireMutedTopic, WireUserTopic } from './wire.ts';
+import type { WireMutedTopic, WireUserTopic } from './wire.ts';
 
 export const TopicVisibility = builder.enumType('TopicVisibility', {
   description: 'How visible a topic is to a user.',
   values: {
-    INHERIT: { value: 0, description: 'As its channel is.' },
-    MUTED: { value: 1 },
-    UNMUTED: { value: 2, description: 'Visible, although its channel is muted.' },
-    FOLLOWED: { value: 3, description: 'Visible, and told of when something is written to it.' },
+    INHERIT: { value: INHERITED, description: 'As its channel is.' },
+    MUTED: { value: MUTED },
+    UNMUTED: { value: UNMUTED, description: 'Visible, although its channel is muted.' },
+    FOLLOWED: { value: FOLLOWED, description: 'Visible, and told of when something is written to it.' },
   } as const,
 });
 

@@ -2,9 +2,10 @@ import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { lockKind } from '../../platform/db/advisory-lock.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { GUEST } from '../../platform/roles.ts';
 import { mutedTopicsChanged } from './events.ts';
+import { MUTES_TOPIC } from './policies.ts';
 import type { WireMutedTopic } from './wire.ts';
 
 // What clients from before there were policies of topics know: a list of the muted ones, told anew as a whole.
@@ -29,7 +30,7 @@ interface MutedRow {
  * and who does not see a channel any more is not to learn what it is called by now.
  */
 export async function mutedTopics(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   realm: Pick<Realm, 'id'>,
   userIds: readonly number[],
 ): Promise<Map<number, WireMutedTopic[]>> {
@@ -38,7 +39,7 @@ export async function mutedTopics(
     FROM user_topic t
     JOIN channel c ON c.realm_id = t.realm_id AND c.id = t.channel_id AND NOT c.is_archived
     JOIN user_account u ON u.id = t.user_id
-    WHERE t.realm_id = ${realm.id} AND t.user_id = ANY(${[...userIds]}) AND t.policy = 1
+    WHERE t.realm_id = ${realm.id} AND t.user_id = ANY(${[...userIds]}) AND ${MUTES_TOPIC}
       AND (c.is_web_public OR (NOT c.invite_only AND u.role <> ${GUEST})
            OR EXISTS (SELECT FROM subscription s WHERE s.user_id = t.user_id AND s.channel_id = c.id AND s.active))
     ORDER BY t.id`;
@@ -60,8 +61,8 @@ export async function tellMutedTopics(tx: Tx, emit: Emit, realm: Realm, userIds:
   if (userIds.length === 0) return;
   await lockKind(tx, 'muted_topics', realm.id);
   const rows = await tx.$queryRaw<{ user_id: number }[]>`
-    SELECT user_id FROM user_topic WHERE realm_id = ${realm.id} AND user_id = ANY(${[...userIds]}) AND policy = 1
-    GROUP BY user_id HAVING count(*) > ${MAX_TOLD}`;
+    SELECT t.user_id FROM user_topic t WHERE t.realm_id = ${realm.id} AND t.user_id = ANY(${[...userIds]}) AND ${MUTES_TOPIC}
+    GROUP BY t.user_id HAVING count(*) > ${MAX_TOLD}`;
   const untold = new Set(rows.map((row) => row.user_id));
   const told = userIds.filter((id) => !untold.has(id));
   for (const [userId, list] of await mutedTopics(tx, realm, told)) {

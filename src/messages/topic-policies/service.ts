@@ -14,7 +14,17 @@ import { requireText } from '../../platform/text.ts';
 import { requireWithin, TOTALS } from '../../platform/totals.ts';
 import { topicPolicyChanged } from './events.ts';
 import { tellMutedTopics } from './muted.ts';
-import type { TopicPolicy, TopicPolicyFacts } from './wire.ts';
+import { INHERITED, isMoreVisible, MUTED, type TopicPolicy } from './policies.ts';
+import {
+  deletePolicies,
+  deletePolicy,
+  lockPolicies,
+  lockPoliciesOfBoth,
+  readPolicies,
+  savePolicies,
+  savePolicy,
+  type TopicKey,
+} from './queries.ts';
 
 /** Whose policies change, where and when. */
 export interface PolicyPlace {
@@ -24,14 +34,12 @@ export interface PolicyPlace {
 }
 
 /** A topic, however its name is written, and how visible it is to be. */
-export interface TopicVisibility {
-  readonly channelId: number;
-  readonly topic: string;
+export interface TopicVisibility extends TopicKey {
   readonly policy: TopicPolicy;
 }
 
 /**
- * Sets how visible a topic is to the viewer, and tells the viewer's clients. The topic need hold no message. Policy 0
+ * Sets how visible a topic is to the viewer, and tells the viewer's clients. The topic need hold no message. `INHERITED`
  * is taken for a channel the viewer may not read as well, when there is something to take back.
  *
  * @param visibility `topic` is at most 60 code points.
@@ -43,14 +51,14 @@ export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }:
   const { app, viewer } = ctx;
   const name = topicNamed(viewer.realm, requireText('topic', topic, { max: MAX_TOPIC_LENGTH }));
   const isReadable = await readable(ctx, channelId);
-  if (!isReadable && policy !== 0) throw invalidChannelId();
+  if (!isReadable && policy !== INHERITED) throw invalidChannelId();
   await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer);
     const place = { realm: viewer.realm, userId: viewer.id, now: app.now() };
     const [before] = isReadable ? await readPolicies(tx, viewer.id, [{ channelId, topic: name }]) : [];
     const changed = await setTopicPolicy(tx, emit, place, { channelId, topic: name, policy });
     if (!changed && !isReadable) throw invalidChannelId();
-    if (changed && before === 0) {
+    if (changed && before === INHERITED) {
       requireWithin('user_topics', await tx.userTopic.count({ where: { userId: viewer.id } }));
     }
   });
@@ -88,7 +96,7 @@ export async function setAutomaticPolicy(
   const { userId } = place;
   if ((await tx.userTopic.count({ where: { userId } })) >= MAX_AUTOMATIC) {
     const [before] = await readPolicies(tx, userId, [visibility]);
-    if (before === 0) return false;
+    if (before === INHERITED) return false;
   }
   await setTopicPolicy(tx, emit, place, visibility);
   return true;
@@ -108,73 +116,14 @@ async function setTopicPolicy(
   { channelId, topic, policy }: TopicVisibility,
 ): Promise<boolean> {
   if (!isRowId(channelId)) return false;
-  const [change] =
-    policy === 0
-      ? await tx.$queryRaw<Replaced[]>`
-          DELETE FROM user_topic
-          WHERE realm_id = ${realm.id} AND user_id = ${userId} AND channel_id = ${channelId}
-            AND lower(topic) = lower(${topic})
-          RETURNING policy AS was`
-      : await tx.$queryRaw<Replaced[]>`
-          WITH before AS (
-            SELECT policy FROM user_topic
-            WHERE user_id = ${userId} AND channel_id = ${channelId} AND lower(topic) = lower(${topic}) FOR UPDATE
-          )
-          INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
-          SELECT ${realm.id}, ${userId}, ${channelId}, ${topic}, ${policy}, ${now}::timestamptz
-          FROM (SELECT) AS once LEFT JOIN before ON true
-          ON CONFLICT (user_id, channel_id, lower(topic))
-            DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated
-            WHERE user_topic.policy <> EXCLUDED.policy
-          RETURNING COALESCE((SELECT policy FROM before), CASE WHEN xmax = 0 THEN 0 END) AS was`;
+  const topicOfUser = { realmId: realm.id, userId, channelId, topic };
+  const change =
+    policy === INHERITED ? await deletePolicy(tx, topicOfUser) : await savePolicy(tx, topicOfUser, policy, now);
   if (change === undefined) return false;
   emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, realm), users([userId]));
   // Null: it came meanwhile, and may have been muted.
   if (policy === MUTED || (change.was ?? MUTED) === MUTED) await tellMutedTopics(tx, emit, realm, [userId]);
   return true;
-}
-
-const MUTED: TopicPolicy = 1;
-
-/** The policy there was before; 0 for none. */
-interface Replaced {
-  readonly was: TopicPolicy | null;
-}
-
-type Reader = Pick<Tx, 'userTopic' | '$queryRaw'>;
-
-/** One of a user's policies, as stored: never 0. */
-export interface StoredPolicy extends TopicPolicyFacts {
-  readonly id: number;
-}
-
-/** The policies a user has set, of all channels or of one, in the order they were first set. */
-export async function topicPolicies(
-  db: Pick<Reader, 'userTopic'>,
-  userId: number,
-  channelId?: number,
-): Promise<StoredPolicy[]> {
-  const rows = await db.userTopic.findMany({
-    where: { userId, ...(channelId !== undefined && { channelId }) },
-    orderBy: { id: 'asc' },
-  });
-  return rows.map((row) => ({ ...row, policy: row.policy as TopicPolicy }));
-}
-
-/** A user's policies of topics, in their order, however their names are written: one query. */
-export async function readPolicies(
-  db: Pick<Reader, '$queryRaw'>,
-  userId: number,
-  topics: readonly Omit<TopicVisibility, 'policy'>[],
-): Promise<TopicPolicy[]> {
-  const channelIds = topics.map(({ channelId }) => channelId);
-  const names = topics.map(({ topic }) => topic);
-  const rows = await db.$queryRaw<{ policy: TopicPolicy | null }[]>`
-    SELECT t.policy FROM unnest(${channelIds}::int[], ${names}::text[]) WITH ORDINALITY AS wanted(channel_id, topic, place)
-    LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = wanted.channel_id
-      AND lower(t.topic) = lower(wanted.topic)
-    ORDER BY wanted.place`;
-  return rows.map(({ policy }) => policy ?? 0);
 }
 
 /** A topic whose messages all went to another. Names as `topicNamed` has them. */
@@ -198,48 +147,34 @@ export async function moveTopicPolicies(
   { realm, now }: Omit<PolicyPlace, 'userId'>,
   { fromChannelId, fromTopic, toChannelId, toTopic, merging }: TopicMove,
 ): Promise<void> {
-  const rows = await tx.$queryRaw<HeldPolicy[]>`
-    SELECT user_id, policy, channel_id = ${fromChannelId} AND lower(topic) = lower(${fromTopic}) AS is_source,
-           channel_id = ${toChannelId} AND lower(topic) = lower(${toTopic}) AS is_target
-    FROM user_topic
-    WHERE realm_id = ${realm.id} AND ((channel_id = ${fromChannelId} AND lower(topic) = lower(${fromTopic}))
-      OR (channel_id = ${toChannelId} AND lower(topic) = lower(${toTopic})))
-    ORDER BY user_id, id FOR UPDATE`;
-  const leaving = rows.filter((row) => row.is_source).map((row) => row.user_id);
+  const rows = await lockPoliciesOfBoth(tx, realm.id, {
+    source: { channelId: fromChannelId, topic: fromTopic },
+    target: { channelId: toChannelId, topic: toTopic },
+  });
+  const leaving = rows.filter((row) => row.isSource).map((row) => row.userId);
   await clearPolicies(tx, emit, { realm, now }, { channelId: fromChannelId, topic: fromTopic, userIds: leaving });
   // Of the same channel too: who has left it is not to hear what its topics are called by now.
   const arriving = new Set(await readersOf(tx, { realm, now }, toChannelId, leaving));
-  const wanted = [...Map.groupBy(rows, (row) => row.user_id)].flatMap(([userId, held]) => {
-    const source = arriving.has(userId) ? held.find((row) => row.is_source)?.policy : undefined;
+  const wanted = [...Map.groupBy(rows, (row) => row.userId)].flatMap(([userId, held]) => {
+    const source = arriving.has(userId) ? held.find((row) => row.isSource)?.policy : undefined;
     // A row that is both, because only the case of the name changes, is gone by now.
-    const target = held.find((row) => row.is_target && !row.is_source)?.policy ?? 0;
-    const policy = merging ? mostVisible(source ?? 0, target) : (source ?? target);
+    const target = held.find((row) => row.isTarget && !row.isSource)?.policy ?? INHERITED;
+    const policy = merging ? mostVisible(source ?? INHERITED, target) : (source ?? target);
     return policy === target ? [] : [{ userId, policy }];
   });
   for (const [policy, entries] of Map.groupBy(wanted, (entry) => entry.policy)) {
     const userIds = entries.map((entry) => entry.userId);
     const place = { channelId: toChannelId, topic: toTopic, userIds };
-    if (policy === 0) await clearPolicies(tx, emit, { realm, now }, place);
-    else await savePolicies(tx, emit, { realm, now }, { ...place, policy });
+    if (policy === INHERITED) await clearPolicies(tx, emit, { realm, now }, place);
+    else await setPolicies(tx, emit, { realm, now }, { ...place, policy });
   }
   // Of a target that stays muted nothing changes, but its source is gone from the list all the same.
   const changed = new Set(wanted.map(({ userId }) => userId));
-  const muting = rows.filter((row) => row.policy === MUTED && (row.is_source || changed.has(row.user_id)));
-  await tellMutedTopics(tx, emit, realm, [...new Set(muting.map((row) => row.user_id))]);
+  const muting = rows.filter((row) => row.policy === MUTED && (row.isSource || changed.has(row.userId)));
+  await tellMutedTopics(tx, emit, realm, [...new Set(muting.map((row) => row.userId))]);
 }
 
-interface HeldPolicy {
-  readonly user_id: number;
-  readonly policy: TopicPolicy;
-  readonly is_source: boolean;
-  readonly is_target: boolean;
-}
-
-/** From the least visible to the most. */
-const BY_VISIBILITY: readonly TopicPolicy[] = [1, 0, 2, 3];
-
-const mostVisible = (a: TopicPolicy, b: TopicPolicy): TopicPolicy =>
-  BY_VISIBILITY.indexOf(a) > BY_VISIBILITY.indexOf(b) ? a : b;
+const mostVisible = (a: TopicPolicy, b: TopicPolicy): TopicPolicy => (isMoreVisible(a, b) ? a : b);
 
 async function readersOf(
   tx: Tx,
@@ -252,24 +187,17 @@ async function readersOf(
 }
 
 /** Users whose policy of one topic changes alike. */
-interface Holders {
-  readonly channelId: number;
-  readonly topic: string;
+interface TopicHolders extends TopicKey {
   readonly userIds: readonly number[];
 }
 
-async function savePolicies(
+async function setPolicies(
   tx: Tx,
   emit: Emit,
   { realm, now }: Omit<PolicyPlace, 'userId'>,
-  { channelId, topic, userIds, policy }: Holders & { readonly policy: TopicPolicy },
+  { channelId, topic, userIds, policy }: TopicHolders & { readonly policy: TopicPolicy },
 ): Promise<void> {
-  await tx.$executeRaw`
-    INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
-    SELECT ${realm.id}, user_id, ${channelId}, ${topic}, ${policy}, ${now}
-    FROM unnest(${[...userIds]}::int[]) AS holder(user_id) ORDER BY user_id
-    ON CONFLICT (user_id, channel_id, lower(topic))
-      DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated`;
+  await savePolicies(tx, realm.id, { channelId, topic }, userIds, policy, now);
   emit(topicPolicyChanged({ channelId, topic, policy, lastUpdated: now }, realm), users(userIds));
 }
 
@@ -277,14 +205,11 @@ async function clearPolicies(
   tx: Tx,
   emit: Emit,
   { realm, now }: Omit<PolicyPlace, 'userId'>,
-  { channelId, topic, userIds }: Holders,
+  { channelId, topic, userIds }: TopicHolders,
 ): Promise<void> {
   if (userIds.length === 0) return;
-  await tx.$executeRaw`
-    DELETE FROM user_topic
-    WHERE realm_id = ${realm.id} AND user_id = ANY(${[...userIds]}) AND channel_id = ${channelId}
-      AND lower(topic) = lower(${topic})`;
-  emit(topicPolicyChanged({ channelId, topic, policy: 0, lastUpdated: now }, realm), users(userIds));
+  await deletePolicies(tx, realm.id, { channelId, topic }, userIds);
+  emit(topicPolicyChanged({ channelId, topic, policy: INHERITED, lastUpdated: now }, realm), users(userIds));
 }
 
 /** Takes back everybody's policy of a topic that is no more, as part of a change, and tells each of them. */
@@ -292,14 +217,11 @@ export async function clearTopicPolicies(
   tx: Tx,
   emit: Emit,
   { realm, now }: Omit<PolicyPlace, 'userId'>,
-  { channelId, topic }: Omit<TopicVisibility, 'policy'>,
+  { channelId, topic }: TopicKey,
 ): Promise<void> {
-  const rows = await tx.$queryRaw<Pick<HeldPolicy, 'user_id' | 'policy'>[]>`
-    SELECT user_id, policy FROM user_topic
-    WHERE realm_id = ${realm.id} AND channel_id = ${channelId} AND lower(topic) = lower(${topic})
-    ORDER BY user_id FOR UPDATE`;
-  const userIds = rows.map((row) => row.user_id);
+  const rows = await lockPolicies(tx, realm.id, { channelId, topic });
+  const userIds = rows.map((row) => row.userId);
   await clearPolicies(tx, emit, { realm, now }, { channelId, topic, userIds });
-  const muting = rows.filter((row) => row.policy === MUTED).map((row) => row.user_id);
+  const muting = rows.filter((row) => row.policy === MUTED).map((row) => row.userId);
   await tellMutedTopics(tx, emit, realm, muting);
 }

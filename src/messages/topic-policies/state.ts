@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { mutedTopics } from './muted.ts';
-import { topicPolicies } from './service.ts';
+import { topicPolicies } from './queries.ts';
 import { toWire, withShownTopic, withShownTopics } from './wire.ts';
 
 /** `user_topics`. */

@@ -1,8 +1,6 @@
 import type { UserTopic } from '../../generated/prisma/client.ts';
 import { shownTopic } from '../wire.ts';
-
-/** How visible a topic is to a user: 0 as its channel is, 1 muted, 2 unmuted, 3 followed. */
-export type TopicPolicy = 0 | 1 | 2 | 3;
+import type { TopicPolicy } from './policies.ts';
 
 export interface WireUserTopic {
   readonly stream_id: number;

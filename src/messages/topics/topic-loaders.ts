@@ -2,8 +2,8 @@ import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import { readableBy } from '../../channels/access.ts';
-import { readPolicies } from '../topic-policies/service.ts';
-import type { TopicPolicy } from '../topic-policies/wire.ts';
+import type { TopicPolicy } from '../topic-policies/policies.ts';
+import { readPolicies } from '../topic-policies/queries.ts';
 import { readTopics, type Topic, type TopicPage } from './topics.ts';
 
 /** A page of one channel's topics. */

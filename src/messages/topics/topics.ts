@@ -1,7 +1,7 @@
 import type { Ctx } from '../../access/context.ts';
 import { accessChannelContent } from '../../channels/access.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
 import { hasProtectedHistory } from '../access.ts';
 
 /** A topic of a channel: that, and nothing more, is known of topics that hold messages. */
@@ -41,8 +41,6 @@ const WHOLE_LIST: TopicPage = {
   newestFirst: true,
 };
 
-type Reader = Pick<Tx, '$queryRaw'>;
-
 /** What decides how much of a channel's history a user who reads the channel may read. */
 type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
 
@@ -52,7 +50,7 @@ type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'
  * with the messages.
  */
 export async function readTopics(
-  db: Reader,
+  db: SqlClient,
   userId: number,
   channels: readonly Readable[],
   page: TopicPage,
@@ -79,7 +77,7 @@ interface TopicRow {
  *   ids and `step` of topics.
  */
 function readPages(
-  db: Reader,
+  db: SqlClient,
   last: Prisma.Sql,
   channels: readonly Readable[],
   { above, below, limit, newestFirst }: TopicPage,
@@ -143,7 +141,7 @@ const lastReceivedBy = (userId: number): Prisma.Sql => Prisma.sql`
 
 /** Whether the user received a message that stands in the topic: `receivedBy`, taken apart so that each part has an index. */
 export async function hasReceivedInTopic(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   userId: number,
   channelId: number,
   topic: string,

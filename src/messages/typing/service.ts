@@ -5,15 +5,12 @@ import { userSetting } from '../../access/user-settings.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
-import { Prisma } from '../../generated/prisma/client.ts';
 import { BadRequestError, RequestVariableMissingError } from '../../platform/errors.ts';
-import { accessMessageToChange, hasProtectedHistory, receivedBy } from '../access.ts';
+import { accessMessageToChange, hasProtectedHistory } from '../access.ts';
 import { accessMembers } from '../sending/direct.ts';
 import { accessTarget, requireTopic } from '../sending/target.ts';
 import { type TypingOp, typingEditEvents, typingEvents } from './events.ts';
-
-/** In a channel with more subscribers nobody is told. */
-const MAX_SUBSCRIBERS = 100;
+import { listenersOf, willingAmong } from './queries.ts';
 
 /** To whom the viewer is writing. */
 export type TypingTo =
@@ -60,7 +57,7 @@ async function setTypingInChannel(
   requireWilling(ctx, 'channel');
   const topic = requireTopic(viewer.realm, name);
   await accessTarget(app.db, viewer, { channelId }, topic, app.now());
-  const listeners = await listenersOf(ctx, channelId, null);
+  const listeners = await listenersOf(ctx.app.db, ctx.realmId, channelId, null);
   if (listeners.length === 0) return;
   const payload = {
     sender: { user_id: viewer.id, email: apiEmail(viewer.user) },
@@ -85,8 +82,8 @@ export async function setEditTyping(ctx: Ctx, messageId: number, op: TypingOp): 
   const { channel, conversation, topic } = message;
   const listeners =
     channel === null
-      ? await willingAmong(ctx, conversation?.memberIds ?? [])
-      : await listenersOf(ctx, channel.id, hasProtectedHistory(channel) ? messageId : null);
+      ? await willingAmong(ctx.app.db, ctx.realmId, conversation?.memberIds ?? [])
+      : await listenersOf(ctx.app.db, ctx.realmId, channel.id, hasProtectedHistory(channel) ? messageId : null);
   if (listeners.length === 0) return;
   const recipient =
     channel === null
@@ -119,32 +116,4 @@ function requireWilling({ viewer }: Ctx, kind: 'direct' | 'channel'): void {
   throw new BadRequestError(
     `User has disabled typing notifications for ${kind === 'direct' ? 'direct' : 'channel'} messages`,
   );
-}
-
-/**
- * The channel's subscribers who want to know who types; nobody when the channel has too many.
- *
- * @param messageId Only those who received this message; null: all.
- */
-async function listenersOf({ app, realmId }: Ctx, channelId: number, messageId: number | null): Promise<number[]> {
-  const among =
-    messageId === null
-      ? Prisma.empty
-      : Prisma.sql`AND EXISTS (SELECT FROM message m WHERE m.realm_id = ${realmId} AND m.id = ${messageId}
-                               AND ${receivedBy(Prisma.sql`u.id`)})`;
-  const rows = await app.db.$queryRaw<{ id: number; willing: boolean }[]>`
-    SELECT u.id, ${WILLING} ${messageId === null ? Prisma.empty : among} AS willing
-    FROM subscription s JOIN user_account u ON u.id = s.user_id AND u.is_active
-    WHERE s.channel_id = ${channelId} AND s.active LIMIT ${MAX_SUBSCRIBERS + 1}`;
-  return rows.length > MAX_SUBSCRIBERS ? [] : rows.filter(({ willing }) => willing).map(({ id }) => id);
-}
-
-/** Absent is the default, true. */
-const WILLING = Prisma.sql`COALESCE((u.settings->>'receives_typing_notifications')::boolean, true)`;
-
-async function willingAmong({ app, realmId }: Ctx, userIds: readonly number[]): Promise<number[]> {
-  const rows = await app.db.$queryRaw<{ id: number }[]>`
-    SELECT u.id FROM user_account u
-    WHERE u.realm_id = ${realmId} AND u.id = ANY(${[...userIds]}) AND u.is_active AND ${WILLING} ORDER BY u.id`;
-  return rows.map(({ id }) => id);
 }

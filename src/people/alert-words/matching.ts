@@ -1,5 +1,5 @@
 import { Prisma, type Realm } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
 
 /** Who receives a message: the users listed, and the subscribers of a channel. */
 export interface Receivers {
@@ -30,7 +30,7 @@ export const headOf = (word: string): string => word.toLowerCase().split(SEPARAT
  * @param among Those who receive it; null for everybody.
  */
 export async function alertedUserIds(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   realm: Pick<Realm, 'id' | 'hasAlertWords'>,
   content: string,
   among: Receivers | null,

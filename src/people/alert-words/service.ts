@@ -6,7 +6,7 @@ import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { lockUser } from '../locks.ts';
 import { alertWordsChanged } from './events.ts';
-import { headOf } from './matching.ts';
+import { deleteAlertWords, insertAlertWords } from './queries.ts';
 
 /** In code points. */
 const MAX_WORD_LENGTH = 100;
@@ -39,12 +39,7 @@ export async function addAlertWords(ctx: Ctx, words: readonly string[]): Promise
   return transact(ctx, async (tx, emit) => {
     await noteAlertWords(tx, realm);
     await lockUser(tx, ctx.viewer);
-    const added = await tx.$executeRaw`
-      INSERT INTO alert_word (realm_id, user_id, word, head)
-      SELECT ${realm.id}, ${id}, given.word, given.head
-      FROM unnest(${given}::text[], ${given.map(headOf)}::text[]) WITH ORDINALITY AS given (word, head, place)
-      ORDER BY given.place
-      ON CONFLICT DO NOTHING`;
+    const added = await insertAlertWords(tx, { realmId: realm.id, userId: id }, given);
     const all = await tell(tx, emit, ctx.viewer, added);
     if (added > 0) requireWithin('alert_words', all.length);
     return all;
@@ -63,9 +58,7 @@ export async function removeAlertWords(ctx: Ctx, words: readonly string[]): Prom
   if (given.length === 0) return listAlertWords(ctx);
   return transact(ctx, async (tx, emit) => {
     await lockUser(tx, ctx.viewer);
-    const removed = await tx.$executeRaw`
-      DELETE FROM alert_word WHERE realm_id = ${realm.id} AND user_id = ${id}
-        AND lower(word) IN (SELECT lower(given.word) FROM unnest(${given}::text[]) AS given (word))`;
+    const removed = await deleteAlertWords(tx, { realmId: realm.id, userId: id }, given);
     return tell(tx, emit, ctx.viewer, removed);
   });
 }
@@ -76,7 +69,10 @@ function checked(words: readonly string[]): string[] {
     .filter((word) => word !== '');
 }
 
-/** Has messages of the organisation searched for alert words from here on. Once in its life, because it locks the row. */
+/**
+ * Has messages of the organisation searched for alert words from here on. Done once for each organisation, because it
+ * locks its row.
+ */
 async function noteAlertWords(tx: Tx, { id, hasAlertWords }: Viewer['realm']): Promise<void> {
   if (hasAlertWords) return;
   await tx.realm.updateMany({ where: { id, hasAlertWords: false }, data: { hasAlertWords: true } });

@@ -28,7 +28,7 @@ export interface NamedEmoji {
   readonly type: string;
 }
 
-type Db = Pick<Tx, 'customEmoji'>;
+type EmojiDb = Pick<Tx, 'customEmoji'>;
 
 /**
  * The emoji a client named.
@@ -36,7 +36,7 @@ type Db = Pick<Tx, 'customEmoji'>;
  * @param db The client, or inside a change its transaction.
  * @throws BadRequestError when there is none of the name, or name, code and type do not belong together.
  */
-export async function requireEmoji(db: Db, realmId: number, reference: EmojiReference): Promise<Emoji> {
+export async function requireEmoji(db: EmojiDb, realmId: number, reference: EmojiReference): Promise<Emoji> {
   return requireWhole(db, realmId, await completeEmoji(db, realmId, reference));
 }
 
@@ -45,7 +45,7 @@ export async function requireEmoji(db: Db, realmId: number, reference: EmojiRefe
  *
  * @throws BadRequestError when something is left out and there is no emoji of the name.
  */
-export async function completeEmoji(db: Db, realmId: number, reference: EmojiReference): Promise<NamedEmoji> {
+export async function completeEmoji(db: EmojiDb, realmId: number, reference: EmojiReference): Promise<NamedEmoji> {
   const { name, code, type } = reference;
   if (code !== undefined && type !== undefined) return { name, code: normalCode(code, type), type };
   const found = await findEmoji(db, realmId, name);
@@ -62,7 +62,7 @@ export const normalCode = (code: string, type: string): string =>
  *
  * @throws BadRequestError when not.
  */
-export async function requireWhole(db: Db, realmId: number, { name, code, type }: NamedEmoji): Promise<Emoji> {
+export async function requireWhole(db: EmojiDb, realmId: number, { name, code, type }: NamedEmoji): Promise<Emoji> {
   switch (type) {
     case 'unicode_emoji':
       if (emojiWithCode(code) === undefined) throw new BadRequestError('Invalid emoji code.');
@@ -81,7 +81,7 @@ export async function requireWhole(db: Db, realmId: number, { name, code, type }
 }
 
 /** By name alone: the organisation's own, the service's, then the Unicode table. */
-async function findEmoji(db: Db, realmId: number, name: string): Promise<Emoji> {
+async function findEmoji(db: EmojiDb, realmId: number, name: string): Promise<Emoji> {
   const custom = CUSTOM_EMOJI_NAME.test(name)
     ? await db.customEmoji.findFirst({ where: { realmId, name, deactivatedAt: null }, select: { id: true } })
     : null;
@@ -94,7 +94,11 @@ async function findEmoji(db: Db, realmId: number, name: string): Promise<Emoji> 
 
 const MAX_ID = 2_147_483_647;
 
-async function requireCustom(db: Db, realmId: number, { name, code }: { name: string; code: string }): Promise<void> {
+async function requireCustom(
+  db: EmojiDb,
+  realmId: number,
+  { name, code }: { name: string; code: string },
+): Promise<void> {
   const id = /^[1-9]\d{0,9}$/.test(code) ? Number(code) : 0;
   const custom = id >= 1 && id <= MAX_ID ? await db.customEmoji.findFirst({ where: { realmId, id } }) : null;
   if (custom === null) throw new BadRequestError('Invalid custom emoji.');

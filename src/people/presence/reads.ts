@@ -2,7 +2,7 @@ import type { Ctx } from '../../access/context.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
 import { Prisma, type Realm, type User } from '../../generated/prisma/client.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import type { Presence } from './wire.ts';
 
@@ -42,7 +42,7 @@ export interface Presences {
   readonly lastUpdateId: number;
 }
 
-interface Row {
+interface PresenceRow {
   readonly userId: number;
   readonly email: string;
   readonly visibility: number;
@@ -59,7 +59,7 @@ const COLUMNS = Prisma.sql`
 
 const SEEN = Prisma.sql`presence p JOIN user_account u ON u.id = p.user_id AND u.is_active AND u.bot_type IS NULL`;
 
-const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: Row): Presence => ({
+const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: PresenceRow): Presence => ({
   user: { id: userId, email, botType: null, emailAddressVisibility: visibility },
   activeAt,
   idleAt,
@@ -71,7 +71,7 @@ const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: R
  * what is newer than the last answer misses nothing.
  */
 export async function readPresences(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   realm: Realm,
   { newerThan = -1, historyDays }: PresenceQuery,
   now: Date,
@@ -82,7 +82,7 @@ export async function readPresences(
   const nothing = { presences: [], lastUpdateId: newerThan };
   if (days === 0 || realmSetting(realm, 'presence_disabled')) return nothing;
   const since = new Date(Math.max(0, now.getTime() - days * 86_400_000));
-  const rows = await db.$queryRaw<Row[]>`
+  const rows = await db.$queryRaw<PresenceRow[]>`
     SELECT ${COLUMNS} FROM ${SEEN}
     WHERE p.realm_id = ${realm.id} AND p.update_id > ${BigInt(Math.max(newerThan, above))} AND p.update_id < ${BigInt(below)}
       AND (${newerThan > 0} OR p.idle_at >= ${since})
@@ -97,7 +97,7 @@ export async function presencesOf(
   userIds: readonly number[],
 ): Promise<Map<number, Presence>> {
   if (realmSetting(realm, 'presence_disabled')) return new Map();
-  const rows = await db.$queryRaw<Row[]>`
+  const rows = await db.$queryRaw<PresenceRow[]>`
     SELECT ${COLUMNS} FROM ${SEEN} WHERE p.realm_id = ${realm.id} AND p.user_id = ANY(${[...userIds]})`;
   return new Map(rows.map((row) => [row.userId, toPresence(row)]));
 }

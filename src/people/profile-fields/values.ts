@@ -3,7 +3,7 @@ import { everyone } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { ProfileField, ProfileValue, User } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
-import type { Tx } from '../../platform/db/client.ts';
+import type { SqlClient, Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isAdministrator } from '../../platform/roles.ts';
@@ -20,7 +20,7 @@ import { toWireValue, type ValueEntry, type WireProfileData } from './wire.ts';
  * @returns By user id; who has nothing is absent.
  */
 export async function profileDataOf(
-  db: Pick<Tx, '$queryRaw'>,
+  db: SqlClient,
   realmId: number,
   userIds: readonly number[],
 ): Promise<Map<number, WireProfileData>> {

@@ -3,13 +3,13 @@ import type { StateGroup } from '../../api/state-group.ts';
 import type { User, UserStatus } from '../../generated/prisma/client.ts';
 import { toWire } from './wire.ts';
 
-type Row = Pick<User, 'id' | 'settings'> & { readonly [K in keyof UserStatus]: UserStatus[K] | null };
+type UserStatusRow = Pick<User, 'id' | 'settings'> & { readonly [K in keyof UserStatus]: UserStatus[K] | null };
 
 /** Of every active user who has one, by user id. */
 export const userStatusState: StateGroup = {
   name: 'user_status',
   async read({ viewer, db }) {
-    const rows = await db.$queryRaw<Row[]>`
+    const rows = await db.$queryRaw<UserStatusRow[]>`
       SELECT u.id, u.settings, s.user_id AS "userId", s.text, s.emoji_name AS "emojiName", s.emoji_code AS "emojiCode",
              s.reaction_type AS "reactionType"
       FROM user_account u LEFT JOIN user_status s ON s.user_id = u.id

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Config } from '../config.ts';
-import type { Tx } from './client.ts';
+import type { SqlClient } from './client.ts';
 
 /**
  * Every number of an advisory lock, of our own choice, so that no two kinds of work hinder each other. A lock of one number
@@ -50,10 +50,6 @@ export async function holdingLock<T>(
  *
  * @param id Of whom: an organisation's or a user's, by kind.
  */
-export async function lockKind(
-  tx: Pick<Tx, '$queryRaw'>,
-  kind: keyof typeof ADVISORY_LOCKS.ofOne,
-  id: number,
-): Promise<void> {
+export async function lockKind(tx: SqlClient, kind: keyof typeof ADVISORY_LOCKS.ofOne, id: number): Promise<void> {
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.ofOne[kind]}::int, ${id}::int)::text AS held`;
 }

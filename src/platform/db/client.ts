@@ -18,6 +18,9 @@ export type Db = PrismaClient;
 /** The client inside one transaction. */
 export type Tx = Prisma.TransactionClient;
 
+/** Whatever answers SQL: the client, or the transaction of a change. */
+export type SqlClient = Pick<Tx, '$queryRaw'>;
+
 /** An open database, embedded or PostgreSQL. Both speak the same dialect and share one migration history. */
 export interface Database {
   readonly kind: 'embedded' | 'postgresql';

@@ -138,7 +138,7 @@ export const SCHEDULED_MESSAGE_COLUMNS = {
 } as const satisfies Record<keyof ScheduledMessage, string>;
 
 /** A row as the database answers it, its columns under the names that `columnsOf` gives them. */
-export type Row = Readonly<Record<string, unknown>>;
+export type QueryRow = Readonly<Record<string, unknown>>;
 
 /**
  * All columns of a table, for a SELECT of several tables.
@@ -160,6 +160,6 @@ export function fieldsOf(alias: string, columns: Readonly<Record<string, string>
 }
 
 /** One table's row, out of an answer. */
-export function rowOf<T>(row: Row, alias: string, columns: Readonly<Record<keyof T & string, string>>): T {
+export function rowOf<T>(row: QueryRow, alias: string, columns: Readonly<Record<keyof T & string, string>>): T {
   return Object.fromEntries(Object.keys(columns).map((field) => [field, row[`${alias}.${field}`]])) as T;
 }

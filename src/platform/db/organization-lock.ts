@@ -16,7 +16,7 @@ export async function isOrganizationHeld(
       FOR SHARE OF r, c SKIP LOCKED`;
     return free.length === 0;
   } catch {
-    // Whatever keeps the database from answering does not ask for more of the same.
+    // When the database cannot answer, asking it again would only add to the load.
     return true;
   }
 }

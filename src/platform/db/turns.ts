@@ -19,8 +19,8 @@ export interface Places {
 }
 
 /**
- * What is left of a pool's connections is for reading: signing in, the log, what load balancers ask. The embedded database
- * has one connection, before which those who have a place stand in line.
+ * What is left of a pool's connections is for reading: signing in, the log, what load balancers ask. The embedded
+ * database has one connection, and changes that have a place wait for it.
  */
 export function placesOf(poolSize: number): Places {
   const total = Math.max(1, poolSize - 2);
@@ -33,7 +33,7 @@ interface Waiting {
 }
 
 /** The changes of one organisation: those under way, and those that wait. */
-interface Line {
+interface OrganizationQueue {
   inside: number;
   /** Whether the last one to end waited for a lock in vain, and what all of its changes need is held. */
   isStuck: boolean;
@@ -50,7 +50,7 @@ export class Turns {
   readonly #places: Places;
   readonly #isHeld: (realmId: number) => Promise<boolean>;
   /** In the order of their turns: who was served goes to the end. */
-  readonly #lines = new Map<number, Line>();
+  readonly #lines = new Map<number, OrganizationQueue>();
   #inside = 0;
 
   /**
@@ -84,7 +84,7 @@ export class Turns {
     }
   }
 
-  #lineOf(realmId: number): Line {
+  #lineOf(realmId: number): OrganizationQueue {
     let line = this.#lines.get(realmId);
     if (line === undefined) {
       line = { inside: 0, isStuck: false, waiting: new Set() };
@@ -93,13 +93,13 @@ export class Turns {
     return line;
   }
 
-  #hasPlace({ inside, isStuck }: Line): boolean {
+  #hasPlace({ inside, isStuck }: OrganizationQueue): boolean {
     const { total, each, spare } = this.#places;
     if (inside === 0) return this.#inside < total;
     return !isStuck && inside < each && this.#inside < total - spare;
   }
 
-  #enter(realmId: number, line: Line): void {
+  #enter(realmId: number, line: OrganizationQueue): void {
     line.inside++;
     this.#inside++;
     if (this.#lines.size === 1) return;
@@ -107,7 +107,7 @@ export class Turns {
     this.#lines.set(realmId, line);
   }
 
-  #wait(realmId: number, line: Line): Promise<void> {
+  #wait(realmId: number, line: OrganizationQueue): Promise<void> {
     const { waiting, isStuck } = line;
     if (waiting.size >= (isStuck ? MAX_LINE_WHEN_STUCK : MAX_LINE)) return Promise.reject(new RequestTimeoutError());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -128,7 +128,7 @@ export class Turns {
     return promise;
   }
 
-  #leave(realmId: number, line: Line): void {
+  #leave(realmId: number, line: OrganizationQueue): void {
     line.inside--;
     this.#inside--;
     this.#letIn();
@@ -146,7 +146,7 @@ export class Turns {
   }
 
   /** That an organisation is stuck is remembered for as long as somebody is there who found it so. */
-  #forget(realmId: number, { inside, waiting }: Line): void {
+  #forget(realmId: number, { inside, waiting }: OrganizationQueue): void {
     if (inside === 0 && waiting.size === 0) this.#lines.delete(realmId);
   }
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { App } from '../../access/context.ts';
 import { actAs, rotateKey } from '../../access/sign-in.ts';
-import { createBot, GENERIC_BOT } from '../../administration/bots/service.ts';
+import { createBot } from '../../administration/bots/service.ts';
 import { createRealm, listRealms } from '../../administration/organization/service.ts';
 import type { NewUser } from '../../administration/users/new-user.ts';
 import { addUser } from '../../administration/users/service.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
+import { GENERIC_BOT } from '../../people/bot-types.ts';
 import { findUserByEmail } from '../../people/users.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';

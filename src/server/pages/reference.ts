@@ -29,7 +29,7 @@ function referencePage(routes: readonly Endpoint[], variables: string): string {
     html`<header class="top">
 <p><a href="/">Team chat service</a></p>
 <h1>REST reference</h1>
-<p class="lead">Made from the table the server itself works by. For programs: <a href="/api/v1/openapi.json">OpenAPI 3.1</a>.</p>
+<p class="lead">Made from the table of endpoints that the server itself uses. For programs: <a href="/api/v1/openapi.json">OpenAPI 3.1</a>.</p>
 </header>
 <main>
 <h2 id="rules">The rules of every endpoint</h2>
@@ -51,7 +51,7 @@ const RULES = html`<p>Paths are below <code>${API_PREFIX}</code>. Sign in with H
 and objects as JSON text, strictly typed (<code>"5"</code> and <code>5.0</code> are no integers). Names an endpoint does not
 know are ignored, and listed in <code>ignored_parameters_unsupported</code> of the answer.</p>
 <p>A success is <code>{"result": "success", "msg": "", …}</code> with the fields listed here. A failure is
-<code>{"result": "error", "msg": "…", "code": "…"}</code>, with status 400 unless it says more: 401 for the sign-in, 404 for
+<code>{"result": "error", "msg": "…", "code": "…"}</code>, with status 400, or a more telling one: 401 for the sign-in, 404 for
 what is not there, 405 for the method, 429 for the rate, 503 for "try again". Programs look at <code>code</code>, never at
 <code>msg</code>.</p>
 <p>GraphQL calls the same functions, with the same permissions, validation and errors: each endpoint names what does the same

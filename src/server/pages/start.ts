@@ -37,8 +37,8 @@ export function startPage(
     'Team chat service',
     html`<header class="top">
 <h1>Team chat service</h1>
-<p class="lead">Channels, drafts, snippets and a durable event queue for people and bots, in one process with three doors:
-GraphQL, REST, and live events over either. What one door changes, the others hear.</p>
+<p class="lead">Channels, drafts, snippets and a durable event queue for people and bots, in one process with three ways in:
+GraphQL, REST, and live events over either. A change by one of them is an event for clients of all.</p>
 </header>
 <main>
 <p id="refused" class="card" role="alert" hidden>This start address is not, or no longer, that of this server: open the one it printed

@@ -4,10 +4,10 @@ import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { isStillSignedIn } from '../../access/sign-in.ts';
 import { toSnapshot } from '../../api/state-group.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
-import { readCounter } from '../../events/log.ts';
+import { readCounter } from '../../events/log-reads.ts';
 import { longPoll } from '../../events/long-poll.ts';
 import { PrunedError, readPage } from '../../events/page.ts';
-import { checkPosition } from '../../events/queues.ts';
+import { checkPosition } from '../../events/queue.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import { piecesFor } from '../../events/stream.ts';
 import type { QueueOptions } from '../../events/view.ts';
@@ -173,11 +173,11 @@ export async function peekEvents(ctx: Ctx, queueId: string, after: number | unde
   const queue = await app.queues.look(ctx, queueId);
   const known = after === undefined ? queue.acked : await checkPosition(app, queue, after);
   const window = await app.hub.window(queue.realmId);
-  const hearer = await window.hearer(queue.userId, known);
+  const recipient = await window.recipient(queue.userId, known);
   try {
-    const page = await readPage(app.db, window, { hearer, options: queue.options, position: known, now: app.now() });
+    const page = await readPage(app.db, window, { recipient, options: queue.options, position: known, now: app.now() });
     const pieces = page.events
-      .flatMap((event) => piecesFor(app, event, { hearer, queue }))
+      .flatMap((event) => piecesFor(app, event, { recipient, queue }))
       .filter(({ id }) => id > known);
     return { pieces, endId: page.through, hasMore: page.through < window.through };
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Db } from '../platform/db/client.ts';
 import type { Listener } from './audience.ts';
 import type { Effect } from './define.ts';
-import { readRoleChanges, readStretches, type SubscriptionStretch } from './log.ts';
+import { readRoleChanges, readStretches, type SubscriptionStretch } from './log-reads.ts';
 
 interface Stretch {
   began: number;
@@ -29,7 +29,7 @@ export class EventRecipient implements Listener {
   }
 
   /**
-   * Makes the facts complete for every id above `after`. The hearer must be known to the hub before this is called:
+   * Makes the facts complete for every id above `after`. The recipient must be known to the hub before this is called:
    * what passes during the read is not lost, because effects are merged, not overwritten.
    */
   know(db: Db, after: number): Promise<void> {
@@ -39,7 +39,8 @@ export class EventRecipient implements Listener {
 
   async #load(db: Db, after: number): Promise<void> {
     if (after >= this.#knownAfter) return;
-    // The role first: a change that commits between the two reads is then in the list, which counts more.
+    // The role is read first: a change that commits between the two reads is then in the list of changes, which takes
+    // precedence.
     const { role } = await db.user.findUniqueOrThrow({ where: { id: this.userId }, select: { role: true } });
     const changes = await readRoleChanges(db, this.userId, after);
     for (const stretch of await readStretches(db, this.userId, after)) this.#mergeStretch(stretch);

@@ -1,17 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { EventQueue } from '../generated/prisma/client.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
+import { Queue } from './queue.ts';
 import type { QueueOptions } from './view.ts';
-import type { ReadContext } from './window.ts';
-
-/** Why a reader is told to stop. `lost` carries the error to tell the client. */
-export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | BadEventQueueIdError;
-
-/** Whoever reads a queue just now, over whatever transport. */
-export interface QueueReader {
-  end(why: ReaderEnd): void;
-}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Our choice: a queue without a reader is dropped from memory, not from the database, after this. */
@@ -20,88 +11,8 @@ const EXPIRY_MARGIN_MS = 60_000;
 const MAX_REFRESH_MS = 60_000;
 /** Our choice: more of one user's queues than any client may still come back to. Of older ones it is told "unknown". */
 const MAX_TOMBSTONES = 1_000;
-/** Nobody asks a queue that is over for its options. */
+/** The options of a queue that has ended are not needed any more. */
 const NO_OPTIONS = { options: {} };
-
-/** A queue as this node holds it: a cursor into the log, written to the database now and then. */
-export class Queue {
-  readonly id: string;
-  readonly realmId: number;
-  readonly userId: number;
-  readonly options: QueueOptions;
-  readonly idleTimeoutMs: number;
-  readonly startId: number;
-  epoch: number;
-  reader: QueueReader | undefined;
-  /** Milliseconds: last read, last time that was written, last time the database confirmed that we hold it. */
-  lastActive: number;
-  writtenActive: number;
-  confirmed: number;
-  dirty = false;
-  #acked: number;
-  #scanned: number;
-  #sent: number;
-
-  constructor(row: EventQueue, now: number) {
-    this.id = row.id;
-    this.realmId = row.realmId;
-    this.userId = row.userId;
-    this.options = row.options as unknown as QueueOptions;
-    this.idleTimeoutMs = row.idleTimeoutSecs * 1000;
-    this.startId = Number(row.startId);
-    this.epoch = row.readerEpoch;
-    this.#acked = Number(row.ackedId);
-    this.#scanned = Number(row.scannedThrough);
-    this.#sent = this.#acked;
-    this.lastActive = now;
-    this.writtenActive = now;
-    this.confirmed = now;
-  }
-
-  /** Everything up to here has arrived at the client. */
-  get acked(): number {
-    return this.#acked;
-  }
-
-  /** Nothing for this queue lies between `acked` and here. */
-  get scanned(): number {
-    return this.#scanned;
-  }
-
-  /** Where to read on for a client that has everything up to `known`: past what is known to hold nothing for it. */
-  positionFor(known: number): number {
-    return known >= this.#acked ? Math.max(known, this.#scanned) : known;
-  }
-
-  /** The client has everything up to `id`. */
-  acknowledge(id: number): void {
-    if (id <= this.#acked) return;
-    this.#acked = id;
-    this.#scanned = Math.max(this.#scanned, id);
-    this.dirty = true;
-  }
-
-  /** Events up to `id` went out and are not acknowledged yet. */
-  sent(id: number): void {
-    this.#sent = Math.max(this.#sent, id);
-  }
-
-  /** The log was read up to `position`, and nothing came of it. */
-  passed(position: number): void {
-    if (this.#sent <= this.#acked) this.#scanned = Math.max(this.#scanned, position);
-  }
-
-  /** Makes `reader` the queue's only reader. */
-  take(reader: QueueReader): void {
-    const before = this.reader;
-    this.reader = reader;
-    before?.end('displaced');
-  }
-
-  release(reader: QueueReader): void {
-    if (this.reader === reader) this.reader = undefined;
-  }
-}
 
 /** Whose queue it is, as far as the log knows people. */
 export interface QueueOwner {
@@ -161,7 +72,8 @@ export class QueueRegistry {
     const now = this.#app.now();
     const { queuesPerUser, queueWriteMs } = this.#app.config;
     const read = [...this.#queues.values()].filter((queue) => queue.userId === viewer.id && queue.reader !== undefined);
-    // What another node reads it says so of within this time; where somebody read a moment ago, somebody may again.
+    // Another node writes that it reads a queue within this time; a queue that was read this recently may be read
+    // again.
     const fresh = new Date(now.getTime() - MAX_REFRESH_MS - 2 * queueWriteMs);
     const ended = await this.#app.db.$queryRaw<{ id: string }[]>`
       SELECT ended_id::text AS id FROM make_event_queue(
@@ -206,7 +118,7 @@ export class QueueRegistry {
         return held;
       }
     }
-    // Each user's own: what a stranger is told of the queue is not for its owner.
+    // By user, so that the refusal of another user is not shared with the queue's owner.
     const key = `${viewer.id} ${queueId}`;
     const claiming = this.#claims.get(key) ?? this.#claim(viewer, queueId);
     this.#claims.set(key, claiming);
@@ -345,7 +257,7 @@ export class QueueRegistry {
     const confirmed = new Set([...(await this.#writeDue(due)), ...(await this.#readOurs(silent))]);
     for (const [id, queue] of [...due, ...silent]) {
       if (confirmed.has(id)) queue.confirmed = now;
-      // Being claimed anew, or claimed meanwhile: the row moved on with us, and is written next time.
+      // Claimed by this node again meanwhile: the row's epoch has moved on, and the position is written next time.
       else if (this.#claims.has(`${queue.userId} ${id}`) || epochs.get(id) !== queue.epoch) queue.dirty = true;
       else {
         this.#queues.delete(id);
@@ -402,19 +314,4 @@ export class QueueRegistry {
 /** How old the written time of the last read may get: our choice, a quarter of the idle life, at most a minute. */
 function refreshMs(idleTimeoutMs: number): number {
   return Math.min(idleTimeoutMs / 4, MAX_REFRESH_MS);
-}
-
-/**
- * Checks a position a client gives.
- *
- * @param lastEventId -1 means the start of the queue.
- * @returns The id up to which the client has everything.
- * @throws BadEventQueueIdError `from_future` when the log has not come that far.
- */
-export async function checkPosition(app: ReadContext, queue: Queue, lastEventId: number): Promise<number> {
-  if (lastEventId === -1) return queue.startId;
-  const window = await app.hub.window(queue.realmId);
-  if (lastEventId > window.through) await window.fill();
-  if (lastEventId > window.through) throw new BadEventQueueIdError(queue.id, 'from_future');
-  return Math.max(lastEventId, 0);
 }

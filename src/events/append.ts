@@ -1,0 +1,145 @@
+import type { SqlClient, Tx } from '../platform/db/client.ts';
+import type { Audience } from './audience.ts';
+import type { EventDraft } from './define.ts';
+import { readCounter } from './log-reads.ts';
+import type { StoredEvent } from './stored.ts';
+
+/** An event, and who hears it. */
+export interface AddressedEvent {
+  readonly event: EventDraft;
+  readonly audience: Audience;
+}
+
+/** An event that a change emits; `withId` is called with its id. */
+export interface EmittedEvent extends AddressedEvent {
+  readonly withId?: ((id: number) => Promise<unknown>) | undefined;
+}
+
+/** Takes ids from the counter, and logs events under them, in one statement. */
+export type LoggingStatement = (tx: Tx) => Promise<Appended>;
+/** Finds out which events tell what is so. */
+export type EventsReading = (tx: Tx) => Promise<readonly AddressedEvent[]>;
+
+/** What is known of beforehand: events, or a statement that logs its own. */
+type KnownLogStep = { readonly events: EmittedEvent[] } | { readonly write: LoggingStatement };
+/** One step of what a change logs, in order: one that is known, or events that are still to be found out. */
+export type LogStep = KnownLogStep | { readonly read: EventsReading; readonly harmless: readonly string[] };
+
+/** What one statement has logged. */
+export interface Appended {
+  readonly events: readonly StoredEvent[];
+  /** The transaction's id; undefined when it appended nothing. */
+  readonly xid?: string;
+}
+
+/** Logs all steps, in their order. The realm's counter stays locked until the commit. */
+export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep[], now: Date): Promise<Appended> {
+  const events: StoredEvent[] = [];
+  let xid: string | undefined;
+  for (const step of await foundOut(tx, realmId, steps)) {
+    const appended = 'write' in step ? await step.write(tx) : await append(tx, { realmId, now }, step.events);
+    events.push(...appended.events);
+    xid = appended.xid ?? xid;
+  }
+  return { events, ...(xid !== undefined && { xid }) };
+}
+
+/**
+ * The steps, with the events that were still to be found out. All that changes what `read` sees is logged, so what it found
+ * holds as long as nobody else has logged such a change since. If somebody has, it is read again while the counter is held,
+ * for which other changes of the organisation wait.
+ */
+async function foundOut(tx: Tx, realmId: number, steps: readonly LogStep[]): Promise<readonly KnownLogStep[]> {
+  const readings = steps.filter((step) => 'read' in step);
+  if (readings.length === 0) return steps as KnownLogStep[];
+  const findOut = async () => {
+    const found: KnownLogStep[] = [];
+    for (const step of steps) found.push('read' in step ? { events: [...(await step.read(tx))] } : step);
+    return found;
+  };
+  const { lastId } = await readCounter(tx, realmId);
+  const found = await findOut();
+  const [harmless = [], ...others] = readings.map((step) => step.harmless);
+  const harmlessToAll = harmless.filter((type) => others.every((types) => types.includes(type)));
+  return (await holdLog(tx, realmId, lastId, harmlessToAll)) ? findOut() : found;
+}
+
+/**
+ * Keeps the log from growing until the change is over.
+ *
+ * @returns Whether events of other than the harmless types were logged after `seen`.
+ */
+async function holdLog(tx: Tx, realmId: number, seen: number, harmless: readonly string[]): Promise<boolean> {
+  const [row] = await tx.$queryRaw<{ hold_log: boolean }[]>`
+    SELECT hold_log(${realmId}::int, ${seen}::bigint, ${[...harmless]}::text[])`;
+  return row?.hold_log !== false;
+}
+
+/** Where events are logged, and when. */
+interface Log {
+  readonly realmId: number;
+  readonly now: Date;
+}
+
+/** One statement: bumps the counter, which stays locked until the commit, and inserts the events under its new ids. */
+async function append(tx: Tx, { realmId, now }: Log, emitted: readonly EmittedEvent[]): Promise<Appended> {
+  if (emitted.length === 0) return { events: [] };
+  let offset = 0;
+  const rows = emitted.map(({ event, audience }) => {
+    offset += event.width;
+    return {
+      offset,
+      type: event.type,
+      op: event.op ?? null,
+      payload: event.payload,
+      max_role: audience.maxRole,
+      channel_ids: audience.channelIds,
+      user_ids: audience.userIds,
+      except_user_ids: audience.exceptUserIds,
+      public_channel_id: audience.publicChannelId,
+      width: event.width,
+      ephemeral: event.ephemeral,
+    };
+  });
+  const [counter] = await tx.$queryRaw<{ base: bigint; xid: string }[]>`
+    WITH counter AS (
+      UPDATE event_counter SET last_id = last_id + ${offset} WHERE realm_id = ${realmId}
+      RETURNING last_id - ${offset} AS base
+    ), logged AS (
+      INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
+                         public_channel_id, width, ephemeral, created_at)
+      SELECT ${realmId}, counter.base + e."offset", e.type, e.op, e.payload, e.max_role, e.channel_ids, e.user_ids,
+             e.except_user_ids, e.public_channel_id, e.width, e.ephemeral, ${now}
+      FROM counter, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(
+        "offset" int, type text, op text, payload jsonb, max_role smallint, channel_ids int[], user_ids int[],
+        except_user_ids int[], public_channel_id int, width int, ephemeral boolean)
+    )
+    SELECT base, pg_current_xact_id()::text AS xid FROM counter`;
+  if (counter === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  const base = Number(counter.base);
+  const stored = emitted.map(({ event, audience }, i) => {
+    const json = JSON.stringify(event.payload);
+    return {
+      id: base + (rows[i]?.offset ?? 0),
+      type: event.type,
+      op: event.op ?? null,
+      // As a reader of the table gets it, so that what is heard live cannot differ from replay (dates, undefined).
+      payload: JSON.parse(json) as unknown,
+      audience,
+      width: event.width,
+      ephemeral: event.ephemeral,
+      createdAt: now,
+      bytes: json.length,
+    };
+  });
+  for (const [i, { withId }] of emitted.entries()) await withId?.(stored[i]?.id ?? 0);
+  return { events: stored, xid: counter.xid };
+}
+
+/** Moves the counter on by one, so that an id can be given to what is no event. Returns the new last id. */
+export async function bumpCounter(db: SqlClient, realmId: number): Promise<number> {
+  const [row] = await db.$queryRaw<{ last_id: bigint }[]>`
+    UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = ${realmId} RETURNING last_id`;
+  if (row === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  return Number(row.last_id);
+}

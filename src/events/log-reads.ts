@@ -1,0 +1,145 @@
+import { Prisma } from '../generated/prisma/client.ts';
+import type { SqlClient } from '../platform/db/client.ts';
+import type { StoredEvent } from './stored.ts';
+
+const EVENT_COLUMNS = Prisma.sql`id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
+  public_channel_id, width, ephemeral, created_at, octet_length(payload::text) AS bytes`;
+
+interface EventRow {
+  id: bigint;
+  type: string;
+  op: string | null;
+  payload: unknown;
+  max_role: number | null;
+  channel_ids: number[];
+  user_ids: number[];
+  except_user_ids: number[];
+  public_channel_id: number | null;
+  width: number;
+  ephemeral: boolean;
+  created_at: Date;
+  bytes: number;
+}
+
+function fromRow(row: EventRow): StoredEvent {
+  return {
+    id: Number(row.id),
+    type: row.type,
+    op: row.op,
+    payload: row.payload,
+    audience: {
+      maxRole: row.max_role,
+      channelIds: row.channel_ids,
+      userIds: row.user_ids,
+      exceptUserIds: row.except_user_ids,
+      publicChannelId: row.public_channel_id,
+    },
+    width: row.width,
+    ephemeral: row.ephemeral,
+    createdAt: row.created_at,
+    bytes: row.bytes,
+  };
+}
+
+/** Where a realm's log stands: its last id, and the id up to which it is pruned. */
+export async function readCounter(db: SqlClient, realmId: number): Promise<{ lastId: number; prunedThrough: number }> {
+  const [row] = await db.$queryRaw<{ last_id: bigint; pruned_through: bigint }[]>`
+    SELECT last_id, pruned_through FROM event_counter WHERE realm_id = ${realmId}`;
+  if (row === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  return { lastId: Number(row.last_id), prunedThrough: Number(row.pruned_through) };
+}
+
+/** Every realm of `realmIds` and its last id. */
+export async function readCounters(db: SqlClient, realmIds: readonly number[]): Promise<Map<number, number>> {
+  const rows = await db.$queryRaw<{ realm_id: number; last_id: bigint }[]>`
+    SELECT realm_id, last_id FROM event_counter WHERE realm_id = ANY(${[...realmIds]})`;
+  return new Map(rows.map(({ realm_id, last_id }) => [realm_id, Number(last_id)]));
+}
+
+/**
+ * Where the realm's log ends, and its events after `after`, in order, at most `limit`. One statement, so that all of them up
+ * to the end are there.
+ */
+export async function readLogAfter(
+  db: SqlClient,
+  realmId: number,
+  { after, limit }: { after: number; limit: number },
+): Promise<{ lastId: number; events: StoredEvent[] }> {
+  const rows = await db.$queryRaw<({ last_id: bigint } & (EventRow | { id: null }))[]>`
+    SELECT c.last_id, e.* FROM event_counter c
+    LEFT JOIN LATERAL (
+      SELECT ${EVENT_COLUMNS} FROM event WHERE realm_id = c.realm_id AND id > ${after} ORDER BY id LIMIT ${limit}
+    ) AS e ON true
+    WHERE c.realm_id = ${realmId} ORDER BY e.id`;
+  const [first] = rows;
+  if (first === undefined) throw new Error(`Realm ${realmId} has no event counter`);
+  return { lastId: Number(first.last_id), events: rows.flatMap((row) => (row.id === null ? [] : fromRow(row))) };
+}
+
+/** A stretch of the log in which a user was subscribed to a channel: `began` <= id < `ended`. */
+export interface SubscriptionStretch {
+  readonly channelId: number;
+  readonly began: number;
+  readonly ended: number | null;
+}
+
+/** A user's stretches that reach past `after`. */
+export async function readStretches(db: SqlClient, userId: number, after: number): Promise<SubscriptionStretch[]> {
+  const rows = await db.$queryRaw<{ channel_id: number; began: bigint; ended: bigint | null }[]>`
+    SELECT channel_id, began_event_id AS began, ended_event_id AS ended FROM subscription_period
+    WHERE user_id = ${userId} AND (ended_event_id IS NULL OR ended_event_id > ${after})`;
+  return rows.map(({ channel_id, began, ended }) => ({
+    channelId: channel_id,
+    began: Number(began),
+    ended: ended === null ? null : Number(ended),
+  }));
+}
+
+/** A user's role changes after `after`, in order. */
+export async function readRoleChanges(db: SqlClient, userId: number, after: number) {
+  const rows = await db.$queryRaw<{ event_id: bigint; old_role: number; new_role: number }[]>`
+    SELECT event_id, old_role, new_role FROM role_change WHERE user_id = ${userId} AND event_id > ${after}
+    ORDER BY event_id`;
+  return rows.map(({ event_id, old_role, new_role }) => ({
+    id: Number(event_id),
+    oldRole: old_role,
+    newRole: new_role,
+  }));
+}
+
+/**
+ * What may concern one user in the log after `after`, through `through`, in order, at most `limit` rows: what roles
+ * hear, what their channels heard while they were subscribed, and what names them. A superset of what they hear, that
+ * `hears` decides; each branch reads only its own part of an index, so that a busy realm is never scanned.
+ */
+export async function readLogFor(
+  db: SqlClient,
+  realmId: number,
+  user: { userId: number; stretches: readonly SubscriptionStretch[]; allPublicChannels: boolean },
+  { after, through, limit }: { after: number; through: number; limit: number },
+): Promise<StoredEvent[]> {
+  const range = Prisma.sql`realm_id = ${realmId} AND id > ${after} AND id <= ${through}`;
+  const page = Prisma.sql`ORDER BY id LIMIT ${limit}`;
+  const stretches = JSON.stringify(user.stretches);
+  const ofChannels = (place: Prisma.Sql) => Prisma.sql`
+    SELECT e.id FROM jsonb_to_recordset(${stretches}::jsonb) AS s("channelId" int, began bigint, ended bigint),
+    LATERAL (
+      SELECT id FROM event WHERE ${range} AND ${place} = s."channelId"
+        AND id >= s.began AND (s.ended IS NULL OR id < s.ended) ${page}
+    ) AS e`;
+  const publicMessages = user.allPublicChannels
+    ? Prisma.sql`UNION (SELECT id FROM event WHERE ${range} AND public_channel_id IS NOT NULL ${page})`
+    : Prisma.empty;
+  const rows = await db.$queryRaw<EventRow[]>`
+    SELECT ${EVENT_COLUMNS} FROM event JOIN (SELECT id AS wanted_id FROM (
+      (SELECT id FROM event WHERE ${range} AND max_role IS NOT NULL ${page})
+      UNION (SELECT id FROM event WHERE ${range} AND user_ids[1] = ${user.userId} ${page})
+      UNION (SELECT id FROM event WHERE ${range} AND user_ids[2] = ${user.userId} ${page})
+      UNION (SELECT id FROM event WHERE ${range} AND user_ids[3] IS NOT NULL AND user_ids @> ${[user.userId]}::int[] ${page})
+      UNION (${ofChannels(Prisma.sql`channel_ids[1]`)})
+      UNION (${ofChannels(Prisma.sql`channel_ids[2]`)})
+      ${publicMessages}
+    ) AS concerned ORDER BY id LIMIT ${limit}) AS wanted ON id = wanted_id
+    WHERE realm_id = ${realmId} ORDER BY id`;
+  return rows.map(fromRow);
+}

@@ -1,0 +1,19 @@
+import type { SqlClient, Tx } from '../../platform/db/client.ts';
+
+/** Holds one of the owner's rows until the change is over: after a delivery of it that is under way. */
+export async function lockScheduled(tx: Tx, ownerId: number, id: number): Promise<void> {
+  await tx.$queryRaw`
+    SELECT 1 AS held FROM scheduled_message WHERE id = ${id} AND owner_id = ${ownerId} FOR NO KEY UPDATE`;
+}
+
+/** How much of a kind an owner has waiting: how many, and how long they are together with their HTML, in code points. */
+export async function measureWaiting(
+  db: SqlClient,
+  ownerId: number,
+  kind: string,
+): Promise<{ readonly count: number; readonly length: number }> {
+  const [held] = await db.$queryRaw<{ count: number; length: number | null }[]>`
+    SELECT count(*)::int AS count, sum(char_length(content) + char_length(rendered_content))::int AS length
+    FROM scheduled_message WHERE owner_id = ${ownerId} AND kind = ${kind} AND state <> 'delivered'`;
+  return { count: held?.count ?? 0, length: held?.length ?? 0 };
+}

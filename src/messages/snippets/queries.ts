@@ -1,0 +1,8 @@
+import type { SqlClient } from '../../platform/db/client.ts';
+
+/** How long all snippets of a user are together, in code points. */
+export async function snippetsLength(db: SqlClient, authorId: number): Promise<number> {
+  const [held] = await db.$queryRaw<{ length: number | null }[]>`
+    SELECT sum(char_length(content))::int AS length FROM saved_snippet WHERE author_id = ${authorId}`;
+  return held?.length ?? 0;
+}

@@ -1,0 +1,145 @@
+import type { SqlClient, Tx } from '../../platform/db/client.ts';
+import { INHERITED, literal, type TopicPolicy } from './policies.ts';
+import type { TopicPolicyFacts } from './wire.ts';
+
+/** A topic, however its name is written. */
+export interface TopicKey {
+  readonly channelId: number;
+  readonly topic: string;
+}
+
+/** A topic, and whose policy of it. */
+interface TopicOfUser extends TopicKey {
+  readonly realmId: number;
+  readonly userId: number;
+}
+
+/** One of a user's policies, as stored: never `INHERITED`. */
+export interface StoredPolicy extends TopicPolicyFacts {
+  readonly id: number;
+}
+
+/** The policies a user has set, of all channels or of one, in the order they were first set. */
+export async function topicPolicies(
+  db: Pick<Tx, 'userTopic'>,
+  userId: number,
+  channelId?: number,
+): Promise<StoredPolicy[]> {
+  const rows = await db.userTopic.findMany({
+    where: { userId, ...(channelId !== undefined && { channelId }) },
+    orderBy: { id: 'asc' },
+  });
+  return rows.map((row) => ({ ...row, policy: row.policy as TopicPolicy }));
+}
+
+/** A user's policies of topics, in their order, however their names are written: one query. */
+export async function readPolicies(db: SqlClient, userId: number, topics: readonly TopicKey[]): Promise<TopicPolicy[]> {
+  const channelIds = topics.map(({ channelId }) => channelId);
+  const names = topics.map(({ topic }) => topic);
+  const rows = await db.$queryRaw<{ policy: TopicPolicy | null }[]>`
+    SELECT t.policy FROM unnest(${channelIds}::int[], ${names}::text[]) WITH ORDINALITY AS wanted(channel_id, topic, place)
+    LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = wanted.channel_id
+      AND lower(t.topic) = lower(wanted.topic)
+    ORDER BY wanted.place`;
+  return rows.map(({ policy }) => policy ?? INHERITED);
+}
+
+/** What a policy that is set, or deleted, was before; null when that is not known. */
+export interface ReplacedPolicy {
+  readonly was: TopicPolicy | null;
+}
+
+/** Deletes a user's policy of a topic. @returns Undefined when there was none. */
+export async function deletePolicy(
+  tx: Tx,
+  { realmId, userId, channelId, topic }: TopicOfUser,
+): Promise<ReplacedPolicy | undefined> {
+  const [deleted] = await tx.$queryRaw<ReplacedPolicy[]>`
+    DELETE FROM user_topic
+    WHERE realm_id = ${realmId} AND user_id = ${userId} AND channel_id = ${channelId}
+      AND lower(topic) = lower(${topic})
+    RETURNING policy AS was`;
+  return deleted;
+}
+
+/** Stores a user's policy of a topic. @returns Undefined when it was so already. */
+export async function savePolicy(
+  tx: Tx,
+  { realmId, userId, channelId, topic }: TopicOfUser,
+  policy: TopicPolicy,
+  now: Date,
+): Promise<ReplacedPolicy | undefined> {
+  const [saved] = await tx.$queryRaw<ReplacedPolicy[]>`
+    WITH before AS (
+      SELECT policy FROM user_topic
+      WHERE user_id = ${userId} AND channel_id = ${channelId} AND lower(topic) = lower(${topic}) FOR UPDATE
+    )
+    INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
+    SELECT ${realmId}, ${userId}, ${channelId}, ${topic}, ${policy}, ${now}::timestamptz
+    FROM (SELECT) AS once LEFT JOIN before ON true
+    ON CONFLICT (user_id, channel_id, lower(topic))
+      DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated
+      WHERE user_topic.policy <> EXCLUDED.policy
+    RETURNING COALESCE((SELECT policy FROM before), CASE WHEN xmax = 0 THEN ${literal(INHERITED)} END) AS was`;
+  return saved;
+}
+
+/** One user's policy of a topic. */
+export interface HeldPolicy {
+  readonly userId: number;
+  readonly policy: TopicPolicy;
+}
+
+/** Everybody's policies of two topics, locked; of one that is both, because only the case of its name changes, once. */
+export function lockPoliciesOfBoth(
+  tx: Tx,
+  realmId: number,
+  { source, target }: { readonly source: TopicKey; readonly target: TopicKey },
+): Promise<(HeldPolicy & { readonly isSource: boolean; readonly isTarget: boolean })[]> {
+  return tx.$queryRaw`
+    SELECT user_id AS "userId", policy,
+           channel_id = ${source.channelId} AND lower(topic) = lower(${source.topic}) AS "isSource",
+           channel_id = ${target.channelId} AND lower(topic) = lower(${target.topic}) AS "isTarget"
+    FROM user_topic
+    WHERE realm_id = ${realmId} AND ((channel_id = ${source.channelId} AND lower(topic) = lower(${source.topic}))
+      OR (channel_id = ${target.channelId} AND lower(topic) = lower(${target.topic})))
+    ORDER BY user_id, id FOR UPDATE`;
+}
+
+/** Everybody's policies of a topic, locked. */
+export function lockPolicies(tx: Tx, realmId: number, { channelId, topic }: TopicKey): Promise<HeldPolicy[]> {
+  return tx.$queryRaw`
+    SELECT user_id AS "userId", policy FROM user_topic
+    WHERE realm_id = ${realmId} AND channel_id = ${channelId} AND lower(topic) = lower(${topic})
+    ORDER BY user_id FOR UPDATE`;
+}
+
+/** Stores one policy of a topic for several users. */
+export async function savePolicies(
+  tx: Tx,
+  realmId: number,
+  { channelId, topic }: TopicKey,
+  userIds: readonly number[],
+  policy: TopicPolicy,
+  now: Date,
+): Promise<void> {
+  await tx.$executeRaw`
+    INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
+    SELECT ${realmId}, user_id, ${channelId}, ${topic}, ${policy}, ${now}
+    FROM unnest(${[...userIds]}::int[]) AS holder(user_id) ORDER BY user_id
+    ON CONFLICT (user_id, channel_id, lower(topic))
+      DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated`;
+}
+
+/** Deletes the policies of a topic of several users. */
+export async function deletePolicies(
+  tx: Tx,
+  realmId: number,
+  { channelId, topic }: TopicKey,
+  userIds: readonly number[],
+): Promise<void> {
+  await tx.$executeRaw`
+    DELETE FROM user_topic
+    WHERE realm_id = ${realmId} AND user_id = ANY(${[...userIds]}) AND channel_id = ${channelId}
+      AND lower(topic) = lower(${topic})`;
+}

@@ -1,0 +1,40 @@
+import { Prisma } from '../../generated/prisma/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
+import { receivedBy } from '../access.ts';
+
+/** In a channel with more subscribers nobody is told. */
+const MAX_SUBSCRIBERS = 100;
+
+/** Whether the user `u` wants to know who types. Absent is the default, true. */
+const WILLING = Prisma.sql`COALESCE((u.settings->>'receives_typing_notifications')::boolean, true)`;
+
+/**
+ * The channel's subscribers who want to know who types; nobody when the channel has too many.
+ *
+ * @param messageId Only those who received this message; null: all.
+ */
+export async function listenersOf(
+  db: SqlClient,
+  realmId: number,
+  channelId: number,
+  messageId: number | null,
+): Promise<number[]> {
+  const among =
+    messageId === null
+      ? Prisma.empty
+      : Prisma.sql`AND EXISTS (SELECT FROM message m WHERE m.realm_id = ${realmId} AND m.id = ${messageId}
+                               AND ${receivedBy(Prisma.sql`u.id`)})`;
+  const rows = await db.$queryRaw<{ id: number; willing: boolean }[]>`
+    SELECT u.id, ${WILLING} ${among} AS willing
+    FROM subscription s JOIN user_account u ON u.id = s.user_id AND u.is_active
+    WHERE s.channel_id = ${channelId} AND s.active LIMIT ${MAX_SUBSCRIBERS + 1}`;
+  return rows.length > MAX_SUBSCRIBERS ? [] : rows.filter(({ willing }) => willing).map(({ id }) => id);
+}
+
+/** Those of `userIds` who are active and want to know who types, ascending. */
+export async function willingAmong(db: SqlClient, realmId: number, userIds: readonly number[]): Promise<number[]> {
+  const rows = await db.$queryRaw<{ id: number }[]>`
+    SELECT u.id FROM user_account u
+    WHERE u.realm_id = ${realmId} AND u.id = ANY(${[...userIds]}) AND u.is_active AND ${WILLING} ORDER BY u.id`;
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,32 @@
+import type { Tx } from '../../platform/db/client.ts';
+import { headOf } from './matching.ts';
+
+interface WordsOwner {
+  readonly userId: number;
+  readonly realmId: number;
+}
+
+/**
+ * Adds words that the user does not have yet, in whatever case.
+ *
+ * @returns How many.
+ */
+export function insertAlertWords(tx: Tx, { realmId, userId }: WordsOwner, words: readonly string[]): Promise<number> {
+  return tx.$executeRaw`
+    INSERT INTO alert_word (realm_id, user_id, word, head)
+    SELECT ${realmId}, ${userId}, given.word, given.head
+    FROM unnest(${[...words]}::text[], ${words.map(headOf)}::text[]) WITH ORDINALITY AS given (word, head, place)
+    ORDER BY given.place
+    ON CONFLICT DO NOTHING`;
+}
+
+/**
+ * Removes words, in whatever case.
+ *
+ * @returns How many.
+ */
+export function deleteAlertWords(tx: Tx, { realmId, userId }: WordsOwner, words: readonly string[]): Promise<number> {
+  return tx.$executeRaw`
+    DELETE FROM alert_word WHERE realm_id = ${realmId} AND user_id = ${userId}
+      AND lower(word) IN (SELECT lower(given.word) FROM unnest(${[...words]}::text[]) AS given (word))`;
+}
