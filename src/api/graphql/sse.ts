@@ -70,8 +70,7 @@ export function createEventStreamTransport(app: App, { schema, documents, persis
       const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
       if ('errors' in subscription) return refuse(response, subscription.errors, 400);
       const sink = new ResponseSink(response, subscription.operation, () => isOver(app, context));
-      const after = lastEventId(request) ?? subscription.after;
-      const stream = await openSubscription(context, { queueId: subscription.queueId, after }, sink);
+      const stream = await openSubscription(context, subscription, { told: lastEventId(request), sink });
       if (response.destroyed) return stream.stop();
       response.once('close', () => stream.stop());
       sink.open();
