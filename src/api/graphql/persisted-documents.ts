@@ -59,6 +59,9 @@ function readJson(path: string): object {
   return value;
 }
 
+/** The protocol of WebSocket asks for a `query`: an empty one says nothing. */
+const hasText = (query: unknown): boolean => query !== undefined && query !== null && query !== '';
+
 /** The id an operation names its document by; undefined when it names none. */
 function documentIdOf({ documentId, extensions }: DocumentParams): string | undefined {
   const inExtensions = (extensions as { persistedQuery?: { sha256Hash?: unknown } } | null | undefined)?.persistedQuery;
@@ -82,13 +85,22 @@ export function usePersistedDocuments({ only, find }: PersistedDocuments): Plugi
 }
 
 /**
+ * For where it matters that something is no GraphQL request at all.
+ *
+ * @throws GraphQLError when an operation neither has a document nor names one.
+ */
+export function requireDocument({ only }: PersistedDocuments, params: DocumentParams): void {
+  if (!hasText(params.query) && documentIdOf(params) === undefined) throw only ? onlyPersisted() : noDocument();
+}
+
+/**
  * The text of an operation's document, where Yoga does not read it.
  *
  * @throws GraphQLError as `usePersistedDocuments`: when there is none, or none that is executed here.
  */
 export function documentText({ only, find }: PersistedDocuments, params: DocumentParams): string {
   const { query } = params;
-  if (query !== undefined && query !== null && query !== '') {
+  if (hasText(query)) {
     if (only) throw onlyPersisted();
     if (typeof query !== 'string') throw noDocument();
     return query;

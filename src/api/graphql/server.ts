@@ -40,7 +40,7 @@ export interface GraphQLServer extends GraphQLParts {
 interface Parts {
   /** Of all features. */
   readonly schema: GraphQLSchema;
-  /** Makes what answers requests for server-sent events. */
+  /** Makes what answers requests for server-sent events: GET and POST, and PUT and DELETE, which no other transport has. */
   readonly eventStream: (parts: GraphQLParts) => Handler;
   /** Answers browsers that ask for a page. */
   readonly page: Handler;
@@ -73,12 +73,13 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
       response.setHeader('cache-control', 'private, no-store');
       const { accept, 'content-type': type, 'content-length': length } = request.headers;
       const form = wantedForm(accept);
-      if (form === 'text/event-stream') void streamEvents(request, response);
-      else if (form === 'text/html' && request.method === 'GET') void page(request, response);
+      const { method = '' } = request;
+      const upload = isUpload(request);
+      if (method === 'POST' && !isJson(type) && !upload) refuseBody(response, 415, 'The body must be application/json');
+      else if (isForEventStream(method, form)) void streamEvents(request, response);
+      else if (form === 'text/html' && method === 'GET') void page(request, response);
       // It is measured as it is read.
-      else if (isUpload(request)) void yoga(request, response);
-      else if (request.method === 'POST' && !isJson(type))
-        refuseBody(response, 415, 'The body must be application/json');
+      else if (upload) void yoga(request, response);
       else if (Number(length) > MAX_BODY_BYTES) refuseBody(response, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
       else void yoga(request, response);
     },
@@ -126,6 +127,12 @@ const FORMS = ['text/event-stream', 'text/html', 'application/json', 'applicatio
 function wantedForm(accept = '*/*'): string | undefined {
   const named = accept.split(',').map((form) => (form.split(';')[0] ?? '').trim().toLowerCase());
   return named.find((form) => FORMS.includes(form));
+}
+
+/** No other transport has PUT and DELETE. */
+function isForEventStream(method: string, form: string | undefined): boolean {
+  if (method === 'PUT' || method === 'DELETE') return true;
+  return form === 'text/event-stream' && (method === 'GET' || method === 'POST');
 }
 
 const isJson = (contentType = '') => /^application\/json *(;|$)/i.test(contentType);
