@@ -74,8 +74,13 @@ function knownHost(config: Config, host: string | undefined): string | undefined
 /** What a page may send anywhere without asking leave. */
 const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
 const SIMPLE_TYPES = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
+/**
+ * What clients of GraphQL send for nothing else than that a browser asks leave: the header of the multipart request
+ * specification, and those that Apollo's servers ask for, so that its clients send them. urql sends none by itself.
+ */
+export const PREFLIGHT_HEADERS = ['graphql-require-preflight', 'apollo-require-preflight', 'x-apollo-operation-name'];
 /** Any one of them, and the browser asks leave. */
-const UNUSUAL_HEADERS = ['x-requested-with', 'graphql-require-preflight', 'idempotency-key'];
+const UNUSUAL_HEADERS = ['x-requested-with', 'idempotency-key', ...PREFLIGHT_HEADERS];
 
 /**
  * Whether it is of an installed program, whose pages have an origin of its own scheme. Those of files, of extensions and

@@ -21,7 +21,7 @@ import { createDocuments, type Documents } from './documents.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation, type Sender } from './operation.ts';
 import { type PersistedDocuments, readPersistedDocuments, usePersistedDocuments } from './persisted-documents.ts';
-import { isUpload, readUpload } from './uploads.ts';
+import { isUpload, NEITHER_JSON_NOR_UPLOAD, readUpload } from './uploads.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -75,7 +75,7 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
       const form = wantedForm(accept);
       const { method = '' } = request;
       const upload = isUpload(request);
-      if (method === 'POST' && !isJson(type) && !upload) refuseBody(response, 415, 'The body must be application/json');
+      if (method === 'POST' && !isJson(type) && !upload) refuseBody(response, 415, NEITHER_JSON_NOR_UPLOAD);
       else if (isForEventStream(method, form)) void streamEvents(request, response);
       else if (form === 'text/html' && method === 'GET') void page(request, response);
       // It is measured as it is read.
