@@ -20,7 +20,7 @@ import type { GraphQLContext } from './context.ts';
 import { createDocuments, type Documents } from './documents.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation, type Sender } from './operation.ts';
-import { type PersistedDocuments, readPersistedDocuments, usePersistedDocuments } from './persisted-documents.ts';
+import { checkDocument, documentText, type PersistedDocuments, readPersistedDocuments } from './persisted-documents.ts';
 import { isUpload, NEITHER_JSON_NOR_UPLOAD, readUpload } from './uploads.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -86,10 +86,8 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
   };
 }
 
-function optionsFor(
-  app: App,
-  { schema, documents, persisted }: GraphQLParts,
-): YogaServerOptions<NodeContext, GraphQLContext> {
+function optionsFor(app: App, parts: GraphQLParts): YogaServerOptions<NodeContext, GraphQLContext> {
+  const { schema, documents, persisted } = parts;
   const senders: Senders = new WeakMap();
   return {
     schema,
@@ -100,7 +98,7 @@ function optionsFor(
       useObjects,
       useSenders(app, senders),
       usePersistedDocuments(persisted),
-      useDocuments(documents),
+      useDocuments(parts),
       useExecution,
     ],
     context: (initial) => makeContext(app, documents, senders, initial),
@@ -234,11 +232,31 @@ function useSenders(app: App, senders: Senders): Plugin<object, NodeContext> {
   };
 }
 
-/** Documents come read, checked and within limits, or not at all. */
-function useDocuments(documents: Documents): Plugin {
+/** In place of Yoga's own check that there is a document. */
+function usePersistedDocuments(persisted: PersistedDocuments): Plugin {
   return {
-    onParse({ params, setParsedDocument }) {
-      const { document, errors } = documents.check(params.source.toString());
+    onParams({ params, setParams }) {
+      try {
+        setParams({ ...params, query: documentText(persisted, params) });
+      } catch (error) {
+        throw error instanceof GraphQLError ? asUnread(error) : error;
+      }
+    },
+  };
+}
+
+/** Nobody knows a document yet, and its client sends it next: no fault of the request, unless the client asks to know. */
+function asUnread(error: GraphQLError): GraphQLError {
+  const spec = error.extensions['code'] === 'PERSISTED_QUERY_NOT_FOUND';
+  error.extensions['http'] = { status: 400, ...(spec && { spec }) };
+  return error;
+}
+
+/** Documents come read, checked and within limits, or not at all. */
+function useDocuments(parts: GraphQLParts): Plugin<YogaInitialContext> {
+  return {
+    onParse({ params, context, setParsedDocument }) {
+      const { document, errors } = checkDocument(parts, params.source.toString(), context.params);
       if (errors !== undefined) throw new AggregateError(errors.map(asInvalid));
       setParsedDocument(document);
     },

@@ -14,7 +14,7 @@ import { budgetHeaders } from '../rate-limits.ts';
 import { readBody } from '../request-body.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation, type Sender } from './operation.ts';
-import { documentText, requireDocument } from './persisted-documents.ts';
+import { readDocument, requireDocument } from './persisted-documents.ts';
 import type { GraphQLParts } from './server.ts';
 import { isOver, isTooMuch, openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
 
@@ -82,12 +82,13 @@ export function createEventStreamTransport(app: App, parts: GraphQLParts) {
 /** Carries out an operation of somebody who was let in. */
 async function serve(
   app: App,
-  { schema, documents, persisted }: GraphQLParts,
+  parts: GraphQLParts,
   { sent, sender, response }: { sent: Operation; sender: Sender; response: ServerResponse },
 ): Promise<void> {
+  const { schema, documents } = parts;
   const { operationName, variables, extensions } = sent;
   const request = response.req;
-  const { document, errors } = documents.check(documentText(persisted, sent));
+  const { document, errors } = readDocument(parts, sent);
   if (errors !== undefined) return answerOnce(app, response, { errors });
   const operation = getOperationAST(document, operationName);
   // It could be asked for by a link on any page.

@@ -15,7 +15,7 @@ import { answerBare } from '../bare-answer.ts';
 import { countRefusals } from '../rate-limits.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation } from './operation.ts';
-import { documentText } from './persisted-documents.ts';
+import { readDocument } from './persisted-documents.ts';
 import type { GraphQLParts } from './server.ts';
 import { SocketPlaces } from './socket-places.ts';
 import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
@@ -125,9 +125,10 @@ async function connect(app: App, places: SocketPlaces, { connectionParams, extra
 
 async function prepare(
   app: App,
-  { schema, documents, persisted }: GraphQLParts,
+  parts: GraphQLParts,
   { ctx, id, payload }: { ctx: Ctx; id: string; payload: SubscribePayload },
 ) {
+  const { schema, documents } = parts;
   const { state } = ctx.extra;
   if (state === undefined) return [new GraphQLError('Not connected')];
   if (Object.keys(ctx.subscriptions).length > MAX_OPERATIONS) {
@@ -136,7 +137,7 @@ async function prepare(
   try {
     // Who it is, as of now: an operation is not run with the rights of an hour ago.
     const sender = await admit(app, ctx.extra.request, { signIn: () => state.signIn() });
-    const { document, errors } = documents.check(documentText(persisted, payload));
+    const { document, errors } = readDocument(parts, payload);
     if (errors !== undefined) return errors;
     const operationName = payload.operationName ?? undefined;
     const variables = payload.variables ?? {};
