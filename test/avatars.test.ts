@@ -235,13 +235,26 @@ describe('an operation with a file over GraphQL', () => {
     const { member } = await organisation();
     const body = multipartOperation(operation);
     expect((await ask(member, body)).status).toBe(415);
-    expect((await ask(member, body, { 'graphql-require-preflight': '' })).status).toBe(415);
+    for (const name of ['graphql-require-preflight', 'apollo-require-preflight', 'x-apollo-operation-name']) {
+      expect((await ask(member, body, { [name]: '' })).status).toBe(415);
+    }
     expect((await own(member)).avatar_source).toBe('J');
     expect(await ask(member, body, PREFLIGHT)).toMatchObject({
       status: 200,
       data: { setAvatar: { user: { avatarVersion: 2 } } },
     });
     expect((await ask(member.as(undefined), body, PREFLIGHT)).errors[0].extensions.code).toBe('UNAUTHORIZED');
+  });
+
+  test.for<Record<string, string>>([
+    { 'apollo-require-preflight': 'true' },
+    { 'x-apollo-operation-name': 'SetAvatar' },
+  ])('takes the header of other clients: %o', async (header) => {
+    const { member } = await organisation();
+    expect(await ask(member, multipartOperation(operation), header)).toMatchObject({
+      status: 200,
+      data: { setAvatar: { user: { avatarVersion: 2 } } },
+    });
   });
 
   test('is refused when a file would go where the operation holds no null', async () => {

@@ -102,18 +102,83 @@ describe('beside other documents', () => {
     expect((await ask(member, { query: '{ viewer { email } }' })).data.viewer.email).toBeDefined();
   });
 
-  test.for(WAYS)('nothing a client sends %s is kept', async ([, ask]) => {
-    const query = '{ viewer { id } }';
+  test.for(WAYS)(
+    'what a client names and sends %s is kept, when it is valid and the name its own',
+    async ([way, ask]) => {
+      const named = (query: string) => ({ persistedQuery: { version: 1, sha256Hash: idOf(query) } });
+      const query = `query ${way.replace(/\W/g, '')} { viewer { fullName } }`;
+      expect(codeOf(await ask(member, { extensions: named(query) }))).toBe('PERSISTED_QUERY_NOT_FOUND');
+      const mistaken = await ask(member, { query: '{ viewer { email } }', extensions: named(query) });
+      expect([codeOf(mistaken), mistaken.data]).toEqual(['BAD_REQUEST', undefined]);
+      expect(codeOf(await ask(member, { extensions: named(query) }))).toBe('PERSISTED_QUERY_NOT_FOUND');
+      for (const operation of [
+        { query, extensions: named(query) },
+        { extensions: named(query) },
+        { documentId: idOf(query) },
+      ]) {
+        expect((await ask(member, operation)).data).toEqual({ viewer: { fullName: 'member' } });
+      }
+      const invalid = `{ ${way.replace(/\W/g, '')} }`;
+      expect(codeOf(await ask(member, { query: invalid, extensions: named(invalid) }))).toBe(
+        'GRAPHQL_VALIDATION_FAILED',
+      );
+      expect(codeOf(await ask(member, { extensions: named(invalid) }))).toBe('PERSISTED_QUERY_NOT_FOUND');
+    },
+  );
+
+  /** As each client sends a document that nobody knows yet, and once it is known. */
+  const CLIENTS = {
+    'Apollo Client': {
+      accept: 'application/graphql-response+json,application/json;q=0.9',
+      first: { status: 400, recognises: ({ extensions }: Json) => extensions.code === 'PERSISTED_QUERY_NOT_FOUND' },
+      again: {},
+    },
+    'Apollo Client, the third': {
+      accept: '*/*',
+      first: { status: 200, recognises: ({ message }: Json) => message === 'PersistedQueryNotFound' },
+      again: {},
+    },
+    urql: {
+      accept:
+        'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed',
+      first: { status: 400, recognises: ({ message }: Json) => message === 'PersistedQueryNotFound' },
+      again: { miss: true },
+    },
+  } as const;
+
+  test.for(Object.entries(CLIENTS))('%s sends a document once, and its hash from then on', async ([name, client]) => {
+    const operationName = name.replace(/\W/g, '');
+    const query = `query ${operationName} { viewer { fullName __typename } }`;
     const persistedQuery = { version: 1, sha256Hash: idOf(query) };
-    expect((await ask(member, { query, extensions: { persistedQuery } })).data).toBeDefined();
-    expect(codeOf(await ask(member, { extensions: { persistedQuery } }))).toBe('PERSISTED_QUERY_NOT_FOUND');
+    const ask = async (method: 'GET' | 'POST', operation: Json): Promise<Json> => {
+      const fields = { operationName, variables: {}, ...operation };
+      const texts = Object.entries(fields).map(([key, value]) => [
+        key,
+        typeof value === 'string' ? value : JSON.stringify(value),
+      ]);
+      const { status, text } = await send(member.url, {
+        method,
+        path: method === 'GET' ? `/graphql?${new URLSearchParams(texts as [string, string][])}` : '/graphql',
+        headers: { ...member.headers, accept: client.accept, 'content-type': 'application/json' },
+        ...(method === 'POST' && { body: JSON.stringify(fields) }),
+      });
+      return { status, ...JSON.parse(text) };
+    };
+    const data = { viewer: { fullName: 'member', __typename: 'User' } };
+    const first = await ask('GET', { extensions: { persistedQuery } });
+    expect([first.status, first.errors.map(client.first.recognises)]).toEqual([client.first.status, [true]]);
+    const again = { persistedQuery: { ...persistedQuery, ...client.again } };
+    expect(await ask('POST', { query, extensions: again })).toMatchObject({ status: 200, data });
+    for (const method of ['GET', 'POST'] as const) {
+      expect(await ask(method, { extensions: { persistedQuery } })).toMatchObject({ status: 200, data });
+    }
   });
 
   test('a subscription is named in the same way', async () => {
     const { queue_id } = await member.register({ fetch_event_types: [] });
     await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'heard' }] });
     const variables = { queueId: queue_id };
-    expect(await overSocket(member, { documentId: idOf(EVENTS), variables })).toEqual({
+    expect(await overSocket(member, { documentId: idOf(EVENTS), variables })).toMatchObject({
       data: { events: { type: 'drafts' } },
     });
   });
@@ -190,7 +255,33 @@ describe('alone', () => {
       expect(codeOf(reply), JSON.stringify(other)).toBe('PERSISTED_QUERY_REQUIRED');
       expect(reply.data).toBeUndefined();
     }
-    expect(codeOf(await ask(member, { documentId: UNKNOWN }))).toBe('PERSISTED_QUERY_NOT_FOUND');
+    // Which no client takes for an invitation to send the document.
+    expect(codeOf(await ask(member, { documentId: UNKNOWN }))).toBe('PERSISTED_QUERY_NOT_IN_LIST');
+  });
+});
+
+describe('what clients have had kept', () => {
+  const documents = createDocuments(buildSchema());
+  const { keep, find } = readPersistedDocuments(readConfig({}), documents);
+  const text = (i: number, length = 0) => `${i} ${' '.repeat(length)}`;
+  const held = (count: number) =>
+    Array.from({ length: count }, (_, i) => i).filter((i) => find(`hash ${i}`) !== undefined);
+
+  test('is a thousand documents at the most, the last used', () => {
+    for (let i = 0; i < 1_200; i++) {
+      keep(`hash ${i}`, text(i));
+      find('hash 0');
+    }
+    expect(held(1_200)).toHaveLength(1_000);
+    expect([find('hash 0'), find('hash 1'), find('hash 1199')]).toEqual([text(0), undefined, text(1199)]);
+  });
+
+  test('is eight million characters at the most, and no document of more than a hundred thousand', () => {
+    for (let i = 0; i < 200; i++) keep(`hash ${i}`, text(i, 99_000));
+    expect(held(200).length * 99_000).toBeLessThanOrEqual(8 * 1024 * 1024);
+    expect(held(200).length).toBeGreaterThan(50);
+    keep('long', text(0, 100_000));
+    expect(find('long')).toBeUndefined();
   });
 });
 
@@ -200,12 +291,21 @@ describe('the file', () => {
     readPersistedDocuments(readConfig({ PERSISTED_DOCUMENTS: fileOf(content) }), documents);
 
   test('is refused at the start when something in it would not be executed', () => {
-    expect(read({ [idOf(ME)]: ME }).find(idOf(ME))).toBe(ME);
+    for (const key of [idOf(ME), `sha256:${idOf(ME)}`, idOf(ME).toUpperCase()]) {
+      expect(read({ [key]: ME }).find(idOf(ME))).toBe(ME);
+    }
     const wrong: [unknown, RegExp][] = [
       ['{', /JSON/],
       [[ME], /must hold a JSON object/],
       [{ [UNKNOWN]: ME }, /the SHA-256 of its document is/],
       [{ [idOf('7')]: 7 }, /must be the text of a document/],
+      [{ [createHash('sha1').update(ME).digest('hex')]: ME }, /hashAlgorithm: 'sha256'/],
+      [
+        { [createHash('md5').update(ME).digest('hex')]: ME },
+        /must be the SHA-256 of its document .* "sha256:" before it/,
+      ],
+      [{ Me: ME }, /must be the SHA-256 of its document/],
+      [{ [`sha256:${UNKNOWN}`]: ME }, /the SHA-256 of its document is/],
       [{ [idOf('{ nothing }')]: '{ nothing }' }, /Cannot query field "nothing"/],
     ];
     for (const [content, message] of wrong) {

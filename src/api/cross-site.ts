@@ -74,8 +74,13 @@ function knownHost(config: Config, host: string | undefined): string | undefined
 /** The methods and content types that a page may send to any site without a preflight request. */
 const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
 const SIMPLE_TYPES = new Set(['', 'application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain']);
+/**
+ * What GraphQL clients send only to have a browser send a preflight request first: the header of the multipart request
+ * specification, and those that Apollo's servers ask for, so that its clients send them. urql sends none by itself.
+ */
+export const PREFLIGHT_HEADERS = ['graphql-require-preflight', 'apollo-require-preflight', 'x-apollo-operation-name'];
 /** With any one of these headers, the browser sends a preflight request first. */
-const UNUSUAL_HEADERS = ['x-requested-with', 'graphql-require-preflight', 'idempotency-key'];
+const UNUSUAL_HEADERS = ['x-requested-with', 'idempotency-key', ...PREFLIGHT_HEADERS];
 
 /**
  * Whether it is of an installed program, whose pages have an origin of its own scheme. Those of files, of extensions and

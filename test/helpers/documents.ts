@@ -1,4 +1,4 @@
-import type { DOCUMENT_LIMITS } from '../../src/api/graphql/documents.ts';
+import { DOCUMENT_LIMITS } from '../../src/api/graphql/documents.ts';
 
 export type Limit = keyof typeof DOCUMENT_LIMITS;
 
@@ -27,8 +27,16 @@ export const documentOf: Readonly<Record<Limit, (size: number) => string>> = {
     `{ ${times(size, (i) => `...f${i}`)} } ${times(size, (i) => `fragment f${i} on Query { __typename }`)}`,
   repetitions: (size) => `{ ${times(size, () => '__typename')} }`,
   cost: (size) => {
-    // The page's size times what stands in it, and one for the connection.
-    const inPage = 1 + 100 * (2 + 197);
-    return `{ users(first: 100) { edges { node { ${'id '.repeat(197)} } } } ${'__typename '.repeat(size - inPage)} }`;
+    // A row costs itself and each object in it, a page one more; what is left, rows alone.
+    const owners = DOCUMENT_LIMITS.depth - 4;
+    const row = `${'botOwner { '.repeat(owners)}id ${'} '.repeat(owners)}`;
+    const pages: string[] = [];
+    let left = size;
+    while (left > owners + 2) {
+      const rows = Math.min(100, Math.floor((left - 1) / (owners + 1)));
+      pages.push(`p${pages.length}: users(first: ${rows}) { edges { node { ${row} } } }`);
+      left -= 1 + rows * (owners + 1);
+    }
+    return `{ ${pages.join(' ')} ${left > 0 ? `users(first: ${left - 1}) { edges { cursor } }` : ''} }`;
   },
 };

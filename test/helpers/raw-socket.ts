@@ -44,10 +44,14 @@ export class RawSocket implements AsyncDisposable {
     return raw;
   }
 
-  /** A socket the server has acknowledged, with these credentials. */
-  static async connected(visitor: Visitor): Promise<RawSocket> {
+  /**
+   * A socket the server has acknowledged, with these credentials.
+   *
+   * @param params Of `connection_init`, besides.
+   */
+  static async connected(visitor: Visitor, params: object = {}): Promise<RawSocket> {
     const socket = await RawSocket.open(visitor);
-    socket.send({ type: 'connection_init', payload: { authorization: visitor.authorization } });
+    socket.send({ type: 'connection_init', payload: { authorization: visitor.authorization, ...params } });
     await socket.next('connection_ack');
     return socket;
   }

@@ -44,7 +44,7 @@ export interface OrganisationOptions {
   readonly on?: Place;
   /** Of the owner. Without one nobody can sign in with a password, which takes time to make. */
   readonly password?: string;
-  /** Default: one that no other has. */
+  /** Default: one that no other has. Empty: the organisation is at the server's own address. */
   readonly subdomain?: string;
 }
 
@@ -67,7 +67,8 @@ export async function organisation<const P extends Readonly<Record<string, RoleN
       { name: 'bot', bot: true },
     ],
   })) as { realm_id: number; name: string; users: MadeUser[] };
-  const host = `${subdomain}.localhost:${new URL(on.url).port}`;
+  const { host: own, port } = new URL(on.url);
+  const host = subdomain === '' ? own : `${subdomain}.localhost:${port}`;
   const place = { url: on.url, host };
   const toPerson = (user: MadeUser, name: string, role: RoleName) =>
     new Person(place, { id: user.user_id, name, email: user.email, apiKey: user.api_key, role: ROLES[role] });

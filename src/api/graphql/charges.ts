@@ -2,16 +2,14 @@ import {
   type DocumentNode,
   type FieldNode,
   GraphQLError,
-  GraphQLIncludeDirective,
   type GraphQLSchema,
-  GraphQLSkipDirective,
-  getDirectiveValues,
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
   OperationTypeNode,
   type SelectionSetNode,
 } from 'graphql';
+import { isLeftOut } from './cost.ts';
 import { provesIdentity } from './mutation.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
@@ -56,8 +54,7 @@ interface Collection {
 function collect(collection: Collection, { selections }: SelectionSetNode): void {
   const { document, variables, seen, fields } = collection;
   for (const selection of selections) {
-    if (getDirectiveValues(GraphQLSkipDirective, selection, variables)?.['if'] === true) continue;
-    if (getDirectiveValues(GraphQLIncludeDirective, selection, variables)?.['if'] === false) continue;
+    if (isLeftOut(selection, variables)) continue;
     if (selection.kind === Kind.FIELD) {
       fields.set((selection.alias ?? selection.name).value, selection);
     } else if (selection.kind === Kind.INLINE_FRAGMENT) {

@@ -1,4 +1,3 @@
-import { complexityFromQuery } from '@pothos/plugin-complexity';
 import {
   BREAK,
   type DocumentNode,
@@ -16,10 +15,11 @@ import {
 import { LRUCache } from 'lru-cache';
 import { chargeOf } from './charges.ts';
 import type { Cost } from './context.ts';
+import { costOf } from './cost.ts';
 
 /**
  * The most a document may hold. All are our choice: several times what front ends send (GraphiQL's introspection query
- * has 400 tokens and depth 15; a screen of nested connections depth 12 and cost 2,000), and little enough that the worst
+ * has 400 tokens and depth 15; the first screen of a chat depth 12 and cost 4,000), and little enough that the worst
  * document is refused or answered in some milliseconds before anything is read from the database.
  */
 export const DOCUMENT_LIMITS = {
@@ -33,8 +33,8 @@ export const DOCUMENT_LIMITS = {
   fragments: 100,
   /** Fields of one name or alias in one selection: comparing them takes the square of their number. */
   repetitions: 200,
-  /** Rows that connections and lists may come to, times the fields of each. */
-  cost: 20_000,
+  /** Objects that connections and lists may come to: @see cost.ts */
+  cost: 10_000,
 } as const;
 
 type Limit = keyof typeof DOCUMENT_LIMITS;
@@ -239,12 +239,9 @@ function measureCost(
   const fixed = fixedCosts.get(operation);
   if (fixed !== undefined) return fixed;
   const definitions = operation.variableDefinitions ?? [];
-  const variables = { ...inputs };
-  if (definitions.length > 0 && getVariableValues(schema, definitions, variables).errors !== undefined) return 0;
-  // Of the operation that will run, not of the document's first.
-  const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
-  const query: DocumentNode = { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] };
-  const { complexity } = complexityFromQuery(query, { schema, variables });
-  if (definitions.length === 0) fixedCosts.set(operation, complexity);
-  return complexity;
+  const { coerced, errors } = getVariableValues(schema, definitions, { ...inputs });
+  if (errors !== undefined) return 0;
+  const cost = costOf(schema, document, operation, coerced);
+  if (definitions.length === 0) fixedCosts.set(operation, cost);
+  return cost;
 }

@@ -20,8 +20,8 @@ import type { GraphQLContext } from './context.ts';
 import { createDocuments, type Documents } from './documents.ts';
 import { presentError } from './errors.ts';
 import { type Arrival, admit, admitArrived, beginOperation, executeOperation, type Sender } from './operation.ts';
-import { type PersistedDocuments, readPersistedDocuments, usePersistedDocuments } from './persisted-documents.ts';
-import { isUpload, readUpload } from './uploads.ts';
+import { checkDocument, documentText, type PersistedDocuments, readPersistedDocuments } from './persisted-documents.ts';
+import { isUpload, NEITHER_JSON_NOR_UPLOAD, readUpload } from './uploads.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -40,7 +40,7 @@ export interface GraphQLServer extends GraphQLParts {
 interface Parts {
   /** Of all features. */
   readonly schema: GraphQLSchema;
-  /** Makes what answers requests for server-sent events. */
+  /** Makes what answers requests for server-sent events: GET and POST, and PUT and DELETE, which no other transport has. */
   readonly eventStream: (parts: GraphQLParts) => Handler;
   /** Answers browsers that ask for a page. */
   readonly page: Handler;
@@ -73,22 +73,21 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
       response.setHeader('cache-control', 'private, no-store');
       const { accept, 'content-type': type, 'content-length': length } = request.headers;
       const form = wantedForm(accept);
-      if (form === 'text/event-stream') void streamEvents(request, response);
-      else if (form === 'text/html' && request.method === 'GET') void page(request, response);
+      const { method = '' } = request;
+      const upload = isUpload(request);
+      if (method === 'POST' && !isJson(type) && !upload) refuseBody(response, 415, NEITHER_JSON_NOR_UPLOAD);
+      else if (isForEventStream(method, form)) void streamEvents(request, response);
+      else if (form === 'text/html' && method === 'GET') void page(request, response);
       // It is measured as it is read.
-      else if (isUpload(request)) void yoga(request, response);
-      else if (request.method === 'POST' && !isJson(type))
-        refuseBody(response, 415, 'The body must be application/json');
+      else if (upload) void yoga(request, response);
       else if (Number(length) > MAX_BODY_BYTES) refuseBody(response, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
       else void yoga(request, response);
     },
   };
 }
 
-function optionsFor(
-  app: App,
-  { schema, documents, persisted }: GraphQLParts,
-): YogaServerOptions<NodeContext, GraphQLContext> {
+function optionsFor(app: App, parts: GraphQLParts): YogaServerOptions<NodeContext, GraphQLContext> {
+  const { schema, documents, persisted } = parts;
   const senders: Senders = new WeakMap();
   return {
     schema,
@@ -96,7 +95,7 @@ function optionsFor(
       useRequests(app, senders),
       useObjects,
       usePersistedDocuments(persisted),
-      useDocuments(documents),
+      useDocuments(parts),
       useExecution,
     ],
     context: (initial) => makeContext(app, documents, senders, initial),
@@ -123,6 +122,12 @@ const FORMS = ['text/event-stream', 'text/html', 'application/json', 'applicatio
 function wantedForm(accept = '*/*'): string | undefined {
   const named = accept.split(',').map((form) => (form.split(';')[0] ?? '').trim().toLowerCase());
   return named.find((form) => FORMS.includes(form));
+}
+
+/** No other transport has PUT and DELETE. */
+function isForEventStream(method: string, form: string | undefined): boolean {
+  if (method === 'PUT' || method === 'DELETE') return true;
+  return form === 'text/event-stream' && (method === 'GET' || method === 'POST');
 }
 
 const isJson = (contentType = '') => /^application\/json *(;|$)/i.test(contentType);
@@ -226,11 +231,31 @@ const useObjects: Plugin = {
   },
 };
 
-/** Documents come read, checked and within limits, or not at all. */
-function useDocuments(documents: Documents): Plugin {
+/** In place of Yoga's own check that there is a document. */
+function usePersistedDocuments(persisted: PersistedDocuments): Plugin {
   return {
-    onParse({ params, setParsedDocument }) {
-      const { document, errors } = documents.check(params.source.toString());
+    onParams({ params, setParams }) {
+      try {
+        setParams({ ...params, query: documentText(persisted, params) });
+      } catch (error) {
+        throw error instanceof GraphQLError ? asUnread(error) : error;
+      }
+    },
+  };
+}
+
+/** Nobody knows a document yet, and its client sends it next: no fault of the request, unless the client asks to know. */
+function asUnread(error: GraphQLError): GraphQLError {
+  const spec = error.extensions['code'] === 'PERSISTED_QUERY_NOT_FOUND';
+  error.extensions['http'] = { status: 400, ...(spec && { spec }) };
+  return error;
+}
+
+/** Documents come read, checked and within limits, or not at all. */
+function useDocuments(parts: GraphQLParts): Plugin<YogaInitialContext> {
+  return {
+    onParse({ params, context, setParsedDocument }) {
+      const { document, errors } = checkDocument(parts, params.source.toString(), context.params);
       if (errors !== undefined) throw new AggregateError(errors.map(asInvalid));
       setParsedDocument(document);
     },

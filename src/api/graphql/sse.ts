@@ -13,8 +13,8 @@ import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders } from '../rate-limits.ts';
 import { readBody } from '../request-body.ts';
 import { presentError } from './errors.ts';
-import { type Arrival, admit, admitArrived, beginOperation, executeOperation } from './operation.ts';
-import { documentText } from './persisted-documents.ts';
+import { type Arrival, admit, admitArrived, beginOperation, executeOperation, type Sender } from './operation.ts';
+import { readDocument, requireDocument } from './persisted-documents.ts';
 import type { GraphQLParts } from './server.ts';
 import { isOver, isTooMuch, openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
 
@@ -37,15 +37,24 @@ interface Operation {
   readonly operationName: string | undefined;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly extensions: Readonly<Record<string, unknown>>;
+  /** What a browser sends back of the last frame, after a break. */
+  readonly lastEventId: number | undefined;
 }
 
 /**
- * Serves an operation as server-sent events, one connection for one operation: `next` events with an execution result
- * each, then `complete`. A subscription's frames carry the event's id, and `Last-Event-ID` resumes after it.
+ * Serves an operation as server-sent events, by the distinct connections mode of GraphQL over SSE, one connection for one
+ * operation: `next` events with an execution result each, then `complete`. A subscription's frames carry the event's id,
+ * and `Last-Event-ID` resumes after it.
+ *
+ * What is wrong with the operation is told by a `next`, since browsers show nothing else of an answer. By a status is told
+ * what is no operation at all, whose sender is not let in, and what may be otherwise in a moment: there clients come back.
+ *
+ * @see https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
  */
-export function createEventStreamTransport(app: App, { schema, documents, persisted }: GraphQLParts) {
+export function createEventStreamTransport(app: App, parts: GraphQLParts) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
+      if (request.method !== 'GET' && request.method !== 'POST') return refuseSingleConnection(response);
       const { host, authorization, 'user-agent': userAgent } = request.headers;
       const arrival: Arrival = {
         signIn: () => signIn(app, { host, userAgent, authorization, allowBearer: true }),
@@ -53,30 +62,14 @@ export function createEventStreamTransport(app: App, { schema, documents, persis
         told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
       };
       const { arrived, sender } = await admitArrived(arriving(request), () => admit(app, request, arrival));
-      const { operationName, variables, extensions, ...sent } = readOperation(request, arrived);
-      const { document, errors } = documents.check(documentText(persisted, { ...sent, extensions }));
-      if (errors !== undefined) return refuse(response, errors, 400);
-      const cost = documents.cost(document, operationName, variables);
-      const keyHeader = request.headers['idempotency-key'];
-      const context = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
-      const operation = getOperationAST(document, operationName);
-      if (operation?.operation !== 'subscription') {
-        // A mutation by GET could be asked for by a link on any page.
-        if (operation?.operation === 'mutation' && request.method === 'GET') throw new BadRequestError('Use POST');
-        const run = { schema, document, operationName, variableValues: variables, contextValue: context };
-        const result = await executeOperation(run);
-        const presented = result.errors?.map((error) => presentError(error, app.log));
-        return answerOnce(response, presented === undefined ? result : { ...result, errors: presented });
+      const sent = readOperation(request, arrived);
+      requireDocument(parts.persisted, sent);
+      try {
+        await serve(app, parts, { sent, sender, response });
+      } catch (error) {
+        if (isPassing(error)) throw error;
+        answerOnce(app, response, { errors: [presentError(error, app.log)] });
       }
-      const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
-      if ('errors' in subscription) return refuse(response, subscription.errors, 400);
-      const sink = new ResponseSink(response, subscription.operation, () => isOver(app, context));
-      const after = lastEventId(request) ?? subscription.after;
-      const stream = await openSubscription(context, { queueId: subscription.queueId, after }, sink);
-      if (response.destroyed) return stream.stop();
-      response.once('close', () => stream.stop());
-      sink.open();
-      await stream.start();
     } catch (error) {
       const expected = expectedError(error);
       const wait = expected?.data['retry-after'];
@@ -86,6 +79,58 @@ export function createEventStreamTransport(app: App, { schema, documents, persis
     }
   };
 }
+
+/** Carries out an operation of somebody who was let in. */
+async function serve(
+  app: App,
+  parts: GraphQLParts,
+  { sent, sender, response }: { sent: Operation; sender: Sender; response: ServerResponse },
+): Promise<void> {
+  const { schema, documents } = parts;
+  const { operationName, variables, extensions } = sent;
+  const request = response.req;
+  const { document, errors } = readDocument(parts, sent);
+  if (errors !== undefined) return answerOnce(app, response, { errors });
+  const operation = getOperationAST(document, operationName);
+  // It could be asked for by a link on any page.
+  if (operation?.operation === 'mutation' && request.method === 'GET') {
+    response.setHeader('allow', 'POST');
+    return refuse(response, [badRequest('A mutation must be sent by POST')], 405);
+  }
+  const cost = documents.cost(document, operationName, variables);
+  const keyHeader = request.headers['idempotency-key'];
+  const context = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
+  if (operation?.operation !== 'subscription') {
+    const run = { schema, document, operationName, variableValues: variables, contextValue: context };
+    return answerOnce(app, response, await executeOperation(run));
+  }
+  const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
+  if ('errors' in subscription) return answerOnce(app, response, { errors: subscription.errors });
+  const sink = new ResponseSink(response, subscription.operation, () => isOver(app, context));
+  const stream = await openSubscription(context, subscription, { told: sent.lastEventId, sink });
+  if (response.destroyed) return stream.stop();
+  response.once('close', () => stream.stop());
+  sink.open();
+  await stream.start();
+}
+
+/** Whether a client that sends the same again later may fare better. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof GraphQLError) return false;
+  const expected = expectedError(error);
+  return expected === undefined || expected.status === 429 || expected.status >= 500;
+}
+
+/** Answers what begins and ends operations in the protocol's other mode, in which one connection carries many. */
+function refuseSingleConnection(response: ServerResponse): void {
+  response.setHeader('allow', 'GET, POST');
+  const message =
+    'The single connection mode of GraphQL over SSE is not offered: send each operation with "Accept: text/event-stream", ' +
+    'or use a WebSocket for many';
+  refuse(response, [badRequest(message)], 405);
+}
+
+const badRequest = (message: string) => new GraphQLError(message, { extensions: { code: 'BAD_REQUEST' } });
 
 function refuse(response: ServerResponse, errors: readonly GraphQLError[], status: number): void {
   if (response.headersSent || response.destroyed) {
@@ -100,9 +145,16 @@ function refuse(response: ServerResponse, errors: readonly GraphQLError[], statu
   response.end(JSON.stringify({ errors }));
 }
 
-function answerOnce(response: ServerResponse, result: ExecutionResult): void {
+/** The whole answer: the result of what is not a subscription, or what is wrong with an operation. */
+function answerOnce(app: App, response: ServerResponse, result: ExecutionResult): void {
+  if (response.headersSent || response.destroyed) {
+    response.end();
+    return;
+  }
+  const errors = result.errors?.map((error) => presentError(error, app.log));
+  const shown = errors === undefined ? result : { ...result, errors };
   response.writeHead(200, STREAM_HEADERS);
-  response.end(`event: next\ndata: ${JSON.stringify(result)}\n\nevent: complete\ndata:\n\n`);
+  response.end(`event: next\ndata: ${JSON.stringify(shown)}\n\nevent: complete\ndata:\n\n`);
 }
 
 /** The body of a request, when it is there; undefined where the query string holds it all. */
@@ -123,8 +175,14 @@ function readOperation(request: IncomingMessage, body: Buffer | undefined): Oper
   const { query, documentId, operationName } = params;
   if (operationName != null && typeof operationName !== 'string')
     throw new BadRequestError('"operationName" must be text');
-  const [variables, extensions] = [objectIn(params, 'variables'), objectIn(params, 'extensions')];
-  return { query, documentId, operationName: operationName ?? undefined, variables, extensions };
+  return {
+    query,
+    documentId,
+    operationName: operationName ?? undefined,
+    variables: objectIn(params, 'variables'),
+    extensions: objectIn(params, 'extensions'),
+    lastEventId: lastEventId(request),
+  };
 }
 
 /** In a query string it is JSON text. */

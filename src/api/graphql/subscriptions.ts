@@ -50,7 +50,10 @@ export class SharedOperation {
     this.#log = log;
   }
 
-  /** The execution result for one event, as JSON in UTF-8. */
+  /**
+   * The execution result for one event, as JSON in UTF-8. Its `extensions.position` is the event's id, whatever of the
+   * event was selected and under whatever names.
+   */
   resultFor(piece: EventPiece): Buffer {
     const known = piece.results.get(this);
     if (known !== undefined) return known;
@@ -64,7 +67,8 @@ export class SharedOperation {
     });
     if (result instanceof Promise) throw new Error('An event field resolved asynchronously');
     const errors = result.errors?.map((error) => presentError(error, this.#log));
-    const bytes = Buffer.from(JSON.stringify(errors === undefined ? result : { ...result, errors }));
+    const shown = { ...result, ...(errors !== undefined && { errors }), extensions: { position: piece.id } };
+    const bytes = Buffer.from(JSON.stringify(shown));
     piece.results.set(this, bytes);
     return bytes;
   }
@@ -182,17 +186,21 @@ export const isTooMuch = (unreadBytes: number, userIsOver: () => boolean): boole
 export const isOver = (app: App, { viewer }: RequestCtx): boolean => viewer !== null && app.unread.isOver(viewer.id);
 
 /**
- * Opens the queue a subscription names and starts to send its events.
+ * Opens the queue a subscription names and starts to send its events: after the greatest of what was acknowledged, the
+ * subscription's own `after`, and `told`. Clients send their first variables again after a break, so that `after` stays
+ * where it was, and what they tell with the connection moves on.
  *
+ * @param told The position the client told beside the document.
  * @throws BadEventQueueIdError when the queue or the position is lost, UnauthorizedError when nobody is signed in.
  */
 export async function openSubscription(
   request: RequestCtx,
   { queueId, after }: Pick<Subscription, 'queueId' | 'after'>,
-  sink: StreamSink,
+  { told, sink }: { readonly told: number | undefined; readonly sink: StreamSink },
 ): Promise<EventStream> {
   const ctx: Ctx = signedIn(request);
   const queue = await ctx.app.queues.open(ctx, queueId, { claim: true });
-  if (after !== undefined) queue.acknowledge(await checkPosition(ctx.app, queue, after));
+  const known = [after, told].filter((position) => position !== undefined);
+  if (known.length > 0) queue.acknowledge(await checkPosition(ctx.app, queue, Math.max(...known)));
   return new EventStream(ctx.app, queue, { known: queue.acked, sink, mayStay: () => isStillSignedIn(ctx) });
 }

@@ -2,20 +2,23 @@ import type { IncomingMessage } from 'node:http';
 import type { GraphQLParams } from 'graphql-yoga';
 import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
+import { PREFLIGHT_HEADERS } from '../cross-site.ts';
 import { mediaTypeOf, readMultipart } from '../request-body.ts';
 
-/**
- * A page of another origin can send a multipart body unasked, but no header of its own: the browser would have to ask
- * first. Clients of the multipart request specification send this one.
- */
-const PREFLIGHT_HEADER = 'graphql-require-preflight';
+/** What to say to a body that is neither JSON nor an upload. */
+export const NEITHER_JSON_NOR_UPLOAD =
+  'The body must be application/json, or multipart/form-data with a header "GraphQL-Require-Preflight: 1" or ' +
+  '"Apollo-Require-Preflight: true"';
 
-/** Whether a request carries files, and no page of another origin can have sent it. */
+/**
+ * Whether a request carries files, and no page of another origin can have sent it: a multipart body it can send unasked,
+ * but no header of its own.
+ */
 export function isUpload({ method, headers }: IncomingMessage): boolean {
   return (
     method === 'POST' &&
     mediaTypeOf(headers['content-type'] ?? '') === 'multipart/form-data' &&
-    (headers[PREFLIGHT_HEADER] ?? '') !== ''
+    PREFLIGHT_HEADERS.some((name) => (headers[name] ?? '') !== '')
   );
 }
 

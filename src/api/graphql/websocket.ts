@@ -10,13 +10,13 @@ import { signIn } from '../../access/sign-in.ts';
 import type { ReaderEnd } from '../../events/queue.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import type { EventStream, StreamSink } from '../../events/stream.ts';
-import { ChatError, RateLimitHitError, type RequestTimeoutError } from '../../platform/errors.ts';
+import { BadRequestError, ChatError, RateLimitHitError, type RequestTimeoutError } from '../../platform/errors.ts';
 import { answerBare } from '../bare-answer.ts';
 import { warnOfProxy } from '../proxy-warning.ts';
 import { countAddress, countRefusals } from '../rate-limits.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation } from './operation.ts';
-import { documentText } from './persisted-documents.ts';
+import { readDocument } from './persisted-documents.ts';
 import type { GraphQLParts } from './server.ts';
 import { SocketPlaces } from './socket-places.ts';
 import { createSocketServer, dismiss, RESTARTING, type SocketExtra, TRY_AGAIN } from './socket-server.ts';
@@ -35,11 +35,15 @@ const BACKLOG_BYTES = 512 * 1024;
 const LIMITS = { maxMessageBytes: 256 * 1024, maxUnreadBytes: MAX_UNREAD_BYTES, keepAliveMs: 20_000 };
 const CONNECTION_INIT_MS = 5_000;
 const MAX_OPERATIONS = 100;
+/** Our choice: ten times the queues of a user. Clients that keep those of queues that are over stay below for long. */
+const MAX_POSITIONS = 1_000;
 /** How soon after an event the client is asked whether it arrived. */
 const CONFIRM_MS = 1_000;
 
 interface Params extends Record<string, unknown> {
   readonly authorization?: unknown;
+  /** Of each queue, by its id, the last position the client has seen: `{"<queue>": 123}`. */
+  readonly positions?: unknown;
 }
 
 interface Extra extends SocketExtra {
@@ -101,7 +105,7 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
 /** Refusing here closes with 4403; a throw would close with 4500, which clients take for a fault of ours. */
 async function connect(app: App, places: SocketPlaces, { connectionParams, extra }: Ctx): Promise<boolean> {
   try {
-    const state = new ConnectionState(app, extra, connectionParams?.authorization);
+    const state = new ConnectionState(app, extra, connectionParams);
     const { viewer } = await countRefusals(app, extra.request, () => state.signIn());
     if (viewer === null) await countAddress(app, extra.request);
     else {
@@ -115,15 +119,18 @@ async function connect(app: App, places: SocketPlaces, { connectionParams, extra
     if (!(error instanceof ChatError)) throw error;
     // The first close counts: whoever comes too often is to come back, unlike who may not come at all.
     if (error instanceof RateLimitHitError) dismiss(extra.socket, TRY_AGAIN, error.message);
+    // A position taken for none would repeat what the client has, and nobody would know why.
+    else if (error instanceof BadRequestError) dismiss(extra.socket, CloseCode.BadRequest, error.message);
     return false;
   }
 }
 
 async function prepare(
   app: App,
-  { schema, documents, persisted }: GraphQLParts,
+  parts: GraphQLParts,
   { ctx, id, payload }: { ctx: Ctx; id: string; payload: SubscribePayload },
 ) {
+  const { schema, documents } = parts;
   const { state } = ctx.extra;
   if (state === undefined) return [new GraphQLError('Not connected')];
   if (Object.keys(ctx.subscriptions).length > MAX_OPERATIONS) {
@@ -132,7 +139,7 @@ async function prepare(
   try {
     // Who it is, as of now: an operation is not run with the rights of an hour ago.
     const sender = await admit(app, ctx.extra.request, { signIn: () => state.signIn() });
-    const { document, errors } = documents.check(documentText(persisted, payload));
+    const { document, errors } = readDocument(parts, payload);
     if (errors !== undefined) return errors;
     const operationName = payload.operationName ?? undefined;
     const variables = payload.variables ?? {};
@@ -150,22 +157,43 @@ async function prepare(
   }
 }
 
+/**
+ * What `connection_init` tells of queues. Clients make it anew for each connection, unlike the variables of operations.
+ *
+ * @throws BadRequestError when it is no object of event ids, or of too many; the message fits into a close frame.
+ */
+function positionsIn(sent: unknown): ReadonlyMap<string, number> {
+  if (sent === undefined || sent === null) return new Map();
+  const positions = typeof sent === 'object' && !Array.isArray(sent) ? Object.entries(sent) : undefined;
+  if (positions === undefined || !positions.every(([, position]) => isPosition(position))) {
+    throw new BadRequestError('"positions" must be an object of event ids by queue');
+  }
+  if (positions.length > MAX_POSITIONS) throw new BadRequestError(`"positions" may have at most ${MAX_POSITIONS}`);
+  return new Map(positions);
+}
+
+/** -1 is the start of the queue. */
+const isPosition = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= -1;
+
 /** One socket: who is behind it, its streams, and what of them has arrived. */
 class ConnectionState {
   readonly #app: App;
   readonly #extra: Extra;
   readonly #authorization: string | undefined;
+  readonly #positions: ReadonlyMap<string, number>;
   readonly #streams = new Set<EventStream>();
   /** What the ping under way asks about: what each stream had sent before it. */
   #asked: { token: string; sent: readonly (readonly [EventStream, number])[] } | undefined;
   #pings = 0;
   #confirmTimer: NodeJS.Timeout | undefined;
 
-  constructor(app: App, extra: Extra, authorization: unknown) {
+  /** @throws BadRequestError for positions that are none. */
+  constructor(app: App, extra: Extra, { authorization, positions }: Params = {}) {
     this.#app = app;
     this.#extra = extra;
     // Not that of the handshake, which a browser sends by itself, whatever page opens the socket.
     this.#authorization = typeof authorization === 'string' ? authorization : undefined;
+    this.#positions = positionsIn(positions);
   }
 
   /** @throws ChatError when the credentials given are not, or no longer, good. */
@@ -193,12 +221,10 @@ class ConnectionState {
     };
     const open = async (): Promise<void> => {
       const userIsOver = () => isOver(this.#app, request);
-      const told = { sent: () => this.#confirmSoon(), ended: finish, userIsOver };
-      const opened = await openSubscription(
-        request,
-        subscription,
-        new SocketSink(id, this.#extra, subscription.operation, told),
-      );
+      const reports = { sent: () => this.#confirmSoon(), ended: finish, userIsOver };
+      const sink = new SocketSink(id, this.#extra, subscription.operation, reports);
+      const told = this.#positions.get(subscription.queueId);
+      const opened = await openSubscription(request, subscription, { told, sink });
       if (over) return;
       stream = opened;
       this.#streams.add(stream);
@@ -259,7 +285,7 @@ class ConnectionState {
 }
 
 /** What a stream asks and tells its connection. */
-interface Told {
+interface Reports {
   sent(): void;
   ended(error?: Error): void;
   /** Whether the user leaves too much unread, over all their clients. */
@@ -272,14 +298,14 @@ class SocketSink implements StreamSink {
   /** What the WebSocket runs over. */
   readonly #connection: Socket;
   readonly #operation: SharedOperation;
-  readonly #told: Told;
+  readonly #reports: Reports;
 
-  constructor(id: string, { socket, request }: Extra, operation: SharedOperation, told: Told) {
+  constructor(id: string, { socket, request }: Extra, operation: SharedOperation, reports: Reports) {
     this.#head = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
     this.#socket = socket;
     this.#connection = request.socket;
     this.#operation = operation;
-    this.#told = told;
+    this.#reports = reports;
   }
 
   send(pieces: readonly EventPiece[]): void {
@@ -289,8 +315,8 @@ class SocketSink implements StreamSink {
     // that could be overtaken: it compresses nothing, and writes its own frames whole and at once.
     const frames = pieces.map((piece) => textFrame(this.#head, this.#operation.resultFor(piece)));
     this.#connection.write(frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames));
-    if (isTooMuch(socket.bufferedAmount, this.#told.userIsOver)) socket.close(TRY_AGAIN, 'Too much unread; resume');
-    this.#told.sent();
+    if (isTooMuch(socket.bufferedAmount, this.#reports.userIsOver)) socket.close(TRY_AGAIN, 'Too much unread; resume');
+    this.#reports.sent();
   }
 
   async writable(): Promise<void> {
@@ -302,7 +328,7 @@ class SocketSink implements StreamSink {
     if (why === 'revoked') this.#socket.close(CloseCode.Forbidden, 'Forbidden');
     else if (why === 'stopping') this.#socket.close(RESTARTING, 'Service restart');
     else if (why === 'unavailable') this.#socket.close(TRY_AGAIN, 'Try again later');
-    this.#told.ended(why instanceof Error ? why : undefined);
+    this.#reports.ended(why instanceof Error ? why : undefined);
   }
 }
 
