@@ -323,6 +323,21 @@ describe('no more queries than it takes', () => {
     expect(await service.queriesOf(() => owner.query('{ node(id: "nonsense") { id } }'))).toHaveLength(1);
   });
 
+  test('as many for many objects by their ids as for few', async () => {
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    const { owner, channelIds, folderIds, userIds } = many;
+    const messages = await owner.query('{ messages(first: 50) { nodes { id } } }');
+    const ofMessages = messages.messages.nodes.map(({ id }: Json) => id);
+    const ofAll = [0, 1, 2].map((i) =>
+      nodeIds({ ...nothing(), channelId: channelIds[i] ?? 0, folderId: folderIds[i] ?? 0, userId: userIds[i] ?? 0 }),
+    );
+    const [one, more] = [ofAll[0]?.slice() ?? [], ofAll.flat()];
+    const few = await service.queriesOf(() => owner.query(query, { ids: [...one, ofMessages[0]] }));
+    const plenty = await service.queriesOf(() => owner.query(query, { ids: [...more, ...ofMessages] }));
+    expect(ofMessages.length).toBeGreaterThan(3);
+    expect(plenty.length, plenty.join('\n')).toBe(few.length);
+  });
+
   test.for(Object.keys(DOCUMENT_LIMITS) as Limit[])(
     'none but the sign-in for a document over the limit of %s',
     async (limit) => {

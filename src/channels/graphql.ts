@@ -11,7 +11,7 @@ import { pageOf } from '../api/graphql/connection.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { given, mutation } from '../api/graphql/mutation.ts';
-import { nodeAccess } from '../api/graphql/node.ts';
+import { nodeModel } from '../api/graphql/node.ts';
 import {
   GroupSetting,
   permissionEditsGiven,
@@ -122,7 +122,7 @@ export const Channel = builder.prismaNode('Channel', {
     }),
   }),
 });
-nodeAccess('Channel', accessChannel);
+nodeModel('Channel', 'Channel', visibleTo);
 
 builder.queryField('channel', (t) =>
   t.prismaField({
@@ -164,9 +164,7 @@ builder.queryField('channels', (t) =>
       },
       resolve: async (_root, args, ctx, info) => {
         const where = { AND: [await visibleTo(signedIn(ctx)), await filterOf(signedIn(ctx), args)] };
-        return pageOf('Channel', { name: 'asc', id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.channel.findMany({ ...query, where: { AND: [where, query.where] } }),
-        );
+        return pageOf('Channel', { where, order: { name: 'asc', id: 'asc' }, args, ctx, info });
       },
     },
     ChannelConnection,

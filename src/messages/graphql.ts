@@ -7,7 +7,7 @@ import type { GraphQLContext } from '../api/graphql/context.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { mutation } from '../api/graphql/mutation.ts';
-import { nodeAccess } from '../api/graphql/node.ts';
+import { nodeType } from '../api/graphql/node.ts';
 import { pageSize } from '../api/graphql/page-size.ts';
 import { fromUnix } from '../api/graphql/scalars.ts';
 import { ChannelDoesNotExistError } from '../channels/errors.ts';
@@ -17,7 +17,7 @@ import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
 import { User } from '../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../platform/errors.ts';
 import { requireText } from '../platform/text.ts';
-import { accessMessage } from './access.ts';
+import { accessMessage, readableMessages } from './access.ts';
 import { deleteTopic } from './edits/delete-topic.ts';
 import { ownFlags } from './loaders.ts';
 import { BadNarrowError } from './narrow/errors.ts';
@@ -119,7 +119,7 @@ export const Message = builder.prismaNode('Message', {
     }),
   }),
 });
-nodeAccess('Message', accessMessage, Number.MAX_SAFE_INTEGER);
+nodeType('Message', readableMessages, { maxId: Number.MAX_SAFE_INTEGER });
 
 const MessageState = builder.enumType('MessageState', {
   description: 'What a message is to the viewer, or what its topic is.',
@@ -281,7 +281,7 @@ export async function messagesPage(
     newestFirst: !backward,
     limit: size + 1,
   });
-  const { include } = queryFromInfo({ context: ctx, info, typeName: 'Message', paths: [['edges', 'node']] });
+  const { include } = queryFromInfo({ context: ctx, info, typeName: 'Message', paths: [['nodes'], ['edges', 'node']] });
   const rows = await ctx.app.db.message.findMany({
     ...(include !== undefined && { include }),
     where: { realmId: me.realmId, id: { in: ids.slice(0, size) } },

@@ -4,7 +4,7 @@ import { USER_SETTING_NAMES, USER_SETTINGS, type UserSettingName, userSetting } 
 import { builder } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
 import { eventType } from '../api/graphql/event-types.ts';
-import { nodeAccess } from '../api/graphql/node.ts';
+import { nodeModel } from '../api/graphql/node.ts';
 import { settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
@@ -90,7 +90,7 @@ export const User = builder.prismaNode('User', {
     isDeleted: t.exposeBoolean('isDeleted'),
   }),
 });
-nodeAccess('User', accessUser);
+nodeModel('User', 'User', ({ viewer }) => visibleTo(viewer));
 
 builder.queryField('viewer', (t) =>
   t.field({ type: User, description: 'Who is signed in.', resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user }),
@@ -129,12 +129,8 @@ builder.queryField('users', (t) =>
       },
       resolve: (_root, args, ctx, info) => {
         const { viewer } = signedIn(ctx);
-        return pageOf('User', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.user.findMany({
-            ...query,
-            where: { AND: [visibleTo(viewer), { isSystem: false }, filterOf(args), query.where] },
-          }),
-        );
+        const where = { AND: [visibleTo(viewer), { isSystem: false }, filterOf(args)] };
+        return pageOf('User', { where, order: { id: 'asc' }, args, ctx, info });
       },
     },
     UserConnection,

@@ -88,9 +88,8 @@ builder.queryField('ownBots', (t) =>
       resolve: (_root, args, ctx, info) => {
         const request = signedIn(ctx);
         requireMember(request);
-        return pageOf('User', { joinedAt: 'asc', id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.user.findMany({ ...query, where: { AND: [ownBots(request.viewer), query.where] } }),
-        );
+        const order = { joinedAt: 'asc', id: 'asc' } as const;
+        return pageOf('User', { where: ownBots(request.viewer), order, args, ctx, info });
       },
     },
     UserConnection,

@@ -11,7 +11,7 @@ import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../../a
 import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import {
   GroupSetting,
@@ -88,7 +88,7 @@ export const UserGroup = builder.prismaNode('UserGroup', {
     ),
   }),
 });
-nodeAccess('UserGroup', accessUserGroup);
+nodeModel('UserGroup', 'UserGroup', visibleTo);
 
 const UserGroupConnection = builder.connectionObject(
   { type: UserGroup, name: 'UserGroupConnection' },
@@ -106,7 +106,7 @@ builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
         const all = await subgroups(ctx).load({ groupId: id, direct: directOnly ?? false });
         const within = all.filter((group) => group.id > after && group.id < before);
         const rows = (descending ? within.toReversed() : within).slice(0, limit);
-        return pageFrom('subgroup', rows, args);
+        return pageFrom('subgroup', rows, args, () => all.length);
       },
     },
     UserGroupConnection,
@@ -121,11 +121,16 @@ const placeOf = (list: string, args: ConnectionArguments) => ({
   descending: args.first == null && args.last != null,
 });
 
-function pageFrom<Row extends { readonly id: number }>(list: string, rows: readonly Row[], args: ConnectionArguments) {
+function pageFrom<Row extends { readonly id: number }>(
+  list: string,
+  rows: readonly Row[],
+  args: ConnectionArguments,
+  totalCount?: () => number,
+) {
   const { limit, descending } = placeOf(list, args);
   const page = rows.slice(0, limit - 1);
   const more = rows.length === limit;
-  return pageByIds(list, descending ? page.toReversed() : page, { idOf: ({ id }) => id, more, args });
+  return pageByIds(list, descending ? page.toReversed() : page, { idOf: ({ id }) => id, more, args, totalCount });
 }
 
 builder.queryField('userGroup', (t) =>
@@ -143,15 +148,10 @@ builder.queryField('userGroups', (t) =>
       type: UserGroup,
       description: "The organization's groups by id, role groups among them. For all but guests.",
       args: { includeDeactivated: t.arg.boolean({ required: false, defaultValue: false }) },
-      resolve: (_root, args, ctx, info) =>
-        pageOf('UserGroup', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.userGroup.findMany({
-            ...query,
-            where: {
-              AND: [visibleTo(signedIn(ctx)), query.where, args.includeDeactivated ? {} : { deactivatedAt: null }],
-            },
-          }),
-        ),
+      resolve: (_root, args, ctx, info) => {
+        const where = { AND: [visibleTo(signedIn(ctx)), args.includeDeactivated ? {} : { deactivatedAt: null }] };
+        return pageOf('UserGroup', { where, order: { id: 'asc' }, args, ctx, info });
+      },
     },
     UserGroupConnection,
   ),

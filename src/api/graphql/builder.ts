@@ -21,6 +21,7 @@ export interface SchemaShape {
     File: { Input: Uint8Array; Output: never };
     LongId: { Input: number; Output: number };
   };
+  Connection: { totalCount?: (() => number | Promise<number>) | undefined };
   /** Fields and arguments are not null unless they say so. */
   DefaultFieldNullability: false;
   DefaultInputFieldRequiredness: true;
@@ -72,6 +73,8 @@ export const builder = new SchemaBuilder<SchemaShape>({
     beforeArgOptions: { description: 'A cursor: what comes before it.' },
     edgesFieldOptions: { nullable: { list: false, items: false }, complexity: { field: 1, multiplier: 1 } },
     nodeFieldOptions: { nullable: false },
+    // What is at the edges, for those who need no cursor of each.
+    nodesOnConnection: { complexity: { field: 1, multiplier: 1 }, description: 'The page itself.' },
     // A connection costs its page; the lists inside it are that page and must not be counted again.
     defaultConnectionFieldOptions: { complexity: (args) => ({ field: 1, multiplier: pageSize(args) }) },
     // `node` is defined in node.ts, because loading by id alone would bypass the features' rules of access.

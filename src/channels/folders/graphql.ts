@@ -3,17 +3,11 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import type { WireFolderChanges } from './events.ts';
-import {
-  accessChannelFolder,
-  createChannelFolder,
-  reorderChannelFolders,
-  updateChannelFolder,
-  visibleTo,
-} from './service.ts';
+import { createChannelFolder, reorderChannelFolders, updateChannelFolder, visibleTo } from './service.ts';
 import type { WireChannelFolder } from './wire.ts';
 
 const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
@@ -32,7 +26,7 @@ export const ChannelFolder = builder.prismaNode('ChannelFolder', {
     creator: t.relation('creator', { nullable: true }),
   }),
 });
-nodeAccess('ChannelFolder', accessChannelFolder);
+nodeModel('ChannelFolder', 'ChannelFolder', visibleTo);
 
 const ChannelFolderConnection = builder.connectionObject(
   { type: ChannelFolder, name: 'ChannelFolderConnection' },
@@ -45,13 +39,10 @@ builder.queryField('channelFolders', (t) =>
       type: ChannelFolder,
       description: "The organization's channel folders in their order.",
       args: { includeArchived: t.arg.boolean({ required: false, defaultValue: false }) },
-      resolve: (_root, args, ctx, info) =>
-        pageOf('ChannelFolder', { order: 'asc', id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.channelFolder.findMany({
-            ...query,
-            where: { AND: [visibleTo(signedIn(ctx)), query.where, args.includeArchived ? {} : { isArchived: false }] },
-          }),
-        ),
+      resolve: (_root, args, ctx, info) => {
+        const where = { AND: [visibleTo(signedIn(ctx)), args.includeArchived ? {} : { isArchived: false }] };
+        return pageOf('ChannelFolder', { where, order: { order: 'asc', id: 'asc' }, args, ctx, info });
+      },
     },
     ChannelFolderConnection,
   ),

@@ -75,7 +75,8 @@ async function subscribersPage(channelId: number, args: ConnectionArguments, ctx
   });
   const page = rows.slice(0, size);
   if (descending) page.reverse();
-  return pageByIds('subscriber', page, { idOf: ({ id }) => id, more: rows.length > size, args });
+  const totalCount = () => subscriberCounts(ctx).load(channelId);
+  return pageByIds('subscriber', page, { idOf: ({ id }) => id, more: rows.length > size, args, totalCount });
 }
 
 const USER_CHANNELS = 'user-channel';
@@ -117,16 +118,9 @@ builder.queryField('subscriptions', (t) =>
       resolve: (_root, args, ctx, info) => {
         const { viewer } = signedIn(ctx);
         const archived = args.includeArchived === true ? {} : { channel: { isArchived: false } };
-        const mine = { userId: viewer.id, active: true, ...archived };
-        return pageOf(
-          'Subscription',
-          { channelId: 'asc' },
-          args,
-          ctx,
-          info,
-          (query) => ctx.app.db.subscription.findMany({ ...query, where: { AND: [mine, query.where] } }),
-          'ChannelSubscription',
-        );
+        const where = { userId: viewer.id, active: true, ...archived };
+        const order = { channelId: 'asc' } as const;
+        return pageOf('Subscription', { where, order, args, ctx, info, typeName: 'ChannelSubscription' });
       },
     },
     ChannelSubscriptionConnection,

@@ -3,9 +3,9 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
-import { accessDraft, createDrafts, deleteDraft, updateDraft, visibleTo } from './service.ts';
+import { createDrafts, deleteDraft, updateDraft, visibleTo } from './service.ts';
 import type { DraftType, WireDraft } from './wire.ts';
 
 const DraftTypeEnum = builder.enumType('DraftType', {
@@ -31,7 +31,7 @@ export const Draft = builder.prismaNode('Draft', {
     author: t.relation('author'),
   }),
 });
-nodeAccess('Draft', accessDraft);
+nodeModel('Draft', 'Draft', visibleTo);
 
 const DraftConnection = builder.connectionObject({ type: Draft, name: 'DraftConnection' }, { name: 'DraftEdge' });
 
@@ -41,10 +41,8 @@ builder.queryField('drafts', (t) =>
       type: Draft,
       description: "The viewer's drafts, last edited first.",
       resolve: (_root, args, ctx, info) => {
-        const mine = visibleTo(signedIn(ctx));
-        return pageOf('Draft', { lastEditedAt: 'desc', id: 'desc' }, args, ctx, info, (query) =>
-          ctx.app.db.draft.findMany({ ...query, where: { AND: [mine, query.where] } }),
-        );
+        const where = visibleTo(signedIn(ctx));
+        return pageOf('Draft', { where, order: { lastEditedAt: 'desc', id: 'desc' }, args, ctx, info });
       },
     },
     DraftConnection,

@@ -191,6 +191,7 @@ const MAX_USER_ID = 2_147_483_647;
 const NOTHING = {
   edges: [],
   pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
+  totalCount: () => 0,
 };
 
 /** A page of a message's readers by id, in one step with the same page of the other messages selected. */

@@ -3,10 +3,10 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { DeliveryState, type State } from '../scheduled/graphql.ts';
-import { accessReminder, createReminder, deleteReminder, undelivered } from './service.ts';
+import { accessReminder, createReminder, deleteReminder, undelivered, visibleTo } from './service.ts';
 import type { WireReminder } from './wire.ts';
 
 const TARGET = 'Of the message it is a reminder of.';
@@ -29,7 +29,7 @@ export const Reminder = builder.prismaNode('ScheduledMessage', {
     failureReason: t.exposeString('failureMessage', { nullable: true, description: 'Why it could not be delivered.' }),
   }),
 });
-nodeAccess('Reminder', accessReminder);
+nodeModel('Reminder', 'ScheduledMessage', visibleTo);
 
 const ReminderConnection = builder.connectionObject(
   { type: Reminder, name: 'ReminderConnection' },
@@ -42,17 +42,9 @@ builder.queryField('reminders', (t) =>
       type: Reminder,
       description: "The viewer's reminders that are not delivered, the earliest first.",
       resolve: (_root, args, ctx, info) => {
-        const mine = undelivered(signedIn(ctx).viewer);
+        const where = undelivered(signedIn(ctx).viewer);
         const order = { scheduledAt: 'asc', id: 'asc' } as const;
-        return pageOf(
-          'ScheduledMessage',
-          order,
-          args,
-          ctx,
-          info,
-          (query) => ctx.app.db.scheduledMessage.findMany({ ...query, where: { AND: [mine, query.where] } }),
-          'Reminder',
-        );
+        return pageOf('ScheduledMessage', { where, order, args, ctx, info, typeName: 'Reminder' });
       },
     },
     ReminderConnection,

@@ -3,7 +3,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -18,6 +18,7 @@ import {
   scheduleMessage,
   undelivered,
   updateScheduledMessage,
+  visibleTo,
 } from './service.ts';
 import type { WireScheduledMessage } from './wire.ts';
 
@@ -73,7 +74,7 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     owner: t.relation('owner'),
   }),
 });
-nodeAccess('ScheduledMessage', accessScheduledMessage);
+nodeModel('ScheduledMessage', 'ScheduledMessage', visibleTo);
 
 const ScheduledMessageConnection = builder.connectionObject(
   { type: ScheduledMessage, name: 'ScheduledMessageConnection' },
@@ -86,10 +87,8 @@ builder.queryField('scheduledMessages', (t) =>
       type: ScheduledMessage,
       description: 'What the viewer has scheduled and is not sent, the earliest first.',
       resolve: (_root, args, ctx, info) => {
-        const mine = undelivered(signedIn(ctx).viewer);
-        return pageOf('ScheduledMessage', { scheduledAt: 'asc', id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.scheduledMessage.findMany({ ...query, where: { AND: [mine, query.where] } }),
-        );
+        const where = undelivered(signedIn(ctx).viewer);
+        return pageOf('ScheduledMessage', { where, order: { scheduledAt: 'asc', id: 'asc' }, args, ctx, info });
       },
     },
     ScheduledMessageConnection,

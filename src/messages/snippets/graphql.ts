@@ -3,15 +3,9 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
-import {
-  accessSavedSnippet,
-  createSavedSnippet,
-  deleteSavedSnippet,
-  updateSavedSnippet,
-  visibleTo,
-} from './service.ts';
+import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
 import type { WireSavedSnippet } from './wire.ts';
 
 const TITLE = 'Not blank; at most 60 characters.';
@@ -27,7 +21,7 @@ export const SavedSnippet = builder.prismaNode('SavedSnippet', {
     author: t.relation('author'),
   }),
 });
-nodeAccess('SavedSnippet', accessSavedSnippet);
+nodeModel('SavedSnippet', 'SavedSnippet', visibleTo);
 
 const SavedSnippetConnection = builder.connectionObject(
   { type: SavedSnippet, name: 'SavedSnippetConnection' },
@@ -40,9 +34,7 @@ builder.queryField('savedSnippets', (t) =>
       type: SavedSnippet,
       description: "The viewer's saved snippets, oldest first.",
       resolve: (_root, args, ctx, info) =>
-        pageOf('SavedSnippet', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.savedSnippet.findMany({ ...query, where: { AND: [visibleTo(signedIn(ctx)), query.where] } }),
-        ),
+        pageOf('SavedSnippet', { where: visibleTo(signedIn(ctx)), order: { id: 'asc' }, args, ctx, info }),
     },
     SavedSnippetConnection,
   ),

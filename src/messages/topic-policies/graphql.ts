@@ -47,10 +47,8 @@ builder.queryField('userTopics', (t) =>
       type: UserTopic,
       description: 'The topics the viewer muted, unmuted or follows, in the order they first were.',
       resolve: (_root, args, ctx, info) => {
-        const mine = { userId: signedIn(ctx).viewer.id };
-        return pageOf('UserTopic', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.userTopic.findMany({ ...query, where: { AND: [mine, query.where] } }),
-        );
+        const where = { userId: signedIn(ctx).viewer.id };
+        return pageOf('UserTopic', { where, order: { id: 'asc' }, args, ctx, info });
       },
     },
     UserTopicConnection,

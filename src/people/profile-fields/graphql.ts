@@ -2,14 +2,13 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ProfileValueInput, toEntries, User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
 import { type Choice, choicesOf, dataOfAccount, dataOfChoices, type FieldData, urlPatternOf } from './field-data.ts';
 import { FIELD_TYPES, type FieldType } from './field-types.ts';
 import {
-  accessProfileField,
   createProfileField,
   deleteProfileField,
   listProfileFields,
@@ -76,7 +75,7 @@ const CustomProfileField = builder.prismaNode('ProfileField', {
     useForUserMatching: t.exposeBoolean('useForUserMatching', { description: MATCHING }),
   }),
 });
-nodeAccess('CustomProfileField', accessProfileField);
+nodeModel('CustomProfileField', 'ProfileField', ({ realmId }) => ({ realmId }));
 
 const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
   description: 'What a user has in one field of their profile.',
