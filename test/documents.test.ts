@@ -96,7 +96,8 @@ describe('the cost of an operation', () => {
   });
 
   test('may reach the limit, and not pass it', () => {
-    const wide = (size: number) => `drafts(first: ${size}) { edges { cursor node { id topic content type to } } }`;
+    const wide = (size: number) =>
+      `drafts(first: ${size}) { edges { cursor node { id topic content type directTo } } }`;
     const rows = (count: number) =>
       `${times(Math.floor(count / 100), (i) => `w${i}: ${wide(100)}`)} x: ${wide(count % 100)}`;
     // Each row costs eight, each of the 25 pages one, and the rest is filled up with plain fields.

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builder } from '../src/api/graphql/builder.ts';
 import { DOCUMENT_LIMITS } from '../src/api/graphql/documents.ts';
 import { documentOf, type Limit } from './helpers/documents.ts';
+import { globalId } from './helpers/global-ids.ts';
 import { nodeIds } from './helpers/graphql-calls.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
@@ -132,7 +133,7 @@ describe('as many queries for many rows as for few', () => {
     [
       'user groups, and whether somebody is in them',
       ({ owner: { id } }) =>
-        `{ userGroups(first: 50) ${page(`hasMember(userId: ${id}) direct: hasMember(userId: ${id}, directOnly: true)`)} }`,
+        `{ userGroups(first: 50) ${page(`hasMember(userId: "${globalId('User', id)}") direct: hasMember(userId: "${globalId('User', id)}", directOnly: true)`)} }`,
     ],
     ['folders with their creators', () => `{ channelFolders(first: 50) ${page(FOLDER)} }`],
     ['drafts with their authors', () => `{ drafts(first: 50) ${page(`content author { ${PERSON} }`)} }`],
@@ -148,13 +149,15 @@ describe('as many queries for many rows as for few', () => {
     ['messages with all that is theirs', () => `{ messages(first: 50) ${page(MESSAGE)} }`],
     [
       'the messages of a channel',
-      ({ channelIds }) => `{ channel(channelId: ${channelIds[0]}) { messages(first: 50) ${page(MESSAGE)} } }`,
+      ({ channelIds }) =>
+        `{ channel(channelId: "${globalId('Channel', channelIds[0] ?? 0)}") { messages(first: 50) ${page(MESSAGE)} } }`,
     ],
     ['what is found in messages', () => `{ messages(narrow: { search: "hello", is: [UNREAD] }) ${page(MESSAGE)} }`],
     ['everything at once', () => `{ users ${page('id')} channels ${page('name')} drafts ${page('id')} viewer { id } }`],
     [
       'a channel with all its subscribers',
-      ({ channelIds }) => `{ channel(channelId: ${channelIds[0]}) { ${WITH_SUBSCRIBERS} } }`,
+      ({ channelIds }) =>
+        `{ channel(channelId: "${globalId('Channel', channelIds[0] ?? 0)}") { ${WITH_SUBSCRIBERS} } }`,
     ],
   ])('%s', async ([, document]) => {
     await expectSame(async (place) => expectRows(await place.owner.query(document(place)), place));
@@ -191,7 +194,7 @@ describe('as many queries for many rows as for few', () => {
       ({ owner, channelIds }) =>
         owner.mutate(
           'createDrafts',
-          { drafts: channelIds.map((id) => ({ type: 'CHANNEL', to: [id], content: 'x' })) },
+          { drafts: channelIds.map((id) => ({ type: 'CHANNEL', channelId: id, content: 'x' })) },
           `drafts { content author { ${PERSON} } }`,
         ),
     ],
@@ -356,7 +359,7 @@ describe('no more queries than it takes', () => {
   test('none for what cannot be a key, and the sign-in alone for what is no document', async () => {
     const queries = await service.queriesOf(async () => {
       await few.member.graphql('{ nothing }');
-      await few.member.graphql('query ($id: Int!) { user(userId: $id) { id } }', { id: 'x' });
+      await few.member.graphql('query ($n: Int!) { users(first: $n) { totalCount } }', { n: 'x' });
       await few.member.as('Basic nonsense').graphql('{ viewer { id } }');
       await few.member.as('Basic nonsense').rest('GET', '/users/me');
     });

@@ -10,6 +10,7 @@ import type PrismaTypes from '../../generated/pothos.ts';
 import { getDatamodel } from '../../generated/pothos.ts';
 import type { GraphQLContext } from './context.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pageSize } from './page-size.ts';
+import { REFS } from './refs.ts';
 
 /** Everything the schema's types are worked out from. */
 export interface SchemaShape {
@@ -18,6 +19,8 @@ export interface SchemaShape {
   AuthScopes: { signedIn: boolean };
   Scalars: {
     DateTime: { Input: Date; Output: Date };
+    /** Clients name objects by global ids, resolvers by the numbers of their rows. @see refs.ts */
+    ID: { Input: number; Output: number | bigint };
     File: { Input: Uint8Array; Output: never };
     LongId: { Input: number; Output: number };
   };
@@ -43,7 +46,7 @@ export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaShape>;
  */
 export const builder = new SchemaBuilder<SchemaShape>({
   // Errors first: it must wrap what all the others may throw.
-  plugins: [ErrorsPlugin, ScopeAuthPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin, ComplexityPlugin],
+  plugins: [ErrorsPlugin, ScopeAuthPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin, ComplexityPlugin, REFS],
   defaultFieldNullability: false,
   defaultInputFieldRequiredness: true,
   scopeAuth: {

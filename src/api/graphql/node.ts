@@ -1,17 +1,15 @@
-import { brandWithType, decodeBase64, encodeBase64 } from '@pothos/core';
+import { brandWithType } from '@pothos/core';
 import DataLoader from 'dataloader';
 import { type Ctx, signedIn } from '../../access/context.ts';
 import type PrismaTypes from '../../generated/pothos.ts';
 import { BadRequestError, ChatError, type ErrorCode } from '../../platform/errors.ts';
-import { MAX_ROW_ID } from '../../platform/ids.ts';
 import { builder } from './builder.ts';
 import { perOperation } from './context.ts';
+import { readGlobalId } from './global-ids.ts';
 import { MAX_PAGE_SIZE } from './page-size.ts';
 
 /** How objects of a type are found by their ids. */
 interface NodeType {
-  /** The largest id a row of the type can have. */
-  readonly maxId: number;
   /** Those of the ids that are there and that the viewer sees, in any order. A refusal stands for none. */
   readonly load: (ctx: Ctx, ids: readonly number[]) => Promise<readonly { readonly id: number | bigint }[]>;
 }
@@ -22,12 +20,8 @@ const types = new Map<string, NodeType>();
  * Lets `node` and `nodes` find the type's objects, many in one step. A node type that is not named here cannot be loaded
  * by id at all.
  */
-export function nodeType(
-  typename: string,
-  load: NodeType['load'],
-  { maxId = MAX_ROW_ID }: { readonly maxId?: number } = {},
-): void {
-  types.set(typename, { load, maxId });
+export function nodeType(typename: string, load: NodeType['load']): void {
+  types.set(typename, { load });
 }
 
 /** The same for a type whose rows are those of one model that a condition is true of. */
@@ -42,43 +36,6 @@ export function nodeModel<Model extends keyof PrismaTypes & string>(
     };
     return delegate.findMany({ where: { AND: [await visibleTo(ctx), { id: { in: [...ids] } }] } });
   });
-}
-
-/** An id that no row has: what an id of nothing, of another type or of no form at all stands for. */
-const NOTHING = 0;
-
-interface Reference {
-  readonly typename: string;
-  readonly id: number;
-}
-
-function readGlobalId(globalId: string): Reference | undefined {
-  let parts: readonly string[];
-  try {
-    parts = decodeBase64(globalId).split(':');
-  } catch {
-    return undefined;
-  }
-  const [typename = '', text = '', ...rest] = parts;
-  const type = types.get(typename);
-  // One text for each id, or caches would hold one object under several.
-  if (type === undefined || rest.length > 0 || !/^[1-9]\d{0,15}$/.test(text)) return undefined;
-  const id = Number(text);
-  return id <= type.maxId && globalId === toGlobalId(typename, id) ? { typename, id } : undefined;
-}
-
-/** The global id of an object, as its `id` has it. */
-export const toGlobalId = (typename: string, id: number | bigint): string => encodeBase64(`${typename}:${id}`);
-
-/**
- * The row id that a global id in an argument or input stands for.
- *
- * @returns 0, which no row has, for what is malformed or of another type: services say of it what they say of any object
- *   that is not there.
- */
-export function rowIdOf(typename: string, globalId: string | number): number {
-  const reference = readGlobalId(String(globalId));
-  return reference?.typename === typename ? reference.id : NOTHING;
 }
 
 /** What a feature says of objects of which the viewer sees none. */

@@ -4,6 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import type { WireFolderChanges } from './events.ts';
@@ -64,7 +65,7 @@ mutation('createChannelFolder', {
 mutation('updateChannelFolder', {
   description: 'Changes what is given of a channel folder, archives or restores it. For administrators.',
   input: (t) => ({
-    channelFolderId: t.int(),
+    channelFolderId: t.id(refersTo('ChannelFolder')),
     name: t.string({ required: false, description: NAME }),
     description: t.string({ required: false, description: DESCRIPTION }),
     isArchived: t.boolean({ required: false, description: 'A folder with channels in it cannot be archived.' }),
@@ -82,7 +83,9 @@ mutation('updateChannelFolder', {
 
 mutation('reorderChannelFolders', {
   description: 'Puts the channel folders into a new order. For administrators.',
-  input: (t) => ({ order: t.intList({ description: 'The id of every folder, archived ones included.' }) }),
+  input: (t) => ({
+    order: t.idList({ ...refersTo('ChannelFolder'), description: 'The id of every folder, archived ones included.' }),
+  }),
   payload: () => ({ channelFolders: { type: [ChannelFolder] } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { order }) => ({ channelFolders: await reorderChannelFolders(ctx, order) }),
@@ -91,6 +94,7 @@ mutation('reorderChannelFolders', {
 const ChannelFolderValue = builder.objectRef<WireChannelFolder>('ChannelFolderValue').implement({
   description: 'A channel folder as it was when the event happened.',
   fields: (t) => ({
+    id: t.expose('id', { type: 'ID', ...refersTo('ChannelFolder'), description: 'The `id` of the ChannelFolder.' }),
     databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
     name: t.exposeString('name'),
     description: t.exposeString('description'),
@@ -98,7 +102,7 @@ const ChannelFolderValue = builder.objectRef<WireChannelFolder>('ChannelFolderVa
     order: t.exposeInt('order'),
     isArchived: t.exposeBoolean('is_archived'),
     createdAt: t.field({ type: 'DateTime', resolve: ({ date_created }) => fromUnix(date_created) }),
-    creatorId: t.exposeInt('creator_id', { nullable: true }),
+    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true }),
   }),
 });
 
@@ -115,7 +119,7 @@ eventType<{ channel_folder_id: number; data: WireFolderChanges }>(
   'update',
   'ChannelFolderUpdatedEvent',
   (t) => ({
-    channelFolderId: t.int({ resolve: ({ event }) => event.channel_folder_id }),
+    channelFolderId: t.id({ ...refersTo('ChannelFolder'), resolve: ({ event }) => event.channel_folder_id }),
     name: t.string({ nullable: true, resolve: ({ event }) => event.data.name }),
     description: t.string({ nullable: true, resolve: ({ event }) => event.data.description }),
     renderedDescription: t.string({ nullable: true, resolve: ({ event }) => event.data.rendered_description }),
@@ -129,7 +133,8 @@ eventType<{ order: readonly number[] }>(
   'reorder',
   'ChannelFoldersReorderedEvent',
   (t) => ({
-    order: t.intList({
+    order: t.idList({
+      ...refersTo('ChannelFolder'),
       description: 'The id of every folder; its place here is its new order.',
       resolve: ({ event }) => event.order,
     }),

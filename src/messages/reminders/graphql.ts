@@ -4,6 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { DeliveryState, type State } from '../scheduled/graphql.ts';
 import { accessReminder, createReminder, deleteReminder, undelivered, visibleTo } from './service.ts';
@@ -17,8 +18,8 @@ export const Reminder = builder.prismaNode('ScheduledMessage', {
   description: 'What the notification bot sends its owner when its time comes.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    messageId: t.field({
-      type: 'LongId',
+    messageId: t.id({
+      ...refersTo('Message'),
       description: TARGET,
       resolve: ({ reminderTargetId }) => Number(reminderTargetId),
     }),
@@ -54,7 +55,7 @@ builder.queryField('reminders', (t) =>
 mutation('createReminder', {
   description: 'Has the viewer reminded of a message: the notification bot sends a link to it, and what it says.',
   input: (t) => ({
-    messageId: t.field({ type: 'LongId' }),
+    messageId: t.id(refersTo('Message')),
     scheduledAt: t.field({ type: 'DateTime', description: 'In the future.' }),
     note: t.string({ required: false, description: 'Comes with the reminder. At most 500 characters.' }),
   }),
@@ -68,8 +69,8 @@ mutation('createReminder', {
 
 mutation('deleteReminder', {
   description: 'Deletes a reminder.',
-  input: (t) => ({ reminderId: t.int() }),
-  payload: () => ({ reminderId: { type: 'Int', description: 'Of the reminder that is gone.' } }),
+  input: (t) => ({ reminderId: t.id(refersTo('Reminder')) }),
+  payload: () => ({ reminderId: { type: 'ID', refersTo: 'Reminder', description: 'Of the reminder that is gone.' } }),
   resolve: async (ctx, { reminderId }) => {
     await deleteReminder(ctx, reminderId);
     return { reminderId };
@@ -79,8 +80,9 @@ mutation('deleteReminder', {
 const ReminderValue = builder.objectRef<WireReminder>('ReminderValue').implement({
   description: 'A reminder as it was when the event happened.',
   fields: (t) => ({
+    id: t.expose('reminder_id', { type: 'ID', ...refersTo('Reminder'), description: 'The `id` of the Reminder.' }),
     databaseId: t.exposeInt('reminder_id', { description: 'The id REST uses.' }),
-    messageId: t.expose('reminder_target_message_id', { type: 'LongId', description: TARGET }),
+    messageId: t.expose('reminder_target_message_id', { type: 'ID', ...refersTo('Message'), description: TARGET }),
     content: t.exposeString('content'),
     renderedContent: t.exposeString('rendered_content'),
     scheduledAt: t.field({ type: 'DateTime', resolve: (reminder) => fromUnix(reminder.scheduled_delivery_timestamp) }),
@@ -100,6 +102,6 @@ eventType<{ reminder_id: number }>(
   'reminders',
   'remove',
   'ReminderRemovedEvent',
-  (t) => ({ reminderId: t.int({ resolve: ({ event }) => event.reminder_id }) }),
+  (t) => ({ reminderId: t.id({ ...refersTo('Reminder'), resolve: ({ event }) => event.reminder_id }) }),
   { description: 'A reminder was delivered, or the user deleted it.' },
 );

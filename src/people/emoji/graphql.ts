@@ -4,6 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
@@ -81,7 +82,7 @@ const CustomEmojiValue = builder.objectRef<WireCustomEmoji>('CustomEmojiValue').
     imageUrl: t.exposeString('source_url', { description: IMAGE_URL }),
     stillUrl: t.exposeString('still_url', { nullable: true, description: STILL_URL }),
     isActive: t.boolean({ resolve: ({ deactivated }) => !deactivated }),
-    authorId: t.exposeInt('author_id', { nullable: true }),
+    authorId: t.expose('author_id', { type: 'ID', ...refersTo('User'), nullable: true }),
   }),
 });
 
@@ -97,7 +98,7 @@ eventType<{ emoji_id: string }>(
   'realm_emoji',
   'update_one',
   'CustomEmojiDeactivatedEvent',
-  (t) => ({ customEmojiId: t.int({ resolve: ({ event }) => Number(event.emoji_id) }) }),
+  (t) => ({ customEmojiId: t.id({ ...refersTo('CustomEmoji'), resolve: ({ event }) => Number(event.emoji_id) }) }),
   { description: 'An emoji was taken out of use. For queues with `individualEmojiChanges`.' },
 );
 
