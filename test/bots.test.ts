@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { basic, Person } from './helpers/person.ts';
@@ -122,12 +123,14 @@ describe('GET /bots', () => {
   test.concurrent('shows what is only for administrators of a bot to nobody else', async () => {
     const { owner, administrator, moderator, member } = await organisation();
     const { user_id, api_key } = await make(member, 'Helper');
-    const query = `{ user(userId: ${user_id}) { fullName bot { apiKey } } }`;
+    const query = `{ user(userId: "${globalId('User', user_id)}") { fullName bot { apiKey } } }`;
     for (const person of [member, owner, administrator]) {
       expect((await person.query(query)).user.bot).toEqual({ apiKey: api_key });
     }
     expect((await moderator.query(query)).user.bot).toBeNull();
-    expect((await member.query(`{ user(userId: ${owner.id}) { bot { apiKey } } }`)).user.bot).toBeNull();
+    expect(
+      (await member.query(`{ user(userId: "${globalId('User', owner.id)}") { bot { apiKey } } }`)).user.bot,
+    ).toBeNull();
   });
 });
 
@@ -260,7 +263,7 @@ describe('API keys', () => {
     const [read, renew] = [`/bots/${user_id}/api_key`, `/bots/${user_id}/api_key/regenerate`];
     for (const person of [member, owner, administrator]) {
       expect((await person.ok('GET', read)).api_key).toBe(api_key);
-      expect((await person.query(`{ botApiKey(botId: ${user_id}) }`)).botApiKey).toBe(api_key);
+      expect((await person.query(`{ botApiKey(botId: "${globalId('User', user_id)}") }`)).botApiKey).toBe(api_key);
     }
     for (const [method, path] of [
       ['GET', read],

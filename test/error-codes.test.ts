@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Prisma } from '../src/generated/prisma/client.ts';
 import { ERROR_CODES, type ErrorCode } from '../src/platform/errors.ts';
+import { globalId } from './helpers/global-ids.ts';
 import { type Json, send } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import { type Integrated, startIntegrated } from './helpers/integrations.ts';
@@ -325,7 +326,10 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
           narrow: [{ operator: 'channel', operand: NOBODY }],
         }),
       graphql: ({ member }) =>
-        asked(member, `{ messages(last: 1, narrow: { channelId: ${NOBODY} }) { edges { node { topic } } } }`),
+        asked(
+          member,
+          `{ messages(last: 1, narrow: { channelId: "${globalId('Channel', NOBODY)}" }) { edges { node { topic } } } }`,
+        ),
     },
   ],
   'a file that is no image': [

@@ -6,6 +6,7 @@ import { serverAudits } from 'graphql-http';
 import { describe, expect, test } from 'vitest';
 import { DOCUMENT_LIMITS } from '../src/api/graphql/documents.ts';
 import { documentOf, type Limit, nested } from './helpers/documents.ts';
+import { globalId } from './helpers/global-ids.ts';
 import { type Json, type Sent, send } from './helpers/http.ts';
 import { basic, type Visitor } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
@@ -220,9 +221,9 @@ describe('a document', () => {
     ['an operation that is not there', { query: 'query a { __typename }', operationName: 'b' }],
     [
       'a variable of the wrong type',
-      { query: 'query ($id: Int!) { user(userId: $id) { id } }', variables: { id: 'x' } },
+      { query: 'query ($n: Int!) { users(first: $n) { totalCount } }', variables: { n: 'x' } },
     ],
-    ['a variable that is missing', { query: 'query ($id: Int!) { user(userId: $id) { id } }' }],
+    ['a variable that is missing', { query: 'query ($n: Int!) { users(first: $n) { totalCount } }' }],
     ['variables that are a list', { query: '{ __typename }', variables: [1] }],
     ['variables that are text', { query: '{ __typename }', variables: '{}' }],
     ['a subscription', { query: 'subscription { events(queueId: "x") { id } }' }],
@@ -337,7 +338,7 @@ test('a list of which one item fails at once, and another later on, ends no proc
   }
   const groups = (await owner.ok('GET', '/user_groups')).user_groups as Json[];
   await owner.ok('POST', `/user_groups/${groups.at(-1)?.id}/deactivate`);
-  const query = `{ userGroups(first: 100, includeDeactivated: true) { edges { node { hasMember(userId: ${2 ** 30}) } } } }`;
+  const query = `{ userGroups(first: 100, includeDeactivated: true) { edges { node { hasMember(userId: "${globalId('User', 2 ** 30)}") } } } }`;
   const { errors } = await owner.graphql(query);
   expect(errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
   expect(await owner.rest('GET', '/users/me')).toMatchObject({ status: 200 });

@@ -198,7 +198,7 @@ describe('an operation over a socket', () => {
       expect(payload[0].extensions.code).toBe(code);
       expect(payload[0].message).not.toBe('Internal server error');
     }
-    socket.subscribe('2', 'query ($id: Int!) { user(userId: $id) { id } }', { id: 'x' });
+    socket.subscribe('2', 'query ($n: Int!) { users(first: $n) { totalCount } }', { n: 'x' });
     const { payload } = await socket.next('next');
     expect(payload.errors).toEqual([expect.objectContaining({ extensions: { code: 'BAD_REQUEST' } })]);
     expect(payload).not.toHaveProperty('data');

@@ -51,12 +51,15 @@ describe('what belongs to another organization is not there', () => {
     });
   });
 
-  test('for node(id)', async () => {
+  test('for node(id) and nodes(ids)', async () => {
     const seen = async (person: Person, names: Names) => {
-      const found = nodeIds(names).map(
-        async (id) => (await person.query('query ($id: ID!) { node(id: $id) { id } }', { id })).node,
+      const ids = nodeIds(names);
+      const found = await Promise.all(
+        ids.map(async (id) => (await person.query('query ($id: ID!) { node(id: $id) { id } }', { id })).node),
       );
-      return Promise.all(found);
+      // The same, asked for at once.
+      expect((await person.query('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids })).nodes).toEqual(found);
+      return found;
     };
     expect(await seen(other.owner, other.names)).toEqual(nodeIds(other.names).map((id) => ({ id })));
     expect(await seen(own.owner, other.names)).toEqual(nodeIds(other.names).map(() => null));

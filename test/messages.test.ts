@@ -4,6 +4,7 @@ import type { Ctx } from '../src/access/context.ts';
 import { BadNarrowError } from '../src/messages/narrow/errors.ts';
 import { compileNarrow } from '../src/messages/narrow/narrow.ts';
 import { selectAmong, selectIds } from '../src/messages/narrow/narrow-select.ts';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
@@ -571,14 +572,14 @@ describe('a message', () => {
       asGraphQL(page[1], 'to you'),
       asGraphQL(page[0], raw_content),
     ]);
-    const globalId = nodes.messages.edges[0].node.id;
-    const single = `query ($id: ID!, $messageId: LongId!) {
+    const nodeId = nodes.messages.edges[0].node.id;
+    const single = `query ($id: ID!, $messageId: ID!) {
       node(id: $id) { ... on Message { ${MESSAGE} } } message(messageId: $messageId) { ${MESSAGE} } }`;
-    const found = await member.query(single, { id: globalId, messageId: group });
+    const found = await member.query(single, { id: nodeId, messageId: group });
     expect(inSeconds(found.node)).toEqual(asGraphQL(page[1], 'to you'));
     expect(found.message).toEqual(found.node);
     for (const messageId of [databaseId, 2 ** 50, 0]) {
-      const refused = await guest.graphql('query ($messageId: LongId!) { message(messageId: $messageId) { id } }', {
+      const refused = await guest.graphql('query ($messageId: ID!) { message(messageId: $messageId) { id } }', {
         messageId,
       });
       expect(refused.errors).toMatchObject([{ message: 'Invalid message(s)', extensions: { code: 'BAD_REQUEST' } }]);
@@ -627,7 +628,13 @@ describe('a message', () => {
       message: {
         ...{ databaseId: first.sentMessage.databaseId, type: 'CHANNEL', topic: 'topic', client: 'Unspecified' },
         ...{ content: expect.stringContaining('user-mention'), contentType: 'text/html', isMeMessage: false },
-        ...{ channelId: id, channelName: 'general', participants: null, topicLinks: [], avatarUrl: expect.any(String) },
+        ...{
+          channelId: globalId('Channel', id),
+          channelName: 'general',
+          participants: null,
+          topicLinks: [],
+          avatarUrl: expect.any(String),
+        },
         sentAt: new Date(Math.floor(clock / 1000) * 1000).toISOString(),
         sender: { databaseId: owner.id, email: owner.email, fullName: owner.name },
       },
@@ -728,7 +735,7 @@ describe('the connections of messages', () => {
 
   test('of a channel hold what its reader may read, and cost what they may come to', async () => {
     const { owner, member, channels, ids } = world;
-    const query = `query ($channelId: Int!, $topic: String) {
+    const query = `query ($channelId: ID!, $topic: String) {
       channel(channelId: $channelId) { messages(first: 10, topic: $topic) { ${PAGE} } } }`;
     const of = async (by: Person, name: string, topic?: string) => {
       const { channel } = await by.query(query, { channelId: channels[name], topic });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runCommand } from './helpers/control.ts';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Method, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
@@ -252,15 +253,16 @@ describe('users', () => {
 });
 
 describe('drafts', () => {
-  const toInput = ({ type, ...draft }: typeof note) => ({
+  const toInput = ({ type, to, ...draft }: typeof note) => ({
     ...draft,
+    ...(type === 'stream' && { channelId: to[0] }),
+    ...(type === 'private' && { directTo: to }),
     type: { '': 'UNADDRESSED', stream: 'CHANNEL', private: 'DIRECT' }[type],
   });
   const INVALID: Readonly<Record<string, (world: World) => object>> = {
     'a blank one': () => ({ content: ' ' }),
     'a null byte': () => ({ content: 'a\0b' }),
     'a null byte in the topic': ({ general }) => ({ type: 'stream', to: [general], topic: 'a\0b' }),
-    'two channels': ({ general, other }) => ({ type: 'stream', to: [general, other] }),
     'a channel that is not there': () => ({ type: 'stream', to: [NOBODY] }),
     'a user who is not there': () => ({ type: 'private', to: [NOBODY] }),
   };
@@ -1439,9 +1441,9 @@ describe('what is read', () => {
     const members = users.edges.map(({ node }: Json) => toRestUser(node));
     expect((await guest.ok('GET', '/users', { client_gravatar: false })).members).toEqual(members);
     const { byId, byEmail, viewer } = await guest.query(
-      `query ($id: Int, $email: String) { byId: user(userId: $id) { ${USER} } byEmail: user(email: $email) { ${USER} }
+      `query ($userId: ID, $email: String) { byId: user(userId: $userId) { ${USER} } byEmail: user(email: $email) { ${USER} }
         viewer { ${USER} } }`,
-      { id: owner.id, email: member.email },
+      { userId: owner.id, email: member.email },
     );
     const get = async (who: number | string) =>
       (await guest.ok('GET', `/users/${who}`, { client_gravatar: false })).user;
@@ -1450,7 +1452,7 @@ describe('what is read', () => {
     const me = await guest.ok('GET', '/users/me');
     expect(me).toMatchObject(toRestUser(viewer));
     for (const [who, argument] of [
-      [NOBODY, `userId: ${NOBODY}`],
+      [NOBODY, `userId: "${globalId('User', NOBODY)}"`],
       ['x@example.com', 'email: "x@example.com"'],
     ] as const) {
       const { body } = await guest.rest('GET', `/users/${who}`);
@@ -1500,12 +1502,15 @@ describe('what is read', () => {
       expect(streams.map(({ name }: Json) => name)).toEqual(shown.map(({ name }: Json) => name));
       expect(streams).toMatchObject(shown);
     }
-    const { channel } = await guest.query(`query ($id: Int) { channel(channelId: $id) { ${CHANNEL} } } ${GROUP}`, {
-      id,
-    });
+    const { channel } = await guest.query(
+      `query ($channelId: ID) { channel(channelId: $channelId) { ${CHANNEL} } } ${GROUP}`,
+      {
+        channelId: id,
+      },
+    );
     expect((await guest.ok('GET', `/streams/${id}`)).stream).toMatchObject(toRestChannel(channel));
     const { body } = await moderator.rest('GET', `/streams/${hidden}`);
-    const { errors } = await moderator.graphql(`{ channel(channelId: ${hidden}) { name } }`);
+    const { errors } = await moderator.graphql(`{ channel(channelId: "${globalId('Channel', hidden)}") { name } }`);
     expect([errors?.[0].extensions.code, errors?.[0].message]).toEqual([body.code, body.msg]);
   });
 
@@ -1541,7 +1546,7 @@ describe('what is read', () => {
     const { userGroups, userGroup } = await member.query(`{
       userGroups(first: 50) { edges { node { databaseId name description isRoleGroup isDeactivated createdAt
         creator { databaseId } members(directOnly: true) ${IDS} subgroups(directOnly: true) ${IDS} } } }
-      userGroup(userGroupId: ${outer}) { members ${IDS} subgroups ${IDS} } }`);
+      userGroup(userGroupId: "${globalId('UserGroup', outer)}") { members ${IDS} subgroups ${IDS} } }`);
     const ids = ({ edges }: Json) => edges.map(({ node }: Json) => node.databaseId);
     const { user_groups } = await member.ok('GET', '/user_groups');
     expect(user_groups).toMatchObject(
@@ -1569,7 +1574,7 @@ describe('what is read', () => {
     await member.ok('POST', '/saved_snippets', { title: 'a', content: 'b' });
     for (const name of ['A', 'B']) await owner.ok('POST', '/channel_folders/create', { name, description: '*c*' });
     const { drafts, savedSnippets, channelFolders } = await member.query(`{
-      drafts { edges { node { databaseId type to topic content lastEditedAt } } }
+      drafts { edges { node { databaseId type channelId directTo topic content lastEditedAt } } }
       savedSnippets { edges { node { databaseId title content createdAt } } }
       channelFolders { edges { node { databaseId name description renderedDescription order isArchived createdAt
         creator { databaseId } } } } }`);
@@ -1577,8 +1582,9 @@ describe('what is read', () => {
     const nodes = ({ edges }: Json) => edges.map(({ node: { databaseId: id, ...node } }: Json) => ({ id, ...node }));
     // Last edited first on GraphQL, last on REST.
     expect((await member.ok('GET', '/drafts')).drafts.toReversed()).toEqual(
-      nodes(drafts).map(({ lastEditedAt, type: _, ...draft }: Json) => ({
+      nodes(drafts).map(({ lastEditedAt, type: _, channelId, directTo, ...draft }: Json) => ({
         ...draft,
+        to: [...(channelId === null ? [] : [channelId]), ...directTo],
         type: '',
         timestamp: seconds(lastEditedAt),
       })),

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Caller } from '../src/platform/caller.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
+import { globalId } from './helpers/global-ids.ts';
 import { type Json, send } from './helpers/http.ts';
 import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
@@ -216,7 +217,7 @@ describe('a server that is asked to hash passwords', () => {
     await settled();
     const { owner, member } = people;
     const send = (i: number) =>
-      `m${i}: sendMessage(input: { directTo: [${owner.id}], content: "act ${i}" }) { __typename }`;
+      `m${i}: sendMessage(input: { directTo: ["${globalId('User', owner.id)}"], content: "act ${i}" }) { __typename }`;
     const change =
       'updateSettings(input: { oldPassword: "wrong guess", newPassword: "a new password" }) { __typename }';
     // The others wait with the one that hashes, behind a crowd.

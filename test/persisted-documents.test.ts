@@ -8,13 +8,14 @@ import { ConfigError, readConfig } from '../src/platform/config.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { newDataDir } from './helpers/data-dir.ts';
 import { webSocketClient } from './helpers/events.ts';
+import { globalId } from './helpers/global-ids.ts';
 import { type Json, send } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
 import { organisation, startServer } from './helpers/server.ts';
 
 const ME = '{ viewer { fullName } }';
-const NAMED = 'query Named($id: Int!) { user(userId: $id) { fullName } }';
+const NAMED = 'query Named($id: ID!) { user(userId: $id) { fullName } }';
 const EVENTS = 'subscription ($queueId: String!) { events(queueId: $queueId) { type } }';
 const SAVE = `mutation { createSavedSnippet(input: { title: "t", content: "c" }) { __typename } }`;
 const idOf = (document: string) => createHash('sha256').update(document).digest('hex');
@@ -94,7 +95,7 @@ describe('beside other documents', () => {
     for (const form of forms) {
       expect((await ask(member, form)).data, JSON.stringify(form)).toEqual({ viewer: { fullName: 'member' } });
     }
-    const variables = { id: member.id };
+    const variables = { id: globalId('User', member.id) };
     const named = await ask(member, { documentId: idOf(NAMED), operationName: 'Named', variables });
     expect(named.data).toEqual({ user: { fullName: 'member' } });
     expect(codeOf(await ask(member, { documentId: UNKNOWN }))).toBe('PERSISTED_QUERY_NOT_FOUND');
@@ -221,7 +222,10 @@ describe('beside other documents', () => {
   test('a document is executed with the rights of whoever names it', async () => {
     const anonymous = member.as(undefined) as Person;
     const [, byPost] = WAYS[0] as (typeof WAYS)[number];
-    const { data, errors } = await byPost(anonymous, { documentId: idOf(NAMED), variables: { id: member.id } });
+    const { data, errors } = await byPost(anonymous, {
+      documentId: idOf(NAMED),
+      variables: { id: globalId('User', member.id) },
+    });
     expect([data?.user ?? null, errors?.[0]?.extensions.code]).toEqual([null, 'UNAUTHORIZED']);
   });
 

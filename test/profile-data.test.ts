@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
@@ -279,8 +280,8 @@ describe('profile data', () => {
     await owner.ok('DELETE', `/users/${mate.id}`);
     expect(await profileOf(member)).toEqual({ mates: { value: `[${owner.id},${mate.id}]` } });
     const { user } = await guest.query(
-      'query ($id: Int) { user(userId: $id) { profileData { value users { databaseId isActive } } } }',
-      { id: member.id },
+      'query ($userId: ID) { user(userId: $userId) { profileData { value users { databaseId isActive } } } }',
+      { userId: member.id },
     );
     expect(user.profileData[0].users).toEqual([
       { databaseId: owner.id, isActive: true },
@@ -338,16 +339,19 @@ describe('profile data', () => {
         users: [{ fullName: 'owner' }],
       },
     ]);
-    expect(await stream.next()).toMatchObject({
-      ...{ userId: member.id, profileValue: { fieldId: ids.mates, value: `[${owner.id}]`, renderedValue: null } },
-    });
-    expect(await stream.next()).toMatchObject({
-      ...{ userId: member.id, profileValue: { fieldId: ids.ship, value: 'The *Argo*', renderedValue: html } },
-    });
+    expect(await stream.next()).toMatchObject(
+      shownIds({
+        userId: member.id,
+        profileValue: { fieldId: ids.mates, value: `[${owner.id}]`, renderedValue: null },
+      }),
+    );
+    expect(await stream.next()).toMatchObject(
+      shownIds({ userId: member.id, profileValue: { fieldId: ids.ship, value: 'The *Argo*', renderedValue: html } }),
+    );
     await member.mutate('removeProfileData', { fieldIds: [ids.ship] }, 'user { databaseId }');
-    expect(await stream.next()).toMatchObject({
-      profileValue: { fieldId: ids.ship, value: null, renderedValue: null },
-    });
+    expect(await stream.next()).toMatchObject(
+      shownIds({ profileValue: { fieldId: ids.ship, value: null, renderedValue: null } }),
+    );
     const twice = await member.graphql(
       `mutation ($one: UpdateProfileDataInput!, $two: UpdateProfileDataInput!) {
         one: updateProfileData(input: $one) { ...shown } two: updateProfileData(input: $two) { ...shown }
@@ -362,7 +366,7 @@ describe('profile data', () => {
     expect(await member.tryMutation('updateProfileData', both)).toMatchObject({
       message: 'Give either text or userIds',
     });
-    const ofBot = await guest.query(`query ($id: Int) { user(userId: $id) { ${shown} } }`, { id: bot.id });
+    const ofBot = await guest.query(`query ($userId: ID) { user(userId: $userId) { ${shown} } }`, { userId: bot.id });
     expect(ofBot.user.profileData).toEqual([]);
   });
 });

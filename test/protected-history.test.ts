@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
@@ -108,7 +109,7 @@ describe('what was sent before somebody joined', () => {
     expect((await late.ok('GET', `/users/me/${guarded}/topics`)).topics).toEqual([]);
     const state = await late.register();
     expect(JSON.stringify([state.unread_msgs, state.recent_private_conversations])).not.toContain(String(secret));
-    const query = `{ channel(channelId: ${guarded}) { topics { edges { node { name } } } } }`;
+    const query = `{ channel(channelId: "${globalId('Channel', guarded)}") { topics { edges { node { name } } } } }`;
     const { data } = await late.graphql(query);
     expect(JSON.stringify(data ?? null)).not.toContain('old topic');
   });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builder } from '../src/api/graphql/builder.ts';
 import { DOCUMENT_LIMITS } from '../src/api/graphql/documents.ts';
 import { documentOf, type Limit } from './helpers/documents.ts';
+import { globalId } from './helpers/global-ids.ts';
 import { nodeIds } from './helpers/graphql-calls.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
@@ -132,7 +133,7 @@ describe('as many queries for many rows as for few', () => {
     [
       'user groups, and whether somebody is in them',
       ({ owner: { id } }) =>
-        `{ userGroups(first: 50) ${page(`hasMember(userId: ${id}) direct: hasMember(userId: ${id}, directOnly: true)`)} }`,
+        `{ userGroups(first: 50) ${page(`hasMember(userId: "${globalId('User', id)}") direct: hasMember(userId: "${globalId('User', id)}", directOnly: true)`)} }`,
     ],
     ['folders with their creators', () => `{ channelFolders(first: 50) ${page(FOLDER)} }`],
     ['drafts with their authors', () => `{ drafts(first: 50) ${page(`content author { ${PERSON} }`)} }`],
@@ -148,13 +149,15 @@ describe('as many queries for many rows as for few', () => {
     ['messages with all that is theirs', () => `{ messages(first: 50) ${page(MESSAGE)} }`],
     [
       'the messages of a channel',
-      ({ channelIds }) => `{ channel(channelId: ${channelIds[0]}) { messages(first: 50) ${page(MESSAGE)} } }`,
+      ({ channelIds }) =>
+        `{ channel(channelId: "${globalId('Channel', channelIds[0] ?? 0)}") { messages(first: 50) ${page(MESSAGE)} } }`,
     ],
     ['what is found in messages', () => `{ messages(narrow: { search: "hello", is: [UNREAD] }) ${page(MESSAGE)} }`],
     ['everything at once', () => `{ users ${page('id')} channels ${page('name')} drafts ${page('id')} viewer { id } }`],
     [
       'a channel with all its subscribers',
-      ({ channelIds }) => `{ channel(channelId: ${channelIds[0]}) { ${WITH_SUBSCRIBERS} } }`,
+      ({ channelIds }) =>
+        `{ channel(channelId: "${globalId('Channel', channelIds[0] ?? 0)}") { ${WITH_SUBSCRIBERS} } }`,
     ],
   ])('%s', async ([, document]) => {
     await expectSame(async (place) => expectRows(await place.owner.query(document(place)), place));
@@ -191,7 +194,7 @@ describe('as many queries for many rows as for few', () => {
       ({ owner, channelIds }) =>
         owner.mutate(
           'createDrafts',
-          { drafts: channelIds.map((id) => ({ type: 'CHANNEL', to: [id], content: 'x' })) },
+          { drafts: channelIds.map((id) => ({ type: 'CHANNEL', channelId: id, content: 'x' })) },
           `drafts { content author { ${PERSON} } }`,
         ),
     ],
@@ -323,6 +326,21 @@ describe('no more queries than it takes', () => {
     expect(await service.queriesOf(() => owner.query('{ node(id: "nonsense") { id } }'))).toHaveLength(1);
   });
 
+  test('as many for many objects by their ids as for few', async () => {
+    const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }';
+    const { owner, channelIds, folderIds, userIds } = many;
+    const messages = await owner.query('{ messages(first: 50) { nodes { id } } }');
+    const ofMessages = messages.messages.nodes.map(({ id }: Json) => id);
+    const ofAll = [0, 1, 2].map((i) =>
+      nodeIds({ ...nothing(), channelId: channelIds[i] ?? 0, folderId: folderIds[i] ?? 0, userId: userIds[i] ?? 0 }),
+    );
+    const [one, more] = [ofAll[0]?.slice() ?? [], ofAll.flat()];
+    const few = await service.queriesOf(() => owner.query(query, { ids: [...one, ofMessages[0]] }));
+    const plenty = await service.queriesOf(() => owner.query(query, { ids: [...more, ...ofMessages] }));
+    expect(ofMessages.length).toBeGreaterThan(3);
+    expect(plenty.length, plenty.join('\n')).toBe(few.length);
+  });
+
   test.for(Object.keys(DOCUMENT_LIMITS) as Limit[])(
     'none but the sign-in for a document over the limit of %s',
     async (limit) => {
@@ -341,7 +359,7 @@ describe('no more queries than it takes', () => {
   test('none for what cannot be a key, and the sign-in alone for what is no document', async () => {
     const queries = await service.queriesOf(async () => {
       await few.member.graphql('{ nothing }');
-      await few.member.graphql('query ($id: Int!) { user(userId: $id) { id } }', { id: 'x' });
+      await few.member.graphql('query ($n: Int!) { users(first: $n) { totalCount } }', { n: 'x' });
       await few.member.as('Basic nonsense').graphql('{ viewer { id } }');
       await few.member.as('Basic nonsense').rest('GET', '/users/me');
     });

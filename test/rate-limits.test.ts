@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { addressOf, networkOf, RateLimits } from '../src/platform/rate-limits.ts';
 import { webSocketClient } from './helpers/events.ts';
+import { globalId } from './helpers/global-ids.ts';
 import { type Json, type Reply, send } from './helpers/http.ts';
 import type { Visitor } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
@@ -138,7 +139,7 @@ const DOORS: Readonly<
 
 describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) => {
   const sending = (to: number, count: number) =>
-    `mutation { ${Array.from({ length: count }, (_, i) => `a${i}: sendMessage(input: { directTo: [${to}], content: "${count}" }) { __typename }`).join(' ')} }`;
+    `mutation { ${Array.from({ length: count }, (_, i) => `a${i}: sendMessage(input: { directTo: ["${globalId('User', to)}"], content: "${count}" }) { __typename }`).join(' ')} }`;
 
   test('counts as many requests as it has root fields, and none is executed of more than are left', async () => {
     const { member, owner } = await organisation({}, { on: server });

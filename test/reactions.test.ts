@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
@@ -46,7 +47,7 @@ test.concurrent('adds and takes back an emoji on both doors, by the name it got 
   expect(message.reactions).toMatchObject(
     [owner, administrator].map((user) => ({ ...THUMBS_UP, emoji_name: '+1', user_id: user.id })),
   );
-  const emoji = `message(messageId: ${id}) { reactions { emojiName emojiCode reactionType user { databaseId } } }`;
+  const emoji = `message(messageId: "${globalId('Message', id)}") { reactions { emojiName emojiCode reactionType user { databaseId } } }`;
   expect((await guest.query(`{ ${emoji} }`)).message.reactions[1]).toEqual({
     ...{ emojiName: '+1', emojiCode: '1f44d', reactionType: 'UNICODE_EMOJI', user: { databaseId: administrator.id } },
   });

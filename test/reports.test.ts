@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { globalId } from './helpers/global-ids.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 import { channelOf, messagesIn, say } from './helpers/talk.ts';
@@ -61,7 +62,8 @@ test.concurrent('tells the moderators, and nobody else, who reports what', async
     flags: [],
     message: { sender_full_name: 'Notification Bot', stream_id: moderation, subject: 'member moderation' },
   });
-  const { sent_at } = (await owner.query(`{ message(messageId: ${id}) { sent_at: sentAt } }`)).message;
+  const { sent_at } = (await owner.query(`{ message(messageId: "${globalId('Message', id)}") { sent_at: sentAt } }`))
+    .message;
   const [time] = /<time:[^>]+>/.exec(events[0].message.content) ?? [];
   expect(Date.parse(time?.slice(6, -1) ?? '')).toBe(Date.parse(sent_at));
   expect(events.map(({ message }) => message.content)).toEqual(

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LATENESS_MS } from '../src/messages/scheduled/delivery.ts';
 import { createDatabase } from './helpers/database.ts';
+import { globalId, shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
@@ -283,14 +284,15 @@ describe('scheduling', () => {
       ...{ to: general, content: 'in time' },
       scheduled_delivery_timestamp: Math.floor(Date.now() / 1000) + 3,
     });
-    while ((await seen.next())['scheduledMessageId'] !== id);
+    const globally = globalId('ScheduledMessage', id);
+    while ((await seen.next())['scheduledMessageId'] !== globally);
     const [message] = sentIn(await heard());
     expect(message.content).toBe('in time');
-    const query = `{ node(id: "${Buffer.from(`ScheduledMessage:${id}`).toString('base64')}") {
+    const query = `{ node(id: "${globally}") {
       ... on ScheduledMessage { state failureReason messageId owner { databaseId } } } }`;
-    expect((await owner.query(query)).node).toEqual({
-      ...{ state: 'DELIVERED', failureReason: null, messageId: message.id, owner: { databaseId: owner.id } },
-    });
+    expect((await owner.query(query)).node).toEqual(
+      shownIds({ state: 'DELIVERED', failureReason: null, messageId: message.id, owner: { databaseId: owner.id } }),
+    );
     expect((await member.query(query)).node).toBeNull();
     expect((await owner.query('{ scheduledMessages { edges { node { id } } } }')).scheduledMessages.edges).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { globalId, shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
@@ -230,12 +231,12 @@ test.concurrent('updateOrganization does and tells the same', async () => {
   const { organization } = await owner.mutate('updateOrganization', input, selection);
   expect(organization).toEqual({
     ...{ name: 'Engines', renderedDescription: '<p><em>a</em></p>', moveMessagesWithinChannelLimitSeconds: null },
-    ...{ messageRetentionDays: 7, topicsPolicy: 'disable_empty_topic', newChannelAnnouncementsChannelId: -1 },
-    permissions: { canCreateGroups: { groupId: null, directMemberIds: [member.id] } },
+    ...{ messageRetentionDays: 7, topicsPolicy: 'disable_empty_topic', newChannelAnnouncementsChannelId: null },
+    permissions: shownIds({ canCreateGroups: { groupId: null, directMemberIds: [member.id] } }),
   });
   expect((await member.query(`{ ${selection} }`)).organization).toEqual(organization);
   const none = { booleanValue: null, intValue: null, stringValue: null, permission: null };
-  const permission = { groupId: null, directMemberIds: [member.id], directSubgroupIds: [] };
+  const permission = shownIds({ groupId: null, directMemberIds: [member.id], directSubgroupIds: [] });
   const { changes } = await events.next();
   expect(changes.toSorted((a: Json, b: Json) => a.setting.localeCompare(b.setting))).toEqual([
     { ...none, setting: 'CAN_CREATE_GROUPS', permission },
@@ -446,7 +447,7 @@ test.concurrent('updateSettings does and tells the same', async () => {
     { ...none, setting: 'WEB_HOME_VIEW', stringValue: 'all_messages' },
   ]);
   const nothing = { timezone: null, fullName: null, deliveryEmail: null, isDeliveryEmailVisible: null, email: null };
-  const changed = { userId: member.id, ...nothing };
+  const changed = { userId: globalId('User', member.id), ...nothing };
   expect(await others.take(4)).toEqual([
     { ...changed, timezone: 'Asia/Kolkata' },
     { ...changed, isDeliveryEmailVisible: false },

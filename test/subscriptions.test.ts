@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import type { Person } from './helpers/person.ts';
@@ -477,7 +478,7 @@ describe('GET /users/{user_id}/channels', () => {
     const outsider = await signUp('Outsider');
     const listed = async (viewer: Person, user: Person) => {
       const { subscribed_channel_ids } = await viewer.ok('GET', `/users/${user.id}/channels`);
-      const query = `{ user(userId: ${user.id}) { channels { edges { node { databaseId } } } } }`;
+      const query = `{ user(userId: "${globalId('User', user.id)}") { channels { edges { node { databaseId } } } } }`;
       const { edges } = (await viewer.query(query)).user.channels;
       expect(edges.map(({ node }: Json) => node.databaseId)).toEqual(subscribed_channel_ids);
       return subscribed_channel_ids.map((id: number) => Object.keys(ids).find((name) => ids[name] === id));
@@ -505,7 +506,7 @@ describe('GET /users/{user_id}/channels', () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     for (const name of names) await owner.ok('POST', '/channels/create', { name, subscribers: [member.id] });
     const page = async (args: string) => {
-      const query = `{ user(userId: ${member.id}) { channels(${args}) { edges { cursor node { name } }
+      const query = `{ user(userId: "${globalId('User', member.id)}") { channels(${args}) { edges { cursor node { name } }
         pageInfo { hasNextPage hasPreviousPage endCursor startCursor } } } }`;
       const { edges, pageInfo } = (await owner.query(query)).user.channels;
       return { names: edges.map(({ node }: Json) => node.name).join(''), ...pageInfo };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAccount } from '../src/access/accounts.ts';
 import { createUser } from '../src/administration/users/service.ts';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
@@ -142,7 +143,7 @@ describe('settings of others', () => {
       { userIds: [guest.id], colorScheme: 2, enterSends: true },
       'userIds',
     );
-    expect([userIds, await schemes([owner, guest])]).toEqual([[guest.id], [1, 2]]);
+    expect([userIds, await schemes([owner, guest])]).toEqual([[globalId('User', guest.id)], [1, 2]]);
   });
 
   test.concurrent('stay as they are, where that is wanted, with those who have changed them themselves', async () => {

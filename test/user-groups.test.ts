@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { globalId, shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
@@ -68,13 +69,13 @@ describe('a group', () => {
     expect(user_groups.at(-1)).toEqual(record);
     const { realm_user_groups } = await guest.register({ fetch_event_types: ['realm_user_groups'] });
     expect(realm_user_groups).toEqual(user_groups);
-    const { userGroup } = await member.query(`{ userGroup(userGroupId: ${id}) {
+    const { userGroup } = await member.query(`{ userGroup(userGroupId: "${globalId('UserGroup', id)}") {
       name description isRoleGroup isDeactivated creator { databaseId }
       permissions { canJoin { groupId } canManage { groupId directMemberIds } }
       direct: members(directOnly: true) { edges { node { databaseId } } }
       all: members { edges { node { databaseId } } }
       subgroups { edges { node { name } } }
-      hasMember(userId: ${administrator.id})
+      hasMember(userId: "${globalId('User', administrator.id)}")
     } }`);
     const people = ({ edges }: Json) => edges.map(({ node }: Json) => node.databaseId);
     expect(people(userGroup.direct)).toEqual(ids(owner, guest));
@@ -82,10 +83,10 @@ describe('a group', () => {
     expect(userGroup).toMatchObject({
       ...{ name: 'Sailors', description: 'Who sails', isRoleGroup: false, isDeactivated: false, hasMember: true },
       creator: { databaseId: member.id },
-      permissions: {
+      permissions: shownIds({
         canJoin: { groupId: groups['nobody'] },
         canManage: { groupId: null, directMemberIds: [member.id] },
-      },
+      }),
       subgroups: {
         edges: ['role:moderators', 'role:administrators', 'role:owners'].toReversed().map(() => expect.anything()),
       },
@@ -377,14 +378,14 @@ describe('members', () => {
     expect([await isIn(member, false), await isIn(member, true)]).toEqual([true, false]);
     expect([await isIn(moderator, false), await isIn(moderator, true)]).toEqual([true, true]);
     expect(await isIn(owner, false)).toBe(false);
-    const { userGroup } = await owner.query(`{ userGroup(userGroupId: ${outer}) {
-      deep: hasMember(userId: ${member.id}) direct: hasMember(userId: ${member.id}, directOnly: true)
+    const { userGroup } = await owner.query(`{ userGroup(userGroupId: "${globalId('UserGroup', outer)}") {
+      deep: hasMember(userId: "${globalId('User', member.id)}") direct: hasMember(userId: "${globalId('User', member.id)}", directOnly: true)
       first: members(first: 1) { edges { node { databaseId } } pageInfo { hasNextPage endCursor } }
     } }`);
     const [least, most] = ids(member, moderator);
     expect(userGroup).toMatchObject({ deep: true, direct: false, first: { edges: [{ node: { databaseId: least } }] } });
     const { endCursor } = userGroup.first.pageInfo;
-    const next = await owner.query(`{ userGroup(userGroupId: ${outer}) {
+    const next = await owner.query(`{ userGroup(userGroupId: "${globalId('UserGroup', outer)}") {
       members(first: 5, after: "${endCursor}") { edges { node { databaseId } } pageInfo { hasNextPage } } } }`);
     expect(next.userGroup.members).toEqual({
       edges: [{ node: { databaseId: most } }],
@@ -606,17 +607,18 @@ describe('a deactivated group', () => {
         ],
       },
     ]);
-    const { data } = await owner.graphql(`mutation { deactivateUserGroup(input: { userGroupId: ${id} }) {
+    const { data } =
+      await owner.graphql(`mutation { deactivateUserGroup(input: { userGroupId: "${globalId('UserGroup', id)}" }) {
       ... on CannotDeactivateGroupInUseError { code
         objections { kind supergroupIds channelId userGroupId settings } } } }`);
     expect(data.deactivateUserGroup).toMatchObject({
       code: 'CANNOT_DEACTIVATE_GROUP_IN_USE',
-      objections: [
+      objections: shownIds([
         { kind: 'SUBGROUP', supergroupIds: [outer] },
         { kind: 'CHANNEL', channelId: channel.id },
         { kind: 'USER_GROUP', userGroupId: outer },
         { kind: 'ORGANIZATION', settings: ['can_create_bots_group'] },
-      ],
+      ]),
     });
     // A deactivated group above it is no use of it.
     await owner.ok('PATCH', '/realm', { can_create_bots_group: { new: outer } });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { globalId } from './helpers/global-ids.ts';
 import { organisation } from './helpers/server.ts';
 
 test.concurrent('sets what is given of a status, over both doors, and tells everybody', async () => {
@@ -28,7 +29,7 @@ test.concurrent('sets what is given of a status, over both doors, and tells ever
     { ...told, status_text: '' },
     { ...told, away: false },
   ]);
-  const { user } = await owner.query(`{ user(userId: ${member.id}) { status { text isAway } } }`);
+  const { user } = await owner.query(`{ user(userId: "${globalId('User', member.id)}") { status { text isAway } } }`);
   expect(user.status).toEqual({ text: '', isAway: false });
 });
 

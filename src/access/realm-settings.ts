@@ -7,7 +7,7 @@ import type { SystemGroupName, SystemGroups } from './permissions/system-groups.
 import { type GroupSetting, roleGroup } from './permissions/system-groups.ts';
 
 /** A channel's id; -1 for none. */
-const channel = () => setting(z.int(), -1, { meaning: 'The id of a channel; -1 for none' });
+const channel = () => setting(z.int(), -1, { meaning: 'the id of a channel; -1 for none', names: 'Channel' });
 
 /** In the setting `video_chat_provider`. */
 export const NO_VIDEO_CHAT = 0;

@@ -11,7 +11,7 @@ import { pageOf } from '../api/graphql/connection.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { given, mutation } from '../api/graphql/mutation.ts';
-import { nodeAccess } from '../api/graphql/node.ts';
+import { nodeModel } from '../api/graphql/node.ts';
 import {
   GroupSetting,
   permissionEditsGiven,
@@ -21,6 +21,7 @@ import {
   permissionsType,
   toWireSetting,
 } from '../api/graphql/permission-fields.ts';
+import { refersTo } from '../api/graphql/refs.ts';
 import { fromUnix } from '../api/graphql/scalars.ts';
 import { BadRequestError, ExpectationMismatchError, UnauthorizedPrincipalError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
@@ -52,7 +53,11 @@ const MEANING: Record<ChannelPermissionName, string> = {
 };
 
 errorType(ChannelDoesNotExistError, 'The channel is not there, or not for the viewer.', (t) => ({
-  channelId: t.int({ nullable: true, resolve: ({ data }) => ('stream_id' in data ? data.stream_id : null) }),
+  channelId: t.id({
+    ...refersTo('Channel'),
+    nullable: true,
+    resolve: ({ data }) => ('stream_id' in data ? data.stream_id : null),
+  }),
   channelName: t.string({ nullable: true, resolve: ({ data }) => ('stream' in data ? data.stream : null) }),
 }));
 errorType(ChannelAlreadyExistsError, 'The name is taken, in whatever case.', (t) => ({
@@ -105,8 +110,8 @@ export const Channel = builder.prismaNode('Channel', {
       description: 'Messages a week, in two significant digits; null in the first week.',
       resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).weeklyTraffic,
     }),
-    firstMessageId: t.field({
-      type: 'LongId',
+    firstMessageId: t.id({
+      ...refersTo('Message'),
       nullable: true,
       description: 'Null when it holds none.',
       resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).firstMessageId,
@@ -122,14 +127,14 @@ export const Channel = builder.prismaNode('Channel', {
     }),
   }),
 });
-nodeAccess('Channel', accessChannel);
+nodeModel('Channel', 'Channel', visibleTo);
 
 builder.queryField('channel', (t) =>
   t.prismaField({
     type: Channel,
     nullable: true,
     description: 'One channel the viewer sees, by `channelId` or by `name`.',
-    args: { channelId: t.arg.int({ required: false }), name: t.arg.string({ required: false }) },
+    args: { channelId: t.arg.id({ ...refersTo('Channel'), required: false }), name: t.arg.string({ required: false }) },
     resolve: async (query, _root, { channelId, name }, ctx) => {
       if ((channelId == null) === (name == null)) throw new BadRequestError('Give either channelId or name');
       const me = signedIn(ctx);
@@ -159,14 +164,12 @@ builder.queryField('channels', (t) =>
         isPrivate: t.arg.boolean({ required: false }),
         isWebPublic: t.arg.boolean({ required: false }),
         isDefault: t.arg.boolean({ required: false }),
-        folderId: t.arg.int({ required: false }),
+        folderId: t.arg.id({ ...refersTo('ChannelFolder'), required: false }),
         includeArchived: t.arg.boolean({ required: false, defaultValue: false }),
       },
       resolve: async (_root, args, ctx, info) => {
         const where = { AND: [await visibleTo(signedIn(ctx)), await filterOf(signedIn(ctx), args)] };
-        return pageOf('Channel', { name: 'asc', id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.channel.findMany({ ...query, where: { AND: [where, query.where] } }),
-        );
+        return pageOf('Channel', { where, order: { name: 'asc', id: 'asc' }, args, ctx, info });
       },
     },
     ChannelConnection,
@@ -224,7 +227,7 @@ const optionFields = (t: InputFields) => ({
     defaultValue: false,
     description: 'Whether new users are subscribed to it.',
   }),
-  folderId: t.int({ required: false }),
+  folderId: t.id({ ...refersTo('ChannelFolder'), required: false }),
   topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false }),
   messageRetentionDays: t.int({ required: false, description: RETENTION }),
   permissions: t.field({ type: ChannelPermissionsInput, required: false }),
@@ -262,10 +265,10 @@ mutation('createChannel', {
   input: (t) => ({
     name: t.string({ description: NAME }),
     description: t.string({ required: false, defaultValue: '', description: CHANNEL_DESCRIPTION }),
-    subscriberIds: t.intList({ required: false, defaultValue: [] }),
+    subscriberIds: t.idList({ ...refersTo('User'), required: false, defaultValue: [] }),
     ...optionFields(t),
   }),
-  payload: () => ({ channelId: { type: 'Int' }, ...seenChannel() }),
+  payload: () => ({ channelId: { type: 'ID', refersTo: 'Channel' }, ...seenChannel() }),
   errors: [ChannelAlreadyExistsError, UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description, subscriberIds, ...options }) => {
     const channelId = await createChannel(ctx, {
@@ -281,14 +284,18 @@ mutation('createChannel', {
 mutation('updateChannel', {
   description: "Changes what is given of a channel. For the channel's administrators.",
   input: (t) => ({
-    channelId: t.int(),
+    channelId: t.id(refersTo('Channel')),
     name: t.string({ required: false, description: NAME }),
     description: t.string({ required: false, description: CHANNEL_DESCRIPTION }),
     isPrivate: t.boolean({ required: false }),
     isWebPublic: t.boolean({ required: false }),
     historyPublicToSubscribers: t.boolean({ required: false }),
     isDefault: t.boolean({ required: false, description: 'For administrators.' }),
-    folderId: t.int({ required: false, description: 'null takes the channel out of its folder.' }),
+    folderId: t.id({
+      ...refersTo('ChannelFolder'),
+      required: false,
+      description: 'null takes the channel out of its folder.',
+    }),
     topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false }),
     messageRetentionDays: t.int({ required: false, description: `${RETENTION} For owners.` }),
     permissions: t.field({ type: ChannelPermissionEditsInput, required: false }),
@@ -308,7 +315,7 @@ mutation('updateChannel', {
 
 mutation('archiveChannel', {
   description: "Archives a channel: nothing more can be sent to it. For the channel's administrators.",
-  input: (t) => ({ channelId: t.int() }),
+  input: (t) => ({ channelId: t.id(refersTo('Channel')) }),
   payload: seenChannel,
   resolve: async (ctx, { channelId }) => {
     await archiveChannel(ctx, channelId);
@@ -318,7 +325,7 @@ mutation('archiveChannel', {
 
 mutation('unarchiveChannel', {
   description: "Brings a channel back from the archive. For the channel's administrators.",
-  input: (t) => ({ channelId: t.int() }),
+  input: (t) => ({ channelId: t.id(refersTo('Channel')) }),
   payload: seenChannel,
   resolve: async (ctx, { channelId }) => {
     await unarchiveChannel(ctx, channelId);
@@ -329,6 +336,7 @@ mutation('unarchiveChannel', {
 export const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').implement({
   description: 'A channel as it was when the event happened.',
   fields: (t) => ({
+    id: t.expose('stream_id', { type: 'ID', ...refersTo('Channel'), description: 'The `id` of the Channel.' }),
     databaseId: t.exposeInt('stream_id', { description: 'The id REST uses.' }),
     name: t.exposeString('name'),
     description: t.exposeString('description'),
@@ -339,12 +347,12 @@ export const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').imple
     isArchived: t.exposeBoolean('is_archived'),
     isRecentlyActive: t.exposeBoolean('is_recently_active'),
     weeklyTraffic: t.exposeInt('stream_weekly_traffic', { nullable: true }),
-    firstMessageId: t.expose('first_message_id', { type: 'LongId', nullable: true }),
+    firstMessageId: t.expose('first_message_id', { type: 'ID', ...refersTo('Message'), nullable: true }),
     topicsPolicy: t.field({ type: TopicsPolicyEnum, resolve: ({ topics_policy }) => topics_policy as TopicsPolicy }),
     messageRetentionDays: t.exposeInt('message_retention_days', { nullable: true, description: RETENTION }),
     createdAt: t.field({ type: 'DateTime', resolve: ({ date_created }) => fromUnix(date_created) }),
-    creatorId: t.exposeInt('creator_id', { nullable: true }),
-    folderId: t.exposeInt('folder_id', { nullable: true }),
+    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true }),
+    folderId: t.expose('folder_id', { type: 'ID', ...refersTo('ChannelFolder'), nullable: true }),
     subscriberCount: t.exposeInt('subscriber_count', {
       description: 'To be kept current by the events about subscribers.',
     }),
@@ -364,7 +372,7 @@ eventType<{ stream_ids: readonly number[] }>(
   'stream',
   'delete',
   'ChannelsDeletedEvent',
-  (t) => ({ channelIds: t.intList({ resolve: ({ event }) => event.stream_ids }) }),
+  (t) => ({ channelIds: t.idList({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_ids }) }),
   { description: "Channels left the user's sight." },
 );
 
@@ -405,7 +413,7 @@ eventType<WireChannelUpdate>(
   'update',
   'ChannelUpdatedEvent',
   (t) => ({
-    channelId: t.int({ resolve: ({ event }) => event.stream_id }),
+    channelId: t.id({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_id }),
     channelName: t.string({ description: 'Before the change.', resolve: ({ event }) => event.name }),
     property: t.field({ type: ChannelProperty, resolve: ({ event }) => event.property }),
     name: t.string({ nullable: true, resolve: (source) => valueIn<string>(source, 'name') }),
@@ -418,7 +426,8 @@ eventType<WireChannelUpdate>(
       resolve: ({ event }) => event.history_public_to_subscribers ?? null,
     }),
     isArchived: t.boolean({ nullable: true, resolve: (source) => valueIn<boolean>(source, 'is_archived') }),
-    folderId: t.int({
+    folderId: t.id({
+      ...refersTo('ChannelFolder'),
       nullable: true,
       description: 'Null when `property` is FOLDER: it was taken out of its folder.',
       resolve: (source) => valueIn<number>(source, 'folder_id'),
@@ -452,6 +461,6 @@ eventType<{ default_streams: readonly number[] }>(
   'default_streams',
   undefined,
   'DefaultChannelsChangedEvent',
-  (t) => ({ channelIds: t.intList({ resolve: ({ event }) => event.default_streams }) }),
+  (t) => ({ channelIds: t.idList({ ...refersTo('Channel'), resolve: ({ event }) => event.default_streams }) }),
   { description: 'Other channels are the ones new users are subscribed to; these are all of them.' },
 );

@@ -109,19 +109,56 @@ export async function findMessage(
   lock = Prisma.empty,
 ): Promise<FoundMessage | undefined> {
   if (!isMessageId(messageId)) return undefined;
-  const [row] = await db.$queryRaw<QueryRow[]>`
-    SELECT ${PLACED} FROM message m
+  const [row] = await db.$queryRaw<
+    QueryRow[]
+  >`${placedFor(id)} WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} ${lock}`;
+  return row === undefined ? undefined : foundIn(row);
+}
+
+/** Messages with where they stand, and whether a user is subscribed there. */
+const placedFor = (userId: number) => Prisma.sql`SELECT ${PLACED} FROM message m
     LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
     LEFT JOIN conversation v ON v.realm_id = m.realm_id AND v.id = m.conversation_id
-    LEFT JOIN subscription s ON s.channel_id = m.channel_id AND s.user_id = ${id}
-    WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} ${lock}`;
-  if (row === undefined) return undefined;
+    LEFT JOIN subscription s ON s.channel_id = m.channel_id AND s.user_id = ${userId}`;
+
+function foundIn(row: QueryRow): FoundMessage {
   const message = {
     ...rowOf<Message>(row, 'm', MESSAGE_COLUMNS),
     channel: row['c.id'] === null ? null : rowOf<Channel>(row, 'c', CHANNEL_COLUMNS),
     conversation: row['v.id'] === null ? null : rowOf<Conversation>(row, 'v', CONVERSATION_COLUMNS),
   };
   return { message, isSubscribed: row['isSubscribed'] === true };
+}
+
+/**
+ * Of these messages those that the viewer may read, in any order, in a number of statements that does not grow with
+ * theirs.
+ */
+export async function readableMessages(
+  { app, viewer }: Pick<Ctx, 'app' | 'viewer'>,
+  messageIds: readonly number[],
+): Promise<PlacedMessage[]> {
+  const ids = messageIds.filter(isMessageId);
+  const { db } = app;
+  const rows = await db.$queryRaw<QueryRow[]>`
+    ${placedFor(viewer.id)} WHERE m.realm_id = ${viewer.realm.id} AND m.id = ANY(${ids}::bigint[])`;
+  const actor = await channelActor(db, viewer, app.now());
+  const open = rows.map(foundIn).filter(({ message: { channel, conversation }, isSubscribed }) => {
+    if (conversation !== null) return conversation.memberIds.includes(viewer.id);
+    return channel !== null && readsChannel(actor, channel, isSubscribed);
+  });
+  const isProtected = ({ message: { channel } }: FoundMessage) => channel !== null && hasProtectedHistory(channel);
+  const received = await receivedOf(db, viewer, open.filter(isProtected));
+  return open.filter((found) => !isProtected(found) || received.has(found.message.id)).map(({ message }) => message);
+}
+
+async function receivedOf(db: SqlClient, { id, realm }: MessageReader, found: readonly FoundMessage[]) {
+  if (found.length === 0) return new Set<bigint>();
+  const ids = found.map(({ message }) => Number(message.id));
+  const rows = await db.$queryRaw<{ id: bigint }[]>`
+    SELECT m.id FROM message m
+    WHERE m.realm_id = ${realm.id} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(id)}`;
+  return new Set(rows.map((row) => row.id));
 }
 
 /** Whether the viewer may read a message that was found. */

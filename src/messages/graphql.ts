@@ -7,8 +7,9 @@ import type { GraphQLContext } from '../api/graphql/context.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { mutation } from '../api/graphql/mutation.ts';
-import { nodeAccess } from '../api/graphql/node.ts';
+import { nodeType } from '../api/graphql/node.ts';
 import { pageSize } from '../api/graphql/page-size.ts';
+import { refersTo } from '../api/graphql/refs.ts';
 import { fromUnix } from '../api/graphql/scalars.ts';
 import { ChannelDoesNotExistError } from '../channels/errors.ts';
 import { Channel } from '../channels/graphql.ts';
@@ -17,7 +18,7 @@ import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
 import { User } from '../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../platform/errors.ts';
 import { requireText } from '../platform/text.ts';
-import { accessMessage } from './access.ts';
+import { accessMessage, readableMessages } from './access.ts';
 import { deleteTopic } from './edits/delete-topic.ts';
 import { ownFlags } from './loaders.ts';
 import { BadNarrowError } from './narrow/errors.ts';
@@ -66,7 +67,7 @@ export const TopicLinkType = builder.objectRef<TopicLink>('TopicLink').implement
 /** A resolver that has a message may show it: access is checked wherever one is obtained. */
 export const Message = builder.prismaNode('Message', {
   description: 'A message in a channel, or among people.',
-  id: { resolve: ({ id }) => String(id) },
+  id: { resolve: ({ id }) => id },
   findUnique: (id, ctx) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: BigInt(id) } }),
   fields: (t) => ({
     databaseId: t.field({ type: 'LongId', description: 'The id REST uses.', resolve: ({ id }) => Number(id) }),
@@ -119,7 +120,7 @@ export const Message = builder.prismaNode('Message', {
     }),
   }),
 });
-nodeAccess('Message', accessMessage, Number.MAX_SAFE_INTEGER);
+nodeType('Message', readableMessages);
 
 const MessageState = builder.enumType('MessageState', {
   description: 'What a message is to the viewer, or what its topic is.',
@@ -157,19 +158,20 @@ const ChannelKind = builder.enumType('ChannelKind', {
 });
 
 const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => ({
-  channelId: t.int({ required: false }),
+  channelId: t.id({ ...refersTo('Channel'), required: false }),
   channelName: t.string({ required: false, description: 'In whatever case.' }),
   channels: t.field({ type: ChannelKind, required: false }),
   topic: t.string({ required: false, description: 'In whatever case.' }),
-  senderId: t.int({ required: false }),
-  directWith: t.intList({
+  senderId: t.id({ ...refersTo('User'), required: false }),
+  directWith: t.idList({
+    ...refersTo('User'),
     required: false,
     description: 'The ids of all who take part; the viewer need not be named.',
   }),
-  directIncluding: t.int({ required: false, description: 'The id of somebody who takes part.' }),
+  directIncluding: t.id({ ...refersTo('User'), required: false, description: 'The id of somebody who takes part.' }),
   is: t.field({ type: [MessageState], required: false }),
   has: t.field({ type: [MessagePart], required: false }),
-  mentionsUserId: t.int({ required: false, description: 'Somebody whom it mentions by name.' }),
+  mentionsUserId: t.id({ ...refersTo('User'), required: false, description: 'Somebody whom it mentions by name.' }),
   search: t.string({ required: false, description: 'Words, in any of their forms; in quotes, what must stand so.' }),
 });
 
@@ -183,8 +185,8 @@ export const MessageNarrow = builder.inputType('MessageNarrowInput', {
   description: 'What a message must be: all of these. With a channel all its history is read, else what was received.',
   fields: (t) => ({
     ...narrowFields(t),
-    with: t.field({
-      type: 'LongId',
+    with: t.id({
+      ...refersTo('Message'),
       required: false,
       description: 'The id of a message: where it stands now goes before what is said of channel, topic and people.',
     }),
@@ -281,7 +283,7 @@ export async function messagesPage(
     newestFirst: !backward,
     limit: size + 1,
   });
-  const { include } = queryFromInfo({ context: ctx, info, typeName: 'Message', paths: [['edges', 'node']] });
+  const { include } = queryFromInfo({ context: ctx, info, typeName: 'Message', paths: [['nodes'], ['edges', 'node']] });
   const rows = await ctx.app.db.message.findMany({
     ...(include !== undefined && { include }),
     where: { realmId: me.realmId, id: { in: ids.slice(0, size) } },
@@ -295,7 +297,7 @@ builder.queryField('message', (t) =>
     type: Message,
     nullable: true,
     description: 'One message the viewer may read.',
-    args: { messageId: t.arg({ type: 'LongId' }) },
+    args: { messageId: t.arg.id(refersTo('Message')) },
     resolve: async (query, _root, { messageId }, ctx) => {
       const { id, realmId } = await accessMessage(signedIn(ctx), messageId);
       return ctx.app.db.message.findUnique({ ...query, where: { realmId_id: { realmId, id } } });
@@ -319,9 +321,10 @@ errorType(WildcardMentionNotAllowedError, 'To mention so many at once takes a pe
 mutation('sendMessage', {
   description: 'Sends a message: to a channel under a topic, or to people.',
   input: (t) => ({
-    channelId: t.int({ required: false }),
+    channelId: t.id({ ...refersTo('Channel'), required: false }),
     channelName: t.string({ required: false, description: 'Instead of `channelId`; in whatever case.' }),
-    directTo: t.intList({
+    directTo: t.idList({
+      ...refersTo('User'),
       required: false,
       description: 'The ids of those it is for; the viewer need not be named. Alone, it is a note to self.',
     }),
@@ -390,6 +393,7 @@ const ParticipantValue = builder
   .implement({
     description: 'Somebody, as they were when something happened.',
     fields: (t) => ({
+      id: t.expose('id', { type: 'ID', ...refersTo('User'), description: 'The `id` of the User.' }),
       databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
       email: t.exposeString('email', { description: 'The address for the API.' }),
       fullName: t.exposeString('fullName'),
@@ -399,6 +403,7 @@ const ParticipantValue = builder
 export const MessageValue = builder.objectRef<WireSent>('MessageValue').implement({
   description: 'A message as it was sent.',
   fields: (t) => ({
+    id: t.expose('id', { type: 'ID', ...refersTo('Message'), description: 'The `id` of the Message.' }),
     databaseId: t.expose('id', { type: 'LongId', description: 'The id REST uses.' }),
     type: t.field({ type: MessageType, resolve: ({ type }) => (type === 'private' ? 'direct' : 'channel') }),
     sender: t.field({
@@ -411,7 +416,7 @@ export const MessageValue = builder.objectRef<WireSent>('MessageValue').implemen
     }),
     avatarUrl: t.exposeString('avatar_url', { nullable: true, description: 'Null where the client can work it out.' }),
     client: t.exposeString('client'),
-    channelId: t.int({ nullable: true, resolve: ({ stream_id }) => stream_id ?? null }),
+    channelId: t.id({ ...refersTo('Channel'), nullable: true, resolve: ({ stream_id }) => stream_id ?? null }),
     channelName: t.string({
       nullable: true,
       resolve: ({ display_recipient: name }) => (typeof name === 'string' ? name : null),
@@ -512,7 +517,7 @@ async function topicsPage(channelId: number, args: ConnectionArguments, ctx: Gra
 mutation('deleteTopic', {
   ignoresIdempotencyKey: true,
   description: 'Deletes the messages of a topic, the newest first. For administrators.',
-  input: (t) => ({ channelId: t.int(), topic: t.string() }),
+  input: (t) => ({ channelId: t.id(refersTo('Channel')), topic: t.string() }),
   payload: () => ({
     complete: { type: 'Boolean', description: 'When false, time was up: the same again goes on.' },
   }),

@@ -4,7 +4,8 @@ import { USER_SETTING_NAMES, USER_SETTINGS, type UserSettingName, userSetting } 
 import { builder } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
 import { eventType } from '../api/graphql/event-types.ts';
-import { nodeAccess } from '../api/graphql/node.ts';
+import { nodeModel } from '../api/graphql/node.ts';
+import { refersTo } from '../api/graphql/refs.ts';
 import { settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
@@ -90,7 +91,7 @@ export const User = builder.prismaNode('User', {
     isDeleted: t.exposeBoolean('isDeleted'),
   }),
 });
-nodeAccess('User', accessUser);
+nodeModel('User', 'User', ({ viewer }) => visibleTo(viewer));
 
 builder.queryField('viewer', (t) =>
   t.field({ type: User, description: 'Who is signed in.', resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user }),
@@ -102,7 +103,7 @@ builder.queryField('user', (t) =>
     nullable: true,
     description: 'One user of the organization, by `userId` or by `email`, bots and those deactivated included.',
     args: {
-      userId: t.arg.int({ required: false }),
+      userId: t.arg.id({ ...refersTo('User'), required: false }),
       email: t.arg.string({
         required: false,
         description: 'The real address, where the viewer may see it, or `email`.',
@@ -129,12 +130,8 @@ builder.queryField('users', (t) =>
       },
       resolve: (_root, args, ctx, info) => {
         const { viewer } = signedIn(ctx);
-        return pageOf('User', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.user.findMany({
-            ...query,
-            where: { AND: [visibleTo(viewer), { isSystem: false }, filterOf(args), query.where] },
-          }),
-        );
+        const where = { AND: [visibleTo(viewer), { isSystem: false }, filterOf(args)] };
+        return pageOf('User', { where, order: { id: 'asc' }, args, ctx, info });
       },
     },
     UserConnection,
@@ -156,9 +153,9 @@ const filterOf = ({ role, isBot, isActive }: UserFilter) => ({
 export const ProfileValueInput = builder.inputType('ProfileValueInput', {
   description: 'What a user is to have in one field of their profile. Without `text` and `userIds` it is to be empty.',
   fields: (t) => ({
-    fieldId: t.int({ required: true }),
+    fieldId: t.id({ ...refersTo('CustomProfileField'), required: true }),
     text: t.string({ required: false, description: 'For all but a field of users.' }),
-    userIds: t.intList({ required: false, description: 'For a field of users.' }),
+    userIds: t.idList({ ...refersTo('User'), required: false, description: 'For a field of users.' }),
   }),
 });
 
@@ -219,6 +216,7 @@ eventType<WireSettingUpdate>(
 export const UserValue = builder.objectRef<WireUser>('UserValue').implement({
   description: 'A user as they were when something happened.',
   fields: (t) => ({
+    id: t.expose('user_id', { type: 'ID', ...refersTo('User'), description: 'The `id` of the User.' }),
     databaseId: t.exposeInt('user_id', { description: 'The id REST uses.' }),
     fullName: t.exposeString('full_name'),
     email: t.exposeString('email', { description: 'The address for the API.' }),
@@ -227,7 +225,7 @@ export const UserValue = builder.objectRef<WireUser>('UserValue').implement({
     isActive: t.boolean({ resolve: ({ is_active }) => is_active ?? true }),
     isBot: t.exposeBoolean('is_bot'),
     botType: t.field({ type: BotType, nullable: true, resolve: ({ bot_type }) => bot_type as BotTypeNumber | null }),
-    botOwnerId: t.exposeInt('bot_owner_id', { nullable: true }),
+    botOwnerId: t.expose('bot_owner_id', { type: 'ID', ...refersTo('User'), nullable: true }),
     timezone: t.exposeString('timezone'),
     avatarUrl: t.exposeString('avatar_url', { nullable: true, description: 'Null where the client can work it out.' }),
     avatarVersion: t.exposeInt('avatar_version'),
@@ -249,7 +247,7 @@ type CustomFieldChange = Extract<PersonChange, { custom_profile_field: object }>
 const ProfileValueChange = builder.objectRef<CustomFieldChange>('ProfileValueChange').implement({
   description: 'What a user came to have in one custom field of their profile.',
   fields: (t) => ({
-    fieldId: t.exposeInt('id'),
+    fieldId: t.expose('id', { type: 'ID', ...refersTo('CustomProfileField') }),
     value: t.string({
       nullable: true,
       description: 'Null where the field is empty; for a field of users, the JSON text of a list of their ids.',
@@ -268,7 +266,7 @@ eventType<{ person: PersonChange }>(
   'update',
   'UserUpdatedEvent',
   (t) => ({
-    userId: t.int({ resolve: ({ event: { person } }) => person.user_id }),
+    userId: t.id({ ...refersTo('User'), resolve: ({ event: { person } }) => person.user_id }),
     fullName: t.string({
       nullable: true,
       resolve: ({ event: { person } }) => ('full_name' in person ? person.full_name : null),
@@ -287,7 +285,8 @@ eventType<{ person: PersonChange }>(
       description: 'False when they were deactivated, true when they are back.',
       resolve: ({ event: { person } }) => ('is_active' in person ? person.is_active : null),
     }),
-    botOwnerId: t.int({
+    botOwnerId: t.id({
+      ...refersTo('User'),
       nullable: true,
       resolve: ({ event: { person } }) => ('bot_owner_id' in person ? person.bot_owner_id : null),
     }),

@@ -18,6 +18,8 @@ export interface Setting<T> {
   readonly isKnown?: (value: string) => boolean;
   /** Of a limit: how none is stored. Any other value is a positive integer. */
   readonly unlimited?: null | -1;
+  /** Of a row's id: of what; -1 is none. */
+  readonly names?: 'Channel';
   /** What its values mean, for the documentation: without a full stop. */
   readonly meaning?: string;
 }
@@ -25,6 +27,7 @@ export interface Setting<T> {
 interface Details {
   readonly isKnown?: (value: string) => boolean;
   readonly meaning?: string;
+  readonly names?: 'Channel';
 }
 
 export const setting = <T>(type: z.ZodType<T>, initial: NoInfer<T>, details: Details = {}): Setting<T> => ({

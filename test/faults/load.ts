@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { globalId } from '../helpers/global-ids.ts';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from './demo.ts';
 import { Tally } from './outcome.ts';
@@ -16,7 +17,7 @@ const CREATE_DRAFTS = `mutation($content: String!) {
     __typename ... on CreateDraftsPayload { drafts { databaseId } } ... on ServiceError { code message }
   }
 }`;
-const UPDATE_DRAFT = `mutation($draftId: Int!, $content: String!) {
+const UPDATE_DRAFT = `mutation($draftId: ID!, $content: String!) {
   updateDraft(input: { draftId: $draftId, draft: { type: UNADDRESSED, content: $content } }) {
     __typename ... on ServiceError { code message }
   }
@@ -26,7 +27,7 @@ const CREATE_SNIPPET = `mutation($content: String!) {
     __typename ... on CreateSavedSnippetPayload { savedSnippet { databaseId } } ... on ServiceError { code message }
   }
 }`;
-const UPDATE_COLOR = `mutation($channelId: Int!, $color: String!) {
+const UPDATE_COLOR = `mutation($channelId: ID!, $color: String!) {
   updateSubscriptionSettings(input: { subscriptions: [{ channelId: $channelId, color: $color }] }) {
     __typename ... on ServiceError { code message }
   }
@@ -59,9 +60,10 @@ const ACTS: Readonly<Record<'REST' | 'GraphQL', Readonly<Record<string, Act>>>> 
       return answer;
     },
     'edit draft': ({ client, drafts }, token) =>
-      client.graphql(UPDATE_DRAFT, { draftId: drafts.at(-1), content: token }),
+      client.graphql(UPDATE_DRAFT, { draftId: globalId('Draft', drafts.at(-1) ?? 0), content: token }),
     'create snippet': ({ client }, token) => client.graphql(CREATE_SNIPPET, { content: token }),
-    'set color': ({ client, channelId }, token) => client.graphql(UPDATE_COLOR, { channelId, color: token }),
+    'set color': ({ client, channelId }, token) =>
+      client.graphql(UPDATE_COLOR, { channelId: globalId('Channel', channelId), color: token }),
   },
 };
 

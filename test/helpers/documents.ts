@@ -13,11 +13,11 @@ export const nested = (depth: number): string =>
 export const documentOf: Readonly<Record<Limit, (size: number) => string>> = {
   // A member may not reorder folders: nothing comes of it.
   tokens: (size) => {
-    const frame = 'mutation ( $ o : [ Int ! ] = [ ] ) { reorder ( input : { order : $ o } ) { __typename } }'.split(
+    const frame = 'mutation ( $ o : [ ID ! ] ! = [ ] ) { reorder ( input : { order : $ o } ) { __typename } }'.split(
       ' ',
     );
     const list = times(size - frame.length, () => '1');
-    return `mutation ($o: [Int!] = [${list}]) { reorderChannelFolders(input: { order: $o }) { __typename } }`;
+    return `mutation ($o: [ID!]! = [${list}]) { reorderChannelFolders(input: { order: $o }) { __typename } }`;
   },
   depth: (size) => `{ ${nested(size)} }`,
   aliases: (size) => `{ ${times(size, (i) => `a${i}: __typename`)} }`,

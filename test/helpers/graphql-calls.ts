@@ -61,8 +61,11 @@ const organizationPermissions = (names: Names) => {
 };
 
 /** Every setting as it is in the beginning. */
-const initial = (settings: Readonly<Record<string, { readonly initial: unknown }>>) =>
-  Object.fromEntries(Object.entries(settings).map(([name, { initial }]) => [settingFieldName(name), initial]));
+const initial = (settings: Readonly<Record<string, { readonly initial: unknown; readonly names?: string }>>) =>
+  Object.fromEntries(
+    // No object is null.
+    Object.entries(settings).map(([name, { initial, names }]) => [settingFieldName(name), names ? null : initial]),
+  );
 
 const OPTIONS = {
   ...{ isPrivate: false, isWebPublic: false, isDefault: false, historyPublicToSubscribers: true },
@@ -70,8 +73,8 @@ const OPTIONS = {
 };
 
 const draftsOf = ({ channelId, userId }: Names) => [
-  { type: 'CHANNEL', to: [channelId], topic: 'a topic', content: 'to a channel', lastEditedAt: '2026-01-01T00:00:00Z' },
-  { type: 'DIRECT', to: [userId], content: 'to people' },
+  { type: 'CHANNEL', channelId, topic: 'a topic', content: 'to a channel', lastEditedAt: '2026-01-01T00:00:00Z' },
+  { type: 'DIRECT', directTo: [userId], content: 'to people' },
 ];
 
 /** Narrows of messages that together say all that can be said. */
@@ -508,6 +511,8 @@ function selectionOf(type: GraphQLOutputType, { depth, payload }: { depth: numbe
   }
   if (!isObjectType(named)) return '{ __typename }';
   const fields = Object.values(named.getFields())
+    // The same as the edges have.
+    .filter(({ name }) => name !== 'nodes')
     .filter(({ args, type: inner }) => !args.some(isRequiredArgument) && (depth > 0 || isLeafType(getNamedType(inner))))
     .map(({ name, type: inner }) => `${name} ${selectionOf(inner, { depth: depth - 1, payload })}`);
   return `{ ${fields.length === 0 ? '__typename' : fields.join(' ')} }`;

@@ -1,4 +1,5 @@
 import { EventStream, type StreamOptions, webSocketClient } from './events.ts';
+import { withGlobalIds } from './global-ids.ts';
 import { type Json, type Reply, send } from './http.ts';
 import { holdsFile, multipart, multipartOperation, PREFLIGHT } from './multipart.ts';
 
@@ -90,7 +91,8 @@ export class Visitor {
   async graphqlOverSocket(query: string, variables: Parameters = {}): Promise<Json> {
     const client = webSocketClient(this);
     try {
-      for await (const result of client.iterate({ query, variables })) return result;
+      const operation = { query, variables: withGlobalIds(query, variables) };
+      for await (const result of client.iterate(operation)) return result;
       throw new Error('No result came');
     } finally {
       await client.dispose();
@@ -200,7 +202,15 @@ function formOf(parameters: Parameters): { readonly type: string; readonly conte
 }
 
 /** The body of a GraphQL operation and the headers that go with it: JSON, unless there are bytes in its variables. */
-export function operationBody(operation: { readonly query: string; readonly variables: Parameters }) {
+export function operationBody({
+  query,
+  variables,
+  ...rest
+}: {
+  readonly query: string;
+  readonly variables: Parameters;
+}) {
+  const operation = { ...rest, query, variables: withGlobalIds(query, variables) };
   if (!holdsFile(operation.variables)) {
     return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(operation) };
   }

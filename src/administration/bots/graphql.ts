@@ -6,6 +6,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import type { User as UserRow } from '../../generated/prisma/client.ts';
@@ -88,9 +89,8 @@ builder.queryField('ownBots', (t) =>
       resolve: (_root, args, ctx, info) => {
         const request = signedIn(ctx);
         requireMember(request);
-        return pageOf('User', { joinedAt: 'asc', id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.user.findMany({ ...query, where: { AND: [ownBots(request.viewer), query.where] } }),
-        );
+        const order = { joinedAt: 'asc', id: 'asc' } as const;
+        return pageOf('User', { where: ownBots(request.viewer), order, args, ctx, info });
       },
     },
     UserConnection,
@@ -100,7 +100,7 @@ builder.queryField('ownBots', (t) =>
 builder.queryField('botApiKey', (t) =>
   t.string({
     description: "A bot's API key, for its owner and administrators.",
-    args: { botId: t.arg.int() },
+    args: { botId: t.arg.id(refersTo('User')) },
     resolve: (_root, { botId }, ctx) => readBotKey(signedIn(ctx), botId),
   }),
 );
@@ -128,8 +128,8 @@ mutation('createBot', {
   input: (t) => ({
     fullName: t.string(),
     shortName: t.string({ description: 'Begins its address.' }),
-    defaultSendingChannelId: t.int({ required: false }),
-    defaultEventsChannelId: t.int({ required: false }),
+    defaultSendingChannelId: t.id({ ...refersTo('Channel'), required: false }),
+    defaultEventsChannelId: t.id({ ...refersTo('Channel'), required: false }),
     hearsAllPublicChannels: t.boolean({ required: false }),
     image: t.field({ type: 'File', required: false, description: IMAGE }),
   }),
@@ -146,12 +146,12 @@ mutation('updateBot', {
   // The reply may hold its key.
   ignoresIdempotencyKey: true,
   input: (t) => ({
-    botId: t.int(),
+    botId: t.id(refersTo('User')),
     fullName: t.string({ required: false }),
     role: t.field({ type: UserRole, required: false }),
-    ownerId: t.int({ required: false }),
-    defaultSendingChannelId: t.int({ required: false, description: 'Null clears it.' }),
-    defaultEventsChannelId: t.int({ required: false, description: 'Null clears it.' }),
+    ownerId: t.id({ ...refersTo('User'), required: false }),
+    defaultSendingChannelId: t.id({ ...refersTo('Channel'), required: false, description: 'Null clears it.' }),
+    defaultEventsChannelId: t.id({ ...refersTo('Channel'), required: false, description: 'Null clears it.' }),
     hearsAllPublicChannels: t.boolean({ required: false }),
     image: t.field({ type: 'File', required: false, description: IMAGE }),
   }),
@@ -172,7 +172,7 @@ mutation('updateBot', {
 
 mutation('deactivateBot', {
   description: 'Deactivates a bot. For its owner and administrators.',
-  input: (t) => ({ botId: t.int() }),
+  input: (t) => ({ botId: t.id(refersTo('User')) }),
   payload: () => ({ user: { type: User } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { botId }) => ({ user: await deactivateBot(ctx, botId) }),
@@ -181,7 +181,7 @@ mutation('deactivateBot', {
 mutation('regenerateApiKey', {
   description: 'Gives the viewer, or a bot they may administer, a new API key. The old one is void at once.',
   ignoresIdempotencyKey: true,
-  input: (t) => ({ botId: t.int({ required: false, description: 'The viewer, if absent.' }) }),
+  input: (t) => ({ botId: t.id({ ...refersTo('User'), required: false, description: 'The viewer, if absent.' }) }),
   payload: () => ({ apiKey: { type: 'String' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { botId }) => ({
@@ -199,7 +199,7 @@ interface BotBody {
 const BotValue = builder.objectRef<BotBody>('BotValue').implement({
   description: 'What those who may administer a bot know of it, as it was when something happened.',
   fields: (t) => ({
-    userId: t.exposeInt('user_id'),
+    userId: t.expose('user_id', { type: 'ID', ...refersTo('User') }),
     defaultSendingChannelName: t.string({
       nullable: true,
       resolve: ({ default_sending_stream }) => default_sending_stream ?? null,
@@ -237,7 +237,7 @@ eventType<{ bot: BotBody }>(
   'update',
   'BotUpdatedEvent',
   (t) => ({
-    userId: t.int({ resolve: ({ event }) => event.bot.user_id }),
+    userId: t.id({ ...refersTo('User'), resolve: ({ event }) => event.bot.user_id }),
     setting: t.field({
       type: BotSetting,
       description: 'The one that changed; its value stands in the field of its type.',
@@ -260,6 +260,6 @@ eventType<{ bot: BotBody }>(
   'realm_bot',
   'delete',
   'BotLostEvent',
-  (t) => ({ userId: t.int({ resolve: ({ event }) => event.bot.user_id }) }),
+  (t) => ({ userId: t.id({ ...refersTo('User'), resolve: ({ event }) => event.bot.user_id }) }),
   { description: 'The viewer may not administer the bot any more.' },
 );

@@ -2,6 +2,7 @@ import { UserDeactivatedError } from '../../access/errors.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { User } from '../../people/graphql.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { CannotDeactivateLastUserError } from './errors.ts';
@@ -20,7 +21,7 @@ const Erasure = builder.inputType('Erasure', {
 mutation('deactivateUser', {
   description: 'Deactivates somebody, and before them their bots. For administrators; for owners, if they are one.',
   input: (t) => ({
-    userId: t.int(),
+    userId: t.id(refersTo('User')),
     erase: t.field({ type: Erasure, required: false }),
     notificationComment: t.string({
       required: false,
@@ -58,7 +59,7 @@ mutation('deactivateOwnAccount', {
 mutation('reactivateUser', {
   description:
     'Makes a deactivated person or bot active again. For administrators; for owners, if it is a bot with their role.',
-  input: (t) => ({ userId: t.int() }),
+  input: (t) => ({ userId: t.id(refersTo('User')) }),
   payload: () => ({ user: { type: User } }),
   errors: [UnauthorizedPrincipalError, UserDeactivatedError],
   resolve: async (ctx, { userId }) => ({ user: await reactivateUser(ctx, userId) }),

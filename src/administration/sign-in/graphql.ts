@@ -23,7 +23,7 @@ publicMutation('fetchApiKey', {
   payload: () => ({
     apiKey: { type: 'String' },
     email: { type: 'String', description: 'The user name for Basic authentication.' },
-    userId: { type: 'Int' },
+    userId: { type: 'ID', refersTo: 'User' },
   }),
   errors: [
     AuthenticationFailedError,

@@ -11,7 +11,7 @@ import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../../a
 import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import {
   GroupSetting,
@@ -23,6 +23,7 @@ import {
   permissionsType,
   toWireSetting,
 } from '../../api/graphql/permission-fields.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
@@ -67,7 +68,10 @@ export const UserGroup = builder.prismaNode('UserGroup', {
     }),
     hasMember: t.boolean({
       description: 'Whether a user is in it. Not of a deactivated group.',
-      args: { userId: t.arg.int(), directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }) },
+      args: {
+        userId: t.arg.id(refersTo('User')),
+        directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }),
+      },
       resolve: (group, { userId, directOnly }, ctx) => {
         requireActiveGroup(group);
         return memberships(ctx).load({ groupId: group.id, userId, direct: directOnly ?? false });
@@ -88,7 +92,7 @@ export const UserGroup = builder.prismaNode('UserGroup', {
     ),
   }),
 });
-nodeAccess('UserGroup', accessUserGroup);
+nodeModel('UserGroup', 'UserGroup', visibleTo);
 
 const UserGroupConnection = builder.connectionObject(
   { type: UserGroup, name: 'UserGroupConnection' },
@@ -106,7 +110,7 @@ builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
         const all = await subgroups(ctx).load({ groupId: id, direct: directOnly ?? false });
         const within = all.filter((group) => group.id > after && group.id < before);
         const rows = (descending ? within.toReversed() : within).slice(0, limit);
-        return pageFrom('subgroup', rows, args);
+        return pageFrom('subgroup', rows, args, () => all.length);
       },
     },
     UserGroupConnection,
@@ -121,18 +125,23 @@ const placeOf = (list: string, args: ConnectionArguments) => ({
   descending: args.first == null && args.last != null,
 });
 
-function pageFrom<Row extends { readonly id: number }>(list: string, rows: readonly Row[], args: ConnectionArguments) {
+function pageFrom<Row extends { readonly id: number }>(
+  list: string,
+  rows: readonly Row[],
+  args: ConnectionArguments,
+  totalCount?: () => number,
+) {
   const { limit, descending } = placeOf(list, args);
   const page = rows.slice(0, limit - 1);
   const more = rows.length === limit;
-  return pageByIds(list, descending ? page.toReversed() : page, { idOf: ({ id }) => id, more, args });
+  return pageByIds(list, descending ? page.toReversed() : page, { idOf: ({ id }) => id, more, args, totalCount });
 }
 
 builder.queryField('userGroup', (t) =>
   t.field({
     type: UserGroup,
     description: 'One group, deactivated or not. For all but guests.',
-    args: { userGroupId: t.arg.int() },
+    args: { userGroupId: t.arg.id(refersTo('UserGroup')) },
     resolve: (_root, { userGroupId }, ctx) => accessUserGroup(signedIn(ctx), userGroupId),
   }),
 );
@@ -143,15 +152,10 @@ builder.queryField('userGroups', (t) =>
       type: UserGroup,
       description: "The organization's groups by id, role groups among them. For all but guests.",
       args: { includeDeactivated: t.arg.boolean({ required: false, defaultValue: false }) },
-      resolve: (_root, args, ctx, info) =>
-        pageOf('UserGroup', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.userGroup.findMany({
-            ...query,
-            where: {
-              AND: [visibleTo(signedIn(ctx)), query.where, args.includeDeactivated ? {} : { deactivatedAt: null }],
-            },
-          }),
-        ),
+      resolve: (_root, args, ctx, info) => {
+        const where = { AND: [visibleTo(signedIn(ctx)), args.includeDeactivated ? {} : { deactivatedAt: null }] };
+        return pageOf('UserGroup', { where, order: { id: 'asc' }, args, ctx, info });
+      },
     },
     UserGroupConnection,
   ),
@@ -174,8 +178,8 @@ mutation('createUserGroup', {
   input: (t) => ({
     name: t.string({ description: GROUP_NAME }),
     description: t.string({ description: GROUP_DESCRIPTION }),
-    memberIds: t.intList({ description: 'The users in it.' }),
-    subgroupIds: t.intList({ required: false, description: 'The groups in it.' }),
+    memberIds: t.idList({ ...refersTo('User'), description: 'The users in it.' }),
+    subgroupIds: t.idList({ ...refersTo('UserGroup'), required: false, description: 'The groups in it.' }),
     permissions: t.field({ type: GroupPermissionsInput, required: false }),
   }),
   payload: () => ({ userGroup: { type: UserGroup } }),
@@ -194,7 +198,7 @@ mutation('createUserGroup', {
 mutation('updateUserGroup', {
   description: 'Changes what is given of a group, or brings it back. For those who manage it.',
   input: (t) => ({
-    userGroupId: t.int(),
+    userGroupId: t.id(refersTo('UserGroup')),
     name: t.string({ required: false, description: GROUP_NAME }),
     description: t.string({ required: false, description: GROUP_DESCRIPTION }),
     isDeactivated: t.boolean({ required: false, description: 'False brings it back; true means nothing.' }),
@@ -226,15 +230,18 @@ const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').i
   description: 'Something that goes by a group.',
   fields: (t) => ({
     kind: t.field({ type: GroupObjectionKind, resolve: ({ type }) => type }),
-    supergroupIds: t.intList({
+    supergroupIds: t.idList({
+      ...refersTo('UserGroup'),
       description: 'The groups it is within.',
       resolve: (objection) => ('supergroup_ids' in objection ? [...objection.supergroup_ids] : []),
     }),
-    channelId: t.int({
+    channelId: t.id({
+      ...refersTo('Channel'),
       nullable: true,
       resolve: (objection) => ('channel_id' in objection ? objection.channel_id : null),
     }),
-    userGroupId: t.int({
+    userGroupId: t.id({
+      ...refersTo('UserGroup'),
       nullable: true,
       resolve: (objection) => ('group_id' in objection ? objection.group_id : null),
     }),
@@ -251,7 +258,7 @@ errorType(CannotDeactivateGroupInUseError, 'The group is within others, or holds
 
 mutation('deactivateUserGroup', {
   description: 'Deactivates a group that nothing goes by. For those who manage it.',
-  input: (t) => ({ userGroupId: t.int() }),
+  input: (t) => ({ userGroupId: t.id(refersTo('UserGroup')) }),
   payload: () => ({ userGroup: { type: UserGroup } }),
   errors: [UnauthorizedPrincipalError, CannotDeactivateGroupInUseError],
   resolve: async (ctx, { userGroupId }) => ({ userGroup: await deactivateUserGroup(ctx, userGroupId) }),
@@ -260,11 +267,11 @@ mutation('deactivateUserGroup', {
 mutation('updateUserGroupMembers', {
   description: 'Puts users and groups into a group, and takes others out: all or none.',
   input: (t) => ({
-    userGroupId: t.int(),
-    add: t.intList({ required: false, description: 'Users to put into it.' }),
-    delete: t.intList({ required: false, description: 'Users to take out of it.' }),
-    addSubgroups: t.intList({ required: false, description: 'Groups to put into it.' }),
-    deleteSubgroups: t.intList({ required: false, description: 'Groups to take out of it.' }),
+    userGroupId: t.id(refersTo('UserGroup')),
+    add: t.idList({ ...refersTo('User'), required: false, description: 'Users to put into it.' }),
+    delete: t.idList({ ...refersTo('User'), required: false, description: 'Users to take out of it.' }),
+    addSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to put into it.' }),
+    deleteSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to take out of it.' }),
   }),
   payload: () => ({ userGroup: { type: UserGroup } }),
   errors: [UnauthorizedPrincipalError],
@@ -281,9 +288,9 @@ mutation('updateUserGroupMembers', {
 mutation('updateUserGroupSubgroups', {
   description: 'Puts groups into a group, and takes others out: all or none.',
   input: (t) => ({
-    userGroupId: t.int(),
-    add: t.intList({ required: false, description: 'Groups to put into it.' }),
-    delete: t.intList({ required: false, description: 'Groups to take out of it.' }),
+    userGroupId: t.id(refersTo('UserGroup')),
+    add: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to put into it.' }),
+    delete: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to take out of it.' }),
   }),
   payload: () => ({ userGroup: { type: UserGroup } }),
   errors: [UnauthorizedPrincipalError],
@@ -295,6 +302,7 @@ mutation('updateUserGroupSubgroups', {
 const UserGroupValue = builder.objectRef<WireUserGroup>('UserGroupValue').implement({
   description: 'A group as it was when the event happened.',
   fields: (t) => ({
+    id: t.expose('id', { type: 'ID', ...refersTo('UserGroup'), description: 'The `id` of the UserGroup.' }),
     databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
     name: t.exposeString('name'),
     description: t.exposeString('description'),
@@ -305,9 +313,14 @@ const UserGroupValue = builder.objectRef<WireUserGroup>('UserGroupValue').implem
       nullable: true,
       resolve: ({ date_created }) => (date_created === null ? null : fromUnix(date_created)),
     }),
-    creatorId: t.exposeInt('creator_id', { nullable: true }),
-    memberIds: t.intList({ description: 'Of those in the group itself.', resolve: ({ members }) => [...members] }),
-    subgroupIds: t.intList({
+    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true }),
+    memberIds: t.idList({
+      ...refersTo('User'),
+      description: 'Of those in the group itself.',
+      resolve: ({ members }) => [...members],
+    }),
+    subgroupIds: t.idList({
+      ...refersTo('UserGroup'),
       description: 'Of those in the group itself.',
       resolve: ({ direct_subgroup_ids }) => [...direct_subgroup_ids],
     }),
@@ -339,7 +352,7 @@ eventType<{ group_id: number; data: WireGroupChanges }>(
   'update',
   'UserGroupUpdatedEvent',
   (t) => ({
-    userGroupId: t.int({ resolve: ({ event }) => event.group_id }),
+    userGroupId: t.id({ ...refersTo('UserGroup'), resolve: ({ event }) => event.group_id }),
     name: t.string({ nullable: true, resolve: ({ event }) => event.data.name }),
     description: t.string({ nullable: true, resolve: ({ event }) => event.data.description }),
     isDeactivated: t.boolean({ nullable: true, resolve: ({ event }) => event.data.deactivated }),
@@ -352,7 +365,7 @@ eventType<{ group_id: number }>(
   'user_group',
   'remove',
   'UserGroupRemovedEvent',
-  (t) => ({ userGroupId: t.int({ resolve: ({ event }) => event.group_id }) }),
+  (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), resolve: ({ event }) => event.group_id }) }),
   { description: 'A group was deactivated. To clients that know no deactivated ones.' },
 );
 
@@ -365,8 +378,8 @@ for (const [op, name, description] of [
     op,
     name,
     (t) => ({
-      userGroupId: t.int({ resolve: ({ event }) => event.group_id }),
-      userIds: t.intList({ resolve: ({ event }) => [...event.user_ids] }),
+      userGroupId: t.id({ ...refersTo('UserGroup'), resolve: ({ event }) => event.group_id }),
+      userIds: t.idList({ ...refersTo('User'), resolve: ({ event }) => [...event.user_ids] }),
     }),
     { description },
   );
@@ -381,8 +394,8 @@ for (const [op, name, description] of [
     op,
     name,
     (t) => ({
-      userGroupId: t.int({ resolve: ({ event }) => event.group_id }),
-      subgroupIds: t.intList({ resolve: ({ event }) => [...event.direct_subgroup_ids] }),
+      userGroupId: t.id({ ...refersTo('UserGroup'), resolve: ({ event }) => event.group_id }),
+      subgroupIds: t.idList({ ...refersTo('UserGroup'), resolve: ({ event }) => [...event.direct_subgroup_ids] }),
     }),
     { description },
   );

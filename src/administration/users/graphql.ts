@@ -1,5 +1,6 @@
 import { USER_SETTINGS } from '../../access/user-settings.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { settingInputs, settingsGiven } from '../../api/graphql/setting-fields.ts';
 import { ProfileValueInput, toEntries, User, UserRole, UserSettings } from '../../people/graphql.ts';
 import { RateLimitHitError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
@@ -25,7 +26,7 @@ mutation('updateUser', {
     "Changes what is given of a user's name, role, address and profile. For administrators; only owners give or take the owner " +
     'role.',
   input: (t) => ({
-    userId: t.int(),
+    userId: t.id(refersTo('User')),
     fullName: t.string({ required: false, description: 'A blank one is no change.' }),
     role: t.field({ type: UserRole, required: false }),
     newEmail: t.string({
@@ -73,15 +74,15 @@ mutation('updateSettings', {
 mutation('updateSettingsOf', {
   description: 'Changes settings of other people, of all of them or of none. For administrators; not for bots.',
   input: (t) => ({
-    userIds: t.intList({ required: false }),
-    groupIds: t.intList({ required: false, description: 'All who are in these groups.' }),
+    userIds: t.idList({ ...refersTo('User'), required: false }),
+    groupIds: t.idList({ ...refersTo('UserGroup'), required: false, description: 'All who are in these groups.' }),
     skipsEdited: t.boolean({
       required: false,
       description: 'Whether each setting stays as it is with those who have changed it themselves.',
     }),
     ...settingInputs(t, SETTINGS_OF_OTHERS),
   }),
-  payload: () => ({ userIds: { type: ['Int'], description: 'Whom it was about.' } }),
+  payload: () => ({ userIds: { type: ['ID'], refersTo: 'User', description: 'Whom it was about.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { userIds, groupIds, skipsEdited, ...settings }) => ({
     userIds: await updateSettingsOf(

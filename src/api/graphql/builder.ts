@@ -10,6 +10,7 @@ import type PrismaTypes from '../../generated/pothos.ts';
 import { getDatamodel } from '../../generated/pothos.ts';
 import type { GraphQLContext } from './context.ts';
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, pageSize } from './page-size.ts';
+import { REFS } from './refs.ts';
 
 /** Everything the schema's types are worked out from. */
 export interface SchemaShape {
@@ -18,9 +19,12 @@ export interface SchemaShape {
   AuthScopes: { signedIn: boolean };
   Scalars: {
     DateTime: { Input: Date; Output: Date };
+    /** Clients name objects by global ids, resolvers by the numbers of their rows. @see refs.ts */
+    ID: { Input: number; Output: number | bigint };
     File: { Input: Uint8Array; Output: never };
     LongId: { Input: number; Output: number };
   };
+  Connection: { totalCount?: (() => number | Promise<number>) | undefined };
   /** Fields and arguments are not null unless they say so. */
   DefaultFieldNullability: false;
   DefaultInputFieldRequiredness: true;
@@ -42,7 +46,7 @@ export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaShape>;
  */
 export const builder = new SchemaBuilder<SchemaShape>({
   // Errors first: it must wrap what all the others may throw.
-  plugins: [ErrorsPlugin, ScopeAuthPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin, ComplexityPlugin],
+  plugins: [ErrorsPlugin, ScopeAuthPlugin, RelayPlugin, PrismaPlugin, DataloaderPlugin, ComplexityPlugin, REFS],
   defaultFieldNullability: false,
   defaultInputFieldRequiredness: true,
   scopeAuth: {
@@ -72,6 +76,8 @@ export const builder = new SchemaBuilder<SchemaShape>({
     beforeArgOptions: { description: 'A cursor: what comes before it.' },
     edgesFieldOptions: { nullable: { list: false, items: false }, complexity: { field: 1, multiplier: 1 } },
     nodeFieldOptions: { nullable: false },
+    // What is at the edges, for those who need no cursor of each.
+    nodesOnConnection: { complexity: { field: 1, multiplier: 1 }, description: 'The page itself.' },
     // A connection costs its page; the lists inside it are that page and must not be counted again.
     defaultConnectionFieldOptions: { complexity: (args) => ({ field: 1, multiplier: pageSize(args) }) },
     // `node` is defined in node.ts, because loading by id alone would bypass the features' rules of access.

@@ -4,6 +4,7 @@ import type PrismaTypes from '../../generated/pothos.ts';
 import { getDatamodel } from '../../generated/pothos.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
+import { builder } from './builder.ts';
 import type { GraphQLContext } from './context.ts';
 import { type PageArguments, pageSize } from './page-size.ts';
 
@@ -13,17 +14,12 @@ export interface ConnectionArguments extends PageArguments {
 }
 
 type Direction = 'asc' | 'desc';
+/** Columns and directions, from the most significant. */
+export type Order = Readonly<Record<string, Direction>>;
 type Value = string | number | Date;
 
-/** What one page is read with: spread it into `findMany`, and put `where` beside the feature's `visibleTo`. */
-export interface PageQuery<Model extends keyof PrismaTypes> {
-  readonly where: PrismaTypes[Model]['Where'];
-  readonly orderBy: PrismaTypes[Model]['OrderBy'][];
-  readonly take: number;
-  readonly include?: PrismaTypes[Model]['Include'];
-}
-
-interface Connection<Row> {
+/** A page of a Relay connection, as `t.connection` resolves it. */
+export interface Connection<Row> {
   readonly edges: { readonly cursor: string; readonly node: Row }[];
   readonly pageInfo: {
     readonly hasNextPage: boolean;
@@ -31,45 +27,83 @@ interface Connection<Row> {
     readonly startCursor: string | null;
     readonly endCursor: string | null;
   };
+  /** Asked for only when it is selected; undefined where counting is dear. */
+  readonly totalCount?: (() => number | Promise<number>) | undefined;
+}
+
+builder.globalConnectionField('totalCount', (t) =>
+  t.int({
+    nullable: true,
+    description: 'How many there are in the whole list, of those the viewer sees; null where counting them is dear.',
+    complexity: { field: 1 },
+    resolve: ({ totalCount }) => totalCount?.() ?? null,
+  }),
+);
+
+/** Of a model: which rows, in which order, and which page of them. */
+interface PageOptions<Model extends keyof PrismaTypes> {
+  /** Which rows there are in the list, for this viewer. */
+  readonly where: PrismaTypes[Model]['Where'];
+  /**
+   * Columns and directions, from the most significant; together they must be unique. Times must have been written by
+   * the application: its clock and the cursor count milliseconds.
+   */
+  readonly order: Order;
+  readonly args: ConnectionArguments;
+  readonly ctx: GraphQLContext;
+  readonly info: GraphQLResolveInfo;
+  /** The GraphQL type, where it is not called as the model is. */
+  readonly typeName?: string;
+}
+
+/** What of a model's delegate a page takes, whatever the model. */
+interface Delegate<Row> {
+  findMany(query: object): Promise<Row[]>;
+  count(query: object): Promise<number>;
 }
 
 /**
- * Reads one page of a Relay connection, in the given order. A cursor holds the values its row had, so a page goes on at
- * the right place although that row has changed or is gone since.
+ * Reads one page of a Relay connection. A cursor holds the values its row had, so a page goes on at the right place
+ * although that row has changed or is gone since.
  *
- * @param order Columns and directions, from the most significant; together they must be unique. Times must have been
- *   written by the application: its clock and the cursor count milliseconds.
- * @param load Reads the rows: `(query) => db.draft.findMany({ ...query, where: { AND: [visibleTo(viewer), query.where] } })`.
- * @param typeName The GraphQL type, where it is not called as the model is.
  * @throws BadRequestError for a page size outside 0 to 100, or a cursor of another list.
  */
-export async function pageOf<Model extends keyof PrismaTypes & string, Row extends object>(
+export async function pageOf<Model extends keyof PrismaTypes & string>(
   model: Model,
-  order: Readonly<Record<string, Direction>>,
-  args: ConnectionArguments,
-  ctx: GraphQLContext,
-  info: GraphQLResolveInfo,
-  load: (query: PageQuery<Model>) => Promise<Row[]>,
-  typeName: string = model,
-): Promise<Connection<Row>> {
+  { where, order, args, ctx, info, typeName = model }: PageOptions<Model>,
+): Promise<Connection<PrismaTypes[Model]['Shape']>> {
+  const delegate = Reflect.get(ctx.app.db, `${model[0]?.toLowerCase()}${model.slice(1)}`) as Delegate<
+    PrismaTypes[Model]['Shape'] & object
+  >;
   const size = pageSize(args);
-  const backward = args.first == null && args.last != null;
+  const backward = isBackward(args);
   const keys = Object.keys(order);
   const bounds = [
     ...(args.after == null ? [] : [beyond(order, parseCursor(model, keys, args.after, 'after'))]),
     ...(args.before == null ? [] : [beyond(reversed(order), parseCursor(model, keys, args.before, 'before'))]),
   ];
-  const { include } = queryFromInfo({ context: ctx, info, typeName, paths: [['edges', 'node']] });
-  const rows = await load({
+  const { include } = queryFromInfo({ context: ctx, info, typeName, paths: [['nodes'], ['edges', 'node']] });
+  const rows = await delegate.findMany({
     ...(include !== undefined && { include }),
-    where: { AND: bounds } as PrismaTypes[Model]['Where'],
+    where: { AND: [where, ...bounds] },
     orderBy: Object.entries(backward ? reversed(order) : order).map(([key, direction]) => ({ [key]: direction })),
     take: size + 1,
   });
-  const more = rows.length > size;
   const page = rows.slice(0, size);
   if (backward) page.reverse();
   const edges = page.map((node) => ({ cursor: formatCursor(keys, node), node }));
+  return {
+    ...paged(edges, rows.length > size, args),
+    totalCount: () => delegate.count({ where }),
+  };
+}
+
+/** Whether a page is read from the end of its list. */
+const isBackward = ({ first, last }: ConnectionArguments): boolean => first == null && last != null;
+
+/** @param more Whether there are rows beyond the page's end, in the direction read. */
+function paged<Row>(edges: Connection<Row>['edges'], more: boolean, args: ConnectionArguments): Connection<Row> {
+  const backward = isBackward(args);
   return {
     edges,
     pageInfo: {
@@ -87,22 +121,17 @@ export async function pageOf<Model extends keyof PrismaTypes & string, Row exten
  * @param list The list's own word, so that cursors of others are told apart.
  * @param rows The page, in the order shown. @param more Whether there are rows beyond its end, in the direction read.
  */
-export function pageByIds<Row>(
-  list: string,
-  rows: readonly Row[],
-  { idOf, more, args }: { idOf: (row: Row) => number | bigint; more: boolean; args: ConnectionArguments },
-): Connection<Row> {
-  const backward = args.first == null && args.last != null;
+export function pageByIds<Row>(list: string, rows: readonly Row[], page: PageById<Row>): Connection<Row> {
+  const { idOf, more, args, totalCount } = page;
   const edges = rows.map((node) => ({ cursor: Buffer.from(`${list}:${idOf(node)}`).toString('base64url'), node }));
-  return {
-    edges,
-    pageInfo: {
-      hasNextPage: backward ? args.before != null : more,
-      hasPreviousPage: backward ? more : args.after != null,
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
-  };
+  return { ...paged(edges, more, args), totalCount };
+}
+
+interface PageById<Row> {
+  readonly idOf: (row: Row) => number | bigint;
+  readonly more: boolean;
+  readonly args: ConnectionArguments;
+  readonly totalCount?: Connection<Row>['totalCount'];
 }
 
 /**
@@ -137,7 +166,7 @@ export function pageOfList<Row>(rows: readonly Row[], args: ConnectionArguments)
   };
   const from = (placeOf('after') ?? -1) + 1;
   const to = Math.max(from, Math.min(placeOf('before') ?? rows.length, rows.length));
-  const backward = args.first == null && args.last != null;
+  const backward = isBackward(args);
   const start = backward ? Math.max(from, to - size) : from;
   const end = backward ? to : Math.min(to, from + size);
   const edges = rows
@@ -151,15 +180,16 @@ export function pageOfList<Row>(rows: readonly Row[], args: ConnectionArguments)
       startCursor: edges.at(0)?.cursor ?? null,
       endCursor: edges.at(-1)?.cursor ?? null,
     },
+    totalCount: () => rows.length,
   };
 }
 
-function reversed(order: Readonly<Record<string, Direction>>): Record<string, Direction> {
+function reversed(order: Order): Record<string, Direction> {
   return Object.fromEntries(Object.entries(order).map(([key, way]) => [key, way === 'asc' ? 'desc' : 'asc']));
 }
 
 /** The rows after `values` in `order`: those that differ first in some column, and there lie behind. */
-function beyond(order: Readonly<Record<string, Direction>>, values: readonly Value[]): object {
+function beyond(order: Order, values: readonly Value[]): object {
   const columns = Object.entries(order);
   const alternatives = columns.map(([key, direction], i) => ({
     ...Object.fromEntries(columns.slice(0, i).map(([before], j) => [before, values[j]])),

@@ -5,6 +5,7 @@ import { observingChanges } from '../../events/act.ts';
 import { AbandonedError, BadRequestError, type ChatError, RequestTimeoutError } from '../../platform/errors.ts';
 import { builder, type Types } from './builder.ts';
 import { isOutOfReach, noteUnread } from './read-back.ts';
+import { refersTo } from './refs.ts';
 
 type ErrorClass = abstract new (...args: never[]) => ChatError;
 
@@ -13,6 +14,8 @@ interface PayloadField {
   /** Whether `resolve` may give null. */
   readonly nullable?: boolean;
   readonly description?: string;
+  /** Of type ID: the type whose objects it names. `resolve` gives the numbers of their rows. */
+  readonly refersTo?: string;
 }
 
 type PayloadShape<P extends Record<string, PayloadField>> = {
@@ -84,10 +87,10 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     description: PAYLOAD,
     fields: (t) =>
       Object.fromEntries(
-        Object.entries(payload()).map(([field, options]) => [
-          field,
-          t.expose(field as never, { ...options, nullable: true } as never),
-        ]),
+        Object.entries(payload()).map(([field, { refersTo: typename, ...options }]) => {
+          const named = typename === undefined ? {} : refersTo(typename);
+          return [field, t.expose(field as never, { ...options, ...named, nullable: true } as never)];
+        }),
       ),
   });
   builder.mutationField(name, (t) =>

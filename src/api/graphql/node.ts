@@ -1,63 +1,79 @@
-import { brandWithType, decodeBase64 } from '@pothos/core';
-import type { Ctx } from '../../access/context.ts';
-import { signedIn } from '../../access/context.ts';
-import { ChatError, type ErrorCode } from '../../platform/errors.ts';
+import { brandWithType } from '@pothos/core';
+import DataLoader from 'dataloader';
+import { type Ctx, signedIn } from '../../access/context.ts';
+import type PrismaTypes from '../../generated/pothos.ts';
+import { BadRequestError, ChatError, type ErrorCode } from '../../platform/errors.ts';
 import { builder } from './builder.ts';
+import { perOperation } from './context.ts';
+import { readGlobalId } from './global-ids.ts';
+import { MAX_PAGE_SIZE } from './page-size.ts';
 
-type Access = (ctx: Ctx, id: number) => Promise<object>;
-
+/** How objects of a type are found by their ids. */
 interface NodeType {
-  readonly access: Access;
-  readonly maxId: number;
+  /** Those of the ids that are there and that the viewer sees, in any order. A refusal stands for none. */
+  readonly load: (ctx: Ctx, ids: readonly number[]) => Promise<readonly { readonly id: number | bigint }[]>;
 }
 
 const types = new Map<string, NodeType>();
 
-const MAX_INT4 = 2_147_483_647;
-
 /**
- * Lets `node(id)` find the type's objects, by the feature's own `accessX`: what that refuses is null. A node type that
- * is not named here cannot be loaded by id at all.
- *
- * @param maxId The largest id a row of the type can have.
+ * Lets `node` and `nodes` find the type's objects, many in one step. A node type that is not named here cannot be loaded
+ * by id at all.
  */
-export function nodeAccess(typename: string, access: Access, maxId: number = MAX_INT4): void {
-  types.set(typename, { access, maxId });
+export function nodeType(typename: string, load: NodeType['load']): void {
+  types.set(typename, { load });
 }
 
-/** The integer id in the text of a global id; undefined when no row can have it. */
-function parseId(text: string | undefined, maxId: number): number | undefined {
-  if (text === undefined || !/^[1-9]\d{0,15}$/.test(text)) return undefined;
-  const id = Number(text);
-  return id <= maxId ? id : undefined;
+/** The same for a type whose rows are those of one model that a condition is true of. */
+export function nodeModel<Model extends keyof PrismaTypes & string>(
+  typename: string,
+  model: Model,
+  visibleTo: (ctx: Ctx) => PrismaTypes[Model]['Where'] | Promise<PrismaTypes[Model]['Where']>,
+): void {
+  nodeType(typename, async (ctx, ids) => {
+    const delegate = Reflect.get(ctx.app.db, `${model[0]?.toLowerCase()}${model.slice(1)}`) as {
+      findMany(query: object): Promise<{ readonly id: number }[]>;
+    };
+    return delegate.findMany({ where: { AND: [await visibleTo(ctx), { id: { in: [...ids] } }] } });
+  });
 }
 
-function parseGlobalId(globalId: string): readonly string[] {
-  try {
-    return decodeBase64(globalId).split(':');
-  } catch {
-    return [];
-  }
-}
-
-/** What a feature says of an object that is not there, or not for the viewer. */
+/** What a feature says of objects of which the viewer sees none. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BAD_REQUEST', 'STREAM_DOES_NOT_EXIST', 'UNAUTHORIZED_PRINCIPAL']);
 
-const isRefusal = (error: unknown) => error instanceof ChatError && REFUSALS.has(error.code);
+const loaders = perOperation((ctx) => {
+  const made = new Map<string, DataLoader<number, object | null>>();
+  return (typename: string, type: NodeType) => {
+    let loader = made.get(typename);
+    loader ??= new DataLoader(async (ids) => {
+      const rows = await visible(signedIn(ctx), type, ids);
+      for (const row of rows) brandWithType(row, typename as never);
+      const byId = new Map(rows.map((row) => [Number(row.id), row]));
+      return ids.map((id) => byId.get(id) ?? null);
+    });
+    made.set(typename, loader);
+    return loader;
+  };
+});
 
-async function loadNode(ctx: Ctx, globalId: string): Promise<object | null> {
-  const [typename = '', text, ...rest] = parseGlobalId(globalId);
-  const type = types.get(typename);
-  const id = type === undefined ? undefined : parseId(text, type.maxId);
-  if (type === undefined || id === undefined || rest.length > 0) return null;
+async function visible(ctx: Ctx, { load }: NodeType, ids: readonly number[]) {
   try {
-    const row = await type.access(ctx, id);
-    brandWithType(row, typename as never);
-    return row;
+    return await load(ctx, ids);
   } catch (error) {
-    if (isRefusal(error)) return null;
+    if (error instanceof ChatError && REFUSALS.has(error.code)) return [];
     throw error;
   }
+}
+
+type LoaderContext = Parameters<typeof loaders>[0];
+
+async function loadNode(ctx: LoaderContext, globalId: string): Promise<object | null> {
+  signedIn(ctx);
+  const reference = readGlobalId(globalId);
+  const type = reference === undefined ? undefined : types.get(reference.typename);
+  return reference === undefined || type === undefined
+    ? null
+    : loaders(ctx)(reference.typename, type).load(reference.id);
 }
 
 builder.queryField('node', (t) =>
@@ -65,7 +81,21 @@ builder.queryField('node', (t) =>
     type: builder.nodeInterfaceRef(),
     nullable: true,
     description: 'The object with this global id; null when there is none, or none the viewer may see.',
-    args: { id: t.arg.id() },
-    resolve: (_root, { id }, ctx) => loadNode(signedIn(ctx), String(id)) as never,
+    args: { id: t.arg.id({ description: 'The `id` of any object.' }) },
+    resolve: (_root, { id }, ctx) => loadNode(ctx, String(id)) as never,
+  }),
+);
+
+builder.queryField('nodes', (t) =>
+  t.field({
+    type: [builder.nodeInterfaceRef()],
+    nullable: { list: false, items: true },
+    description: `The objects with these global ids, in the order of the ids: null where \`node\` is. At most ${MAX_PAGE_SIZE}.`,
+    args: { ids: t.arg.idList({ description: `The \`id\` of objects of any types, ${MAX_PAGE_SIZE} at most.` }) },
+    complexity: ({ ids }) => ({ field: 1, multiplier: Math.min(ids.length, MAX_PAGE_SIZE) }),
+    resolve: (_root, { ids }, ctx) => {
+      if (ids.length > MAX_PAGE_SIZE) throw new BadRequestError(`"ids" can hold ${MAX_PAGE_SIZE} at most`);
+      return Promise.all(ids.map((id) => loadNode(ctx, String(id)))) as never;
+    },
   }),
 );

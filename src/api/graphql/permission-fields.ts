@@ -2,6 +2,7 @@ import type { GroupSettingEdit } from '../../access/permissions/permission-value
 import type { WireGroupSetting } from '../../access/permissions/system-groups.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { builder, type Types } from './builder.ts';
+import { refersTo } from './refs.ts';
 import { toFieldName } from './setting-fields.ts';
 
 // How the permissions of groups, channels and organisations look in GraphQL: all are held by users and groups.
@@ -12,15 +13,18 @@ export const permissionFieldName = (name: string): string => toFieldName(name.re
 export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').implement({
   description: 'Who holds a permission: users, and the members of groups.',
   fields: (t) => ({
-    groupId: t.int({
+    groupId: t.id({
+      ...refersTo('UserGroup'),
       nullable: true,
       description: 'When it is one group and nobody else.',
       resolve: (setting) => (typeof setting === 'number' ? setting : null),
     }),
-    directMemberIds: t.intList({
+    directMemberIds: t.idList({
+      ...refersTo('User'),
       resolve: (setting) => (typeof setting === 'number' ? [] : [...setting.direct_members]),
     }),
-    directSubgroupIds: t.intList({
+    directSubgroupIds: t.idList({
+      ...refersTo('UserGroup'),
       resolve: (setting) => (typeof setting === 'number' ? [setting] : [...setting.direct_subgroups]),
     }),
   }),
@@ -29,9 +33,9 @@ export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').
 export const GroupSettingInput = builder.inputType('GroupSettingInput', {
   description: 'Who is to hold a permission: one group by `groupId`, or users and groups. Nobody, if all is left out.',
   fields: (t) => ({
-    groupId: t.int({ required: false }),
-    directMemberIds: t.intList({ required: false }),
-    directSubgroupIds: t.intList({ required: false }),
+    groupId: t.id({ ...refersTo('UserGroup'), required: false }),
+    directMemberIds: t.idList({ ...refersTo('User'), required: false }),
+    directSubgroupIds: t.idList({ ...refersTo('UserGroup'), required: false }),
   }),
 });
 

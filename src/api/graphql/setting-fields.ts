@@ -1,6 +1,7 @@
 import type { InputFieldMap, ObjectFieldsShape } from '@pothos/core';
 import type { Setting, Settings, SettingValue } from '../../platform/setting.ts';
 import type { Types } from './builder.ts';
+import { refersTo } from './refs.ts';
 
 /** `web_font_size_px` as GraphQL names it. */
 export const toFieldName = (name: string): string =>
@@ -10,10 +11,21 @@ export const toFieldName = (name: string): string =>
 const words = (name: string): string => name.replaceAll('stream', 'channel').replaceAll('realm', 'organization');
 export const settingFieldName = (name: string): string => toFieldName(words(name));
 
-const typeOf = ({ initial }: Setting<unknown>): 'Boolean' | 'Int' | 'String' =>
-  typeof initial === 'boolean' ? 'Boolean' : typeof initial === 'string' ? 'String' : 'Int';
+const typeOf = ({ initial, names }: Setting<unknown>): 'Boolean' | 'ID' | 'Int' | 'String' =>
+  names !== undefined
+    ? 'ID'
+    : typeof initial === 'boolean'
+      ? 'Boolean'
+      : typeof initial === 'string'
+        ? 'String'
+        : 'Int';
 
-const isNullable = ({ type }: Setting<unknown>): boolean => type.safeParse(null).success;
+const isNullable = ({ type, names }: Setting<unknown>): boolean => names !== undefined || type.safeParse(null).success;
+
+const namedBy = ({ names }: Setting<unknown>) => (names === undefined ? {} : refersTo(names));
+
+/** How no object is stored, where a setting names one; GraphQL has null for it. */
+const NOTHING = -1;
 
 function describe({ meaning, max, unlimited }: Setting<unknown>): { description?: string } {
   const limit = unlimited === undefined ? undefined : `${unlimited} is unlimited`;
@@ -38,7 +50,11 @@ export function settingFields<S extends object>(
         type: typeOf(setting) as 'String',
         nullable: isNullable(setting),
         ...describe(setting),
-        resolve: (source: S) => read(source, name) as string,
+        ...namedBy(setting),
+        resolve: (source: S) => {
+          const value = read(source, name);
+          return (setting.names !== undefined && value === NOTHING ? null : value) as string;
+        },
       }),
     ]),
   );
@@ -49,7 +65,7 @@ export function settingInputs(t: InputFields, settings: Settings): InputFieldMap
   return Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [
       settingFieldName(name),
-      t.field({ type: typeOf(setting) as 'String', required: false, ...describe(setting) }),
+      t.field({ type: typeOf(setting) as 'String', required: false, ...describe(setting), ...namedBy(setting) }),
     ]),
   );
 }
@@ -63,6 +79,7 @@ export function settingsGiven<N extends string>(
   const given = Object.entries<Setting<unknown>>(settings).flatMap(([name, setting]) => {
     const value = values[settingFieldName(name)];
     if (value === undefined || (value === null && !isNullable(setting))) return [];
+    if (setting.names !== undefined && value === null) return [[name, NOTHING]];
     return [[name, value === setting.unlimited ? 'unlimited' : value]];
   });
   return Object.fromEntries(given) as Partial<Record<N, unknown>>;

@@ -3,17 +3,12 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import type { WireFolderChanges } from './events.ts';
-import {
-  accessChannelFolder,
-  createChannelFolder,
-  reorderChannelFolders,
-  updateChannelFolder,
-  visibleTo,
-} from './service.ts';
+import { createChannelFolder, reorderChannelFolders, updateChannelFolder, visibleTo } from './service.ts';
 import type { WireChannelFolder } from './wire.ts';
 
 const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
@@ -32,7 +27,7 @@ export const ChannelFolder = builder.prismaNode('ChannelFolder', {
     creator: t.relation('creator', { nullable: true }),
   }),
 });
-nodeAccess('ChannelFolder', accessChannelFolder);
+nodeModel('ChannelFolder', 'ChannelFolder', visibleTo);
 
 const ChannelFolderConnection = builder.connectionObject(
   { type: ChannelFolder, name: 'ChannelFolderConnection' },
@@ -45,13 +40,10 @@ builder.queryField('channelFolders', (t) =>
       type: ChannelFolder,
       description: "The organization's channel folders in their order.",
       args: { includeArchived: t.arg.boolean({ required: false, defaultValue: false }) },
-      resolve: (_root, args, ctx, info) =>
-        pageOf('ChannelFolder', { order: 'asc', id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.channelFolder.findMany({
-            ...query,
-            where: { AND: [visibleTo(signedIn(ctx)), query.where, args.includeArchived ? {} : { isArchived: false }] },
-          }),
-        ),
+      resolve: (_root, args, ctx, info) => {
+        const where = { AND: [visibleTo(signedIn(ctx)), args.includeArchived ? {} : { isArchived: false }] };
+        return pageOf('ChannelFolder', { where, order: { order: 'asc', id: 'asc' }, args, ctx, info });
+      },
     },
     ChannelFolderConnection,
   ),
@@ -73,7 +65,7 @@ mutation('createChannelFolder', {
 mutation('updateChannelFolder', {
   description: 'Changes what is given of a channel folder, archives or restores it. For administrators.',
   input: (t) => ({
-    channelFolderId: t.int(),
+    channelFolderId: t.id(refersTo('ChannelFolder')),
     name: t.string({ required: false, description: NAME }),
     description: t.string({ required: false, description: DESCRIPTION }),
     isArchived: t.boolean({ required: false, description: 'A folder with channels in it cannot be archived.' }),
@@ -91,7 +83,9 @@ mutation('updateChannelFolder', {
 
 mutation('reorderChannelFolders', {
   description: 'Puts the channel folders into a new order. For administrators.',
-  input: (t) => ({ order: t.intList({ description: 'The id of every folder, archived ones included.' }) }),
+  input: (t) => ({
+    order: t.idList({ ...refersTo('ChannelFolder'), description: 'The id of every folder, archived ones included.' }),
+  }),
   payload: () => ({ channelFolders: { type: [ChannelFolder] } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { order }) => ({ channelFolders: await reorderChannelFolders(ctx, order) }),
@@ -100,6 +94,7 @@ mutation('reorderChannelFolders', {
 const ChannelFolderValue = builder.objectRef<WireChannelFolder>('ChannelFolderValue').implement({
   description: 'A channel folder as it was when the event happened.',
   fields: (t) => ({
+    id: t.expose('id', { type: 'ID', ...refersTo('ChannelFolder'), description: 'The `id` of the ChannelFolder.' }),
     databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
     name: t.exposeString('name'),
     description: t.exposeString('description'),
@@ -107,7 +102,7 @@ const ChannelFolderValue = builder.objectRef<WireChannelFolder>('ChannelFolderVa
     order: t.exposeInt('order'),
     isArchived: t.exposeBoolean('is_archived'),
     createdAt: t.field({ type: 'DateTime', resolve: ({ date_created }) => fromUnix(date_created) }),
-    creatorId: t.exposeInt('creator_id', { nullable: true }),
+    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true }),
   }),
 });
 
@@ -124,7 +119,7 @@ eventType<{ channel_folder_id: number; data: WireFolderChanges }>(
   'update',
   'ChannelFolderUpdatedEvent',
   (t) => ({
-    channelFolderId: t.int({ resolve: ({ event }) => event.channel_folder_id }),
+    channelFolderId: t.id({ ...refersTo('ChannelFolder'), resolve: ({ event }) => event.channel_folder_id }),
     name: t.string({ nullable: true, resolve: ({ event }) => event.data.name }),
     description: t.string({ nullable: true, resolve: ({ event }) => event.data.description }),
     renderedDescription: t.string({ nullable: true, resolve: ({ event }) => event.data.rendered_description }),
@@ -138,7 +133,8 @@ eventType<{ order: readonly number[] }>(
   'reorder',
   'ChannelFoldersReorderedEvent',
   (t) => ({
-    order: t.intList({
+    order: t.idList({
+      ...refersTo('ChannelFolder'),
       description: 'The id of every folder; its place here is its new order.',
       resolve: ({ event }) => event.order,
     }),

@@ -5,6 +5,7 @@ import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { MAX_ROW_ID } from '../../platform/ids.ts';
@@ -75,7 +76,8 @@ async function subscribersPage(channelId: number, args: ConnectionArguments, ctx
   });
   const page = rows.slice(0, size);
   if (descending) page.reverse();
-  return pageByIds('subscriber', page, { idOf: ({ id }) => id, more: rows.length > size, args });
+  const totalCount = () => subscriberCounts(ctx).load(channelId);
+  return pageByIds('subscriber', page, { idOf: ({ id }) => id, more: rows.length > size, args, totalCount });
 }
 
 const USER_CHANNELS = 'user-channel';
@@ -117,16 +119,9 @@ builder.queryField('subscriptions', (t) =>
       resolve: (_root, args, ctx, info) => {
         const { viewer } = signedIn(ctx);
         const archived = args.includeArchived === true ? {} : { channel: { isArchived: false } };
-        const mine = { userId: viewer.id, active: true, ...archived };
-        return pageOf(
-          'Subscription',
-          { channelId: 'asc' },
-          args,
-          ctx,
-          info,
-          (query) => ctx.app.db.subscription.findMany({ ...query, where: { AND: [mine, query.where] } }),
-          'ChannelSubscription',
-        );
+        const where = { userId: viewer.id, active: true, ...archived };
+        const order = { channelId: 'asc' } as const;
+        return pageOf('Subscription', { where, order, args, ctx, info, typeName: 'ChannelSubscription' });
       },
     },
     ChannelSubscriptionConnection,
@@ -138,7 +133,7 @@ const BY_KEY = 'Give either channelId or name.';
 const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
   description: `A channel to subscribe to. ${BY_KEY} A name that no channel has makes a new one.`,
   fields: (t) => ({
-    channelId: t.int({ required: false }),
+    channelId: t.id({ ...refersTo('Channel'), required: false }),
     name: t.string({ required: false }),
     description: t.string({ required: false, description: `Of a new channel. ${CHANNEL_DESCRIPTION}` }),
     color: t.string({ required: false, description: `${COLOR} If absent, the former one or one not used yet.` }),
@@ -147,7 +142,10 @@ const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
 
 const ChannelKeyInput = builder.inputType('ChannelKeyInput', {
   description: `A channel. ${BY_KEY}`,
-  fields: (t) => ({ channelId: t.int({ required: false }), name: t.string({ required: false }) }),
+  fields: (t) => ({
+    channelId: t.id({ ...refersTo('Channel'), required: false }),
+    name: t.string({ required: false }),
+  }),
 });
 
 function toKey({ channelId, name }: typeof ChannelKeyInput.$inferInput) {
@@ -158,20 +156,20 @@ function toKey({ channelId, name }: typeof ChannelKeyInput.$inferInput) {
 const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
   description: 'What became of the subscriptions to one channel.',
   fields: (t) => ({
-    channelId: t.exposeInt('channelId'),
+    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel') }),
     name: t.exposeString('name'),
-    subscribedUserIds: t.intList({ resolve: ({ changedIds }) => changedIds }),
-    alreadySubscribedUserIds: t.intList({ resolve: ({ unchangedIds }) => unchangedIds }),
+    subscribedUserIds: t.idList({ ...refersTo('User'), resolve: ({ changedIds }) => changedIds }),
+    alreadySubscribedUserIds: t.idList({ ...refersTo('User'), resolve: ({ unchangedIds }) => unchangedIds }),
   }),
 });
 
 const UnsubscribeOutcome = builder.objectRef<ChannelOutcome>('UnsubscribeOutcome').implement({
   description: 'What became of the subscriptions to one channel.',
   fields: (t) => ({
-    channelId: t.exposeInt('channelId'),
+    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel') }),
     name: t.exposeString('name'),
-    unsubscribedUserIds: t.intList({ resolve: ({ changedIds }) => changedIds }),
-    notSubscribedUserIds: t.intList({ resolve: ({ unchangedIds }) => unchangedIds }),
+    unsubscribedUserIds: t.idList({ ...refersTo('User'), resolve: ({ changedIds }) => changedIds }),
+    notSubscribedUserIds: t.idList({ ...refersTo('User'), resolve: ({ unchangedIds }) => unchangedIds }),
   }),
 });
 
@@ -181,7 +179,7 @@ mutation('subscribe', {
   description: 'Subscribes the viewer, or others, to channels; to all of them or, when one is refused, to none.',
   input: (t) => ({
     channels: t.field({ type: [SubscribeChannelInput] }),
-    userIds: t.intList({ required: false, description: PRINCIPALS }),
+    userIds: t.idList({ ...refersTo('User'), required: false, description: PRINCIPALS }),
     skipUnauthorized: t.boolean({
       required: false,
       defaultValue: false,
@@ -213,7 +211,7 @@ mutation('unsubscribe', {
     'Unsubscribes the viewer, or others, from channels; from all of them or, when one is refused, from none.',
   input: (t) => ({
     channels: t.field({ type: [ChannelKeyInput] }),
-    userIds: t.intList({ required: false, description: PRINCIPALS }),
+    userIds: t.idList({ ...refersTo('User'), required: false, description: PRINCIPALS }),
   }),
   payload: () => ({ outcomes: { type: [UnsubscribeOutcome] } }),
   resolve: async (ctx, { channels, userIds }) => ({
@@ -236,7 +234,7 @@ const SETTINGS = {
 const SubscriptionSettingsInput = builder.inputType('SubscriptionSettingsInput', {
   description: "Settings of one of the viewer's subscriptions. What is left out stays.",
   fields: (t) => ({
-    channelId: t.int(),
+    channelId: t.id(refersTo('Channel')),
     color: t.string({ required: false, description: '"#rgb" or "#rrggbb".' }),
     isMuted: t.boolean({ required: false }),
     pinToTop: t.boolean({ required: false }),
@@ -280,12 +278,14 @@ const ChannelSubscriptionValue = builder.objectRef<WireSubscription>('ChannelSub
     pushNotifications: t.exposeBoolean('push_notifications', { nullable: true, description: INHERITS }),
     emailNotifications: t.exposeBoolean('email_notifications', { nullable: true, description: INHERITS }),
     wildcardMentionsNotify: t.exposeBoolean('wildcard_mentions_notify', { nullable: true, description: INHERITS }),
-    subscriberIds: t.intList({
+    subscriberIds: t.idList({
+      ...refersTo('User'),
       nullable: true,
       description: `The other subscribers. ${LISTED}`,
       resolve: ({ subscribers }) => subscribers ?? null,
     }),
-    partialSubscriberIds: t.intList({
+    partialSubscriberIds: t.idList({
+      ...refersTo('User'),
       nullable: true,
       description: `Of a long list, those every client must know of. ${LISTED}`,
       resolve: ({ partial_subscribers }) => partial_subscribers ?? null,
@@ -305,7 +305,11 @@ eventType<{ subscriptions: readonly WireSubscription[] }>(
 
 const ChannelNameValue = builder.objectRef<{ stream_id: number; name: string }>('ChannelNameValue').implement({
   description: 'A channel, by id and by the name it had when the event happened.',
-  fields: (t) => ({ databaseId: t.exposeInt('stream_id'), name: t.exposeString('name') }),
+  fields: (t) => ({
+    id: t.expose('stream_id', { type: 'ID', ...refersTo('Channel'), description: 'The `id` of the Channel.' }),
+    databaseId: t.exposeInt('stream_id'),
+    name: t.exposeString('name'),
+  }),
 });
 
 eventType<{ subscriptions: readonly { stream_id: number; name: string }[] }>(
@@ -341,7 +345,7 @@ eventType<WireSubscriptionUpdate>(
   'update',
   'SubscriptionUpdatedEvent',
   (t) => ({
-    channelId: t.int({ resolve: ({ event }) => event.stream_id }),
+    channelId: t.id({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_id }),
     setting: t.field({ type: SubscriptionSetting, resolve: ({ event }) => event.property }),
     enabled: t.boolean({
       nullable: true,
@@ -366,8 +370,8 @@ for (const [op, name, description] of [
     op,
     name,
     (t) => ({
-      channelIds: t.intList({ resolve: ({ event }) => event.stream_ids }),
-      userIds: t.intList({ resolve: ({ event }) => event.user_ids }),
+      channelIds: t.idList({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_ids }),
+      userIds: t.idList({ ...refersTo('User'), resolve: ({ event }) => event.user_ids }),
     }),
     { description },
   );

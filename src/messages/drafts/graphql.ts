@@ -3,9 +3,11 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
-import { accessDraft, createDrafts, deleteDraft, updateDraft, visibleTo } from './service.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { createDrafts, deleteDraft, updateDraft, visibleTo } from './service.ts';
 import type { DraftType, WireDraft } from './wire.ts';
 
 const DraftTypeEnum = builder.enumType('DraftType', {
@@ -17,21 +19,32 @@ const DraftTypeEnum = builder.enumType('DraftType', {
   } as const,
 });
 
-const TO = 'One channel id, or user ids, by `type`.';
+const CHANNEL = 'The channel it is for, of type CHANNEL; else null.';
+const PEOPLE = 'Whom it is for, of type DIRECT; else nobody.';
+
+/** A draft, in the database or in an event. */
+interface Addressed {
+  readonly type: string;
+  readonly to: readonly number[];
+}
+
+const channelOf = ({ type, to }: Addressed): number | null => (type === 'stream' ? (to[0] ?? null) : null);
+const peopleOf = ({ type, to }: Addressed): number[] => (type === 'private' ? [...to] : []);
 
 export const Draft = builder.prismaNode('Draft', {
   id: { field: 'id' },
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
     type: t.field({ type: DraftTypeEnum, resolve: ({ type }) => type as DraftType }),
-    to: t.exposeIntList('to', { description: TO }),
+    channelId: t.id({ ...refersTo('Channel'), nullable: true, description: CHANNEL, resolve: channelOf }),
+    directTo: t.idList({ ...refersTo('User'), description: PEOPLE, resolve: peopleOf }),
     topic: t.exposeString('topic', { description: 'Empty unless the draft is for a channel.' }),
     content: t.exposeString('content'),
     lastEditedAt: t.expose('lastEditedAt', { type: 'DateTime' }),
     author: t.relation('author'),
   }),
 });
-nodeAccess('Draft', accessDraft);
+nodeModel('Draft', 'Draft', visibleTo);
 
 const DraftConnection = builder.connectionObject({ type: Draft, name: 'DraftConnection' }, { name: 'DraftEdge' });
 
@@ -41,10 +54,8 @@ builder.queryField('drafts', (t) =>
       type: Draft,
       description: "The viewer's drafts, last edited first.",
       resolve: (_root, args, ctx, info) => {
-        const mine = visibleTo(signedIn(ctx));
-        return pageOf('Draft', { lastEditedAt: 'desc', id: 'desc' }, args, ctx, info, (query) =>
-          ctx.app.db.draft.findMany({ ...query, where: { AND: [mine, query.where] } }),
-        );
+        const where = visibleTo(signedIn(ctx));
+        return pageOf('Draft', { where, order: { lastEditedAt: 'desc', id: 'desc' }, args, ctx, info });
       },
     },
     DraftConnection,
@@ -55,19 +66,28 @@ const DraftInput = builder.inputType('DraftInput', {
   description: 'A whole draft.',
   fields: (t) => ({
     type: t.field({ type: DraftTypeEnum }),
-    to: t.intList({ required: false, defaultValue: [], description: TO }),
+    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'Of type CHANNEL: the channel.' }),
+    directTo: t.idList({ ...refersTo('User'), required: false, description: 'Of type DIRECT: whom it is for.' }),
     topic: t.string({ required: false, defaultValue: '', description: 'Of a channel draft. Cut to 60 characters.' }),
     content: t.string({ description: 'Flavored Markdown, not blank. Cut to 10,000 characters.' }),
     lastEditedAt: t.field({ type: 'DateTime', required: false, description: 'This moment, if absent.' }),
   }),
 });
 
-const fromInput = ({ type, to, topic, content, lastEditedAt }: typeof DraftInput.$inferInput) => ({
-  type,
-  to: to ?? [],
-  topic: topic ?? '',
-  content,
-  timestamp: lastEditedAt == null ? null : lastEditedAt.getTime() / 1000,
+/** @throws BadRequestError for recipients of another kind than the draft's. */
+function recipientsOf({ type, channelId, directTo }: typeof DraftInput.$inferInput): number[] {
+  const [channels, people] = [channelId == null ? [] : [channelId], directTo ?? []];
+  if (channels.length > 0 && type !== 'stream') throw new BadRequestError('channelId is for drafts of type CHANNEL');
+  if (people.length > 0 && type !== 'private') throw new BadRequestError('directTo is for drafts of type DIRECT');
+  return [...channels, ...people];
+}
+
+const fromInput = (draft: typeof DraftInput.$inferInput) => ({
+  type: draft.type,
+  to: recipientsOf(draft),
+  topic: draft.topic ?? '',
+  content: draft.content,
+  timestamp: draft.lastEditedAt == null ? null : draft.lastEditedAt.getTime() / 1000,
 });
 
 mutation('createDrafts', {
@@ -79,15 +99,15 @@ mutation('createDrafts', {
 
 mutation('updateDraft', {
   description: 'Puts a whole draft in the place of an older one.',
-  input: (t) => ({ draftId: t.int(), draft: t.field({ type: DraftInput }) }),
+  input: (t) => ({ draftId: t.id(refersTo('Draft')), draft: t.field({ type: DraftInput }) }),
   payload: () => ({ draft: { type: Draft } }),
   resolve: async (ctx, { draftId, draft }) => ({ draft: await updateDraft(ctx, draftId, fromInput(draft)) }),
 });
 
 mutation('deleteDraft', {
   description: 'Deletes a draft.',
-  input: (t) => ({ draftId: t.int() }),
-  payload: () => ({ draftId: { type: 'Int', description: 'Of the draft that is gone.' } }),
+  input: (t) => ({ draftId: t.id(refersTo('Draft')) }),
+  payload: () => ({ draftId: { type: 'ID', refersTo: 'Draft', description: 'Of the draft that is gone.' } }),
   resolve: async (ctx, { draftId }) => {
     await deleteDraft(ctx, draftId);
     return { draftId };
@@ -97,9 +117,11 @@ mutation('deleteDraft', {
 const DraftValue = builder.objectRef<WireDraft>('DraftValue').implement({
   description: 'A draft as it was when the event happened.',
   fields: (t) => ({
+    id: t.expose('id', { type: 'ID', ...refersTo('Draft'), description: 'The `id` of the Draft.' }),
     databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
     type: t.field({ type: DraftTypeEnum, resolve: ({ type }) => type as DraftType }),
-    to: t.intList({ description: TO, resolve: ({ to }) => to }),
+    channelId: t.id({ ...refersTo('Channel'), nullable: true, description: CHANNEL, resolve: channelOf }),
+    directTo: t.idList({ ...refersTo('User'), description: PEOPLE, resolve: peopleOf }),
     topic: t.exposeString('topic'),
     content: t.exposeString('content'),
     lastEditedAt: t.field({ type: 'DateTime', resolve: ({ timestamp }) => fromUnix(timestamp) }),
@@ -126,6 +148,6 @@ eventType<{ draft_id: number }>(
   'drafts',
   'remove',
   'DraftRemovedEvent',
-  (t) => ({ draftId: t.int({ resolve: ({ event }) => event.draft_id }) }),
+  (t) => ({ draftId: t.id({ ...refersTo('Draft'), resolve: ({ event }) => event.draft_id }) }),
   { description: 'The user deleted a draft, or sent it.' },
 );

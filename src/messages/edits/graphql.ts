@@ -5,6 +5,7 @@ import { pageOfList } from '../../api/graphql/connection.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { htmlDiff } from '../../markdown/diff.ts';
 import type { TopicLink } from '../../markdown/render.ts';
@@ -46,8 +47,9 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
       description: 'Null when the edit left the topic as it was.',
       resolve: ({ step }) => (step?.showsTopic === true ? step.before.topic : null),
     }),
-    channelId: t.int({ nullable: true, resolve: ({ state }) => state.channelId }),
-    prevChannelId: t.int({
+    channelId: t.id({ ...refersTo('Channel'), nullable: true, resolve: ({ state }) => state.channelId }),
+    prevChannelId: t.id({
+      ...refersTo('Channel'),
       nullable: true,
       description: 'Null when the edit left the message in its channel.',
       resolve: ({ step }) => (step?.showsChannel === true ? step.before.channelId : null),
@@ -108,7 +110,7 @@ async function readBack(ctx: Ctx, messageId: number) {
 mutation('editMessage', {
   description: "Edits the content of one of the viewer's own messages.",
   input: (t) => ({
-    messageId: t.field({ type: 'LongId' }),
+    messageId: t.id(refersTo('Message')),
     content: t.string({ description: 'Flavored Markdown. Cut to 10,000 characters.' }),
     prevContentSha256: t.string({
       required: false,
@@ -133,8 +135,8 @@ mutation('editMessage', {
 });
 
 errorType(MoveMessagesTimeLimitExceededError, 'Some messages of the topic are too old to be moved.', (t) => ({
-  firstAllowedMessageId: t.field({
-    type: 'LongId',
+  firstAllowedMessageId: t.id({
+    ...refersTo('Message'),
     description: 'The oldest message that may be moved, with all after it.',
     resolve: ({ data }) => data.first_message_id_allowed_to_move,
   }),
@@ -145,9 +147,9 @@ errorType(MoveMessagesTimeLimitExceededError, 'Some messages of the topic are to
 mutation('moveMessages', {
   description: 'Moves a message, and others of its topic with it, to another topic, to another channel, or both.',
   input: (t) => ({
-    messageId: t.field({ type: 'LongId' }),
+    messageId: t.id(refersTo('Message')),
     topic: t.string({ required: false, description: 'Cut to 60 characters. Absent: as it is.' }),
-    channelId: t.int({ required: false, description: 'Absent: where it is.' }),
+    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'Absent: where it is.' }),
     propagateMode: t.field({ type: PropagateModeEnum, required: false, defaultValue: 'change_one' }),
     sendNotificationToOldTopic: t.boolean({
       required: false,
@@ -178,8 +180,8 @@ mutation('moveMessages', {
 
 mutation('deleteMessage', {
   description: 'Deletes a message.',
-  input: (t) => ({ messageId: t.field({ type: 'LongId' }) }),
-  payload: () => ({ messageId: { type: 'LongId', description: 'Of the message that is gone.' } }),
+  input: (t) => ({ messageId: t.id(refersTo('Message')) }),
+  payload: () => ({ messageId: { type: 'ID', refersTo: 'Message', description: 'Of the message that is gone.' } }),
   resolve: async (ctx, { messageId }) => {
     await deleteMessage(ctx, messageId);
     return { messageId };
@@ -210,15 +212,15 @@ eventType<UpdateBody>(
   undefined,
   'MessageUpdatedEvent',
   (t) => ({
-    editorId: t.int({ nullable: true, resolve: ({ event }) => event.user_id }),
+    editorId: t.id({ ...refersTo('User'), nullable: true, resolve: ({ event }) => event.user_id }),
     editedAt: t.field({ type: 'DateTime', resolve: ({ event }) => fromUnix(event.edit_timestamp) }),
-    messageId: t.field({
-      type: 'LongId',
+    messageId: t.id({
+      ...refersTo('Message'),
       description: 'The one `flags` are of, and whose content changed, if it did.',
       resolve: ({ event }) => event.message_id,
     }),
-    messageIds: t.field({
-      type: ['LongId'],
+    messageIds: t.idList({
+      ...refersTo('Message'),
       description: 'All that moved, ascending; or the one that was edited.',
       resolve: ({ event }) => event.message_ids,
     }),
@@ -227,12 +229,14 @@ eventType<UpdateBody>(
       description: "The user's own, after the edit.",
       resolve: ({ event }) => event.flags.filter(isFlag),
     }),
-    channelId: t.int({
+    channelId: t.id({
+      ...refersTo('Channel'),
       nullable: true,
       description: 'Where they were before; null for a direct message.',
       resolve: ({ event }) => event.stream_id ?? null,
     }),
-    newChannelId: t.int({
+    newChannelId: t.id({
+      ...refersTo('Channel'),
       nullable: true,
       description: 'Null when they stay in their channel.',
       resolve: ({ event }) => event.new_stream_id ?? null,
@@ -286,12 +290,13 @@ eventType<DeleteBody>(
   undefined,
   'MessagesDeletedEvent',
   (t) => ({
-    messageIds: t.field({
-      type: ['LongId'],
+    messageIds: t.idList({
+      ...refersTo('Message'),
       description: 'Ascending; one at a time without the capability `bulkMessageDeletion`.',
       resolve: ({ event }) => event.message_ids ?? [event.message_id ?? 0],
     }),
-    channelId: t.int({
+    channelId: t.id({
+      ...refersTo('Channel'),
       nullable: true,
       description: 'Where they were; null for direct messages.',
       resolve: ({ event }) => event.stream_id ?? null,

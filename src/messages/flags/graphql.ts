@@ -5,6 +5,7 @@ import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
@@ -36,13 +37,13 @@ mutation('updateMessageFlags', {
     'Gives messages a flag, or takes it. Channel messages become unread only where the viewer is subscribed; messages of ' +
     'a channel that the viewer never received can be taken up.',
   input: (t) => ({
-    messageIds: t.field({ type: ['LongId'], description: 'At most 5,000.' }),
+    messageIds: t.idList({ ...refersTo('Message'), description: 'At most 5,000.' }),
     operation: t.field({ type: OperationEnum }),
     flag: t.field({ type: MessageFlagEnum, description: 'READ, STARRED or COLLAPSED; the service sets the others.' }),
   }),
   payload: () => ({
-    changedIds: { type: ['LongId'], description: 'Of the messages that are different now.' },
-    skippedChannelIds: { type: ['Int'], description: SKIPPED },
+    changedIds: { type: ['ID'], refersTo: 'Message', description: 'Of the messages that are different now.' },
+    skippedChannelIds: { type: ['ID'], refersTo: 'Channel', description: SKIPPED },
   }),
   resolve: async (ctx, { messageIds, operation, flag }) => {
     const { changedIds, skippedChannelIds } = await updateFlags(ctx, messageIds, requireFlagChange(operation, flag));
@@ -63,8 +64,8 @@ mutation('updateMessageFlagsInNarrow', {
   description: 'Gives the messages of a narrow around an anchor a flag, or takes it, as `updateMessageFlags` does.',
   input: (t) => ({
     narrow: t.field({ type: MessageNarrow, required: false, description: 'Absent: what the viewer received.' }),
-    anchorId: t.field({
-      type: 'LongId',
+    anchorId: t.id({
+      ...refersTo('Message'),
       required: false,
       description: 'Of a message the viewer may read. This or `anchor` must be given.',
     }),
@@ -76,11 +77,11 @@ mutation('updateMessageFlagsInNarrow', {
     flag: t.field({ type: MessageFlagEnum, description: 'READ, STARRED or COLLAPSED; the service sets the others.' }),
   }),
   payload: () => ({
-    changedIds: { type: ['LongId'], description: 'Of the messages that are different now.' },
-    skippedChannelIds: { type: ['Int'], description: SKIPPED },
+    changedIds: { type: ['ID'], refersTo: 'Message', description: 'Of the messages that are different now.' },
+    skippedChannelIds: { type: ['ID'], refersTo: 'Channel', description: SKIPPED },
     processedCount: { type: 'Int', description: 'How many messages were found.' },
-    firstProcessedId: { type: 'LongId', nullable: true },
-    lastProcessedId: { type: 'LongId', nullable: true },
+    firstProcessedId: { type: 'ID', refersTo: 'Message', nullable: true },
+    lastProcessedId: { type: 'ID', refersTo: 'Message', nullable: true },
     foundOldest: { type: 'Boolean' },
     foundNewest: { type: 'Boolean' },
   }),
@@ -108,14 +109,17 @@ const READ_COUNT = { type: 'Int', description: 'How many messages were unread.' 
 
 mutation('markTopicAsRead', {
   description: 'Makes everything in a topic read for the viewer.',
-  input: (t) => ({ channelId: t.int(), topic: t.string({ description: 'Compared without regard to case.' }) }),
+  input: (t) => ({
+    channelId: t.id(refersTo('Channel')),
+    topic: t.string({ description: 'Compared without regard to case.' }),
+  }),
   payload: () => ({ readCount: READ_COUNT }),
   resolve: async (ctx, { channelId, topic }) => ({ readCount: (await markTopicAsRead(ctx, channelId, topic)).length }),
 });
 
 mutation('markChannelAsRead', {
   description: 'Makes everything in a channel read for the viewer.',
-  input: (t) => ({ channelId: t.int() }),
+  input: (t) => ({ channelId: t.id(refersTo('Channel')) }),
   payload: () => ({ readCount: READ_COUNT }),
   resolve: async (ctx, { channelId }) => ({ readCount: (await markChannelAsRead(ctx, channelId)).length }),
 });
@@ -191,6 +195,7 @@ const MAX_USER_ID = 2_147_483_647;
 const NOTHING = {
   edges: [],
   pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
+  totalCount: () => 0,
 };
 
 /** A page of a message's readers by id, in one step with the same page of the other messages selected. */
@@ -226,7 +231,7 @@ eventType<FlagsBody>(
   'MessageFlagsAddedEvent',
   (t) => ({
     flag: t.field({ type: MessageFlagEnum, resolve: ({ event }) => event.flag }),
-    messageIds: t.field({ type: ['LongId'], resolve: ({ event }) => [...event.messages] }),
+    messageIds: t.idList({ ...refersTo('Message'), resolve: ({ event }) => [...event.messages] }),
     all: t.boolean({
       description: 'Whether it is about every message there is; they are not listed then.',
       resolve: ({ event }) => event.all,
@@ -242,10 +247,11 @@ interface UnreadMessage extends WireUnreadDetails {
 const UnreadMessageType = builder.objectRef<UnreadMessage>('UnreadMessage').implement({
   description: 'What there is to know of a message that is unread again.',
   fields: (t) => ({
-    messageId: t.expose('id', { type: 'LongId' }),
-    channelId: t.int({ nullable: true, resolve: ({ stream_id }) => stream_id ?? null }),
+    messageId: t.expose('id', { type: 'ID', ...refersTo('Message') }),
+    channelId: t.id({ ...refersTo('Channel'), nullable: true, resolve: ({ stream_id }) => stream_id ?? null }),
     topic: t.string({ nullable: true, resolve: ({ topic }) => topic ?? null }),
-    otherUserIds: t.intList({
+    otherUserIds: t.idList({
+      ...refersTo('User'),
       nullable: true,
       description: 'Who takes part in the conversation besides the viewer; null for a channel message.',
       resolve: ({ user_ids }) => (user_ids === undefined ? null : [...user_ids]),
@@ -264,7 +270,7 @@ eventType<RemovedBody>(
   'MessageFlagsRemovedEvent',
   (t) => ({
     flag: t.field({ type: MessageFlagEnum, resolve: ({ event }) => event.flag }),
-    messageIds: t.field({ type: ['LongId'], resolve: ({ event }) => [...event.messages] }),
+    messageIds: t.idList({ ...refersTo('Message'), resolve: ({ event }) => [...event.messages] }),
     unread: t.field({
       type: [UnreadMessageType],
       description: 'The messages, when the flag is READ; empty for others.',

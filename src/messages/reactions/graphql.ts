@@ -2,6 +2,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
 import { Message } from '../graphql.ts';
@@ -28,7 +29,7 @@ mutation('addReaction', {
   description: 'Adds an emoji to a message.',
   errors: [ReactionAlreadyExistsError],
   input: (t) => ({
-    messageId: t.field({ type: 'LongId' }),
+    messageId: t.id(refersTo('Message')),
     emojiName: t.string(),
     emojiCode: t.string({ required: false, description: 'Looked up by the name, if absent.' }),
     reactionType: t.field({ type: ReactionTypeEnum, required: false }),
@@ -47,12 +48,12 @@ mutation('removeReaction', {
   description: "Takes one of the viewer's emoji from a message.",
   errors: [ReactionDoesNotExistError],
   input: (t) => ({
-    messageId: t.field({ type: 'LongId' }),
+    messageId: t.id(refersTo('Message')),
     emojiName: t.string({ required: false, description: 'This or the code must be given.' }),
     emojiCode: t.string({ required: false }),
     reactionType: t.field({ type: ReactionTypeEnum, required: false }),
   }),
-  payload: () => ({ messageId: { type: 'LongId' } }),
+  payload: () => ({ messageId: { type: 'ID', refersTo: 'Message' } }),
   resolve: async (ctx, { messageId, emojiName, emojiCode, reactionType }) => {
     await removeReaction(ctx, messageId, {
       name: emojiName ?? undefined,
@@ -80,8 +81,8 @@ for (const [op, name, description] of [
     op,
     name,
     (t) => ({
-      messageId: t.field({ type: 'LongId', resolve: ({ event }) => event.message_id }),
-      userId: t.int({ resolve: ({ event }) => event.user_id }),
+      messageId: t.id({ ...refersTo('Message'), resolve: ({ event }) => event.message_id }),
+      userId: t.id({ ...refersTo('User'), resolve: ({ event }) => event.user_id }),
       emojiName: t.string({ resolve: ({ event }) => event.emoji_name }),
       emojiCode: t.string({ resolve: ({ event }) => event.emoji_code }),
       reactionType: t.field({ type: ReactionTypeEnum, resolve: ({ event }) => event.reaction_type }),

@@ -3,10 +3,11 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { DeliveryState, type State } from '../scheduled/graphql.ts';
-import { accessReminder, createReminder, deleteReminder, undelivered } from './service.ts';
+import { accessReminder, createReminder, deleteReminder, undelivered, visibleTo } from './service.ts';
 import type { WireReminder } from './wire.ts';
 
 const TARGET = 'Of the message it is a reminder of.';
@@ -17,8 +18,8 @@ export const Reminder = builder.prismaNode('ScheduledMessage', {
   description: 'What the notification bot sends its owner when its time comes.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    messageId: t.field({
-      type: 'LongId',
+    messageId: t.id({
+      ...refersTo('Message'),
       description: TARGET,
       resolve: ({ reminderTargetId }) => Number(reminderTargetId),
     }),
@@ -29,7 +30,7 @@ export const Reminder = builder.prismaNode('ScheduledMessage', {
     failureReason: t.exposeString('failureMessage', { nullable: true, description: 'Why it could not be delivered.' }),
   }),
 });
-nodeAccess('Reminder', accessReminder);
+nodeModel('Reminder', 'ScheduledMessage', visibleTo);
 
 const ReminderConnection = builder.connectionObject(
   { type: Reminder, name: 'ReminderConnection' },
@@ -42,17 +43,9 @@ builder.queryField('reminders', (t) =>
       type: Reminder,
       description: "The viewer's reminders that are not delivered, the earliest first.",
       resolve: (_root, args, ctx, info) => {
-        const mine = undelivered(signedIn(ctx).viewer);
+        const where = undelivered(signedIn(ctx).viewer);
         const order = { scheduledAt: 'asc', id: 'asc' } as const;
-        return pageOf(
-          'ScheduledMessage',
-          order,
-          args,
-          ctx,
-          info,
-          (query) => ctx.app.db.scheduledMessage.findMany({ ...query, where: { AND: [mine, query.where] } }),
-          'Reminder',
-        );
+        return pageOf('ScheduledMessage', { where, order, args, ctx, info, typeName: 'Reminder' });
       },
     },
     ReminderConnection,
@@ -62,7 +55,7 @@ builder.queryField('reminders', (t) =>
 mutation('createReminder', {
   description: 'Has the viewer reminded of a message: the notification bot sends a link to it, and what it says.',
   input: (t) => ({
-    messageId: t.field({ type: 'LongId' }),
+    messageId: t.id(refersTo('Message')),
     scheduledAt: t.field({ type: 'DateTime', description: 'In the future.' }),
     note: t.string({ required: false, description: 'Comes with the reminder. At most 500 characters.' }),
   }),
@@ -76,8 +69,8 @@ mutation('createReminder', {
 
 mutation('deleteReminder', {
   description: 'Deletes a reminder.',
-  input: (t) => ({ reminderId: t.int() }),
-  payload: () => ({ reminderId: { type: 'Int', description: 'Of the reminder that is gone.' } }),
+  input: (t) => ({ reminderId: t.id(refersTo('Reminder')) }),
+  payload: () => ({ reminderId: { type: 'ID', refersTo: 'Reminder', description: 'Of the reminder that is gone.' } }),
   resolve: async (ctx, { reminderId }) => {
     await deleteReminder(ctx, reminderId);
     return { reminderId };
@@ -87,8 +80,9 @@ mutation('deleteReminder', {
 const ReminderValue = builder.objectRef<WireReminder>('ReminderValue').implement({
   description: 'A reminder as it was when the event happened.',
   fields: (t) => ({
+    id: t.expose('reminder_id', { type: 'ID', ...refersTo('Reminder'), description: 'The `id` of the Reminder.' }),
     databaseId: t.exposeInt('reminder_id', { description: 'The id REST uses.' }),
-    messageId: t.expose('reminder_target_message_id', { type: 'LongId', description: TARGET }),
+    messageId: t.expose('reminder_target_message_id', { type: 'ID', ...refersTo('Message'), description: TARGET }),
     content: t.exposeString('content'),
     renderedContent: t.exposeString('rendered_content'),
     scheduledAt: t.field({ type: 'DateTime', resolve: (reminder) => fromUnix(reminder.scheduled_delivery_timestamp) }),
@@ -108,6 +102,6 @@ eventType<{ reminder_id: number }>(
   'reminders',
   'remove',
   'ReminderRemovedEvent',
-  (t) => ({ reminderId: t.int({ resolve: ({ event }) => event.reminder_id }) }),
+  (t) => ({ reminderId: t.id({ ...refersTo('Reminder'), resolve: ({ event }) => event.reminder_id }) }),
   { description: 'A reminder was delivered, or the user deleted it.' },
 );

@@ -29,6 +29,9 @@ type Owner = Pick<Viewer, 'id' | 'realm'>;
 
 const own = ({ id, realm }: Owner) => ({ realmId: realm.id, ownerId: id, kind: 'reminder' });
 
+/** The viewer's reminders, sent or not. */
+export const visibleTo = ({ viewer }: Ctx): Prisma.ScheduledMessageWhereInput => own(viewer);
+
 /** The viewer's reminders that are still to come, or failed. */
 export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput => ({
   ...own(viewer),

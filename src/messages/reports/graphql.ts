@@ -1,10 +1,11 @@
 import { mutation } from '../../api/graphql/mutation.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { reportMessage } from './service.ts';
 
 mutation('reportMessage', {
   description: "Reports a message to the organization's moderators.",
   input: (t) => ({
-    messageId: t.field({ type: 'LongId' }),
+    messageId: t.id(refersTo('Message')),
     reportType: t.string({ description: 'A key of the types the organization names: "spam", "harassment" …' }),
     description: t.string({
       required: false,
@@ -12,7 +13,7 @@ mutation('reportMessage', {
       description: 'At most 1,000 characters. Required for "other".',
     }),
   }),
-  payload: () => ({ messageId: { type: 'LongId' } }),
+  payload: () => ({ messageId: { type: 'ID', refersTo: 'Message' } }),
   resolve: async (ctx, { messageId, reportType, description }) => {
     await reportMessage(ctx, messageId, { reportType, description: description ?? '' });
     return { messageId };

@@ -3,7 +3,8 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -18,6 +19,7 @@ import {
   scheduleMessage,
   undelivered,
   updateScheduledMessage,
+  visibleTo,
 } from './service.ts';
 import type { WireScheduledMessage } from './wire.ts';
 
@@ -40,14 +42,20 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
   description: 'A message that is sent in the name of its owner when its time comes.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The id REST uses. Not that of the message it becomes.' }),
-    channelId: t.exposeInt('channelId', { nullable: true, description: 'Null for a direct message.' }),
+    channelId: t.expose('channelId', {
+      type: 'ID',
+      ...refersTo('Channel'),
+      nullable: true,
+      description: 'Null for a direct message.',
+    }),
     channel: t.field({
       type: Channel,
       nullable: true,
       description: 'Null for a direct message, and when the viewer does not see the channel any more.',
       resolve: ({ channelId }, _args, ctx) => (channelId === null ? null : visibleChannels(ctx).load(channelId)),
     }),
-    directTo: t.intList({
+    directTo: t.idList({
+      ...refersTo('User'),
       nullable: true,
       description: DIRECT_TO,
       resolve: ({ channelId, recipientIds }) => (channelId === null ? recipientIds : null),
@@ -64,8 +72,8 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     readBySender: t.exposeBoolean('readBySender', { description: 'Whether its owner will have read it.' }),
     state: t.field({ type: DeliveryState, resolve: ({ state }) => state as State }),
     failureReason: t.exposeString('failureMessage', { nullable: true, description: 'Why it could not be sent.' }),
-    messageId: t.field({
-      type: 'LongId',
+    messageId: t.id({
+      ...refersTo('Message'),
       nullable: true,
       description: 'Of the message it became.',
       resolve: ({ deliveredMessageId: id }) => (id === null ? null : Number(id)),
@@ -73,7 +81,7 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     owner: t.relation('owner'),
   }),
 });
-nodeAccess('ScheduledMessage', accessScheduledMessage);
+nodeModel('ScheduledMessage', 'ScheduledMessage', visibleTo);
 
 const ScheduledMessageConnection = builder.connectionObject(
   { type: ScheduledMessage, name: 'ScheduledMessageConnection' },
@@ -86,10 +94,8 @@ builder.queryField('scheduledMessages', (t) =>
       type: ScheduledMessage,
       description: 'What the viewer has scheduled and is not sent, the earliest first.',
       resolve: (_root, args, ctx, info) => {
-        const mine = undelivered(signedIn(ctx).viewer);
-        return pageOf('ScheduledMessage', { scheduledAt: 'asc', id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.scheduledMessage.findMany({ ...query, where: { AND: [mine, query.where] } }),
-        );
+        const where = undelivered(signedIn(ctx).viewer);
+        return pageOf('ScheduledMessage', { where, order: { scheduledAt: 'asc', id: 'asc' }, args, ctx, info });
       },
     },
     ScheduledMessageConnection,
@@ -120,8 +126,8 @@ const INTO = {
 mutation('scheduleMessage', {
   description: 'Schedules a message that the viewer could send now. Whether they may is asked again when it is sent.',
   input: (t) => ({
-    channelId: t.int({ required: false, description: INTO.channelId }),
-    directTo: t.intList({ required: false, description: INTO.directTo }),
+    channelId: t.id({ ...refersTo('Channel'), required: false, description: INTO.channelId }),
+    directTo: t.idList({ ...refersTo('User'), required: false, description: INTO.directTo }),
     topic: t.string({ required: false, description: INTO.topic }),
     content: t.string({ description: INTO.content }),
     scheduledAt: t.field({ type: 'DateTime', description: 'In the future.' }),
@@ -145,9 +151,13 @@ mutation('updateScheduledMessage', {
   description:
     'Changes a scheduled message. One that could not be sent is to be sent again, at the new time it must be given.',
   input: (t) => ({
-    scheduledMessageId: t.int(),
-    channelId: t.int({ required: false, description: `${INTO.channelId} Give its topic as well.` }),
-    directTo: t.intList({ required: false, description: INTO.directTo }),
+    scheduledMessageId: t.id(refersTo('ScheduledMessage')),
+    channelId: t.id({
+      ...refersTo('Channel'),
+      required: false,
+      description: `${INTO.channelId} Give its topic as well.`,
+    }),
+    directTo: t.idList({ ...refersTo('User'), required: false, description: INTO.directTo }),
     topic: t.string({ required: false, description: INTO.topic }),
     content: t.string({ required: false, description: INTO.content }),
     scheduledAt: t.field({ type: 'DateTime', required: false, description: 'In the future.' }),
@@ -164,8 +174,14 @@ mutation('updateScheduledMessage', {
 
 mutation('cancelScheduledMessage', {
   description: 'Cancels a scheduled message, or deletes one that could not be sent.',
-  input: (t) => ({ scheduledMessageId: t.int() }),
-  payload: () => ({ scheduledMessageId: { type: 'Int', description: 'Of the scheduled message that is gone.' } }),
+  input: (t) => ({ scheduledMessageId: t.id(refersTo('ScheduledMessage')) }),
+  payload: () => ({
+    scheduledMessageId: {
+      type: 'ID',
+      refersTo: 'ScheduledMessage',
+      description: 'Of the scheduled message that is gone.',
+    },
+  }),
   resolve: async (ctx, { scheduledMessageId }) => {
     await cancelScheduledMessage(ctx, scheduledMessageId);
     return { scheduledMessageId };
@@ -175,9 +191,19 @@ mutation('cancelScheduledMessage', {
 const ScheduledMessageValue = builder.objectRef<WireScheduledMessage>('ScheduledMessageValue').implement({
   description: 'A scheduled message as it was when the event happened.',
   fields: (t) => ({
+    id: t.expose('scheduled_message_id', {
+      type: 'ID',
+      ...refersTo('ScheduledMessage'),
+      description: 'The `id` of the ScheduledMessage.',
+    }),
     databaseId: t.exposeInt('scheduled_message_id', { description: 'The id REST uses.' }),
-    channelId: t.int({ nullable: true, resolve: ({ to }) => (typeof to === 'number' ? to : null) }),
-    directTo: t.intList({
+    channelId: t.id({
+      ...refersTo('Channel'),
+      nullable: true,
+      resolve: ({ to }) => (typeof to === 'number' ? to : null),
+    }),
+    directTo: t.idList({
+      ...refersTo('User'),
       nullable: true,
       description: DIRECT_TO,
       resolve: ({ to }) => (typeof to === 'number' ? null : to),
@@ -214,6 +240,8 @@ eventType<{ scheduled_message_id: number }>(
   'scheduled_messages',
   'remove',
   'ScheduledMessageRemovedEvent',
-  (t) => ({ scheduledMessageId: t.int({ resolve: ({ event }) => event.scheduled_message_id }) }),
+  (t) => ({
+    scheduledMessageId: t.id({ ...refersTo('ScheduledMessage'), resolve: ({ event }) => event.scheduled_message_id }),
+  }),
   { description: 'A scheduled message was sent, or the user cancelled it.' },
 );

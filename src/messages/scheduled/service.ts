@@ -43,6 +43,9 @@ type Owner = Pick<Viewer, 'id' | 'realm'>;
 
 const own = ({ id, realm }: Owner) => ({ realmId: realm.id, ownerId: id, kind: 'message' });
 
+/** The viewer's scheduled messages, sent or not. */
+export const visibleTo = ({ viewer }: Ctx): Prisma.ScheduledMessageWhereInput => own(viewer);
+
 /** What the viewer has scheduled and is not sent, because its time has not come or it could not be. */
 export const undelivered = (viewer: Owner): Prisma.ScheduledMessageWhereInput => ({
   ...own(viewer),

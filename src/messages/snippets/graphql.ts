@@ -3,15 +3,10 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
-import {
-  accessSavedSnippet,
-  createSavedSnippet,
-  deleteSavedSnippet,
-  updateSavedSnippet,
-  visibleTo,
-} from './service.ts';
+import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
 import type { WireSavedSnippet } from './wire.ts';
 
 const TITLE = 'Not blank; at most 60 characters.';
@@ -27,7 +22,7 @@ export const SavedSnippet = builder.prismaNode('SavedSnippet', {
     author: t.relation('author'),
   }),
 });
-nodeAccess('SavedSnippet', accessSavedSnippet);
+nodeModel('SavedSnippet', 'SavedSnippet', visibleTo);
 
 const SavedSnippetConnection = builder.connectionObject(
   { type: SavedSnippet, name: 'SavedSnippetConnection' },
@@ -40,9 +35,7 @@ builder.queryField('savedSnippets', (t) =>
       type: SavedSnippet,
       description: "The viewer's saved snippets, oldest first.",
       resolve: (_root, args, ctx, info) =>
-        pageOf('SavedSnippet', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.savedSnippet.findMany({ ...query, where: { AND: [visibleTo(signedIn(ctx)), query.where] } }),
-        ),
+        pageOf('SavedSnippet', { where: visibleTo(signedIn(ctx)), order: { id: 'asc' }, args, ctx, info }),
     },
     SavedSnippetConnection,
   ),
@@ -58,7 +51,7 @@ mutation('createSavedSnippet', {
 mutation('updateSavedSnippet', {
   description: 'Changes what is given of a saved snippet.',
   input: (t) => ({
-    savedSnippetId: t.int(),
+    savedSnippetId: t.id(refersTo('SavedSnippet')),
     title: t.string({ required: false, description: TITLE }),
     content: t.string({ required: false, description: CONTENT }),
   }),
@@ -73,8 +66,10 @@ mutation('updateSavedSnippet', {
 
 mutation('deleteSavedSnippet', {
   description: 'Deletes a saved snippet.',
-  input: (t) => ({ savedSnippetId: t.int() }),
-  payload: () => ({ savedSnippetId: { type: 'Int', description: 'Of the snippet that is gone.' } }),
+  input: (t) => ({ savedSnippetId: t.id(refersTo('SavedSnippet')) }),
+  payload: () => ({
+    savedSnippetId: { type: 'ID', refersTo: 'SavedSnippet', description: 'Of the snippet that is gone.' },
+  }),
   resolve: async (ctx, { savedSnippetId }) => {
     await deleteSavedSnippet(ctx, savedSnippetId);
     return { savedSnippetId };
@@ -84,6 +79,7 @@ mutation('deleteSavedSnippet', {
 const SavedSnippetValue = builder.objectRef<WireSavedSnippet>('SavedSnippetValue').implement({
   description: 'A saved snippet as it was when the event happened.',
   fields: (t) => ({
+    id: t.expose('id', { type: 'ID', ...refersTo('SavedSnippet'), description: 'The `id` of the SavedSnippet.' }),
     databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
     title: t.exposeString('title'),
     content: t.exposeString('content'),
@@ -111,6 +107,6 @@ eventType<{ saved_snippet_id: number }>(
   'saved_snippets',
   'remove',
   'SavedSnippetRemovedEvent',
-  (t) => ({ savedSnippetId: t.int({ resolve: ({ event }) => event.saved_snippet_id }) }),
+  (t) => ({ savedSnippetId: t.id({ ...refersTo('SavedSnippet'), resolve: ({ event }) => event.saved_snippet_id }) }),
   { description: 'The user deleted a saved snippet.' },
 );

@@ -3,6 +3,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
@@ -23,7 +24,7 @@ export const TopicVisibility = builder.enumType('TopicVisibility', {
 const UserTopic = builder.prismaObject('UserTopic', {
   description: 'A topic that is not as visible to the viewer as its channel is. It need hold no message.',
   fields: (t) => ({
-    channelId: t.exposeInt('channelId'),
+    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel') }),
     channel: t.field({
       type: Channel,
       nullable: true,
@@ -47,10 +48,8 @@ builder.queryField('userTopics', (t) =>
       type: UserTopic,
       description: 'The topics the viewer muted, unmuted or follows, in the order they first were.',
       resolve: (_root, args, ctx, info) => {
-        const mine = { userId: signedIn(ctx).viewer.id };
-        return pageOf('UserTopic', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.userTopic.findMany({ ...query, where: { AND: [mine, query.where] } }),
-        );
+        const where = { userId: signedIn(ctx).viewer.id };
+        return pageOf('UserTopic', { where, order: { id: 'asc' }, args, ctx, info });
       },
     },
     UserTopicConnection,
@@ -60,12 +59,12 @@ builder.queryField('userTopics', (t) =>
 mutation('setTopicVisibility', {
   description: 'Mutes, unmutes or follows a topic, or takes that back. The topic need hold no message.',
   input: (t) => ({
-    channelId: t.int(),
+    channelId: t.id(refersTo('Channel')),
     topic: t.string({ description: 'At most 60 characters.' }),
     visibility: t.field({ type: TopicVisibility }),
   }),
   payload: () => ({
-    channelId: { type: 'Int' },
+    channelId: { type: 'ID', refersTo: 'Channel' },
     topic: { type: 'String', description: 'As it is stored.' },
     visibility: { type: TopicVisibility },
   }),
@@ -80,7 +79,7 @@ eventType<WireUserTopic>(
   undefined,
   'TopicVisibilityChangedEvent',
   (t) => ({
-    channelId: t.int({ resolve: ({ event }) => event.stream_id }),
+    channelId: t.id({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_id }),
     topic: t.string({ resolve: ({ event }) => event.topic_name }),
     visibility: t.field({ type: TopicVisibility, resolve: ({ event }) => event.visibility_policy }),
     lastUpdated: t.field({ type: 'DateTime', resolve: ({ event }) => fromUnix(event.last_updated) }),

@@ -1,6 +1,7 @@
 import { builder } from '../../api/graphql/builder.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { TYPING_OPS, type Typist } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
@@ -15,8 +16,8 @@ mutation('setTyping', {
   description: 'Tells people, or the subscribers of a channel, that the viewer is writing to them, or has stopped.',
   input: (t) => ({
     operation: t.field({ type: TypingOperation }),
-    directTo: t.intList({ required: false, description: 'User ids, for a direct message.' }),
-    channelId: t.int({ required: false, description: 'For a channel message, with the topic.' }),
+    directTo: t.idList({ ...refersTo('User'), required: false, description: 'User ids, for a direct message.' }),
+    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'For a channel message, with the topic.' }),
     topic: t.string({ required: false }),
   }),
   payload: () => ({ operation: { type: TypingOperation } }),
@@ -34,7 +35,7 @@ mutation('setEditTyping', {
   ignoresIdempotencyKey: true,
   description: 'Tells those who see a message that the viewer edits it, or has stopped.',
   input: (t) => ({
-    messageId: t.field({ type: 'LongId' }),
+    messageId: t.id(refersTo('Message')),
     operation: t.field({ type: TypingOperation }),
   }),
   payload: () => ({ operation: { type: TypingOperation } }),
@@ -47,7 +48,7 @@ mutation('setEditTyping', {
 const TypistValue = builder.objectRef<Typist>('Typist').implement({
   description: 'Somebody in a conversation.',
   fields: (t) => ({
-    userId: t.int({ resolve: ({ user_id }) => user_id }),
+    userId: t.id({ ...refersTo('User'), resolve: ({ user_id }) => user_id }),
     email: t.exposeString('email', { description: 'The address the API knows them by.' }),
   }),
 });
@@ -79,7 +80,7 @@ for (const op of TYPING_OPS) {
         description: 'Everyone in the conversation; null in a channel.',
         resolve: ({ event }) => event.recipients ?? null,
       }),
-      channelId: t.int({ nullable: true, resolve: ({ event }) => event.stream_id ?? null }),
+      channelId: t.id({ ...refersTo('Channel'), nullable: true, resolve: ({ event }) => event.stream_id ?? null }),
       topic: t.string({ nullable: true, resolve: ({ event }) => event.topic ?? null }),
     }),
     { description: `Somebody has ${what.toLowerCase()} writing.` },
@@ -89,11 +90,16 @@ for (const op of TYPING_OPS) {
     op,
     `EditTyping${what}Event`,
     (t) => ({
-      senderId: t.int({ resolve: ({ event }) => event.sender_id }),
-      messageId: t.field({ type: 'LongId', resolve: ({ event }) => event.message_id }),
-      channelId: t.int({ nullable: true, resolve: ({ event }) => event.recipient.channel_id ?? null }),
+      senderId: t.id({ ...refersTo('User'), resolve: ({ event }) => event.sender_id }),
+      messageId: t.id({ ...refersTo('Message'), resolve: ({ event }) => event.message_id }),
+      channelId: t.id({
+        ...refersTo('Channel'),
+        nullable: true,
+        resolve: ({ event }) => event.recipient.channel_id ?? null,
+      }),
       topic: t.string({ nullable: true, resolve: ({ event }) => event.recipient.topic ?? null }),
-      userIds: t.intList({
+      userIds: t.idList({
+        ...refersTo('User'),
         nullable: true,
         description: 'Who is told, of a direct message.',
         resolve: ({ event }) => event.recipient.user_ids ?? null,

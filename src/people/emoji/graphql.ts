@@ -3,10 +3,11 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
-import { accessCustomEmoji, addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
+import { addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
 import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
 
 const IMAGE_URL = 'Relative to the address of the organization.';
@@ -27,7 +28,7 @@ export const CustomEmoji = builder.prismaNode('CustomEmoji', {
     author: t.relation('author', { nullable: true }),
   }),
 });
-nodeAccess('CustomEmoji', accessCustomEmoji);
+nodeModel('CustomEmoji', 'CustomEmoji', visibleTo);
 
 const CustomEmojiConnection = builder.connectionObject(
   { type: CustomEmoji, name: 'CustomEmojiConnection' },
@@ -43,12 +44,8 @@ builder.queryField('customEmoji', (t) =>
       resolve: (_root, args, ctx, info) => {
         const { isActive } = args;
         const filter = isActive == null ? {} : { deactivatedAt: isActive ? null : { not: null } };
-        return pageOf('CustomEmoji', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.customEmoji.findMany({
-            ...query,
-            where: { AND: [visibleTo(signedIn(ctx)), filter, query.where] },
-          }),
-        );
+        const where = { AND: [visibleTo(signedIn(ctx)), filter] };
+        return pageOf('CustomEmoji', { where, order: { id: 'asc' }, args, ctx, info });
       },
     },
     CustomEmojiConnection,
@@ -85,7 +82,7 @@ const CustomEmojiValue = builder.objectRef<WireCustomEmoji>('CustomEmojiValue').
     imageUrl: t.exposeString('source_url', { description: IMAGE_URL }),
     stillUrl: t.exposeString('still_url', { nullable: true, description: STILL_URL }),
     isActive: t.boolean({ resolve: ({ deactivated }) => !deactivated }),
-    authorId: t.exposeInt('author_id', { nullable: true }),
+    authorId: t.expose('author_id', { type: 'ID', ...refersTo('User'), nullable: true }),
   }),
 });
 
@@ -101,7 +98,7 @@ eventType<{ emoji_id: string }>(
   'realm_emoji',
   'update_one',
   'CustomEmojiDeactivatedEvent',
-  (t) => ({ customEmojiId: t.int({ resolve: ({ event }) => Number(event.emoji_id) }) }),
+  (t) => ({ customEmojiId: t.id({ ...refersTo('CustomEmoji'), resolve: ({ event }) => Number(event.emoji_id) }) }),
   { description: 'An emoji was taken out of use. For queues with `individualEmojiChanges`.' },
 );
 

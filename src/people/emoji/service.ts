@@ -22,7 +22,6 @@ import { customEmojiAdded, customEmojiChanged, customEmojiDeactivated } from './
 
 /** Our choice: longer than any name people write between colons. */
 const MAX_NAME_LENGTH = 100;
-const MAX_ID = 2_147_483_647;
 
 /** The emoji `viewer` may see: all of the organisation's, with those deactivated. */
 export const visibleTo = ({ viewer }: Ctx): Prisma.CustomEmojiWhereInput => ({ realmId: viewer.realm.id });
@@ -30,18 +29,6 @@ export const visibleTo = ({ viewer }: Ctx): Prisma.CustomEmojiWhereInput => ({ r
 /** The organisation's own emoji in the order in which they were added, those deactivated included. */
 export const listCustomEmoji = (ctx: Ctx): Promise<CustomEmoji[]> =>
   ctx.app.db.customEmoji.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
-
-/**
- * One emoji of the viewer's organisation, active or not.
- *
- * @throws NotFoundError when there is none.
- */
-export async function accessCustomEmoji(ctx: Ctx, id: number): Promise<CustomEmoji> {
-  const found =
-    id >= 1 && id <= MAX_ID ? await ctx.app.db.customEmoji.findFirst({ where: { ...visibleTo(ctx), id } }) : null;
-  if (found === null) throw new NotFoundError('Invalid custom emoji.');
-  return found;
-}
 
 /**
  * Adds an emoji to the organisation's own, and tells everybody.

@@ -3,14 +3,8 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
-import {
-  accessNavigationView,
-  addNavigationView,
-  removeNavigationView,
-  updateNavigationView,
-  visibleTo,
-} from './service.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
+import { addNavigationView, removeNavigationView, updateNavigationView, visibleTo } from './service.ts';
 import type { WireNavigationView } from './wire.ts';
 
 const FRAGMENT = 'What stands behind the # of the address; unique among the views of one user.';
@@ -25,7 +19,7 @@ export const NavigationView = builder.prismaNode('NavigationView', {
     name: t.exposeString('name', { nullable: true, description: NAME }),
   }),
 });
-nodeAccess('NavigationView', accessNavigationView);
+nodeModel('NavigationView', 'NavigationView', visibleTo);
 
 const NavigationViewConnection = builder.connectionObject(
   { type: NavigationView, name: 'NavigationViewConnection' },
@@ -38,9 +32,7 @@ builder.queryField('navigationViews', (t) =>
       type: NavigationView,
       description: 'The views the viewer has set up, oldest first.',
       resolve: (_root, args, ctx, info) =>
-        pageOf('NavigationView', { id: 'asc' }, args, ctx, info, (query) =>
-          ctx.app.db.navigationView.findMany({ ...query, where: { AND: [visibleTo(signedIn(ctx)), query.where] } }),
-        ),
+        pageOf('NavigationView', { where: visibleTo(signedIn(ctx)), order: { id: 'asc' }, args, ctx, info }),
     },
     NavigationViewConnection,
   ),

@@ -4,7 +4,6 @@ import { transact } from '../../events/log.ts';
 import type { NavigationView, Prisma } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
-import { isRowId } from '../../platform/ids.ts';
 import { requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { lockUser } from '../locks.ts';
@@ -30,13 +29,6 @@ export function visibleTo({ viewer }: Ctx): Prisma.NavigationViewWhereInput {
 }
 
 const noSuchView = () => new NotFoundError('Navigation view does not exist.');
-
-/** @throws NotFoundError when the viewer has none with this id. */
-export async function accessNavigationView(ctx: Ctx, id: number): Promise<NavigationView> {
-  const view = isRowId(id) ? await ctx.app.db.navigationView.findFirst({ where: { id, ...visibleTo(ctx) } }) : null;
-  if (view === null) throw noSuchView();
-  return view;
-}
 
 /** The views the viewer has set up, oldest first. */
 export function listNavigationViews(ctx: Ctx): Promise<NavigationView[]> {

@@ -6,6 +6,7 @@ import { perOperation } from '../../api/graphql/context.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
@@ -31,7 +32,7 @@ const PresencePing = builder.enumType('PresencePing', {
 const UserPresence = builder.objectRef<Presence>('UserPresence').implement({
   description: 'When somebody was last there.',
   fields: (t) => ({
-    userId: t.int({ resolve: ({ user }) => user.id }),
+    userId: t.id({ ...refersTo('User'), resolve: ({ user }) => user.id }),
     user: t.field({ type: User, resolve: ({ user }, _args, ctx) => usersById(ctx).load(user.id) }),
     status: t.field({
       type: PresenceStatus,
@@ -135,7 +136,7 @@ eventType<LegacyBody | PresenceBody>(
   undefined,
   'PresenceChangedEvent',
   (t) => ({
-    userId: t.int({ resolve: ({ event }) => told(event).userId }),
+    userId: t.id({ ...refersTo('User'), resolve: ({ event }) => told(event).userId }),
     activeAt: t.field({
       type: 'DateTime',
       nullable: true,

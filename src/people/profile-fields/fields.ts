@@ -48,11 +48,6 @@ export function readProfileFields(db: Pick<Tx, 'profileField'>, realmId: number)
 
 export const noSuchField = (fieldId: number) => new BadRequestError(`Field id ${fieldId} not found.`);
 
-/** @throws BadRequestError when the organisation has no field with this id. */
-export async function accessProfileField({ app, realmId }: Ctx, fieldId: number): Promise<ProfileField> {
-  return requireField(app.db, realmId, fieldId);
-}
-
 async function requireField(db: Pick<Tx, 'profileField'>, realmId: number, id: number): Promise<ProfileField> {
   const field = isRowId(id) ? await db.profileField.findFirst({ where: { realmId, id } }) : null;
   if (field === null) throw noSuchField(id);

@@ -2,14 +2,14 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodeAccess } from '../../api/graphql/node.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ProfileValueInput, toEntries, User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
 import { type Choice, choicesOf, dataOfAccount, dataOfChoices, type FieldData, urlPatternOf } from './field-data.ts';
 import { FIELD_TYPES, type FieldType } from './field-types.ts';
 import {
-  accessProfileField,
   createProfileField,
   deleteProfileField,
   listProfileFields,
@@ -76,7 +76,7 @@ const CustomProfileField = builder.prismaNode('ProfileField', {
     useForUserMatching: t.exposeBoolean('useForUserMatching', { description: MATCHING }),
   }),
 });
-nodeAccess('CustomProfileField', accessProfileField);
+nodeModel('CustomProfileField', 'ProfileField', ({ realmId }) => ({ realmId }));
 
 const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
   description: 'What a user has in one field of their profile.',
@@ -175,7 +175,7 @@ mutation('updateCustomProfileField', {
     'Changes what is given of a custom profile field. Who has chosen an option that is no more loses the value. For ' +
     'administrators.',
   input: (t) => ({
-    fieldId: t.int(),
+    fieldId: t.id(refersTo('CustomProfileField')),
     name: t.string({ required: false, description: NAME }),
     hint: t.string({ required: false, description: HINT }),
     choices: t.field({ type: [ProfileChoiceInput], required: false, description: CHOICES }),
@@ -194,8 +194,8 @@ mutation('updateCustomProfileField', {
 
 mutation('deleteCustomProfileField', {
   description: 'Removes a custom profile field, with all that people have in it. For administrators.',
-  input: (t) => ({ fieldId: t.int() }),
-  payload: () => ({ fieldId: { type: 'Int' } }),
+  input: (t) => ({ fieldId: t.id(refersTo('CustomProfileField')) }),
+  payload: () => ({ fieldId: { type: 'ID', refersTo: 'CustomProfileField' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { fieldId }) => {
     await deleteProfileField(ctx, fieldId);
@@ -205,7 +205,7 @@ mutation('deleteCustomProfileField', {
 
 mutation('reorderCustomProfileFields', {
   description: 'Puts the custom profile fields into a new order. For administrators.',
-  input: (t) => ({ order: t.intList({ description: 'The id of every field.' }) }),
+  input: (t) => ({ order: t.idList({ ...refersTo('CustomProfileField'), description: 'The id of every field.' }) }),
   payload: () => ({ customProfileFields: { type: [CustomProfileField] } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { order }) => ({ customProfileFields: await reorderProfileFields(ctx, order) }),
@@ -223,7 +223,7 @@ mutation('updateProfileData', {
 
 mutation('removeProfileData', {
   description: "Empties custom fields of the viewer's profile. Not for bots.",
-  input: (t) => ({ fieldIds: t.intList() }),
+  input: (t) => ({ fieldIds: t.idList(refersTo('CustomProfileField')) }),
   payload: () => ({ user: { type: User } }),
   resolve: async (ctx, { fieldIds }) => {
     await removeOwnValues(ctx, fieldIds);
@@ -234,6 +234,11 @@ mutation('removeProfileData', {
 const CustomProfileFieldValue = builder.objectRef<WireProfileField>('CustomProfileFieldValue').implement({
   description: 'A custom profile field as it was when something happened.',
   fields: (t) => ({
+    id: t.expose('id', {
+      type: 'ID',
+      ...refersTo('CustomProfileField'),
+      description: 'The `id` of the CustomProfileField.',
+    }),
     databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
     type: t.field({ type: CustomProfileFieldType, resolve: ({ type }) => type as FieldType }),
     order: t.exposeInt('order'),

@@ -3,6 +3,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import type { ReactionType } from '../emoji/emoji.ts';
 import { ReactionTypeEnum } from '../emoji/reaction-type.ts';
 import { User } from '../graphql.ts';
@@ -45,7 +46,7 @@ builder.prismaObjectField(User, 'status', (t) =>
 mutation('setStatus', {
   description: "Sets the viewer's status, or as an administrator somebody's.",
   input: (t) => ({
-    userId: t.int({ required: false, description: 'The viewer, if absent.' }),
+    userId: t.id({ ...refersTo('User'), required: false, description: 'The viewer, if absent.' }),
     text: t.string({ required: false, description: 'At most 60 characters; "" clears it.' }),
     emojiName: t.string({ required: false, description: '"" clears it.' }),
     emojiCode: t.string({ required: false, description: 'Looked up by the name, if absent.' }),
@@ -79,7 +80,7 @@ eventType<StatusBody>(
   undefined,
   'UserStatusSetEvent',
   (t) => ({
-    userId: t.int({ resolve: ({ event }) => event.user_id }),
+    userId: t.id({ ...refersTo('User'), resolve: ({ event }) => event.user_id }),
     text: t.string({ nullable: true, description: 'If set.', resolve: ({ event }) => event.status_text ?? null }),
     emojiName: t.string({
       nullable: true,

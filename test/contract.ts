@@ -1,0 +1,192 @@
+/**
+ * Counts what front ends judge a schema by: `node test/contract.ts [schema.graphql]` prints the table that stands in
+ * `src/api/graphql/README.md`.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  buildSchema,
+  type GraphQLInputType,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+  isUnionType,
+} from 'graphql';
+
+/** What is missing or wrong, by name. An empty list is the mark. */
+export interface Findings {
+  readonly undescribedTypes: readonly string[];
+  readonly undescribedFields: readonly string[];
+  readonly undescribedArguments: readonly string[];
+  readonly undescribedInputFields: readonly string[];
+  readonly undescribedEnumValues: readonly string[];
+  readonly mutationsWithoutErrorUnion: readonly string[];
+  readonly integerIdsInInputs: readonly string[];
+  readonly integerForeignKeys: readonly string[];
+  readonly connectionsWithoutNodes: readonly string[];
+  readonly connectionsWithoutTotalCount: readonly string[];
+  readonly unionFieldConflicts: readonly string[];
+}
+
+/** The figures of a schema, as counts of all there is. */
+export interface Counted {
+  readonly types: number;
+  readonly fields: number;
+  readonly arguments: number;
+  readonly inputFields: number;
+  readonly enumValues: number;
+  readonly mutations: number;
+  readonly connections: number;
+  readonly sortedConnections: number;
+  readonly connectionFields: number;
+  readonly viewerCan: number;
+  readonly oneOfInputs: number;
+  readonly eventTypes: number;
+}
+
+const INTEGERS = new Set(['Int', 'LongId']);
+/** Integers by these names tell which object is meant: `channelId`, `userIds`, `with` of a narrow. */
+const NAMES_AN_OBJECT = /(Id|Ids)$/;
+/** The number REST uses, of the object itself. */
+const OWN = new Set(['databaseId']);
+/** Of relay, and nobody's to describe anew. */
+const isHelper = (name: string) => /(Connection|Edge)$/.test(name) || name === 'PageInfo';
+
+/** Counts a schema. @returns What is missing, and of how much. */
+export function count(schema: GraphQLSchema): { readonly findings: Findings; readonly counted: Counted } {
+  const types = Object.values(schema.getTypeMap()).filter(
+    (type) => !isIntrospectionType(type) && !isSpecifiedScalarType(type),
+  );
+  const objects = types.filter((type) => isObjectType(type) || isInterfaceType(type));
+  const inputs = types.filter(isInputObjectType);
+  const enums = types.filter(isEnumType);
+  const fields = objects.flatMap((type) =>
+    Object.values(type.getFields()).map((field) => ({ at: `${type.name}.${field.name}`, parent: type, field })),
+  );
+  const args = fields.flatMap(({ at, field }) =>
+    field.args.map((arg) => ({
+      at: `${at}(${arg.name}:)`,
+      name: arg.name,
+      type: arg.type,
+      description: arg.description,
+    })),
+  );
+  const inputFields = inputs.flatMap((type) =>
+    Object.values(type.getFields()).map(({ name, type: of, description }) => ({
+      at: `${type.name}.${name}`,
+      name,
+      type: of,
+      description,
+    })),
+  );
+  const enumValues = enums.flatMap((type) =>
+    type.getValues().map(({ name, description }) => ({ at: `${type.name}.${name}`, description })),
+  );
+  const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
+  const connections = objects.filter(({ name }) => name.endsWith('Connection')) as GraphQLObjectType[];
+  const connectionFields = fields.filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'));
+  const isIntegerId = ({ name, type }: { name: string; type: GraphQLInputType | GraphQLOutputType }) =>
+    INTEGERS.has(getNamedType(type).name) && NAMES_AN_OBJECT.test(name) && !OWN.has(name);
+  const bare = <T extends { at: string; description?: string | null | undefined }>(all: readonly T[]) =>
+    all.filter(({ description }) => !description).map(({ at }) => at);
+  const eventUnion = schema.getType('Event');
+  const eventTypes = isInterfaceType(eventUnion) ? schema.getPossibleTypes(eventUnion) : [];
+  return {
+    findings: {
+      undescribedTypes: types
+        .filter(({ name, description }) => !isHelper(name) && !description)
+        .map(({ name }) => name),
+      undescribedFields: bare(
+        fields
+          .filter(({ parent }) => !isHelper(parent.name))
+          .map(({ at, field }) => ({ at, description: field.description })),
+      ),
+      undescribedArguments: bare(args),
+      undescribedInputFields: bare(inputFields),
+      undescribedEnumValues: bare(enumValues),
+      mutationsWithoutErrorUnion: mutations
+        .filter(({ type }) => !isUnionType(getNamedType(type)))
+        .map(({ name }) => name),
+      integerIdsInInputs: [...args, ...inputFields].filter(isIntegerId).map(({ at }) => at),
+      integerForeignKeys: fields
+        .filter(({ field }) => isIntegerId({ name: field.name, type: field.type }))
+        .map(({ at }) => at),
+      connectionsWithoutNodes: connections.filter((type) => type.getFields()['nodes'] === undefined).map(nameOf),
+      connectionsWithoutTotalCount: connections
+        .filter((type) => type.getFields()['totalCount'] === undefined)
+        .map(nameOf),
+      unionFieldConflicts: conflicts(eventTypes),
+    },
+    counted: {
+      types: types.length,
+      fields: fields.length,
+      arguments: args.length,
+      inputFields: inputFields.length,
+      enumValues: enumValues.length,
+      mutations: mutations.length,
+      connections: connections.length,
+      connectionFields: connectionFields.length,
+      sortedConnections: connectionFields.filter(({ field }) => field.args.some(({ name }) => name === 'orderBy'))
+        .length,
+      viewerCan: fields.filter(({ field }) => field.name.startsWith('viewerCan')).length,
+      oneOfInputs: inputs.filter(({ isOneOf }) => isOneOf).length,
+      eventTypes: eventTypes.length,
+    },
+  };
+}
+
+const nameOf = ({ name }: GraphQLNamedType) => name;
+
+/** Fields of one name and two types among types that one document selects together: it would need aliases. */
+function conflicts(types: readonly GraphQLObjectType[]): string[] {
+  const typesOf = new Map<string, Map<string, string[]>>();
+  for (const type of types) {
+    for (const field of Object.values(type.getFields())) {
+      const byType = typesOf.get(field.name) ?? new Map<string, string[]>();
+      typesOf.set(field.name, byType);
+      byType.set(String(field.type), [...(byType.get(String(field.type)) ?? []), type.name]);
+    }
+  }
+  return [...typesOf]
+    .filter(([, byType]) => byType.size > 1)
+    .map(([name, byType]) => `${name}: ${[...byType].map(([type, of]) => `${type} (${of.length})`).join(', ')}`);
+}
+
+function table({ findings, counted }: ReturnType<typeof count>): string {
+  const share = (missing: readonly string[], all: number) =>
+    (100 - (100 * missing.length) / Math.max(1, all)).toFixed(1);
+  const rows: readonly (readonly [string, string | number])[] = [
+    ['types described, %', share(findings.undescribedTypes, counted.types)],
+    ['fields described, %', share(findings.undescribedFields, counted.fields)],
+    ['arguments described, %', share(findings.undescribedArguments, counted.arguments)],
+    ['input fields described, %', share(findings.undescribedInputFields, counted.inputFields)],
+    ['enum values described, %', share(findings.undescribedEnumValues, counted.enumValues)],
+    ['mutations with a typed error union, %', share(findings.mutationsWithoutErrorUnion, counted.mutations)],
+    ['integer ids in arguments and inputs', findings.integerIdsInInputs.length],
+    ['integer foreign keys on output objects', findings.integerForeignKeys.length],
+    ['connection types', counted.connections],
+    ['connections with `nodes`, %', share(findings.connectionsWithoutNodes, counted.connections)],
+    ['connections with `totalCount`, %', share(findings.connectionsWithoutTotalCount, counted.connections)],
+    ['connection fields with `orderBy`', `${counted.sortedConnections} of ${counted.connectionFields}`],
+    ['`viewerCan…` fields', counted.viewerCan],
+    ['`@oneOf` inputs', counted.oneOfInputs],
+    ['event types on one field', counted.eventTypes],
+    ['fields of events that conflict', findings.unionFieldConflicts.length],
+  ];
+  return ['| Measure | |', '|---|---|', ...rows.map(([what, value]) => `| ${what} | ${value} |`)].join('\n');
+}
+
+if (import.meta.main) {
+  const [path = join(import.meta.dirname, '../schema.graphql'), verbose] = process.argv.slice(2);
+  const result = count(buildSchema(readFileSync(path, 'utf8')));
+  console.log(table(result));
+  if (verbose !== undefined) console.log(JSON.stringify(result.findings, null, 2));
+}

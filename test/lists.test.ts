@@ -1,0 +1,73 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+let people: Organisation;
+
+beforeAll(async () => {
+  people = await organisation();
+  const { owner, member } = people;
+  for (const name of ['a', 'b', 'c']) await owner.ok('POST', '/channels/create', { name, subscribers: [owner.id] });
+  await owner.ok('POST', '/channels/create', { name: 'secret', subscribers: [owner.id], invite_only: true });
+  for (const title of ['x', 'y', 'z']) await member.ok('POST', '/saved_snippets', { title, content: title });
+});
+
+describe('a list', () => {
+  test('is there as its edges, and as its nodes alone', async () => {
+    const { member } = people;
+    const { savedSnippets } = await member.query(
+      '{ savedSnippets(first: 2) { totalCount nodes { id title } edges { node { id title } } pageInfo { hasNextPage } } }',
+    );
+    const { nodes, edges, totalCount, pageInfo } = savedSnippets;
+    expect(nodes.map(({ title }: { title: string }) => title)).toEqual(['x', 'y']);
+    expect(nodes).toEqual(edges.map(({ node }: { node: object }) => node));
+    expect([totalCount, pageInfo.hasNextPage]).toEqual([3, true]);
+  });
+
+  test('counts what the viewer sees of it, whatever the page and whoever asks', async () => {
+    const { owner, member } = people;
+    const query = '{ channels(first: 1, isSubscribed: null) { totalCount nodes { name } } }';
+    const [all, some] = [(await owner.query(query)).channels, (await member.query(query)).channels];
+    expect(all.totalCount - some.totalCount).toBe(1);
+    expect(all.nodes).toHaveLength(1);
+    const mine = await member.query('{ channels(isSubscribed: true) { totalCount nodes { name } } }');
+    expect(mine.channels.totalCount).toBe(mine.channels.nodes.length);
+  });
+
+  test('of what is nobody’s to count has no total, and one that is empty has none in it', async () => {
+    const { owner, guest } = people;
+    expect((await owner.query('{ messages { totalCount } }')).messages).toEqual({ totalCount: null });
+    expect((await guest.query('{ savedSnippets { totalCount nodes { id } } }')).savedSnippets).toEqual({
+      totalCount: 0,
+      nodes: [],
+    });
+  });
+
+  test('within a list counts for each', async () => {
+    const { owner } = people;
+    const { channels } = await owner.query('{ channels(first: 50) { nodes { name subscribers { totalCount } } } }');
+    const counts = Object.fromEntries(
+      channels.nodes.map(({ name, subscribers }: { name: string; subscribers: { totalCount: number } }) => [
+        name,
+        subscribers.totalCount,
+      ]),
+    );
+    expect(counts).toMatchObject({ a: 1, secret: 1 });
+  });
+});
+
+test('objects of many types are found by their ids, in the order asked for, and 100 at a time', async () => {
+  const { member } = people;
+  const { viewer, savedSnippets } = await member.query('{ viewer { id } savedSnippets { nodes { id } } }');
+  const ids = [savedSnippets.nodes[2].id, 'nonsense', viewer.id, savedSnippets.nodes[0].id, viewer.id];
+  const { nodes } = await member.query('query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }', { ids });
+  expect(nodes).toEqual([
+    { __typename: 'SavedSnippet', id: ids[0] },
+    null,
+    { __typename: 'User', id: viewer.id },
+    { __typename: 'SavedSnippet', id: ids[3] },
+    { __typename: 'User', id: viewer.id },
+  ]);
+  const tooMany = Array.from({ length: 101 }, () => viewer.id);
+  const { errors } = await member.graphql('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: tooMany });
+  expect(errors).toMatchObject([{ message: '"ids" can hold 100 at most', extensions: { code: 'BAD_REQUEST' } }]);
+});
