@@ -3,7 +3,7 @@ import { transact } from '../src/events/log.ts';
 import { moveTopicPolicies } from '../src/messages/topic-policies/service.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
@@ -45,7 +45,7 @@ beforeAll(async () => {
     clock.now += clock.step;
     return new Date(clock.now);
   };
-  service = await startInProcess({ now });
+  service = await shareInProcess({ now });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -342,8 +342,6 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
   });
 
   test('tells registrations alone of more than 500: each event would hold them all', async () => {
-    const service = await startInProcess();
-    await using _ = service;
     const { member } = await organisation({}, { on: service });
     const channel = await create(member, 'general');
     await service.app.db.$executeRaw`
