@@ -18,11 +18,11 @@ export const IS_WHOLE = (DATABASE_URL !== undefined && DATABASE_URL !== '') || T
 const SHARES: Readonly<Record<string, number>> = {
   // Wide matrices, where each test is one case of many that are alike.
   'attacks.test.ts': 1 / 6,
-  'bad-input.test.ts': 1 / 10,
+  'bad-input.test.ts': 1 / 16,
   'clients/javascript.test.ts': 1 / 4,
   'counter-last.test.ts': 1 / 6,
   'hidden-addresses.test.ts': 1 / 12,
-  'hidden-things.test.ts': 1 / 10,
+  'hidden-things.test.ts': 1 / 16,
   'idempotency.test.ts > every write, three times at once under one key': 1 / 4,
   'interface/1.1-conventions.test.ts': 1 / 4,
   'isolation.test.ts': 1 / 6,
@@ -36,17 +36,24 @@ const SHARES: Readonly<Record<string, number>> = {
   'two-organizations.test.ts': 1 / 4,
   // Much of something, or long, where others show the same of little.
   'avatars.test.ts > no more than 20 images': 1 / 3,
+  'data-directory.test.ts > the data directory > that': 1 / 3,
+  'deactivation.test.ts > the mail > survives a restart': 1 / 3,
   'deactivation.test.ts > DELETE /users/{user_id} > deletes many messages in parts': 1 / 3,
   'event-queue.test.ts > keeps queues and positions over a stop': 1 / 3,
   'event-queue.test.ts > tells every queue that takes it that the service has started': 1 / 3,
   'faults.test.ts': 1 / 3,
   'fuzz.test.ts': 1 / 3,
+  'graphql-http.test.ts > answers documents made at random': 1 / 3,
+  'graphql-ws.test.ts > survives whatever is said': 1 / 3,
   'graphql-ws.test.ts > closes the socket of a client that stops reading': 1 / 3,
   'graphql-ws.test.ts > keeps no more than 8 MiB': 1 / 3,
   'html-diff.test.ts > gives back': 1 / 3,
+  'idempotency.test.ts > a repetition after the process was killed': 1 / 3,
   'message-flags.test.ts > read state > is the set of what was read': 1 / 3,
   'messages.test.ts > a page of messages ends where 16 MiB do': 1 / 3,
   'schema.test.ts > connections > give at most a hundred rows': 1 / 3,
+  'totals.test.ts > kept replies': 1 / 3,
+  'totals.test.ts > queues > of those that ended': 1 / 3,
   'user-groups.test.ts > groups within groups > hold exactly whom a client works out': 1 / 3,
 };
 
