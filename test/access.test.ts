@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
@@ -8,7 +8,7 @@ import { organisation } from './helpers/server.ts';
 
 let service: InProcess;
 beforeAll(async () => {
-  service = await startInProcess();
+  service = await shareInProcess();
 });
 afterAll(() => service[Symbol.asyncDispose]());
 

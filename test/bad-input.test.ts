@@ -17,10 +17,10 @@ import {
 import { HUGE, hostileJson, LONG, NO_IDS, NOT_JSON } from './helpers/hostile.ts';
 import { type Json, send } from './helpers/http.ts';
 import { multipart } from './helpers/multipart.ts';
+import { sample } from './helpers/part.ts';
 import { operationBody, type Parameters, type Visitor } from './helpers/person.ts';
 import { NO_PICTURES, PNG } from './helpers/pictures.ts';
 import { pathOf, REST_CALLS, type RestCall } from './helpers/rest-calls.ts';
-import { sample } from './helpers/sample.ts';
 import { contentsOf, makeScene, nothing, type Scene } from './helpers/scene.ts';
 
 const endpoints = routes.map((endpoint) => [`${endpoint.method} ${endpoint.path}`, endpoint] as const);

@@ -23,7 +23,7 @@ import type { EventStream } from './helpers/events.ts';
 import { shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
-import { startInProcess } from './helpers/in-process.ts';
+import { shareInProcess, startInProcess } from './helpers/in-process.ts';
 import { type Mailbox, openMailbox } from './helpers/mailbox.ts';
 import { basic, Person } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
@@ -407,7 +407,7 @@ describe('POST /users/{user_id}/reactivate', () => {
 });
 
 test('refuses what somebody began before they were deactivated, or lost their role or group', async () => {
-  await using service = await startInProcess();
+  await using service = await shareInProcess();
   const people = await organisation({ second: 'owner', ann: 'member' }, { on: service });
   const { owner, second, administrator, moderator, member, ann } = people;
   const bot = await botOf(owner, 'Helper');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from './helpers/control.ts';
 import { send } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { basic, type Person, type Visitor } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
@@ -11,7 +11,7 @@ let clock = Date.UTC(2026, 0, 1);
 let service: InProcess;
 
 beforeAll(async () => {
-  service = await startInProcess({ now: () => new Date(clock) });
+  service = await shareInProcess({ now: () => new Date(clock) });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 

@@ -10,7 +10,7 @@ import type { Tx } from '../src/platform/db/client.ts';
 import { BadRequestError } from '../src/platform/errors.ts';
 import { KeyVault } from '../src/platform/key-vault.ts';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { organisation } from './helpers/server.ts';
 
 const noted = defineEvent('test_note', undefined, (text: string) => ({ text }));
@@ -23,7 +23,7 @@ let service: InProcess;
 let app: App;
 
 beforeAll(async () => {
-  service = await startInProcess();
+  service = await shareInProcess();
   app = service.app;
 });
 afterAll(() => service[Symbol.asyncDispose]());

@@ -4,7 +4,7 @@ import { type DefaultTreeAdapterTypes, defaultTreeAdapter, html as names, parseF
 import { expect, test } from 'vitest';
 import { htmlDiff } from '../src/markdown/diff.ts';
 import { renderMarkdown } from '../src/markdown/render.ts';
-import { TRIES_ALL } from './helpers/sample.ts';
+import { IS_WHOLE } from './helpers/part.ts';
 
 type Mark = 'inserted' | 'deleted';
 type Node = DefaultTreeAdapterTypes.ChildNode;
@@ -168,7 +168,7 @@ test('gives back both renderings of 2,000 pairs of contents, related and not, as
     const before = content(g);
     expectExact(renderMarkdown(before), renderMarkdown(upTo(g, 3) > 0 ? edited(g, before) : content(g)));
   };
-  fc.assert(fc.property(fc.gen(), pair), { seed: SEED, numRuns: TRIES_ALL ? 2000 : 500 });
+  fc.assert(fc.property(fc.gen(), pair), { seed: SEED, numRuns: IS_WHOLE ? 2000 : 500 });
 });
 
 /** Everything a renderer may give, as trees that can be changed anywhere. */
@@ -244,7 +244,7 @@ test('gives back any lists, tables, quotes, code and formulas, however they were
     const before = grow(g, 'root') as Tree;
     expectExact(written(before), written(upTo(g, 4) > 0 ? changed(g, before) : (grow(g, 'root') as Tree)));
   };
-  fc.assert(fc.property(fc.gen(), pair), { seed: SEED, numRuns: TRIES_ALL ? 2000 : 500 });
+  fc.assert(fc.property(fc.gen(), pair), { seed: SEED, numRuns: IS_WHOLE ? 2000 : 500 });
 });
 
 test('gives back contents of the greatest length, also when they have nothing in common', () => {

@@ -4,7 +4,7 @@ import { sweep } from '../src/events/retention.ts';
 import { runCommand } from './helpers/control.ts';
 import { shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { type Parameters, Person } from './helpers/person.ts';
 import { type Organisation, type OrganisationOptions, organisation, type RoleName } from './helpers/server.ts';
 
@@ -14,7 +14,7 @@ let clock = Date.parse('2026-11-20T10:00:00Z');
 let service: InProcess;
 
 beforeAll(async () => {
-  service = await startInProcess({ now: () => new Date(clock) });
+  service = await shareInProcess({ now: () => new Date(clock) });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 

@@ -5,7 +5,7 @@ import { readUnread } from '../src/messages/flags/unread.ts';
 import { readFlags } from '../src/messages/user-flags.ts';
 import { shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { type OrganisationOptions, organisation, type RoleName } from './helpers/server.ts';
 
@@ -20,7 +20,7 @@ function now(): Date {
 }
 
 beforeAll(async () => {
-  service = await startInProcess({ now });
+  service = await shareInProcess({ now });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 

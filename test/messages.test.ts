@@ -6,7 +6,7 @@ import { compileNarrow } from '../src/messages/narrow/narrow.ts';
 import { selectAmong, selectIds } from '../src/messages/narrow/narrow-select.ts';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
@@ -15,7 +15,7 @@ import { type Organisation, organisation } from './helpers/server.ts';
 let service: InProcess;
 let clock = Date.parse('2026-11-20T10:00:00Z');
 beforeAll(async () => {
-  service = await startInProcess({ now: () => new Date(clock) });
+  service = await shareInProcess({ now: () => new Date(clock) });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { appliedEvents, applyEvent, knownEvents, stateOf } from './helpers/client-state.ts';
 import { runCommand } from './helpers/control.ts';
 import type { Json } from './helpers/http.ts';
-import { startInProcess } from './helpers/in-process.ts';
+import { shareInProcess, startInProcess } from './helpers/in-process.ts';
 import { IS_WHOLE } from './helpers/part.ts';
 import { basic, type Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
@@ -21,9 +21,6 @@ import { organisation, serverOf, startServer } from './helpers/server.ts';
 import { startVideoProvider } from './helpers/video-provider.ts';
 
 // Every mutation, seen by every role, in and out of the channels it is about.
-
-/** What takes many more registrations is left to the run on PostgreSQL, which serves several at a time. */
-const { DATABASE_URL } = process.env;
 
 const OTHER_CLIENTS = { clients: [PARTIAL, LEGACY_WITH_LISTS] };
 const OF_CHANNELS = { groups: CHANNEL_GROUPS };
@@ -77,8 +74,8 @@ async function house() {
   const general = await create(ann, 'general', { subscribers });
   const hidden = await create(ann, 'hidden', { subscribers, invite_only: true });
   const empty = await create(ann, 'empty');
-  // Every role that differs, in the channels and out of them; where the database serves many at once, all there are.
-  const viewers = [owner, administrator, ann, gia, ...(DATABASE_URL === undefined ? [] : [moderator, bob, guest])];
+  // Every role that differs, in the channels and out of them; where the whole is tried, all there are.
+  const viewers = [owner, administrator, ann, gia, ...(IS_WHOLE ? [moderator, bob, guest] : [])];
   return { ...organised, general, hidden, empty, viewers, few: [administrator, ann, bob, gia] };
 }
 
@@ -199,7 +196,7 @@ describe('users', () => {
     await expectReplay(name === 'ann' ? viewers : few, acts, { untold: [UNTOLD.rightsOfRole] });
   });
 
-  test.skipIf(DATABASE_URL === undefined)('whose role changes, with other clients', async () => {
+  test.runIf(IS_WHOLE)('whose role changes, with other clients', async () => {
     const { few, owner, ann } = await house();
     const role = (number: number) => () => owner.ok('PATCH', `/users/${ann.id}`, { role: number });
     const acts = { 'to guest': role(600), 'to administrator': role(200), 'to member': role(400) };
@@ -246,7 +243,7 @@ describe('channels', () => {
     await expectReplay(viewers, acts, OF_CHANNELS);
   });
 
-  test.skipIf(DATABASE_URL === undefined)('that are made, with other clients', async () => {
+  test.runIf(IS_WHOLE)('that are made, with other clients', async () => {
     const { few, acts } = await creations();
     await expectReplay(few, acts, { ...OF_CHANNELS, ...OTHER_CLIENTS });
   });
@@ -318,7 +315,7 @@ describe('channels', () => {
     await expectReplay(viewers, acts, OF_CHANNELS);
   });
 
-  test.skipIf(DATABASE_URL === undefined)('that become private or public, with other clients', async () => {
+  test.runIf(IS_WHOLE)('that become private or public, with other clients', async () => {
     const { few, acts } = await privacies();
     await expectReplay(few, acts, { ...OF_CHANNELS, ...OTHER_CLIENTS });
   });
@@ -391,7 +388,7 @@ describe('channels', () => {
 });
 
 test('channels that can be read without signing in', async () => {
-  await using server = await startInProcess();
+  await using server = await shareInProcess();
   const { realm, owner, member, guest } = await organisation({}, { on: server });
   await server.app.db.realm.update({ where: { id: realm.id }, data: { settings: { enable_spectator_access: true } } });
   const open = await create(owner, 'open', { is_web_public: true, subscribers: [member.id] });
@@ -433,7 +430,7 @@ describe('subscriptions', () => {
     await expectReplay(viewers, acts, OF_CHANNELS);
   });
 
-  test.skipIf(DATABASE_URL === undefined)('that begin and end, with other clients', async () => {
+  test.runIf(IS_WHOLE)('that begin and end, with other clients', async () => {
     const { few, acts } = await movements();
     await expectReplay(few, acts, { ...OF_CHANNELS, ...OTHER_CLIENTS });
   });

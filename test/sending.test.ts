@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
-import { startInProcess } from './helpers/in-process.ts';
+import { shareInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 import { channelOf, messagesIn, say } from './helpers/talk.ts';
@@ -229,7 +229,7 @@ test.concurrent('filters the messages of a queue by its narrow, live and on repl
 });
 
 test('numbers messages in the order of their events, whoever sends at once, and sends none to a channel after its end', async () => {
-  await using server = await startInProcess();
+  await using server = await shareInProcess();
   const { owner, member, moderator } = await organisation({}, { on: server });
   const id = await channelOf(owner, 'busy', [owner, member, moderator]);
   const secret = await channelOf(owner, 'secret', [owner, member], { invite_only: true });
@@ -273,7 +273,7 @@ test('numbers messages in the order of their events, whoever sends at once, and 
 });
 
 test('finds a message again whose answer was lost, and sends none twice', async () => {
-  await using server = await startInProcess();
+  await using server = await shareInProcess();
   const { owner } = await organisation({}, { on: server });
   const id = await channelOf(owner, 'general', [owner]);
   await say(owner, id, 'topic', 'first');
@@ -288,6 +288,7 @@ test('finds a message again whose answer was lost, and sends none twice', async 
     throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
   };
   Object.defineProperty(db, '$queryRaw', { value: losing, configurable: true });
+  onTestFinished(() => void Reflect.deleteProperty(db, '$queryRaw'));
   const sent = await say(owner, id, 'topic', 'second');
   expect(losses).toBe(0);
   const messages = messagesIn(await heard());
@@ -295,7 +296,7 @@ test('finds a message again whose answer was lost, and sends none twice', async 
 });
 
 test("tries anew, as the sender is by then, when others were quicker, and shows the sender's image to each as they may see it", async () => {
-  await using server = await startInProcess();
+  await using server = await shareInProcess();
   const { owner, member, moderator } = await organisation({}, { on: server });
   const id = await channelOf(owner, 'general', [owner, moderator]);
   for (const person of [member, moderator]) await say(person, id, 'topic', 'first');
@@ -375,7 +376,7 @@ test.concurrent("takes the service's own bot for nobody", async () => {
 });
 
 test('does not say that a part was done of a message that is not sent, and would have had its topic followed', async () => {
-  await using server = await startInProcess();
+  await using server = await shareInProcess();
   const { app } = server;
   const { owner, member, realm } = await organisation({}, { on: server });
   const id = await channelOf(owner, 'general', [owner, member]);

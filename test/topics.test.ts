@@ -4,7 +4,7 @@ import { moveTopicPolicies } from '../src/messages/topic-policies/service.ts';
 import { shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
     clock.now += clock.step;
     return new Date(clock.now);
   };
-  service = await startInProcess({ now });
+  service = await shareInProcess({ now });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -343,8 +343,6 @@ describe('PATCH /users/me/subscriptions/muted_topics', () => {
   });
 
   test('tells registrations alone of more than 500: each event would hold them all', async () => {
-    const service = await startInProcess();
-    await using _ = service;
     const { member } = await organisation({}, { on: service });
     const channel = await create(member, 'general');
     await service.app.db.$executeRaw`

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
-import { startInProcess } from './helpers/in-process.ts';
+import { shareInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 import { channelOf } from './helpers/talk.ts';
@@ -148,7 +148,7 @@ test.concurrent('tells those who may read a message that its sender edits it', a
 
 test('edits are told in the order of the document, and nothing is in a channel of more than 100', async () => {
   let now = Date.now();
-  await using server = await startInProcess({ now: () => new Date(now) });
+  await using server = await shareInProcess({ now: () => new Date(now) });
   const { owner, member, realm } = await organisation({}, { on: server });
   const channel = await channelOf(owner, 'general', [owner, member]);
   const id = await send(owner, { type: 'channel', to: channel, topic: 't' });

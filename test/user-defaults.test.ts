@@ -3,7 +3,7 @@ import { readAccount } from '../src/access/accounts.ts';
 import { createUser } from '../src/administration/users/service.ts';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
@@ -99,7 +99,7 @@ describe('what new users begin with', () => {
 describe('who comes while it changes', () => {
   let service: InProcess;
   beforeAll(async () => {
-    service = await startInProcess();
+    service = await shareInProcess();
   });
   afterAll(() => service[Symbol.asyncDispose]());
 

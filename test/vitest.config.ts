@@ -1,16 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  resolve: {
-    // graphql would load twice otherwise, as .mjs from our code and .js from its users, and refuse itself.
-    mainFields: ['main', 'module'],
-  },
   test: {
     root: import.meta.dirname,
     include: ['**/*.test.ts'],
     globalSetup: './helpers/global-setup.ts',
     setupFiles: ['./helpers/setup.ts'],
-    server: { deps: { inline: [/graphql/, /@pothos/] } },
+    // Node reads the sources itself, as it does when it serves: they have nothing that would have to be transformed.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // Files share what they import, and nothing else: each has organisations of its own.
     isolate: false,
     // One process serves them all: three workers keep it busy while some wait.

@@ -25,7 +25,28 @@ export interface InProcess extends AsyncDisposable {
   queriesOf(work: () => Promise<unknown>): Promise<string[]>;
 }
 
-/** Starts the service with all its doors: `await using` it. */
+const ofToday = () => new Date();
+let clock: () => Date = ofToday;
+let shared: Promise<InProcess> | undefined;
+
+/**
+ * The service that the files of one worker share, one after the other, each with organisations of its own: `await using` it.
+ * For files that need no environment, and neither count queries nor have it do what is due in all organisations.
+ *
+ * @param now Its clock until it is let go of.
+ */
+export async function shareInProcess({ now = ofToday }: Pick<InProcessOptions, 'now'> = {}): Promise<InProcess> {
+  shared ??= startInProcess({ now: () => clock() });
+  clock = now;
+  return {
+    ...(await shared),
+    async [Symbol.asyncDispose]() {
+      clock = ofToday;
+    },
+  };
+}
+
+/** Starts a service of the test's own, with all its doors: `await using` it. */
 export async function startInProcess({ env = {}, now }: InProcessOptions = {}): Promise<InProcess> {
   const dataDir = newDataDir();
   const unlimited = {

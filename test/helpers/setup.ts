@@ -6,5 +6,5 @@ const ROOT = new URL('..', import.meta.url).pathname;
 
 beforeEach(({ task, skip }) => {
   const file = relative(ROOT, task.file.filepath);
-  skip(!isPicked(file, task.fullName), 'not of the part that this run makes; test:postgres makes all');
+  skip(!isPicked(file, task.fullTestName), 'not of the part that this run makes; test:postgres makes all');
 });

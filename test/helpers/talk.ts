@@ -1,5 +1,5 @@
 import type { Json } from './http.ts';
-import type { Parameters, Person } from './person.ts';
+import type { Parameters, Person, RestOptions } from './person.ts';
 
 /** Makes a channel. @returns Its id. */
 export async function channelOf(
@@ -33,5 +33,18 @@ export async function heardMessage(
   }
 }
 
-/** UNIX seconds of the next second that is surely still to come when a request arrives. */
-export const soon = (): number => Math.floor(Date.now() / 1000) + 2;
+/**
+ * Schedules a message for as soon as it can be: a moment hence, and later where the request came when that was over.
+ *
+ * @returns Its `scheduled_message_id`.
+ */
+export async function scheduleSoon(person: Person, message: Parameters, options?: RestOptions): Promise<number> {
+  for (const seconds of [2, 8]) {
+    const parameters = { ...message, scheduled_delivery_timestamp: Math.floor(Date.now() / 1000) + seconds };
+    const { status, body } = await person.rest('POST', '/scheduled_messages', parameters, options);
+    if (status === 200) return body.scheduled_message_id;
+    if (!/must be in the future/.test(body.msg))
+      throw new Error(`Scheduling was answered with ${JSON.stringify(body)}`);
+  }
+  throw new Error('A request took more than 8 s');
+}

@@ -16,7 +16,7 @@ import {
   text,
   USER,
 } from '../helpers/shapes.ts';
-import { channelOf, heardMessage, say, soon } from '../helpers/talk.ts';
+import { channelOf, heardMessage, say, scheduleSoon } from '../helpers/talk.ts';
 
 const people = await organisation();
 const { owner, member, guest, bot } = people;
@@ -32,11 +32,11 @@ describe.concurrent('2.1 Scheduled message', () => {
   test('has a scheduled_message_id of its own, and the message another when it is sent', async () => {
     const listen = () => guest.register({ event_types: ['message'], fetch_event_types: [] });
     const queues = { one: await listen(), two: await listen() };
-    const schedule = async (topic: string) => {
-      const message = { type: 'channel', to: general, topic, content: 'hello', scheduled_delivery_timestamp: soon() };
-      return (await member.ok('POST', '/scheduled_messages', message)).scheduled_message_id;
-    };
-    const [one, cancelled, two] = [await schedule('one'), await schedule('never'), await schedule('two')];
+    const of = (topic: string) => ({ type: 'channel', to: general, topic, content: 'hello' });
+    const never = { ...of('never'), scheduled_delivery_timestamp: 4_102_444_800 };
+    const one = await scheduleSoon(member, of('one'));
+    const cancelled = (await member.ok('POST', '/scheduled_messages', never)).scheduled_message_id;
+    const two = await scheduleSoon(member, of('two'));
     expect([one, cancelled, two]).toEqual([integer, integer, integer]);
     await member.ok('DELETE', `/scheduled_messages/${cancelled}`);
     const sent = await Promise.all(

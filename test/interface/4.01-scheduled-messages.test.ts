@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json } from '../helpers/http.ts';
 import { organisation } from '../helpers/server.ts';
 import { integer, refused, success } from '../helpers/shapes.ts';
-import { channelOf, heardMessage, soon } from '../helpers/talk.ts';
+import { channelOf, heardMessage, scheduleSoon } from '../helpers/talk.ts';
 
 const { owner, member, guest } = await organisation();
 const general = await channelOf(owner, 'general', [owner, member, guest]);
@@ -114,8 +114,7 @@ describe.concurrent('4.1 POST /scheduled_messages', () => {
   ] as const)('read_by_sender %s', async ([, read_by_sender, headers, isRead]) => {
     const queue = await member.register({ event_types: ['message'], fetch_event_types: [] });
     const content = `read: ${read_by_sender}, from ${headers['user-agent']}`;
-    const message = { ...toPeople, content, scheduled_delivery_timestamp: soon(), read_by_sender };
-    await member.ok('POST', '/scheduled_messages', message, { headers });
+    await scheduleSoon(member, { ...toPeople, content, read_by_sender }, { headers });
     const sent = await heardMessage(member, queue, (heard) => heard.content === content);
     expect(sent.flags.includes('read')).toBe(isRead);
   });

@@ -13,6 +13,7 @@ import { NodeFS } from '@electric-sql/pglite/nodefs';
 const { serialize } = protocol;
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
 
+type Parsers = PGlite['parsers'];
 type Start = Parameters<NodeFS['init']>[1];
 
 /**
@@ -64,6 +65,8 @@ const UNLOOKED_MS = 5;
  */
 export class EmbeddedDatabase extends PGlite {
   readonly #prepared = new Map<string, Prepared>();
+  /** With whose own, which are the same objects each time. */
+  readonly #parsers = new WeakMap<object, Parsers>();
   #lookedAt = 0;
 
   /** Opens what is in a folder, or makes it. One process may have a folder open at a time. */
@@ -96,7 +99,10 @@ export class EmbeddedDatabase extends PGlite {
         serialize.execute({}),
         serialize.sync(),
       ]);
-      const [result] = parse.parseResults([...statement.rows, ...told], this.parsers, options);
+      const { parsers, rowMode } = options;
+      const [result] = parse.parseResults([...statement.rows, ...told], this.#parsersWith(parsers), {
+        ...(rowMode !== undefined && { rowMode }),
+      });
       return result as Results<T>;
     });
   }
@@ -109,6 +115,16 @@ export class EmbeddedDatabase extends PGlite {
     if (performance.now() - this.#lookedAt < UNLOOKED_MS) return;
     await looked();
     this.#lookedAt = performance.now();
+  }
+
+  /** Given both to choose from, the library copies all of them for each result: more work than most results are. */
+  #parsersWith(own: QueryOptions['parsers']): Parsers {
+    if (own === undefined) return this.parsers;
+    const known = this.#parsers.get(own);
+    if (known !== undefined) return known;
+    const all = { ...this.parsers, ...own };
+    this.#parsers.set(own, all);
+    return all;
   }
 
   #serialized(value: unknown, type: number): string | null {
