@@ -25,7 +25,8 @@ const READ_AGAIN = [
 ];
 
 test('of every type of event it is decided whether an edit reads again after it', () => {
-  const types = [...new Set(definedEvents().map(({ type }) => type))];
+  // Files that ran before in the same worker may have defined some of their own.
+  const types = [...new Set(definedEvents().map(({ type }) => type))].filter((type) => !type.startsWith('test_'));
   expect(types.sort()).toEqual([...OF_OTHER_MESSAGES, ...READ_AGAIN].sort());
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runCommand } from './helpers/control.ts';
-import { globalId } from './helpers/global-ids.ts';
+import { globalId, numberOf } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Method, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
@@ -1466,7 +1466,9 @@ describe('what is read', () => {
     folder { databaseId } subscriberCount permissions { canSendMessage { ...G } canAdministerChannel { ...G } }`;
   const GROUP = 'fragment G on GroupSetting { groupId directMemberIds directSubgroupIds }';
   const toRestSetting = ({ groupId, directMemberIds, directSubgroupIds }: Json) =>
-    groupId ?? { direct_members: directMemberIds, direct_subgroups: directSubgroupIds };
+    groupId === null
+      ? { direct_members: directMemberIds.map(numberOf), direct_subgroups: directSubgroupIds.map(numberOf) }
+      : numberOf(groupId);
   const toRestChannel = (channel: Json) => ({
     ...{ stream_id: channel.databaseId, name: channel.name, description: channel.description },
     ...{ rendered_description: channel.renderedDescription, invite_only: channel.isPrivate },

@@ -196,7 +196,7 @@ function graphqlBody(row: AccountRow): string {
         isImportedStub: row.is_imported_stub,
       },
     },
-    extensions: { cost: { requested: 14, limit: 20_000 } },
+    extensions: { cost: { requested: 1, limit: 10_000, charged: 1 } },
   });
 }
 

@@ -118,6 +118,8 @@ export class Twin {
       if (name === 'order' && 'field_data' in value) return [name, 'as listed'];
       // A new folder's place is its own id; what the value of an update is depends on the property.
       if (name === 'order' && field === value.id) return [name, 'last'];
+      // Whom a draft is for.
+      if (name === 'to' && value.type === 'private') return [name, this.canonical(field, 'user_ids', key)];
       return [
         name,
         this.canonical(field, name === 'value' && value.property !== undefined ? value.property : name, key),
