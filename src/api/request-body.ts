@@ -144,7 +144,10 @@ export class Arrivals {
         this.#remove(body);
         resolve(Buffer.concat(chunks));
       });
-      const cut = () => body.giveUp(new BadRequestError('The request body ended early'));
+      const cut = () => {
+        // Every request closes; an error is made for those that were not read by then.
+        if (this.#bodies.has(body)) body.giveUp(new BadRequestError('The request body ended early'));
+      };
       incoming.once('error', cut);
       incoming.once('close', cut);
     });

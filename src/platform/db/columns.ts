@@ -159,7 +159,20 @@ export function fieldsOf(alias: string, columns: Readonly<Record<string, string>
   );
 }
 
-/** One table's row, out of an answer. */
+/** Of each list of columns, by alias: a field's name, and its name in an answer. */
+const names = new WeakMap<object, Map<string, readonly (readonly [field: string, selected: string])[]>>();
+
+function namesOf(alias: string, columns: object): readonly (readonly [field: string, selected: string])[] {
+  const byAlias = names.get(columns) ?? new Map<string, readonly (readonly [string, string])[]>();
+  names.set(columns, byAlias);
+  const known = byAlias.get(alias) ?? Object.keys(columns).map((field) => [field, `${alias}.${field}`] as const);
+  byAlias.set(alias, known);
+  return known;
+}
+
+/** One table's row, out of an answer. Every request makes two: no name is put together anew for it. */
 export function rowOf<T>(row: QueryRow, alias: string, columns: Readonly<Record<keyof T & string, string>>): T {
-  return Object.fromEntries(Object.keys(columns).map((field) => [field, row[`${alias}.${field}`]])) as T;
+  const fields: Record<string, unknown> = {};
+  for (const [field, selected] of namesOf(alias, columns)) fields[field] = row[selected];
+  return fields as T;
 }
