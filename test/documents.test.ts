@@ -91,8 +91,9 @@ const FIRST_SCREEN = `
   { __typename viewer { ...person __typename }
     subscriptions: viewer { channels(first: 100) { __typename edges { __typename node { __typename
       id databaseId name description creator { ...person __typename }
-      messages(first: 20) { __typename edges { __typename node { __typename id topic } } } } } } }
-    conversations: messages(last: 60) { __typename edges { __typename node { ...message __typename participants { ...person __typename } } } }
+      topics(first: 20) { __typename edges { __typename node { __typename id name unreadCount } } } } } } }
+    directConversations(first: 60) { __typename nodes { __typename id unreadCount participants { ...person __typename }
+      lastMessage { ...message __typename } } }
     messages(last: 50) { __typename pageInfo { __typename hasPreviousPage startCursor } edges { __typename cursor node {
       ...message __typename channel { __typename id name }
       reactions { __typename emojiName emojiCode user { ...person __typename } } } } } }

@@ -107,7 +107,8 @@ const CHANNEL = `name createdAt creator { ${PERSON} } folder { ${FOLDER} } subsc
 const WITH_SUBSCRIBERS = `${CHANNEL} subscribers(first: 10) ${page(PERSON)}`;
 const GROUP = `name permissions { canJoin { groupId } } creator { ${PERSON} } members(first: 5) ${page(PERSON)}
   subgroups(first: 5) ${page('name creator { fullName }')}`;
-const TOPIC = 'name maxId visibility';
+const TOPIC = `id name viewerVisibility isResolved unreadCount unreadMentionCount channel { name }
+  lastMessage { id content sender { fullName } channel { name } } firstUnread { id sender { id } reactions { emojiName } }`;
 const MESSAGE = `content flags isMeMessage sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} }
   topicLinks { url }`;
 const SUBSCRIPTION = `color isMuted channel { ${WITH_SUBSCRIBERS} }`;

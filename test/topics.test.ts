@@ -173,7 +173,7 @@ describe('GET /users/me/{stream_id}/topics', () => {
 describe('Channel.topics', () => {
   const document = `query ($first: Int, $last: Int, $after: String, $before: String) {
     channels(first: 10) { edges { node { name topics(first: $first, last: $last, after: $after, before: $before) {
-      edges { cursor node { name maxId visibility } }
+      edges { cursor node { name viewerVisibility lastMessage { databaseId } } }
       pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
     } } } }
   }`;
@@ -194,7 +194,9 @@ describe('Channel.topics', () => {
     const namesIn = (topics: Json): string[] => topics.edges.map(({ node }: Json) => node.name);
 
     const [a, b, c] = await read(member, { first: 3 });
-    expect(a.edges[0].node).toEqual({ name: 'ONE', maxId: last, visibility: 'MUTED' });
+    expect(a.edges[0].node).toEqual({
+      ...{ name: 'ONE', viewerVisibility: 'MUTED', lastMessage: { databaseId: last } },
+    });
     expect([a, b, c].map(namesIn)).toEqual([
       ['ONE', '', 'three'],
       ['', 'three', 'two'],

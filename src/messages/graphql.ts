@@ -16,10 +16,9 @@ import { Channel } from '../channels/graphql.ts';
 import { visibleChannels } from '../channels/loaders.ts';
 import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
 import { User } from '../people/graphql.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../platform/errors.ts';
+import { BadRequestError } from '../platform/errors.ts';
 import { requireText } from '../platform/text.ts';
 import { accessMessage, readableMessages } from './access.ts';
-import { deleteTopic } from './edits/delete-topic.ts';
 import { ownFlags } from './loaders.ts';
 import { BadNarrowError } from './narrow/errors.ts';
 import { compileNarrow } from './narrow/narrow.ts';
@@ -31,8 +30,6 @@ import { WildcardMentionNotAllowedError } from './sending/errors.ts';
 import { sendMessage } from './sending/send.ts';
 import type { ChannelReference } from './sending/target.ts';
 import { TopicVisibility } from './topic-policies/graphql.ts';
-import { ownPolicies, topicPages } from './topics/topic-loaders.ts';
-import type { Topic as ReadTopic } from './topics/topics.ts';
 import { toWireFlags, type WireSent } from './wire.ts';
 
 const MessageType = builder.enumType('MessageType', {
@@ -464,63 +461,3 @@ eventType<WireMessageEvent>(
   }),
   { description: 'A message was sent.' },
 );
-
-/** A topic, and the channel it is of. */
-interface TopicSource extends ReadTopic {
-  readonly channelId: number;
-}
-
-const Topic = builder.objectRef<TopicSource>('Topic').implement({
-  description: 'What messages of a channel have in common.',
-  fields: (t) => ({
-    name: t.exposeString('name', { description: 'As the last message has it; empty for the empty topic.' }),
-    maxId: t.expose('maxId', { type: 'LongId', description: 'Of the last message that the viewer may read.' }),
-    visibility: t.field({
-      type: TopicVisibility,
-      description: "The viewer's own choice.",
-      resolve: (topic, _args, ctx) => ownPolicies(ctx).load(topic),
-    }),
-  }),
-});
-
-const TopicConnection = builder.connectionObject({ type: Topic, name: 'TopicConnection' }, { name: 'TopicEdge' });
-
-builder.prismaObjectField(Channel, 'topics', (t) =>
-  t.connection(
-    {
-      type: Topic,
-      description: 'The topics with messages the viewer may read, the one last written to first.',
-      resolve: ({ id }, args, ctx) => topicsPage(id, args, ctx),
-    },
-    TopicConnection,
-  ),
-);
-
-/** A page of a channel's topics, in one step with the same page of the other channels selected. */
-async function topicsPage(channelId: number, args: ConnectionArguments, ctx: GraphQLContext) {
-  const size = pageSize(args);
-  const backward = args.first == null && args.last != null;
-  const [after, before] = [idInCursor('topic', args, 'after'), idInCursor('topic', args, 'before')];
-  const topics = await topicPages(ctx).load({
-    channelId,
-    above: before ?? 0,
-    below: after ?? Number.MAX_SAFE_INTEGER,
-    limit: size + 1,
-    newestFirst: !backward,
-  });
-  const more = topics.length > size;
-  const page = backward ? topics.slice(Math.max(0, topics.length - size)) : topics.slice(0, size);
-  const nodes = page.map((topic) => ({ ...topic, channelId }));
-  return pageByIds('topic', nodes, { idOf: ({ maxId }) => maxId, more, args });
-}
-
-mutation('deleteTopic', {
-  ignoresIdempotencyKey: true,
-  description: 'Deletes the messages of a topic, the newest first. For administrators.',
-  input: (t) => ({ channelId: t.id(refersTo('Channel')), topic: t.string() }),
-  payload: () => ({
-    complete: { type: 'Boolean', description: 'When false, time was up: the same again goes on.' },
-  }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { channelId, topic }) => ({ complete: await deleteTopic(ctx, channelId, topic) }),
-});

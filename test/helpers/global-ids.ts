@@ -35,7 +35,8 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** The global id of what REST knows by a number. */
-export const globalId = (typename: string, id: number): string => Buffer.from(`${typename}:${id}`).toString('base64');
+export const globalId = (typename: string, id: number | string): string =>
+  Buffer.from(`${typename}:${id}`).toString('base64');
 
 /** The number that REST knows an object by, of its global id. */
 export const numberOf = (id: string): number => Number(Buffer.from(id, 'base64').toString().split(':')[1]);

@@ -13,19 +13,25 @@ const maxId = (typename: string): number => (typename === 'Message' ? Number.MAX
 /** The global id of an object, as its `id` has it. */
 export const toGlobalId = (typename: string, id: number | bigint): string => encodeBase64(`${typename}:${id}`);
 
-/** What a global id names; undefined for what is none, or of a number that no row can have. */
-export function readGlobalId(globalId: string): Reference | undefined {
-  let parts: readonly string[];
+/** The type's name in a global id, and what stands behind it; undefined for what is none. */
+export function splitGlobalId(globalId: string): readonly [typename: string, text: string] | undefined {
   try {
-    parts = decodeBase64(globalId).split(':');
+    const decoded = decodeBase64(globalId);
+    const colon = decoded.indexOf(':');
+    // One text for each object, or caches would hold it under several.
+    if (colon <= 0 || encodeBase64(decoded) !== globalId) return undefined;
+    return [decoded.slice(0, colon), decoded.slice(colon + 1)];
   } catch {
     return undefined;
   }
-  const [typename = '', text = '', ...rest] = parts;
-  if (rest.length > 0 || !/^[1-9]\d{0,15}$/.test(text)) return undefined;
+}
+
+/** What a global id names; undefined for what is none, or of a number that no row can have. */
+export function readGlobalId(globalId: string): Reference | undefined {
+  const [typename = '', text = ''] = splitGlobalId(globalId) ?? [];
+  if (!/^[1-9]\d{0,15}$/.test(text)) return undefined;
   const id = Number(text);
-  // One text for each object, or caches would hold it under several.
-  return id <= maxId(typename) && globalId === toGlobalId(typename, id) ? { typename, id } : undefined;
+  return id <= maxId(typename) ? { typename, id } : undefined;
 }
 
 /** An id that no row has. */

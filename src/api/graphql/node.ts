@@ -5,7 +5,7 @@ import type PrismaTypes from '../../generated/pothos.ts';
 import { BadRequestError, ChatError, type ErrorCode } from '../../platform/errors.ts';
 import { builder } from './builder.ts';
 import { perOperation } from './context.ts';
-import { readGlobalId } from './global-ids.ts';
+import { readGlobalId, splitGlobalId } from './global-ids.ts';
 import { MAX_PAGE_SIZE } from './page-size.ts';
 
 /** How objects of a type are found by their ids. */
@@ -67,13 +67,35 @@ async function visible(ctx: Ctx, { load }: NodeType, ids: readonly number[]) {
 
 type LoaderContext = Parameters<typeof loaders>[0];
 
+/** An object of a node type by the number of its row; null where `node` is. */
+export async function nodeOf(ctx: LoaderContext, typename: string, id: number): Promise<object | null> {
+  const type = types.get(typename);
+  if (type === undefined) throw new Error(`There is no node type ${typename}`);
+  return loaders(ctx)(typename, type).load(id);
+}
+
+type FindByText = (ctx: LoaderContext, text: string) => Promise<object | null>;
+const byText = new Map<string, FindByText>();
+
+/** Lets `node` and `nodes` find objects that are no rows, by what stands behind the type's name in their global ids. */
+export function nodeByText(typename: string, find: FindByText): void {
+  byText.set(typename, find);
+}
+
+async function loadByText(ctx: LoaderContext, globalId: string): Promise<object | null> {
+  const [typename, text] = splitGlobalId(globalId) ?? [];
+  const find = typename === undefined ? undefined : byText.get(typename);
+  const found = find === undefined ? null : await find(ctx, text ?? '');
+  if (found !== null) brandWithType(found, typename as never);
+  return found;
+}
+
 async function loadNode(ctx: LoaderContext, globalId: string): Promise<object | null> {
   signedIn(ctx);
   const reference = readGlobalId(globalId);
   const type = reference === undefined ? undefined : types.get(reference.typename);
-  return reference === undefined || type === undefined
-    ? null
-    : loaders(ctx)(reference.typename, type).load(reference.id);
+  if (reference === undefined || type === undefined) return loadByText(ctx, globalId);
+  return loaders(ctx)(reference.typename, type).load(reference.id);
 }
 
 builder.queryField('node', (t) =>

@@ -26,7 +26,7 @@ import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions.ts'
 const COLOR = 'Like "#76ce90".';
 const INHERITS = "Null inherits the user's own default.";
 
-const ChannelSubscription = builder.prismaObject('Subscription', {
+export const ChannelSubscription = builder.prismaObject('Subscription', {
   name: 'ChannelSubscription',
   description: "The viewer's relation to a channel they are subscribed to.",
   fields: (t) => ({

@@ -3,12 +3,36 @@ import { signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { type ReceiptPage, readReceiptPages } from './receipts.ts';
-import { readUnread } from './unread.ts';
+import { readUnread, type UnreadGroup } from './unread.ts';
 
 /** What is unread for the viewer: read once for each operation. */
 export const ownUnread = perOperation((ctx) => {
   const { app, realmId, viewer } = signedIn(ctx);
   return readUnread(app.db, { realmId, userId: viewer.id });
+});
+
+/** What is unread for the viewer in one place; undefined where nothing is. */
+interface OwnUnreadIn {
+  /** @param name In whatever case. */
+  topic(channelId: number, name: string): UnreadGroup | undefined;
+  /** Over all its topics. */
+  channel(channelId: number): readonly UnreadGroup[];
+  /** @param memberIds Everybody who takes part, ascending. */
+  conversation(memberIds: readonly number[]): UnreadGroup | undefined;
+}
+
+/** What is unread for the viewer, by where it is: read once for each operation. */
+export const ownUnreadIn = perOperation(async (ctx): Promise<OwnUnreadIn> => {
+  const { groups } = await ownUnread(ctx);
+  const topicKey = (channelId: number | null, name: string) => `${channelId} ${name.toLowerCase()}`;
+  const byTopic = new Map(groups.map((group) => [topicKey(group.channelId, group.topic), group]));
+  const byChannel = Map.groupBy(groups, ({ channelId }) => channelId);
+  const byMembers = new Map(groups.map((group) => [group.memberIds?.join(), group]));
+  return {
+    topic: (channelId, name) => byTopic.get(topicKey(channelId, name)),
+    channel: (channelId) => byChannel.get(channelId) ?? [],
+    conversation: (memberIds) => byMembers.get(memberIds.join()),
+  };
 });
 
 /** A page of those who have read one message. */

@@ -35,6 +35,8 @@ import '../../messages/scheduled/graphql.ts';
 import '../../administration/user-defaults/graphql.ts';
 import '../../administration/user-groups/graphql.ts';
 import '../../administration/users/graphql.ts';
+import '../../messages/conversations/graphql.ts';
+import '../../messages/topics/graphql.ts';
 import '../../messages/topic-policies/graphql.ts';
 import '../../messages/typing/graphql.ts';
 import '../../people/status/graphql.ts';

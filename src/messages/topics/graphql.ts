@@ -1,0 +1,150 @@
+import { builder } from '../../api/graphql/builder.ts';
+import { type ConnectionArguments, idInCursor, pageByIds } from '../../api/graphql/connection.ts';
+import type { GraphQLContext } from '../../api/graphql/context.ts';
+import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeByText, nodeOf } from '../../api/graphql/node.ts';
+import { pageSize } from '../../api/graphql/page-size.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
+import { Channel } from '../../channels/graphql.ts';
+import { visibleChannels } from '../../channels/loaders.ts';
+import { ChannelSubscription } from '../../channels/subscriptions/graphql.ts';
+import { isResolved } from '../../channels/topic-name.ts';
+import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { isRowId } from '../../platform/ids.ts';
+import { deleteTopic } from '../edits/delete-topic.ts';
+import { ownUnreadIn } from '../flags/loaders.ts';
+import { Message } from '../graphql.ts';
+import { TopicVisibility } from '../topic-policies/graphql.ts';
+import { ownPolicies, topicPages } from './topic-loaders.ts';
+import type { Topic as ReadTopic } from './topics.ts';
+
+/** A topic, and the channel it is of. */
+interface TopicSource extends ReadTopic {
+  readonly channelId: number;
+}
+
+const Topic = builder.objectRef<TopicSource>('Topic');
+
+builder.node(Topic, {
+  description:
+    'What messages of a channel have in common: its name, in whatever case. Renaming it makes another topic, and its ' +
+    'messages are of that one then.',
+  // No row's: the channel, and the name as it is compared.
+  id: { resolve: ({ channelId, name }) => `${channelId}:${name.toLowerCase()}` as never },
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'As the last message has it; empty for the empty topic.' }),
+    channel: t.field({
+      type: Channel,
+      nullable: true,
+      description: 'The channel it is of.',
+      resolve: ({ channelId }, _args, ctx) => visibleChannels(ctx).load(channelId),
+    }),
+    lastMessage: t.field({
+      type: Message,
+      nullable: true,
+      description: 'The last message in it that the viewer may read; null when it is gone by now.',
+      resolve: ({ maxId }, _args, ctx) => nodeOf(ctx, 'Message', maxId) as never,
+    }),
+    isResolved: t.boolean({
+      description: 'Whether it is marked as resolved, which its name begins with then.',
+      resolve: ({ name }) => isResolved(name),
+    }),
+    viewerVisibility: t.field({
+      type: TopicVisibility,
+      description: "The viewer's own choice of how much they hear of it.",
+      resolve: (topic, _args, ctx) => ownPolicies(ctx).load(topic),
+    }),
+    unreadCount: t.int({
+      description: 'How many messages in it are unread for the viewer, of the newest 50,000 that are in all.',
+      resolve: async ({ channelId, name }, _args, ctx) =>
+        (await ownUnreadIn(ctx)).topic(channelId, name)?.ids.length ?? 0,
+    }),
+    unreadMentionCount: t.int({
+      description: 'How many of these mention the viewer.',
+      resolve: async ({ channelId, name }, _args, ctx) =>
+        (await ownUnreadIn(ctx)).topic(channelId, name)?.mentions.length ?? 0,
+    }),
+    firstUnread: t.field({
+      type: Message,
+      nullable: true,
+      description: 'The oldest unread message in it; null when there is none.',
+      resolve: async ({ channelId, name }, _args, ctx) => {
+        const first = (await ownUnreadIn(ctx)).topic(channelId, name)?.ids[0];
+        return first === undefined ? null : (nodeOf(ctx, 'Message', first) as never);
+      },
+    }),
+  }),
+});
+
+/** Every topic there is, where one is looked for by its name. */
+const ALL = { above: 0, below: Number.MAX_SAFE_INTEGER, limit: Number.MAX_SAFE_INTEGER, newestFirst: true };
+
+nodeByText('Topic', async (ctx, text) => {
+  const [, digits, key] = /^([1-9]\d{0,9}):(.*)$/s.exec(text) ?? [];
+  const channelId = Number(digits);
+  if (!isRowId(channelId)) return null;
+  const topics = await topicPages(ctx).load({ channelId, ...ALL });
+  const topic = topics.find(({ name }) => name.toLowerCase() === key);
+  return topic === undefined ? null : { ...topic, channelId };
+});
+
+const TopicConnection = builder.connectionObject({ type: Topic, name: 'TopicConnection' }, { name: 'TopicEdge' });
+
+builder.prismaObjectField(Channel, 'topics', (t) =>
+  t.connection(
+    {
+      type: Topic,
+      description: 'The topics with messages the viewer may read, the one last written to first.',
+      resolve: ({ id }, args, ctx) => topicsPage(id, args, ctx),
+    },
+    TopicConnection,
+  ),
+);
+
+builder.prismaObjectFields(ChannelSubscription, (t) => ({
+  unreadCount: t.int({
+    description:
+      'How many messages in the channel are unread, muted topics included, of the newest 50,000 that are in all.',
+    select: { channelId: true },
+    resolve: async ({ channelId }, _args, ctx) =>
+      (await ownUnreadIn(ctx)).channel(channelId).reduce((sum, { ids }) => sum + ids.length, 0),
+  }),
+  unreadMentionCount: t.int({
+    description: 'How many of these mention the viewer.',
+    select: { channelId: true },
+    resolve: async ({ channelId }, _args, ctx) =>
+      (await ownUnreadIn(ctx)).channel(channelId).reduce((sum, { mentions }) => sum + mentions.length, 0),
+  }),
+}));
+
+/** A page of a channel's topics, in one step with the same page of the other channels selected. */
+async function topicsPage(channelId: number, args: ConnectionArguments, ctx: GraphQLContext) {
+  const size = pageSize(args);
+  const backward = args.first == null && args.last != null;
+  const [after, before] = [idInCursor('topic', args, 'after'), idInCursor('topic', args, 'before')];
+  const topics = await topicPages(ctx).load({
+    channelId,
+    above: before ?? 0,
+    below: after ?? Number.MAX_SAFE_INTEGER,
+    limit: size + 1,
+    newestFirst: !backward,
+  });
+  const more = topics.length > size;
+  const page = backward ? topics.slice(Math.max(0, topics.length - size)) : topics.slice(0, size);
+  const nodes = page.map((topic) => ({ ...topic, channelId }));
+  return pageByIds('topic', nodes, { idOf: ({ maxId }) => maxId, more, args });
+}
+
+mutation('deleteTopic', {
+  ignoresIdempotencyKey: true,
+  description: 'Deletes the messages of a topic, the newest first. For administrators.',
+  input: (t) => ({
+    channelId: t.id({ ...refersTo('Channel'), description: 'The channel it is of.' }),
+    topic: t.string({ description: 'Its name, in whatever case.' }),
+  }),
+  payload: () => ({
+    complete: { type: 'Boolean', description: 'When false, time was up: the same again goes on.' },
+  }),
+  errors: [UnauthorizedPrincipalError],
+  resolve: async (ctx, { channelId, topic }) => ({ complete: await deleteTopic(ctx, channelId, topic) }),
+});

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { builder } from '../src/api/graphql/builder.ts';
+import { globalId } from './helpers/global-ids.ts';
+import type { Json } from './helpers/http.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import type { Person } from './helpers/person.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+const MESSAGE = 'databaseId content sender { fullName }';
+const UNREAD = `unreadCount unreadMentionCount firstUnread { ${MESSAGE} }`;
+const SIDEBAR = `{
+  viewer { unreadCounts { total channels conversations mentions } }
+  subscriptions(first: 100) { nodes { unreadCount unreadMentionCount channel { name topics(first: 5) { nodes {
+    id name isResolved viewerVisibility ${UNREAD} lastMessage { ${MESSAGE} }
+  } } } } }
+  directConversations(first: 60) { totalCount nodes { id participants { fullName } ${UNREAD} lastMessage { ${MESSAGE} } } }
+}`;
+
+let service: InProcess;
+let people: Organisation;
+let channelId: number;
+
+const say = async (by: Person, to: number, topic: string, content: string): Promise<number> =>
+  (await by.ok('POST', '/messages', { type: 'channel', to, topic, content })).id;
+const write = async (by: Person, to: readonly Person[], content: string): Promise<number> =>
+  (await by.ok('POST', '/messages', { type: 'direct', to: to.map(({ id }) => id), content })).id;
+const channelOf = async (by: Person, name: string, members: readonly Person[]): Promise<number> =>
+  (await by.ok('POST', '/channels/create', { name, subscribers: members.map(({ id }) => id) })).id;
+
+beforeAll(async () => {
+  // A resolver that forgets `...query` fails here, instead of reading once per row.
+  (builder.options.prisma as { onUnusedQuery: string }).onUnusedQuery = 'error';
+  service = await startInProcess();
+  people = await organisation({}, { on: service });
+  const { owner, member, guest } = people;
+  channelId = await channelOf(owner, 'general', [owner, member, guest]);
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+/** What the sidebar shows of one channel, by topic. */
+const topicsIn = (sidebar: Json, name: string): Json[] =>
+  sidebar.subscriptions.nodes.find(({ channel }: Json) => channel.name === name).channel.topics.nodes;
+
+describe('the sidebar of a chat, in one request', () => {
+  test('has channels, topics and conversations with what is unread, as it is read', async () => {
+    const { owner, member, guest } = people;
+    const first = await say(owner, channelId, 'Lunch', 'hungry?');
+    const second = await say(owner, channelId, 'lunch', `@**${member.name}** come`);
+    await say(owner, channelId, '✔ done', 'over');
+    const note = await write(guest, [member], 'hello');
+    await write(owner, [member, guest], 'all three');
+    const before = await member.query(SIDEBAR);
+    expect(before.viewer.unreadCounts).toEqual({ total: 5, channels: 3, conversations: 2, mentions: 1 });
+    const [general] = before.subscriptions.nodes;
+    expect(general).toMatchObject({ unreadCount: 3, unreadMentionCount: 1 });
+    const lunch = {
+      ...{ id: globalId('Topic', `${channelId}:lunch`), name: 'lunch', isResolved: false, viewerVisibility: 'NONE' },
+      ...{ unreadCount: 2, unreadMentionCount: 1 },
+      firstUnread: { databaseId: first, content: 'hungry?', sender: { fullName: owner.name } },
+      lastMessage: { databaseId: second, content: `@**${member.name}** come`, sender: { fullName: owner.name } },
+    };
+    const [done, found] = topicsIn(before, 'general');
+    expect(found).toEqual({ ...lunch, viewerVisibility: found.viewerVisibility });
+    expect(done).toMatchObject({ name: '✔ done', isResolved: true, unreadCount: 1 });
+    const { nodes, totalCount } = before.directConversations;
+    expect(totalCount).toBe(2);
+    expect(nodes.map(({ participants }: Json) => participants.length)).toEqual([3, 2]);
+    expect(nodes[1]).toMatchObject({
+      ...{ unreadCount: 1, unreadMentionCount: 0 },
+      firstUnread: { databaseId: note },
+      lastMessage: { content: 'hello' },
+    });
+
+    await member.mutate('markTopicAsRead', { channelId, topic: 'LUNCH' }, 'readCount');
+    const after = await member.query(SIDEBAR);
+    expect(topicsIn(after, 'general')[1]).toMatchObject({ unreadCount: 0, firstUnread: null });
+    expect(after.subscriptions.nodes[0]).toMatchObject({ unreadCount: 1, unreadMentionCount: 0 });
+    // To whom it was said, nothing else is.
+    const ofOwner = await owner.query(SIDEBAR);
+    expect(ofOwner.directConversations.nodes).toMatchObject([{ lastMessage: { content: 'all three' } }]);
+  });
+
+  test('takes as many statements for many as for few', async () => {
+    const { owner, member, guest, administrator, moderator } = people;
+    const few = await service.queriesOf(() => member.query(SIDEBAR));
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const id = await channelOf(owner, name, [owner, member]);
+      for (const topic of ['one', 'two', 'three']) await say(owner, id, topic, 'more');
+    }
+    for (const other of [[administrator], [moderator], [administrator, moderator], [guest, moderator]]) {
+      await write(owner, [member, ...other], 'more');
+    }
+    const sidebar = await member.query(SIDEBAR);
+    expect(sidebar.subscriptions.nodes).toHaveLength(5);
+    expect(sidebar.directConversations.nodes.length).toBeGreaterThan(4);
+    const many = await service.queriesOf(() => member.query(SIDEBAR));
+    expect(many.length, many.join('\n')).toBe(few.length);
+  });
+});
+
+describe('what is found by its id', () => {
+  const find = async (person: Person, id: string): Promise<Json> =>
+    (await person.query('query ($id: ID!) { node(id: $id) { __typename ... on Topic { name } } }', { id })).node;
+
+  test('a topic, under one id in whatever case it is written, for those who may read it', async () => {
+    const { owner, member, guest } = people;
+    const hidden = (
+      await owner.ok('POST', '/channels/create', { name: 'hidden', subscribers: [owner.id], invite_only: true })
+    ).id;
+    await say(owner, hidden, 'Plans', 'x');
+    const id = globalId('Topic', `${hidden}:plans`);
+    expect(await find(owner, id)).toEqual({ __typename: 'Topic', name: 'Plans' });
+    expect(await find(member, id)).toBeNull();
+    for (const text of [
+      `${hidden}:Plans`,
+      `${hidden}:nothing`,
+      `${hidden}`,
+      ':plans',
+      `0${hidden}:plans`,
+      `${2 ** 40}:plans`,
+    ]) {
+      expect(await find(owner, globalId('Topic', text)), text).toBeNull();
+    }
+    expect(await find(guest, id)).toBeNull();
+  });
+
+  test('a conversation, for those who take part in it', async () => {
+    const { owner, member, guest } = people;
+    await write(guest, [member], 'between us');
+    const { directConversations } = await guest.query('{ directConversations(first: 1) { nodes { id } } }');
+    const [{ id }] = directConversations.nodes;
+    expect(await find(member, id)).toEqual({ __typename: 'DirectConversation' });
+    expect(await find(owner, id)).toBeNull();
+  });
+
+  test('a page of conversations goes on where the last one ended, in both directions', async () => {
+    const { member } = people;
+    const page = 'nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';
+    const read = async (args: string): Promise<Json> =>
+      (await member.query(`{ directConversations(${args}) { ${page} } }`)).directConversations;
+    const ids = ({ nodes }: Json) => nodes.map(({ id }: Json) => id);
+    const all = await read('first: 100');
+    const one = await read('first: 2');
+    expect(one.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
+    const two = await read(`first: 100, after: "${one.pageInfo.endCursor}"`);
+    expect([...ids(one), ...ids(two)]).toEqual(ids(all));
+    const back = await read(`last: 1, before: "${two.pageInfo.startCursor}"`);
+    expect(ids(back)).toEqual(ids(one).slice(-1));
+    expect(back.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true });
+  });
+});
