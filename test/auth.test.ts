@@ -96,7 +96,7 @@ describe('credentials', () => {
 
   test.concurrent('end with the key: a new one voids the old at once, and closes what is open under it', async () => {
     const { member, realm } = await organisation();
-    await using stream = await member.events('id');
+    await using stream = await member.events('position');
     const { api_key } = (await runCommand(serverOf().dataDir, 'key rotate', {
       org: realm.subdomain,
       user: member.email,

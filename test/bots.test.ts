@@ -241,7 +241,7 @@ describe('API keys', () => {
   test.concurrent('a new own key voids the old one at once, for people and bots, and ends what is open', async () => {
     const { member, guest, bot } = await organisation();
     for (const person of [member, guest, bot]) {
-      await using live = await person.events('id');
+      await using live = await person.events('position');
       const { api_key } = await person.ok('POST', '/users/me/api_key/regenerate');
       expect(api_key).toMatch(/^[A-Za-z0-9]{32}$/);
       expect(api_key).not.toBe(person.apiKey);

@@ -506,8 +506,8 @@ async function openEverything(person: Person) {
   // Of something else: what happens to others is told before the end.
   const { queue_id, last_event_id } = await person.register({ event_types: ['drafts'], fetch_event_types: [] });
   const poll = person.rest('GET', '/events', { queue_id, last_event_id });
-  const socket = await person.events('id');
-  const sse = await person.events('id', { transport: 'sse' });
+  const socket = await person.events('position');
+  const sse = await person.events('position', { transport: 'sse' });
   return { poll, streams: [socket, sse] as EventStream[] };
 }
 

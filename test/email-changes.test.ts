@@ -235,7 +235,7 @@ describe('an own password', () => {
   test('is another one for whoever knows the old one; the API key stays', async () => {
     const made = await place({ password: PASSWORD });
     const { owner } = made;
-    await using stream = await owner.events('id');
+    await using stream = await owner.events('position');
     expect((await change(owner, PASSWORD, 'a new password')).body).toEqual({ result: 'success', msg: '' });
     expect([await signIn(made, PASSWORD), await signIn(made, 'a new password')]).toEqual([401, 200]);
     const input = { oldPassword: 'a new password', newPassword: PASSWORD };

@@ -275,7 +275,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       status: 400,
       fields: { queue_id: NO_QUEUE, reason: 'unknown' },
       rest: ({ member }) => member.rest('GET', '/events', { queue_id: NO_QUEUE, last_event_id: -1 }),
-      graphql: ({ member }) => asked(member, `{ events(queueId: "${NO_QUEUE}", after: -1) { endId } }`),
+      graphql: ({ member }) => asked(member, `{ events(queueId: "${NO_QUEUE}", after: -1) { endPosition } }`),
     },
   ],
   'a value that was another before': [

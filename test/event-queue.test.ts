@@ -5,7 +5,7 @@ import type { Json } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation, serverOf, startServer } from './helpers/server.ts';
 
-const SELECTION = `id __typename ... on DraftsAddedEvent { drafts { content } }
+const SELECTION = `position __typename ... on DraftsAddedEvent { drafts { content } }
   ... on SavedSnippetAddedEvent { savedSnippet { title } } ... on ChannelFolderAddedEvent { channelFolder { name } }`;
 
 const draft = (content: string) => ({ drafts: [{ type: '', to: [], topic: '', content }] });
@@ -32,8 +32,8 @@ test.concurrent('shows a draft made over REST and one made over GraphQL on both 
   expect(contents([first, second])).toEqual(['by REST', 'by GraphQL']);
   const heard = await live.take(2);
   expect(heard).toEqual([
-    { id: first.id, __typename: 'DraftsAddedEvent', drafts: [{ content: 'by REST' }] },
-    { id: second.id, __typename: 'DraftsAddedEvent', drafts: [{ content: 'by GraphQL' }] },
+    { position: first.id, __typename: 'DraftsAddedEvent', drafts: [{ content: 'by REST' }] },
+    { position: second.id, __typename: 'DraftsAddedEvent', drafts: [{ content: 'by GraphQL' }] },
   ]);
 });
 
@@ -83,8 +83,8 @@ test.concurrent('hears heartbeats in silence whose ids rise and are acknowledged
   expect(first.id).toBeGreaterThan(lastEventId);
   await using stream = await member.events(SELECTION, { queueId: id, after: first.id, heartbeats: true });
   const second = await stream.next();
-  expect(second).toEqual({ __typename: 'HeartbeatEvent', id: expect.any(Number) });
-  expect(second.id).toBeGreaterThan(first.id);
+  expect(second).toEqual({ __typename: 'HeartbeatEvent', position: expect.any(Number) });
+  expect(second['position']).toBeGreaterThan(first.id);
   await saveDraft(member, 'after the silence');
   expect(await stream.next()).toMatchObject({ drafts: [{ content: 'after the silence' }] });
 });
@@ -143,7 +143,7 @@ test.concurrent('reads events over a query without acknowledging them or taking 
   await saveDraft(member, 'seen twice');
   await live.next();
   const query = `query ($queueId: String!, $after: LongId) {
-    events(queueId: $queueId, after: $after) { endId hasMore events { __typename ... on DraftsAddedEvent { drafts { content } } } } }`;
+    events(queueId: $queueId, after: $after) { endPosition hasMore events { __typename ... on DraftsAddedEvent { drafts { content } } } } }`;
   const { data } = await member.graphql(query, { queueId: queue.id, after: -1 });
   expect(data.events).toMatchObject({ hasMore: false, events: [{ drafts: [{ content: 'seen twice' }] }] });
   await saveDraft(member, 'still live');
@@ -185,7 +185,7 @@ test.concurrent('tells one code for every loss, with its reason, on both doors',
       body: { code: 'BAD_EVENT_QUEUE_ID', queue_id: queueId, reason },
     });
     const { errors } = await person.graphql(
-      `query ($q: String!, $a: LongId) { events(queueId: $q, after: $a) { endId } }`,
+      `query ($q: String!, $a: LongId) { events(queueId: $q, after: $a) { endPosition } }`,
       {
         q: queueId,
         a: after,

@@ -226,7 +226,7 @@ describe('a document', () => {
     ['a variable that is missing', { query: 'query ($n: Int!) { users(first: $n) { totalCount } }' }],
     ['variables that are a list', { query: '{ __typename }', variables: [1] }],
     ['variables that are text', { query: '{ __typename }', variables: '{}' }],
-    ['a subscription', { query: 'subscription { events(queueId: "x") { id } }' }],
+    ['a subscription', { query: 'subscription { events(queueId: "x") { position } }' }],
   ])('is refused with status 400 and no data: %s', async ([, operation]) => {
     const { member } = await organisation();
     const { status, body } = await post(member, operation);

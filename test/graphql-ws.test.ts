@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => service[Symbol.asyncDispose]());
 
 const EVENTS =
-  'subscription ($queueId: String!) { events(queueId: $queueId) { id ... on DraftsAddedEvent { drafts { content } } } }';
+  'subscription ($queueId: String!) { events(queueId: $queueId) { position ... on DraftsAddedEvent { drafts { content } } } }';
 const note = (content: string) => ({ type: '', to: [], topic: '', content });
 const save = (person: Person, ...contents: string[]) => person.ok('POST', '/drafts', { drafts: contents.map(note) });
 const newQueue = async (person: Person): Promise<string> => (await person.register({ fetch_event_types: [] })).queue_id;
@@ -190,8 +190,8 @@ describe('an operation over a socket', () => {
       ['{', 'GRAPHQL_PARSE_FAILED'],
       ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
       [`{ ${Array.from({ length: 51 }, (_, i) => `a${i}: __typename`).join(' ')} }`, 'DOCUMENT_LIMIT_EXCEEDED'],
-      ['subscription { events(queueId: "x") { id } }', 'BAD_EVENT_QUEUE_ID'],
-      ['subscription { events(queueId: 7) { id } }', 'GRAPHQL_VALIDATION_FAILED'],
+      ['subscription { events(queueId: "x") { position } }', 'BAD_EVENT_QUEUE_ID'],
+      ['subscription { events(queueId: 7) { position } }', 'GRAPHQL_VALIDATION_FAILED'],
     ] as const) {
       socket.subscribe('1', query);
       const { payload } = await socket.next('error');

@@ -3,7 +3,7 @@ import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
-const SELECTION = 'id ... on DraftsAddedEvent { drafts { content } }';
+const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 const saveDraft = (person: Person, content: string) =>
   person.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
 

@@ -6,7 +6,7 @@ import type { ServerProcess } from './helpers/process.ts';
 import { organisation, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
-const SELECTION = 'id ... on DraftsAddedEvent { drafts { content } }';
+const SELECTION = 'position ... on DraftsAddedEvent { drafts { content } }';
 
 /** The embedded database belongs to one process: several nodes take PostgreSQL. */
 describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () => {

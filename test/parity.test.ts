@@ -1315,7 +1315,7 @@ describe('event queues', () => {
     const both = async (person: Person, queueId: string, after: number) => {
       const parameters = { queue_id: queueId, last_event_id: after, dont_block: true };
       const { body } = await person.rest('GET', '/events', parameters);
-      const query = 'query ($q: String!, $a: LongId) { events(queueId: $q, after: $a) { events { id } } }';
+      const query = 'query ($q: String!, $a: LongId) { events(queueId: $q, after: $a) { events { position } } }';
       const { errors } = await person.graphql(query, { q: queueId, a: after });
       const [failure] = errors ?? [];
       expect([failure.extensions.code, failure.extensions.reason, failure.message]).toEqual([

@@ -168,12 +168,12 @@ describe('who asks for what is newer than the last answer', () => {
     const people = names.map((name) => (made as unknown as Record<string, Person>)[name] as Person);
     const read = async (newerThan: number): Promise<[number, number][]> => {
       const { presences } = await made.owner.query(
-        'query ($n: LongId) { presences(first: 100, newerThan: $n) { edges { node { userId updateId } } } }',
+        'query ($n: LongId) { presences(first: 100, newerThan: $n) { edges { node { userId version } } } }',
         { n: newerThan },
       );
-      return presences.edges.map(({ node }: { node: { userId: number; updateId: number } }) => [
+      return presences.edges.map(({ node }: { node: { userId: number; version: number } }) => [
         node.userId,
-        node.updateId,
+        node.version,
       ]);
     };
     const seen = new Map<number, number>();
@@ -353,13 +353,13 @@ describe('registration', () => {
 });
 
 describe('over GraphQL', () => {
-  const PRESENCE = 'userId status activeAt idleAt updateId';
+  const PRESENCE = 'userId status activeAt idleAt version';
 
   test('is the same as over REST', async () => {
     const { owner, member, guest, bot } = await place();
     await using stream = await owner.events('... on PresenceChangedEvent { userId activeAt idleAt }');
     const { presence } = await member.mutate('recordPresence', { status: 'IDLE' }, `presence { ${PRESENCE} }`);
-    expect(presence).toMatchObject(shownIds({ userId: member.id, idleAt: new Date(clock).toISOString(), updateId: 1 }));
+    expect(presence).toMatchObject(shownIds({ userId: member.id, idleAt: new Date(clock).toISOString(), version: 1 }));
     expect(await stream.next()).toMatchObject(shownIds({ userId: member.id, idleAt: new Date(clock).toISOString() }));
     await guest.mutate('recordPresence', { status: 'ACTIVE' }, 'presence { userId }');
     const { users } = await owner.query(
@@ -369,9 +369,9 @@ describe('over GraphQL', () => {
     expect(shown.map(({ node }: { node: { databaseId: number } }) => node.databaseId)).toEqual([member.id, guest.id]);
     const pageOf = async (args: string) => {
       const { presences } = await owner.query(
-        `{ presences(${args}) { edges { cursor node { updateId user { databaseId } } } pageInfo { hasNextPage } } }`,
+        `{ presences(${args}) { edges { cursor node { version user { databaseId } } } pageInfo { hasNextPage } } }`,
       );
-      const nodes = presences.edges.map(({ node }: { node: { updateId: number } }) => node.updateId);
+      const nodes = presences.edges.map(({ node }: { node: { version: number } }) => node.version);
       return { nodes, more: presences.pageInfo.hasNextPage, cursor: presences.edges[0]?.cursor };
     };
     const first = await pageOf('first: 1');

@@ -177,10 +177,10 @@ describe('queues', () => {
     expect(await isLive(member, queues[0])).toBe(true);
     const { registerEventQueue } = (
       await member.graphql(
-        'mutation { registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { queueId lastEventId } } }',
+        'mutation { registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { queueId position } } }',
       )
     ).data;
-    const added = { queue_id: registerEventQueue.queueId, last_event_id: Number(registerEventQueue.lastEventId) };
+    const added = { queue_id: registerEventQueue.queueId, last_event_id: Number(registerEventQueue.position) };
     expect(await Promise.all([...queues, added].map((queue) => isLive(member, queue)))).toEqual([
       true,
       false,
@@ -197,7 +197,7 @@ describe('queues', () => {
   test('one that is being read is not the least recently used, however long ago it was written down', async () => {
     const { member } = await onService();
     const read = await register(member);
-    await using stream = await EventStream.open(member, 'id', { queueId: read.queue_id });
+    await using stream = await EventStream.open(member, 'position', { queueId: read.queue_id });
     await service.app.db.$executeRaw`
       UPDATE event_queue SET last_active_at = now() - interval '1 day' WHERE id = ${read.queue_id}::uuid`;
     for (let i = 0; i < 2 * QUEUES; i++) await register(member);

@@ -12,7 +12,7 @@ const IN_FLIGHT = 4;
 
 const QUERY = `subscription Bench($queueId: String!) {
   events(queueId: $queueId) {
-    id
+    position
     type
     ... on ChannelFolderUpdatedEvent { channelFolderId name description renderedDescription isArchived }
   }

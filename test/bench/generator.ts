@@ -6,7 +6,7 @@ import { RawSocket } from './raw-socket.ts';
 import { work } from './workers.ts';
 
 /** How many connections are opened at a time. */
-const CONTENT_PERMISSIONS = 64;
+const AT_ONCE = 64;
 /** Nothing that works takes longer. */
 const PATIENCE_MS = 60_000;
 
@@ -106,8 +106,8 @@ function hear(socket: RawSocket, bytes: Buffer, start: number, end: number): voi
 
 async function inBatches<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
-  for (let i = 0; i < items.length; i += CONTENT_PERMISSIONS) {
-    results.push(...(await Promise.all(items.slice(i, i + CONTENT_PERMISSIONS).map(run))));
+  for (let i = 0; i < items.length; i += AT_ONCE) {
+    results.push(...(await Promise.all(items.slice(i, i + AT_ONCE).map(run))));
   }
   return results;
 }

@@ -4,7 +4,7 @@ import type { Row } from './report.ts';
 import { makeChannel, sendRequest, subscribe } from './sends.ts';
 import { FolderTriggers, makeQueues, type Stage } from './stage.ts';
 
-const QUERY = 'subscription Idle($queueId: String!) { events(queueId: $queueId) { id type } }';
+const QUERY = 'subscription Idle($queueId: String!) { events(queueId: $queueId) { position type } }';
 const SUBSCRIPTIONS = 5_000;
 const BYSTANDERS = 1_000;
 /** What the garbage collector gets to come to rest. */

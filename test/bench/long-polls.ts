@@ -12,7 +12,7 @@ interface Wake extends Burst {
   readonly serverSeconds: number;
 }
 
-const QUERY = 'subscription Sign($queueId: String!) { events(queueId: $queueId) { id } }';
+const QUERY = 'subscription Sign($queueId: String!) { events(queueId: $queueId) { position } }';
 
 /**
  * (b) 1,000 long polls woken by one event, against bare node:http answering as many waiting requests.

@@ -6,7 +6,7 @@ import type { Person } from './demo.ts';
 import { Tally } from './outcome.ts';
 import { Client, CutOffError, type QueueStart } from './requests.ts';
 
-const SUBSCRIPTION = 'subscription Trial($queueId: String!) { events(queueId: $queueId) { id type } }';
+const SUBSCRIPTION = 'subscription Trial($queueId: String!) { events(queueId: $queueId) { position type } }';
 /** How long a client waits before it connects again: short, so that many cuts fit into a trial. */
 const AGAIN_MS = 15;
 /** A connection on which nothing comes for this long is given up by the client. */
@@ -142,7 +142,7 @@ async function socketOnce({ url, person, queueId, heard, signal }: Line): Promis
     if (type === 'connection_ack') {
       say({ id: 'trial', type: 'subscribe', payload: { query: SUBSCRIPTION, variables: { queueId } } });
     } else if (type === 'next' && payload.errors === undefined)
-      heard.take(payload.data.events.id, payload.data.events.type);
+      heard.take(payload.data.events.position, payload.data.events.type);
     else if (type === 'ping') say({ type: 'pong', payload });
     else if (type !== 'pong' && !isPassing(payload)) refused(heard, `the socket said ${type}`, payload);
   });
@@ -202,8 +202,8 @@ function takeFrame(frame: string, heard: Heard): void {
   if (data === undefined || data === '') return;
   const { data: result, errors } = JSON.parse(data) as Json;
   if (errors !== undefined) refused(heard, 'the event stream', errors);
-  else if (String(result.events.id) !== fields.get('id')) refused(heard, `the frame ${fields.get('id')}`, result);
-  else heard.take(result.events.id, result.events.type);
+  else if (String(result.events.position) !== fields.get('id')) refused(heard, `the frame ${fields.get('id')}`, result);
+  else heard.take(result.events.position, result.events.type);
 }
 
 async function readRefusal(incoming: IncomingMessage, heard: Heard): Promise<void> {

@@ -193,7 +193,7 @@ class SocketBattery implements Battery {
   #subscription(dice: Dice, lane: number): Input {
     const queueId = dice.chance(0.8) ? this.#cast.names.queueId : dice.text();
     const after = dice.pick([-1, 0, 1, 5, 2 ** 53 - 1, -5]);
-    const query = `subscription Fuzz($queueId: String!, $after: LongId) { events(queueId: $queueId, after: $after) { __typename id type } }`;
+    const query = `subscription Fuzz($queueId: String!, $after: LongId) { events(queueId: $queueId, after: $after) { __typename position type } }`;
     return {
       what: `subscription after ${after} to ${shown(queueId)}`,
       send: async () => {

@@ -65,7 +65,7 @@ export class EventStream implements AsyncDisposable {
     const stream = new EventStream(options);
     const { queueId, after } = options;
     const query = `subscription ($queueId: String!, $after: LongId) {
-      events(queueId: $queueId, after: $after) { _id: id _type: type ${selection} }
+      events(queueId: $queueId, after: $after) { _id: position _type: type ${selection} }
     }`;
     const operation = { query, variables: { queueId, ...(after !== undefined && { after }) } };
     if (options.transport === 'sse') await overSse(stream, connection, operation, options.lastEventId);

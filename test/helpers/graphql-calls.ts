@@ -126,6 +126,7 @@ const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>>
   presences: () => [{ ...PAGE, newerThan: -1, historyDays: 1 }],
   realmDomains: () => [{}],
   node: (names) => nodeIds(names).map((id) => ({ id })),
+  nodes: (names) => [{ ids: nodeIds(names) }],
   reminders: () => [PAGE],
   savedSnippets: () => [PAGE],
   scheduledMessages: () => [PAGE],

@@ -29,7 +29,10 @@ export const EventInterface = builder.interfaceRef<EventSource>('Event').impleme
     'Something that happened. Its fields tell all there is to tell, from the event alone: what was true when it ' +
     'happened, in replay as live.',
   fields: (t) => ({
-    id: t.expose('id', { type: 'LongId', description: 'Rises with each event, not by one.' }),
+    position: t.expose('id', {
+      type: 'LongId',
+      description: 'Its place in the log: rises with each event, not by one. The same number over every transport.',
+    }),
     type: t.string({ description: 'The name REST uses.', resolve: ({ event }) => event.type }),
   }),
   resolveType: ({ event }) => eventTypeName(event.type, event.op) as never,

@@ -40,7 +40,7 @@ const UserPresence = builder.objectRef<Presence>('UserPresence').implement({
     }),
     activeAt: t.expose('activeAt', { type: 'DateTime', description: 'Last seen doing something.' }),
     idleAt: t.expose('idleAt', { type: 'DateTime', description: 'Last seen at all.' }),
-    updateId: t.expose('updateId', { type: 'LongId', description: 'Grows with each change of anybody.' }),
+    version: t.expose('updateId', { type: 'LongId', description: 'Grows with each change of anybody.' }),
   }),
 });
 
@@ -68,13 +68,13 @@ builder.queryField('presences', (t) =>
   t.connection({
     type: UserPresence,
     description:
-      'When the people of the organization were last there, by `updateId`. To hear what has changed, ask for what is newer ' +
+      'When the people of the organization were last there, by `version`. To hear what has changed, ask for what is newer ' +
       'than the last one seen.',
     args: {
       newerThan: t.arg({
         type: 'LongId',
         required: false,
-        description: 'Only what has changed after this `updateId`.',
+        description: 'Only what has changed after this `version`.',
       }),
       historyDays: t.arg.int({
         required: false,

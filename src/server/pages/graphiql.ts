@@ -77,7 +77,7 @@ const LIVE = `# What happens, as it happens. Stop, run again later:
 subscription Live($queueId: String!) {
   events(queueId: $queueId) {
     __typename
-    id
+    position
     type
     ... on DraftsAddedEvent {
       drafts {

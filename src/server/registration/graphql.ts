@@ -69,7 +69,7 @@ mutation('registerEventQueue', {
   }),
   payload: () => ({
     queueId: { type: 'String', description: 'For `events(queueId:)`, over every transport.' },
-    lastEventId: { type: 'LongId', description: 'The first event has a higher id.' },
+    position: { type: 'LongId', description: 'Where the queue begins: the first event has a higher position.' },
     idleTimeoutSeconds: { type: 'Int' },
     longPollTimeoutSeconds: { type: 'Int', description: 'Longer than any silence: heartbeats come in between.' },
   }),
@@ -99,7 +99,7 @@ mutation('registerEventQueue', {
     });
     return {
       queueId,
-      lastEventId,
+      position: lastEventId,
       idleTimeoutSeconds: idleTimeoutSecs,
       longPollTimeoutSeconds: LONGPOLL_TIMEOUT_SECONDS,
     };
@@ -135,7 +135,7 @@ mutation('deleteEventQueue', {
 
 mutation('acknowledgeEvents', {
   ignoresIdempotencyKey: true,
-  description: 'Says that everything up to an id has arrived: a reader that names no position resumes after it.',
+  description: 'Says that everything up to a position has arrived: a reader that names no position resumes after it.',
   input: (t) => ({ queueId: t.string(), upTo: t.field({ type: 'LongId' }) }),
   payload: () => ({ queueId: { type: 'String' }, upTo: { type: 'LongId' } }),
   errors: [BadEventQueueIdError],
@@ -149,7 +149,10 @@ const EventPage = builder.objectRef<QueuePage>('EventPage').implement({
   description: 'Some events of a queue, in order.',
   fields: (t) => ({
     events: t.field({ type: [EventInterface], resolve: ({ pieces }): EventSource[] => [...pieces] }),
-    endId: t.expose('endId', { type: 'LongId', description: 'Nothing up to here is missing: the next `after`.' }),
+    endPosition: t.expose('endId', {
+      type: 'LongId',
+      description: 'Nothing up to here is missing: the next `after`.',
+    }),
     hasMore: t.exposeBoolean('hasMore'),
   }),
 });
@@ -163,7 +166,7 @@ builder.queryField('events', (t) =>
       after: t.arg({
         type: 'LongId',
         required: false,
-        description: 'Events with higher ids; -1 is the start of the queue, absent is what was acknowledged.',
+        description: 'Events with higher positions; -1 is the start of the queue, absent is what was acknowledged.',
       }),
     },
     resolve: (_root, { queueId, after }, ctx) => peekEvents(signedIn(ctx), queueId, after ?? undefined),
@@ -181,7 +184,8 @@ builder.subscriptionField('events', (t) =>
       after: t.arg({
         type: 'LongId',
         required: false,
-        description: 'An absent or older position resumes from what was acknowledged; a newer one acknowledges.',
+        description:
+          'The subscription begins at the greatest of this, what was acknowledged, and what was told with the connection.',
       }),
     },
     // Run by the socket and by the event stream, which share one execution among all readers of the same rendering.

@@ -1,0 +1,47 @@
+import { lexicographicSortSchema } from 'graphql';
+import { describe, expect, test } from 'vitest';
+import { referredType } from '../src/api/graphql/refs.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
+import { count } from './contract.ts';
+
+const schema = lexicographicSortSchema(buildSchema());
+const { findings, counted } = count(schema);
+
+describe('the schema', () => {
+  test.for([
+    ['every mutation has its typed errors', 'mutationsWithoutErrorUnion'],
+    ['nothing asked for is named by a bare number', 'integerIdsInInputs'],
+    ['nothing answered names another object by a bare number', 'integerForeignKeys'],
+    ['every list has its nodes', 'connectionsWithoutNodes'],
+    ['every list has its total', 'connectionsWithoutTotalCount'],
+  ] as const)('%s', ([, finding]) => {
+    expect(findings[finding]).toEqual([]);
+  });
+
+  test('is the whole one', () => {
+    expect(counted.mutations).toBeGreaterThan(80);
+    expect(counted.eventTypes).toBeGreaterThan(60);
+    expect(counted.connectionFields).toBeGreaterThan(20);
+  });
+
+  test('says of every id in an argument or input what it names, but where any object may be meant', () => {
+    const anything: string[] = [];
+    const isId = (type: unknown) => /^\[?ID!?\]?!?$/.test(String(type));
+    for (const type of Object.values(schema.getTypeMap())) {
+      if (!('getFields' in type) || type.name.startsWith('__')) continue;
+      for (const field of Object.values(type.getFields())) {
+        if (!('args' in field)) {
+          if (isId(field.type) && referredType(field.extensions) === undefined)
+            anything.push(`${type.name}.${field.name}`);
+          continue;
+        }
+        for (const arg of field.args) {
+          if (isId(arg.type) && referredType(arg.extensions) === undefined) {
+            anything.push(`${type.name}.${field.name}(${arg.name}:)`);
+          }
+        }
+      }
+    }
+    expect(anything).toEqual(['Query.node(id:)', 'Query.nodes(ids:)']);
+  });
+});
