@@ -71,3 +71,16 @@ test('objects of many types are found by their ids, in the order asked for, and 
   const { errors } = await member.graphql('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: tooMany });
   expect(errors).toMatchObject([{ message: '"ids" can hold 100 at most', extensions: { code: 'BAD_REQUEST' } }]);
 });
+
+test('a list that is refused leaves its neighbours', async () => {
+  const { guest } = people;
+  const { data, errors } = await guest.graphql(
+    '{ userGroups { totalCount } channels { totalCount } viewer { fullName } }',
+  );
+  expect(data).toMatchObject({
+    userGroups: null,
+    channels: { totalCount: expect.any(Number) },
+    viewer: { fullName: 'guest' },
+  });
+  expect(errors).toMatchObject([{ path: ['userGroups'], extensions: { code: 'UNAUTHORIZED_PRINCIPAL' } }]);
+});

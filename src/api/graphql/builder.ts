@@ -79,7 +79,11 @@ export const builder = new SchemaBuilder<SchemaShape>({
     // What is at the edges, for those who need no cursor of each.
     nodesOnConnection: { complexity: { field: 1, multiplier: 1 }, description: 'The page itself.' },
     // A connection costs its page; the lists inside it are that page and must not be counted again.
-    defaultConnectionFieldOptions: { complexity: (args) => ({ field: 1, multiplier: pageSize(args) }) },
+    // A list that is refused leaves its neighbours: it is null, with its error.
+    defaultConnectionFieldOptions: {
+      nullable: true,
+      complexity: (args) => ({ field: 1, multiplier: pageSize(args) }),
+    },
     // `node` is defined in node.ts, because loading by id alone would bypass the features' rules of access.
     nodeQueryOptions: false,
     nodesQueryOptions: false,
