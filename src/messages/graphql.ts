@@ -8,7 +8,7 @@ import { errorType } from '../api/graphql/errors.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { mutation } from '../api/graphql/mutation.ts';
 import { nodeType } from '../api/graphql/node.ts';
-import { pageSize } from '../api/graphql/page-size.ts';
+import { DEFAULT_PAGE_SIZE, pageSize } from '../api/graphql/page-size.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { fromUnix } from '../api/graphql/scalars.ts';
 import { ChannelDoesNotExistError } from '../channels/errors.ts';
@@ -22,7 +22,7 @@ import { accessMessage, readableMessages } from './access.ts';
 import { ownFlags } from './loaders.ts';
 import { BadNarrowError } from './narrow/errors.ts';
 import { compileNarrow } from './narrow/narrow.ts';
-import { selectPage } from './narrow/narrow-select.ts';
+import { type Anchor, selectIds, selectPage } from './narrow/narrow-select.ts';
 import type { NarrowTerm, Operand } from './narrow/narrow-terms.ts';
 import { normalContent, renderContent } from './sending/content.ts';
 import type { Recipients } from './sending/direct.ts';
@@ -234,17 +234,96 @@ export const MessageConnection = builder.connectionObject(
   { name: 'MessageEdge' },
 );
 
+export const MessageAnchor = builder.enumType('MessageAnchor', {
+  description: 'A place among messages.',
+  values: {
+    NEWEST: { value: 'newest', description: 'Their newer end.' },
+    OLDEST: { value: 'oldest', description: 'Their older end.' },
+    FIRST_UNREAD: {
+      value: 'first_unread',
+      description: 'The oldest that is unread, what is muted left out; the newer end where nothing is.',
+    },
+  } as const,
+});
+
+const MessageAnchorInput = builder.inputType('MessageAnchorInput', {
+  isOneOf: true,
+  description: 'Around which message to read.',
+  fields: (t) => ({
+    place: t.field({ type: MessageAnchor, required: false, description: 'An end, or the first unread message.' }),
+    messageId: t.id({ ...refersTo('Message'), required: false, description: 'A message, be it in the narrow or not.' }),
+    date: t.field({ type: 'DateTime', required: false, description: 'The first message from then on.' }),
+  }),
+});
+
+/**
+ * @returns Undefined where none is given.
+ * @throws BadRequestError for one that is null, by a variable, and for a message that the viewer may not read.
+ */
+async function anchorIn(
+  ctx: Ctx,
+  input: typeof MessageAnchorInput.$inferInput | null | undefined,
+): Promise<Anchor | undefined> {
+  if (input == null) return undefined;
+  if (input.messageId != null) return Number((await accessMessage(ctx, input.messageId)).id);
+  const anchor = input.place ?? input.date;
+  if (anchor == null) throw new BadRequestError('"anchor" must give one of place, messageId and date');
+  return anchor;
+}
+
+const AROUND =
+  'With `anchor`, what lies around it, which may be read at once in both directions: `first` messages from it on that are ' +
+  'older, `last` that are newer, 20 of each where neither is given, and itself.';
+
 builder.queryField('messages', (t) =>
   t.connection(
     {
       type: Message,
-      description: 'Messages, the newest first: what the viewer received, or what a narrow leads to.',
-      args: { narrow: t.arg({ type: MessageNarrow, required: false }) },
-      resolve: (_root, args, ctx, info) => messagesPage(termsIn(args.narrow ?? {}), args, ctx, info),
+      description: `Messages, the newest first: what the viewer received, or what a narrow leads to. ${AROUND}`,
+      args: {
+        narrow: t.arg({ type: MessageNarrow, required: false, description: 'What they must be. Absent: received.' }),
+        anchor: t.arg({ type: MessageAnchorInput, required: false, description: 'Where to begin. Not with a cursor.' }),
+      },
+      complexity: ({ anchor, ...page }) => ({
+        field: 1,
+        multiplier: anchor == null ? pageSize(page) : sizeAround(page),
+      }),
+      resolve: async (_root, { narrow, anchor, ...page }, ctx, info) => {
+        const [terms, around] = [termsIn(narrow ?? {}), await anchorIn(signedIn(ctx), anchor)];
+        return around === undefined
+          ? messagesPage(terms, page, ctx, info)
+          : messagesAround(around, terms, page, ctx, info);
+      },
     },
     MessageConnection,
   ),
 );
+
+/** How many messages a page around an anchor asks for, on each of its sides. */
+function sidesOf({ first, last }: ConnectionArguments): { readonly older: number; readonly newer: number } {
+  if (first == null && last == null) return { older: DEFAULT_PAGE_SIZE, newer: DEFAULT_PAGE_SIZE };
+  return { older: first == null ? 0 : pageSize({ first }), newer: last == null ? 0 : pageSize({ last }) };
+}
+
+const sizeAround = (page: ConnectionArguments): number => sidesOf(page).older + sidesOf(page).newer + 1;
+
+/** The messages of a narrow around one, the newest first. */
+async function messagesAround(
+  anchor: Anchor,
+  terms: readonly NarrowTerm[],
+  args: ConnectionArguments,
+  ctx: GraphQLContext,
+  info: GraphQLResolveInfo,
+) {
+  if (args.after != null || args.before != null) throw new BadRequestError('Give either an anchor or a cursor');
+  const me = signedIn(ctx);
+  const { older, newer } = sidesOf(args);
+  const range = { anchor, numBefore: older, numAfter: newer, includeAnchor: true };
+  const { ids, foundOldest, foundNewest } = await selectIds(me, await compileNarrow(me, terms), range);
+  const page = pageByIds('message', await readPage(ids, ctx, info), { idOf: ({ id }) => id, more: false, args });
+  const pageInfo = { ...page.pageInfo, hasNextPage: !foundOldest, hasPreviousPage: !foundNewest };
+  return { ...page, pageInfo };
+}
 
 builder.prismaObjectField(Channel, 'messages', (t) =>
   t.connection(
@@ -280,13 +359,18 @@ export async function messagesPage(
     newestFirst: !backward,
     limit: size + 1,
   });
+  const rows = await readPage(ids.slice(0, size), ctx, info);
+  return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
+}
+
+/** Messages the viewer may read, the newest first, with what is selected of them. */
+function readPage(ids: readonly number[], ctx: GraphQLContext, info: GraphQLResolveInfo) {
   const { include } = queryFromInfo({ context: ctx, info, typeName: 'Message', paths: [['nodes'], ['edges', 'node']] });
-  const rows = await ctx.app.db.message.findMany({
+  return ctx.app.db.message.findMany({
     ...(include !== undefined && { include }),
-    where: { realmId: me.realmId, id: { in: ids.slice(0, size) } },
+    where: { realmId: signedIn(ctx).realmId, id: { in: [...ids] } },
     orderBy: { id: 'desc' },
   });
-  return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
 }
 
 builder.queryField('message', (t) =>

@@ -120,7 +120,12 @@ const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>>
   drafts: () => [PAGE],
   events: ({ queueId }) => [{ queueId, after: -1 }],
   message: ({ messageId }) => [{ messageId }],
-  messages: (names) => [PAGE, ...narrowsOf(names).map((narrow) => ({ narrow }))],
+  directConversations: () => [PAGE],
+  messages: (names) => [
+    PAGE,
+    ...narrowsOf(names).map((narrow) => ({ narrow })),
+    ...[{ place: 'NEWEST' }, { messageId: names.messageId }, { date: LATER }].map((anchor) => ({ anchor, last: 2 })),
+  ],
   renderMessage: () => [{ content: '**bold**' }],
   navigationViews: () => [PAGE],
   presences: () => [{ ...PAGE, newerThan: -1, historyDays: 1 }],

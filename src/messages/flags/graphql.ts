@@ -11,6 +11,7 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
 import {
   Message,
+  MessageAnchor,
   MessageConnection,
   MessageFlag as MessageFlagEnum,
   MessageNarrow,
@@ -51,15 +52,6 @@ mutation('updateMessageFlags', {
   },
 });
 
-const AnchorEnum = builder.enumType('MessageAnchor', {
-  description: 'Where to read from.',
-  values: {
-    NEWEST: { value: 'newest' },
-    OLDEST: { value: 'oldest' },
-    FIRST_UNREAD: { value: 'first_unread', description: 'What is muted left out.' },
-  } as const,
-});
-
 mutation('updateMessageFlagsInNarrow', {
   description: 'Gives the messages of a narrow around an anchor a flag, or takes it, as `updateMessageFlags` does.',
   input: (t) => ({
@@ -69,7 +61,7 @@ mutation('updateMessageFlagsInNarrow', {
       required: false,
       description: 'Of a message the viewer may read. This or `anchor` must be given.',
     }),
-    anchor: t.field({ type: AnchorEnum, required: false }),
+    anchor: t.field({ type: MessageAnchor, required: false }),
     includeAnchor: t.boolean({ required: false, defaultValue: true }),
     numBefore: t.int({ description: 'Of messages older than the anchor; with the newer ones at most 5,000.' }),
     numAfter: t.int(),
