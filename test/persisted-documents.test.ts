@@ -180,7 +180,7 @@ describe('beside other documents', () => {
     await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'heard' }] });
     const variables = { queueId: queue_id };
     expect(await overSocket(member, { documentId: idOf(EVENTS), variables })).toMatchObject({
-      data: { events: { type: 'drafts' } },
+      data: { events: { type: 'DRAFTS' } },
     });
   });
 

@@ -20,15 +20,17 @@ const mention = ({ name, id }: Person) => `@_**${name}|${id}**`;
 test.concurrent('refuses in the order of the document, on both doors alike', async () => {
   const { owner, member, guest } = await organisation();
   const hidden = await say(owner, await channelOf(owner, 'hidden', [owner], { invite_only: true }), 'topic');
+  const wrong = { report_type: 'boring', description: 'x'.repeat(1001) };
   const refusal = async (person: Person, messageId: number, fields: Fields) => {
     const { report_type, description } = { report_type: 'spam', ...fields } as Fields;
     const parameters = { report_type, description };
     const { status, body } = await person.rest('POST', `/messages/${messageId}/report`, parameters);
-    const input = { messageId, reportType: report_type, description };
-    expect(await person.tryMutation('reportMessage', input)).toMatchObject({ code: body.code, message: body.msg });
+    const input = { messageId, reportType: String(report_type).toUpperCase(), description };
+    // What GraphQL has no word for is refused before anybody is asked.
+    if (report_type !== wrong.report_type)
+      expect(await person.tryMutation('reportMessage', input)).toMatchObject({ code: body.code, message: body.msg });
     return [status, body.code, body.msg];
   };
-  const wrong = { report_type: 'boring', description: 'x'.repeat(1001) };
   const long = { report_type: 'other', description: 'x'.repeat(1001) };
   expect(await refusal(member, hidden, wrong)).toEqual([400, 'BAD_REQUEST', 'Invalid report_type']);
   const tooLong = 'description is too long (limit: 1000 characters)';
@@ -55,7 +57,7 @@ test.concurrent('tells the moderators, and nobody else, who reports what', async
   const others = await Promise.all([member, guest, administrator].map((person) => person.hearing()));
   await report(guest, id, { description: 'Look.' });
   // Again and again, by people who are not subscribed, and one's own.
-  await administrator.mutate('reportMessage', { messageId: id, reportType: 'norms' }, 'messageId');
+  await administrator.mutate('reportMessage', { messageId: id, reportType: 'NORMS' }, 'messageId');
   await report(member, id, { report_type: 'other', description: 'Mea culpa' });
   const events = messagesIn(await heard());
   expect(events[0]).toMatchObject({

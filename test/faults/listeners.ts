@@ -142,7 +142,7 @@ async function socketOnce({ url, person, queueId, heard, signal }: Line): Promis
     if (type === 'connection_ack') {
       say({ id: 'trial', type: 'subscribe', payload: { query: SUBSCRIPTION, variables: { queueId } } });
     } else if (type === 'next' && payload.errors === undefined)
-      heard.take(payload.data.events.position, payload.data.events.type);
+      heard.take(payload.data.events.position, payload.data.events.type.toLowerCase());
     else if (type === 'ping') say({ type: 'pong', payload });
     else if (type !== 'pong' && !isPassing(payload)) refused(heard, `the socket said ${type}`, payload);
   });
@@ -203,7 +203,7 @@ function takeFrame(frame: string, heard: Heard): void {
   const { data: result, errors } = JSON.parse(data) as Json;
   if (errors !== undefined) refused(heard, 'the event stream', errors);
   else if (String(result.events.position) !== fields.get('id')) refused(heard, `the frame ${fields.get('id')}`, result);
-  else heard.take(result.events.position, result.events.type);
+  else heard.take(result.events.position, result.events.type.toLowerCase());
 }
 
 async function readRefusal(incoming: IncomingMessage, heard: Heard): Promise<void> {

@@ -102,7 +102,7 @@ export class EventStream implements AsyncDisposable {
       const arrived = this.#waiting.shift();
       if (arrived !== undefined) {
         this.#lastId = arrived.id;
-        if (arrived.type === 'heartbeat' && !this.#heartbeats) continue;
+        if (arrived.type === 'HEARTBEAT' && !this.#heartbeats) continue;
         return arrived;
       }
       if (this.#over !== undefined)

@@ -246,7 +246,7 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
     { operation: 'STOP', channelId, topic: 'greetings' },
   ],
   setEditTyping: ({ messageId }) => [{ messageId, operation: 'START' }],
-  reportMessage: ({ messageId }) => [{ messageId, reportType: 'other', description: 'for the test' }],
+  reportMessage: ({ messageId }) => [{ messageId, reportType: 'OTHER', description: 'for the test' }],
   addAlertWords: () => [{ words: [fresh()] }],
   removeAlertWords: () => [{ words: ['new'] }],
   updateSettings: () => [
@@ -394,7 +394,7 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
   fetchApiKey: ({ username }) => [{ username, password: OWNER_PASSWORD }],
   registerEventQueue: ({ channelName }) => [
     {
-      ...{ eventTypes: ['drafts'], idleTimeoutSeconds: 60, applyMarkdown: true, clientGravatar: true },
+      ...{ eventTypes: ['DRAFTS'], idleTimeoutSeconds: 60, applyMarkdown: true, clientGravatar: true },
       ...{ includeSubscribers: 'PARTIAL', allPublicChannels: false },
       narrow: [{ operator: 'channel', operand: channelName }],
       capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, true])),

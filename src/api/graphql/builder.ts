@@ -74,8 +74,20 @@ export const builder = new SchemaBuilder<SchemaShape>({
     lastArgOptions: { description: `The last so many before \`before\`: ${PAGE_SIZES}` },
     afterArgOptions: { description: 'A cursor: what follows it.' },
     beforeArgOptions: { description: 'A cursor: what comes before it.' },
-    edgesFieldOptions: { nullable: { list: false, items: false }, complexity: { field: 1, multiplier: 1 } },
-    nodeFieldOptions: { nullable: false },
+    edgesFieldOptions: {
+      nullable: { list: false, items: false },
+      complexity: { field: 1, multiplier: 1 },
+      description: 'The page, with the cursor of each.',
+    },
+    nodeFieldOptions: { nullable: false, description: 'What stands there.' },
+    cursorFieldOptions: { description: 'Its place in the list, for `after` and `before`.' },
+    pageInfoFieldOptions: { description: 'Where the page lies in the list.' },
+    hasNextPageFieldOptions: { description: 'Whether the list goes on after the page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether there is something before the page.' },
+    startCursorFieldOptions: { description: 'The cursor of the first edge; null for an empty page.' },
+    endCursorFieldOptions: { description: 'The cursor of the last edge; null for an empty page.' },
+    defaultConnectionTypeOptions: { description: 'A page of a list.' },
+    defaultEdgeTypeOptions: { description: 'A place in a list, and what stands there.' },
     // What is at the edges, for those who need no cursor of each.
     nodesOnConnection: { complexity: { field: 1, multiplier: 1 }, description: 'The page itself.' },
     // A connection costs its page; the lists inside it are that page and must not be counted again.

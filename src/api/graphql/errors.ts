@@ -12,7 +12,7 @@ import { expectedError, isGone } from '../../platform/db/errors.ts';
 import {
   BadRequestError,
   type ChatError,
-  ERROR_CODES,
+  type ErrorCode as Code,
   ExpectationMismatchError,
   NonexistentSubdomainError,
   RateLimitHitError,
@@ -22,15 +22,54 @@ import {
 import { BadImageError } from '../../platform/images/errors.ts';
 import { builder, type Types } from './builder.ts';
 
+/** The codes, each with what it means. */
+const CODES: Readonly<Record<Code, { readonly description: string }>> = {
+  BAD_REQUEST: {
+    description: 'A value the service does not take, an object that is not there, or an act the viewer may not do.',
+  },
+  REQUEST_VARIABLE_MISSING: { description: 'Something that is required was not given.' },
+  REQUEST_CONFUSING_VAR: { description: 'Something was given twice, under two of its names.' },
+  INVALID_JSON: { description: 'The body of the request is not JSON.' },
+  STREAM_DOES_NOT_EXIST: { description: 'There is no such channel, or none the viewer may know of.' },
+  CHANNEL_ALREADY_EXISTS: { description: "The new channel's name is taken, in whatever case." },
+  UNAUTHORIZED_PRINCIPAL: { description: 'The act takes a role or a permission the viewer does not have.' },
+  UNAUTHORIZED: { description: 'The request carries no credentials, or none that can be read.' },
+  INVALID_API_KEY: { description: 'The credentials fit no account.' },
+  AUTHENTICATION_FAILED: { description: 'The address and password, or the token, fit no account.' },
+  USER_DEACTIVATED: { description: 'The account is deactivated.' },
+  REALM_DEACTIVATED: { description: 'The organization is deactivated.' },
+  NONEXISTENT_SUBDOMAIN: { description: 'There is no organization at this address.' },
+  CSRF_FAILED: { description: 'The request comes from a page of another site.' },
+  INVALID_VIDEO_CALL_PROVIDER_TOKEN: {
+    description: 'The viewer must first connect an account of the provider of video calls.',
+  },
+  RATE_LIMIT_HIT: { description: 'A budget of requests or acts is used up for now.' },
+  BAD_EVENT_QUEUE_ID: { description: 'The event queue, or the position in it, is lost: a new one must be registered.' },
+  EXPECTATION_MISMATCH: { description: 'A value was not what the client said it was.' },
+  SYSTEM_GROUP_REQUIRED: { description: 'Only a role group may hold the permission.' },
+  CANNOT_DEACTIVATE_GROUP_IN_USE: { description: 'The group still holds permissions, or is within another group.' },
+  REQUEST_TIMEOUT: { description: 'The service is busy, and the request may be sent again.' },
+  BAD_NARROW: { description: 'A narrow names what is not there, or what no message can be.' },
+  BAD_IMAGE: { description: 'The file is no image that can be read.' },
+  MOVE_MESSAGES_TIME_LIMIT_EXCEEDED: { description: 'Some messages of the topic are too old to be moved.' },
+  REACTION_ALREADY_EXISTS: { description: 'The viewer has this emoji on the message already.' },
+  REACTION_DOES_NOT_EXIST: { description: 'The viewer has no such emoji on the message.' },
+  CANNOT_DEACTIVATE_LAST_USER: { description: 'Nobody, or no owner, would be left in the organization.' },
+  STREAM_WILDCARD_MENTION_NOT_ALLOWED: {
+    description: 'To mention everybody in a channel as large takes a permission.',
+  },
+  TOPIC_WILDCARD_MENTION_NOT_ALLOWED: { description: 'To mention everybody in a topic as large takes a permission.' },
+};
+
 const ErrorCode = builder.enumType('ErrorCode', {
   description: 'What went wrong, in one word: the same as `code` over REST.',
-  values: ERROR_CODES,
+  values: CODES,
 });
 
 const ServiceError = builder.interfaceRef<ChatError>('ServiceError').implement({
   description: 'A failure the client caused, or can do something about.',
   fields: (t) => ({
-    code: t.expose('code', { type: ErrorCode }),
+    code: t.expose('code', { type: ErrorCode, description: 'What went wrong. Programs go by it.' }),
     message: t.exposeString('message', {
       description: 'For people. Programs go by `code` and the fields of the type.',
     }),
@@ -64,10 +103,16 @@ errorType(RealmDeactivatedError, 'The right credentials in an organization that 
 errorType(NonexistentSubdomainError, 'There is no organization at this address.');
 errorType(BadImageError, 'The file is no image that can be read.');
 errorType(ExpectationMismatchError, 'The value was not what the client said it was.', (t) => ({
-  fieldName: t.string({ resolve: ({ data }) => data.field_name }),
+  fieldName: t.string({
+    description: 'The name that the REST API has for the value.',
+    resolve: ({ data }) => data.field_name,
+  }),
 }));
 errorType(SystemGroupRequiredError, 'Only a role group may hold the permission.', (t) => ({
-  settingName: t.string({ resolve: ({ data }) => data.setting_name }),
+  settingName: t.string({
+    description: 'The name that the REST API has for the permission.',
+    resolve: ({ data }) => data.setting_name,
+  }),
 }));
 
 for (const [type, description] of [
@@ -75,7 +120,10 @@ for (const [type, description] of [
   [RequestTimeoutError, 'The service is busy. Nothing was changed, and the request may be sent again.'],
 ] as const) {
   errorType<RateLimitHitError | RequestTimeoutError>(type, description, (t) => ({
-    retryAfterSeconds: t.int({ resolve: ({ data }) => Math.ceil(data['retry-after']) }),
+    retryAfterSeconds: t.int({
+      description: 'How long to wait, in seconds, before the request is sent again.',
+      resolve: ({ data }) => Math.ceil(data['retry-after']),
+    }),
   }));
 }
 

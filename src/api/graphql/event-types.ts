@@ -24,6 +24,27 @@ export function registeredEventTypes(): readonly { type: string; op: string | un
   });
 }
 
+let enumOfTypes: ReturnType<typeof makeEventTypeEnum> | undefined;
+
+/** The enum `EventType`, of the types that are registered. Only for the fields of a type: they are asked for last. */
+export function eventTypeEnum() {
+  enumOfTypes ??= makeEventTypeEnum();
+  return enumOfTypes;
+}
+
+function makeEventTypeEnum() {
+  const kinds = Map.groupBy(registeredEventTypes(), ({ type }) => type);
+  const values = [...kinds].map(([type, ofType]) => {
+    const description = `Told by ${ofType.map(({ name }) => `\`${name}\``).join(', ')}.`;
+    return [type.toUpperCase(), { value: type, description }] as const;
+  });
+  return builder.enumType('EventType', {
+    description:
+      'What kind of thing an event is about: what a queue is registered for. Each is `type` over REST, in capital letters.',
+    values: Object.fromEntries(values) as Record<string, { readonly value: string }>,
+  });
+}
+
 export const EventInterface = builder.interfaceRef<EventSource>('Event').implement({
   description:
     'Something that happened. Its fields tell all there is to tell, from the event alone: what was true when it ' +
@@ -33,7 +54,11 @@ export const EventInterface = builder.interfaceRef<EventSource>('Event').impleme
       type: 'LongId',
       description: 'Its place in the log: rises with each event, not by one. The same number over every transport.',
     }),
-    type: t.string({ description: 'The name REST uses.', resolve: ({ event }) => event.type }),
+    type: t.field({
+      type: eventTypeEnum(),
+      description: 'What kind of thing it is about.',
+      resolve: ({ event }) => event.type,
+    }),
   }),
   resolveType: ({ event }) => eventTypeName(event.type, event.op) as never,
 });

@@ -81,7 +81,9 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
   contextOf: (ctx: RequestCtx) => C,
 ): void {
   const typeName = `${name[0]?.toUpperCase()}${name.slice(1)}`;
-  const Input = input && builder.inputType(`${typeName}Input`, { fields: input });
+  const Input =
+    input &&
+    builder.inputType(`${typeName}Input`, { description: `What \`${name}\` takes. ${description}`, fields: input });
   const Payload = builder.objectRef<PayloadShape<P>>(`${typeName}Payload`);
   Payload.implement({
     description: PAYLOAD,
@@ -97,8 +99,11 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     t.field({
       type: Payload,
       description,
-      errors: { types: [...errors, ...ERRORS_OF_ALL] as (new () => ChatError)[] },
-      args: Input === undefined ? {} : { input: t.arg({ type: Input, required: true }) },
+      errors: {
+        types: [...errors, ...ERRORS_OF_ALL] as (new () => ChatError)[],
+        union: { description: `What \`${name}\` ends in: its payload, or an error that can be expected.` },
+      },
+      args: Input === undefined ? {} : { input: t.arg({ type: Input, description: 'What it goes by.' }) },
       extensions: { ignoresIdempotencyKey, provesIdentity },
       resolve: (async (
         _root: unknown,

@@ -16,15 +16,17 @@ export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').
     groupId: t.id({
       ...refersTo('UserGroup'),
       nullable: true,
-      description: 'When it is one group and nobody else.',
+      description: 'The group that holds it, when it is one group and nobody else.',
       resolve: (setting) => (typeof setting === 'number' ? setting : null),
     }),
     directMemberIds: t.idList({
       ...refersTo('User'),
+      description: 'The users who hold it themselves, whatever groups they are in.',
       resolve: (setting) => (typeof setting === 'number' ? [] : [...setting.direct_members]),
     }),
     directSubgroupIds: t.idList({
       ...refersTo('UserGroup'),
+      description: 'The groups whose members hold it, that of `groupId` included.',
       resolve: (setting) => (typeof setting === 'number' ? [setting] : [...setting.direct_subgroups]),
     }),
   }),
@@ -33,9 +35,21 @@ export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').
 export const GroupSettingInput = builder.inputType('GroupSettingInput', {
   description: 'Who is to hold a permission: one group by `groupId`, or users and groups. Nobody, if all is left out.',
   fields: (t) => ({
-    groupId: t.id({ ...refersTo('UserGroup'), required: false }),
-    directMemberIds: t.idList({ ...refersTo('User'), required: false }),
-    directSubgroupIds: t.idList({ ...refersTo('UserGroup'), required: false }),
+    groupId: t.id({
+      ...refersTo('UserGroup'),
+      required: false,
+      description: 'The one group that is to hold it. The other fields must be absent.',
+    }),
+    directMemberIds: t.idList({
+      ...refersTo('User'),
+      required: false,
+      description: 'Users who are to hold it themselves. Absent: none.',
+    }),
+    directSubgroupIds: t.idList({
+      ...refersTo('UserGroup'),
+      required: false,
+      description: 'Groups whose members are to hold it. Absent: none.',
+    }),
   }),
 });
 
@@ -50,8 +64,9 @@ export function toWireSetting(input: typeof GroupSettingInput.$inferInput): Wire
 }
 
 const GroupSettingEditInput = builder.inputType('GroupSettingEditInput', {
+  description: 'A change of who holds a permission.',
   fields: (t) => ({
-    new: t.field({ type: GroupSettingInput }),
+    new: t.field({ type: GroupSettingInput, description: 'Who is to hold it from now on.' }),
     old: t.field({
       type: GroupSettingInput,
       required: false,

@@ -6,11 +6,17 @@ const RateLimit = builder.objectRef<{ readonly budget: Budget; readonly cost: Co
   description:
     'What is left of the budget of requests that all clients of an account share, over every transport and over REST.',
   fields: (t) => ({
-    limit: t.int({ description: 'Requests a minute.', resolve: ({ budget }) => budget.limit }),
-    remaining: t.int({ description: 'After this one.', resolve: ({ budget }) => budget.remaining }),
+    limit: t.int({
+      description: 'How many requests the full budget has: as many can be made in a minute.',
+      resolve: ({ budget }) => budget.limit,
+    }),
+    remaining: t.int({
+      description: 'How many requests are left, after this one.',
+      resolve: ({ budget }) => budget.remaining,
+    }),
     resetAt: t.field({
       type: 'DateTime',
-      description: 'When it is full again.',
+      description: 'When the budget is full again.',
       resolve: ({ budget }) => budget.resetAt,
     }),
     cost: t.int({

@@ -20,6 +20,10 @@ const DraftTypeEnum = builder.enumType('DraftType', {
 });
 
 const CHANNEL = 'The channel it is for, of type CHANNEL; else null.';
+const ADDRESS = 'Whether it is for a channel, for people, or for nobody yet.';
+const TOPIC = 'The topic it is for; empty unless it is for a channel.';
+const CONTENT = 'What it says, as flavored Markdown.';
+const EDITED = 'When its author last changed it.';
 const PEOPLE = 'Whom it is for, of type DIRECT; else nobody.';
 
 /** A draft, in the database or in an event. */
@@ -33,15 +37,16 @@ const peopleOf = ({ type, to }: Addressed): number[] => (type === 'private' ? [.
 
 export const Draft = builder.prismaNode('Draft', {
   id: { field: 'id' },
+  description: 'What somebody has begun to write. Only they see it.',
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    type: t.field({ type: DraftTypeEnum, resolve: ({ type }) => type as DraftType }),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    type: t.field({ type: DraftTypeEnum, description: ADDRESS, resolve: ({ type }) => type as DraftType }),
     channelId: t.id({ ...refersTo('Channel'), nullable: true, description: CHANNEL, resolve: channelOf }),
     directTo: t.idList({ ...refersTo('User'), description: PEOPLE, resolve: peopleOf }),
-    topic: t.exposeString('topic', { description: 'Empty unless the draft is for a channel.' }),
-    content: t.exposeString('content'),
-    lastEditedAt: t.expose('lastEditedAt', { type: 'DateTime' }),
-    author: t.relation('author'),
+    topic: t.exposeString('topic', { description: TOPIC }),
+    content: t.exposeString('content', { description: CONTENT }),
+    lastEditedAt: t.expose('lastEditedAt', { type: 'DateTime', description: EDITED }),
+    author: t.relation('author', { description: 'Who writes it.' }),
   }),
 });
 nodeModel('Draft', 'Draft', visibleTo);
@@ -65,12 +70,16 @@ builder.queryField('drafts', (t) =>
 const DraftInput = builder.inputType('DraftInput', {
   description: 'A whole draft.',
   fields: (t) => ({
-    type: t.field({ type: DraftTypeEnum }),
+    type: t.field({ type: DraftTypeEnum, description: ADDRESS }),
     channelId: t.id({ ...refersTo('Channel'), required: false, description: 'Of type CHANNEL: the channel.' }),
     directTo: t.idList({ ...refersTo('User'), required: false, description: 'Of type DIRECT: whom it is for.' }),
-    topic: t.string({ required: false, defaultValue: '', description: 'Of a channel draft. Cut to 60 characters.' }),
-    content: t.string({ description: 'Flavored Markdown, not blank. Cut to 10,000 characters.' }),
-    lastEditedAt: t.field({ type: 'DateTime', required: false, description: 'This moment, if absent.' }),
+    topic: t.string({
+      required: false,
+      defaultValue: '',
+      description: 'Of type CHANNEL: the topic. Cut to 60 characters.',
+    }),
+    content: t.string({ description: `${CONTENT} Not blank. Cut to 10,000 characters.` }),
+    lastEditedAt: t.field({ type: 'DateTime', required: false, description: `${EDITED} Absent: this moment.` }),
   }),
 });
 
@@ -92,21 +101,24 @@ const fromInput = (draft: typeof DraftInput.$inferInput) => ({
 
 mutation('createDrafts', {
   description: 'Saves drafts. All are saved or, when one is invalid, none is.',
-  input: (t) => ({ drafts: t.field({ type: [DraftInput] }) }),
-  payload: () => ({ drafts: { type: [Draft], description: 'In the order given.' } }),
+  input: (t) => ({ drafts: t.field({ type: [DraftInput], description: 'The new drafts.' }) }),
+  payload: () => ({ drafts: { type: [Draft], description: 'What was saved, in the order given.' } }),
   resolve: async (ctx, { drafts }) => ({ drafts: await createDrafts(ctx, drafts.map(fromInput)) }),
 });
 
 mutation('updateDraft', {
   description: 'Puts a whole draft in the place of an older one.',
-  input: (t) => ({ draftId: t.id(refersTo('Draft')), draft: t.field({ type: DraftInput }) }),
-  payload: () => ({ draft: { type: Draft } }),
+  input: (t) => ({
+    draftId: t.id({ ...refersTo('Draft'), description: 'The older one.' }),
+    draft: t.field({ type: DraftInput, description: 'What it is to be.' }),
+  }),
+  payload: () => ({ draft: { type: Draft, description: 'As it is now.' } }),
   resolve: async (ctx, { draftId, draft }) => ({ draft: await updateDraft(ctx, draftId, fromInput(draft)) }),
 });
 
 mutation('deleteDraft', {
   description: 'Deletes a draft.',
-  input: (t) => ({ draftId: t.id(refersTo('Draft')) }),
+  input: (t) => ({ draftId: t.id({ ...refersTo('Draft'), description: "One of the viewer's drafts." }) }),
   payload: () => ({ draftId: { type: 'ID', refersTo: 'Draft', description: 'Of the draft that is gone.' } }),
   resolve: async (ctx, { draftId }) => {
     await deleteDraft(ctx, draftId);
@@ -118,13 +130,17 @@ const DraftValue = builder.objectRef<WireDraft>('DraftValue').implement({
   description: 'A draft as it was when the event happened.',
   fields: (t) => ({
     id: t.expose('id', { type: 'ID', ...refersTo('Draft'), description: 'The `id` of the Draft.' }),
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    type: t.field({ type: DraftTypeEnum, resolve: ({ type }) => type as DraftType }),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    type: t.field({ type: DraftTypeEnum, description: ADDRESS, resolve: ({ type }) => type as DraftType }),
     channelId: t.id({ ...refersTo('Channel'), nullable: true, description: CHANNEL, resolve: channelOf }),
     directTo: t.idList({ ...refersTo('User'), description: PEOPLE, resolve: peopleOf }),
-    topic: t.exposeString('topic'),
-    content: t.exposeString('content'),
-    lastEditedAt: t.field({ type: 'DateTime', resolve: ({ timestamp }) => fromUnix(timestamp) }),
+    topic: t.exposeString('topic', { description: TOPIC }),
+    content: t.exposeString('content', { description: CONTENT }),
+    lastEditedAt: t.field({
+      type: 'DateTime',
+      description: EDITED,
+      resolve: ({ timestamp }) => fromUnix(timestamp),
+    }),
   }),
 });
 
@@ -132,7 +148,9 @@ eventType<{ drafts: readonly WireDraft[] }>(
   'drafts',
   'add',
   'DraftsAddedEvent',
-  (t) => ({ drafts: t.field({ type: [DraftValue], resolve: ({ event }) => event.drafts }) }),
+  (t) => ({
+    drafts: t.field({ type: [DraftValue], description: 'The new drafts.', resolve: ({ event }) => event.drafts }),
+  }),
   { description: 'The user saved drafts.' },
 );
 
@@ -140,7 +158,9 @@ eventType<{ draft: WireDraft }>(
   'drafts',
   'update',
   'DraftUpdatedEvent',
-  (t) => ({ draft: t.field({ type: DraftValue, resolve: ({ event }) => event.draft }) }),
+  (t) => ({
+    draft: t.field({ type: DraftValue, description: 'As it is now.', resolve: ({ event }) => event.draft }),
+  }),
   { description: 'The user edited a draft.' },
 );
 
@@ -148,6 +168,12 @@ eventType<{ draft_id: number }>(
   'drafts',
   'remove',
   'DraftRemovedEvent',
-  (t) => ({ draftId: t.id({ ...refersTo('Draft'), resolve: ({ event }) => event.draft_id }) }),
+  (t) => ({
+    draftId: t.id({
+      ...refersTo('Draft'),
+      description: 'The draft that is gone.',
+      resolve: ({ event }) => event.draft_id,
+    }),
+  }),
   { description: 'The user deleted a draft, or sent it.' },
 );

@@ -35,39 +35,49 @@ const PropagateModeEnum = builder.enumType('PropagateMode', {
 const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement({
   description: 'A message as it was sent, or as an edit left it.',
   fields: (t) => ({
-    at: t.expose('at', { type: 'DateTime', description: 'When it was sent, or edited.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When it was sent or, for a later one, edited.' }),
     editor: t.field({
       type: User,
       description: 'Who sent or edited it.',
       resolve: ({ userId }, _args, ctx) => usersById(ctx).load(userId),
     }),
-    topic: t.string({ resolve: ({ state }) => state.topic }),
+    topic: t.string({ description: 'The topic it had then.', resolve: ({ state }) => state.topic }),
     prevTopic: t.string({
       nullable: true,
-      description: 'Null when the edit left the topic as it was.',
+      description: 'The topic it had before; null when the edit left it as it was.',
       resolve: ({ step }) => (step?.showsTopic === true ? step.before.topic : null),
     }),
-    channelId: t.id({ ...refersTo('Channel'), nullable: true, resolve: ({ state }) => state.channelId }),
+    channelId: t.id({
+      ...refersTo('Channel'),
+      nullable: true,
+      description: 'The channel it was in then; null for a direct message.',
+      resolve: ({ state }) => state.channelId,
+    }),
     prevChannelId: t.id({
       ...refersTo('Channel'),
       nullable: true,
-      description: 'Null when the edit left the message in its channel.',
+      description: 'The channel it was in before; null when the edit left it there.',
       resolve: ({ step }) => (step?.showsChannel === true ? step.before.channelId : null),
     }),
-    content: t.string({ resolve: ({ state }) => state.content }),
-    renderedContent: t.string({ resolve: ({ state }) => state.renderedContent }),
+    content: t.string({
+      description: 'What it said then, as flavored Markdown.',
+      resolve: ({ state }) => state.content,
+    }),
+    renderedContent: t.string({ description: '`content` as HTML.', resolve: ({ state }) => state.renderedContent }),
     prevContent: t.string({
       nullable: true,
-      description: 'Null when the edit left the content as it was.',
+      description: 'What it said before, as flavored Markdown; null when the edit left the content as it was.',
       resolve: ({ step }) => (step?.showsContent === true ? step.before.content : null),
     }),
     prevRenderedContent: t.string({
       nullable: true,
+      description: '`prevContent` as HTML.',
       resolve: ({ step }) => (step?.showsContent === true ? step.before.renderedContent : null),
     }),
     contentHtmlDiff: t.string({
       nullable: true,
-      description: '`renderedContent`, with what the edit put in and what it took out marked.',
+      description:
+        '`renderedContent`, with what the edit put in and what it took out marked; null when the edit left the content as it was.',
       resolve: ({ step }) =>
         step?.showsContent === true ? htmlDiff(step.before.renderedContent, step.after.renderedContent) : null,
     }),
@@ -110,16 +120,21 @@ async function readBack(ctx: Ctx, messageId: number) {
 mutation('editMessage', {
   description: "Edits the content of one of the viewer's own messages.",
   input: (t) => ({
-    messageId: t.id(refersTo('Message')),
-    content: t.string({ description: 'Flavored Markdown. Cut to 10,000 characters.' }),
+    messageId: t.id({ ...refersTo('Message'), description: 'The message to edit.' }),
+    content: t.string({ description: 'What it is to say, as flavored Markdown. Cut to 10,000 characters.' }),
     prevContentSha256: t.string({
       required: false,
-      description: 'SHA-256, in hex, of the content the edit is based on: another is refused.',
+      description:
+        'SHA-256, in hex, of the content the edit is based on: if it says something else by now, the edit is refused.',
     }),
   }),
   // Not `message`: that is the word of every error in the same union.
   payload: () => ({
-    editedMessage: { type: Message, nullable: true, description: 'Null when somebody deleted it meanwhile.' },
+    editedMessage: {
+      type: Message,
+      nullable: true,
+      description: 'As it is now; null when somebody deleted it meanwhile.',
+    },
   }),
   errors: [ExpectationMismatchError, WildcardMentionNotAllowedError],
   resolve: async (ctx, { messageId, content, prevContentSha256 }) => {
@@ -140,17 +155,35 @@ errorType(MoveMessagesTimeLimitExceededError, 'Some messages of the topic are to
     description: 'The oldest message that may be moved, with all after it.',
     resolve: ({ data }) => data.first_message_id_allowed_to_move,
   }),
-  messagesInTopic: t.int({ resolve: ({ data }) => data.total_messages_in_topic }),
-  messagesAllowedToMove: t.int({ resolve: ({ data }) => data.total_messages_allowed_to_move }),
+  messagesInTopic: t.int({
+    description: 'How many messages the topic has.',
+    resolve: ({ data }) => data.total_messages_in_topic,
+  }),
+  messagesAllowedToMove: t.int({
+    description: 'How many of them the viewer may move.',
+    resolve: ({ data }) => data.total_messages_allowed_to_move,
+  }),
 }));
 
 mutation('moveMessages', {
   description: 'Moves a message, and others of its topic with it, to another topic, to another channel, or both.',
   input: (t) => ({
-    messageId: t.id(refersTo('Message')),
-    topic: t.string({ required: false, description: 'Cut to 60 characters. Absent: as it is.' }),
-    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'Absent: where it is.' }),
-    propagateMode: t.field({ type: PropagateModeEnum, required: false, defaultValue: 'change_one' }),
+    messageId: t.id({ ...refersTo('Message'), description: 'The message to move.' }),
+    topic: t.string({
+      required: false,
+      description: 'The topic it is to have. Cut to 60 characters. Absent: as it is.',
+    }),
+    channelId: t.id({
+      ...refersTo('Channel'),
+      required: false,
+      description: 'The channel it is to be in. Absent: where it is.',
+    }),
+    propagateMode: t.field({
+      type: PropagateModeEnum,
+      required: false,
+      defaultValue: 'change_one',
+      description: 'What of its topic goes along.',
+    }),
     sendNotificationToOldTopic: t.boolean({
       required: false,
       defaultValue: false,
@@ -163,7 +196,11 @@ mutation('moveMessages', {
     }),
   }),
   payload: () => ({
-    movedMessage: { type: Message, nullable: true, description: 'Null when the viewer may not read it there.' },
+    movedMessage: {
+      type: Message,
+      nullable: true,
+      description: 'As it is now; null when the viewer may not read it there.',
+    },
   }),
   errors: [MoveMessagesTimeLimitExceededError],
   resolve: async (ctx, { messageId, topic, channelId, ...how }) => {
@@ -180,7 +217,9 @@ mutation('moveMessages', {
 
 mutation('deleteMessage', {
   description: 'Deletes a message.',
-  input: (t) => ({ messageId: t.id(refersTo('Message')) }),
+  input: (t) => ({
+    messageId: t.id({ ...refersTo('Message'), description: 'The message to delete.' }),
+  }),
   payload: () => ({ messageId: { type: 'ID', refersTo: 'Message', description: 'Of the message that is gone.' } }),
   resolve: async (ctx, { messageId }) => {
     await deleteMessage(ctx, messageId);
@@ -212,21 +251,30 @@ eventType<UpdateBody>(
   undefined,
   'MessageUpdatedEvent',
   (t) => ({
-    editorId: t.id({ ...refersTo('User'), nullable: true, resolve: ({ event }) => event.user_id }),
-    editedAt: t.field({ type: 'DateTime', resolve: ({ event }) => fromUnix(event.edit_timestamp) }),
+    editorId: t.id({
+      ...refersTo('User'),
+      nullable: true,
+      description: 'Who edited or moved them; null when the service did.',
+      resolve: ({ event }) => event.user_id,
+    }),
+    editedAt: t.field({
+      type: 'DateTime',
+      description: 'When they were edited or moved.',
+      resolve: ({ event }) => fromUnix(event.edit_timestamp),
+    }),
     messageId: t.id({
       ...refersTo('Message'),
-      description: 'The one `flags` are of, and whose content changed, if it did.',
+      description: 'The message `flags` are of, and whose content changed, if it did.',
       resolve: ({ event }) => event.message_id,
     }),
     messageIds: t.idList({
       ...refersTo('Message'),
-      description: 'All that moved, ascending; or the one that was edited.',
+      description: 'All messages that moved, in the order they were sent; or the one that was edited.',
       resolve: ({ event }) => event.message_ids,
     }),
     flags: t.field({
       type: [MessageFlag],
-      description: "The user's own, after the edit.",
+      description: "The user's own flags of the message, after the edit.",
       resolve: ({ event }) => event.flags.filter(isFlag),
     }),
     channelId: t.id({
@@ -238,42 +286,57 @@ eventType<UpdateBody>(
     newChannelId: t.id({
       ...refersTo('Channel'),
       nullable: true,
-      description: 'Null when they stay in their channel.',
+      description: 'The channel they are in now; null when they stay in theirs.',
       resolve: ({ event }) => event.new_stream_id ?? null,
     }),
     propagateMode: t.field({
       type: PropagateModeEnum,
       nullable: true,
-      description: 'Null when nothing moved.',
+      description: 'What of the topic went along; null when nothing moved.',
       resolve: ({ event }) => event.propagate_mode ?? null,
     }),
     origTopic: t.string({
       nullable: true,
-      description: 'Null when nothing moved.',
+      description: 'The topic they had before; null when nothing moved.',
       resolve: ({ event }) => event.orig_subject ?? null,
     }),
     topic: t.string({
       nullable: true,
-      description: 'Null when they keep their topic.',
+      description: 'The topic they have now; null when they keep theirs.',
       resolve: ({ event }) => event.subject ?? null,
     }),
     topicLinks: t.field({
       type: [TopicLinkType],
       nullable: true,
+      description: "The links in the new topic's name; null when they keep their topic.",
       resolve: ({ event }) => event.topic_links ?? null,
     }),
     origContent: t.string({
       nullable: true,
-      description: 'Null, as the next four, when the content stays.',
+      description: 'What the message said before, as flavored Markdown; null when its content stays.',
       resolve: ({ event }) => event.orig_content ?? null,
     }),
     origRenderedContent: t.string({
       nullable: true,
+      description: '`origContent` as HTML; null when the content stays.',
       resolve: ({ event }) => event.orig_rendered_content ?? null,
     }),
-    content: t.string({ nullable: true, resolve: ({ event }) => event.content ?? null }),
-    renderedContent: t.string({ nullable: true, resolve: ({ event }) => event.rendered_content ?? null }),
-    isMeMessage: t.boolean({ nullable: true, resolve: ({ event }) => event.is_me_message ?? null }),
+    content: t.string({
+      nullable: true,
+      description: 'What the message says now, as flavored Markdown; null when its content stays.',
+      resolve: ({ event }) => event.content ?? null,
+    }),
+    renderedContent: t.string({
+      nullable: true,
+      description: '`content` as HTML; null when the content stays.',
+      resolve: ({ event }) => event.rendered_content ?? null,
+    }),
+    isMeMessage: t.boolean({
+      nullable: true,
+      description:
+        'Whether it now tells what its sender does, and is shown behind their name; null when the content stays.',
+      resolve: ({ event }) => event.is_me_message ?? null,
+    }),
   }),
   { description: 'A message was edited, or messages were moved.' },
 );
@@ -292,7 +355,9 @@ eventType<DeleteBody>(
   (t) => ({
     messageIds: t.idList({
       ...refersTo('Message'),
-      description: 'Ascending; one at a time without the capability `bulkMessageDeletion`.',
+      description:
+        'The messages that are gone, in the order they were sent; one at a time without the capability ' +
+        '`bulkMessageDeletion`.',
       resolve: ({ event }) => event.message_ids ?? [event.message_id ?? 0],
     }),
     channelId: t.id({
@@ -301,7 +366,11 @@ eventType<DeleteBody>(
       description: 'Where they were; null for direct messages.',
       resolve: ({ event }) => event.stream_id ?? null,
     }),
-    topic: t.string({ nullable: true, resolve: ({ event }) => event.topic ?? null }),
+    topic: t.string({
+      nullable: true,
+      description: 'The topic they had; null for direct messages.',
+      resolve: ({ event }) => event.topic ?? null,
+    }),
   }),
   { description: 'Messages were deleted, or are not for the user to read any more.' },
 );

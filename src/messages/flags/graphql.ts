@@ -28,8 +28,15 @@ import type { Unread, UnreadGroup } from './unread.ts';
 import { countUnread } from './wire.ts';
 
 const OperationEnum = builder.enumType('FlagOperation', {
-  values: { ADD: { value: 'add' }, REMOVE: { value: 'remove' } } as const,
+  description: 'What is done with a flag.',
+  values: {
+    ADD: { value: 'add', description: 'The messages get it.' },
+    REMOVE: { value: 'remove', description: 'The messages lose it.' },
+  } as const,
 });
+
+const GIVES = 'Whether the messages get the flag, or lose it.';
+const SETTABLE = 'The flag: READ, STARRED or COLLAPSED. The service sets the others.';
 
 const SKIPPED = 'Channels whose messages did not become unread, because the viewer is not subscribed to them.';
 
@@ -38,12 +45,12 @@ mutation('updateMessageFlags', {
     'Gives messages a flag, or takes it. Channel messages become unread only where the viewer is subscribed; messages of ' +
     'a channel that the viewer never received can be taken up.',
   input: (t) => ({
-    messageIds: t.idList({ ...refersTo('Message'), description: 'At most 5,000.' }),
-    operation: t.field({ type: OperationEnum }),
-    flag: t.field({ type: MessageFlagEnum, description: 'READ, STARRED or COLLAPSED; the service sets the others.' }),
+    messageIds: t.idList({ ...refersTo('Message'), description: 'The messages: at most 5,000.' }),
+    operation: t.field({ type: OperationEnum, description: GIVES }),
+    flag: t.field({ type: MessageFlagEnum, description: SETTABLE }),
   }),
   payload: () => ({
-    changedIds: { type: ['ID'], refersTo: 'Message', description: 'Of the messages that are different now.' },
+    changedIds: { type: ['ID'], refersTo: 'Message', description: 'The messages that are different now.' },
     skippedChannelIds: { type: ['ID'], refersTo: 'Channel', description: SKIPPED },
   }),
   resolve: async (ctx, { messageIds, operation, flag }) => {
@@ -55,27 +62,53 @@ mutation('updateMessageFlags', {
 mutation('updateMessageFlagsInNarrow', {
   description: 'Gives the messages of a narrow around an anchor a flag, or takes it, as `updateMessageFlags` does.',
   input: (t) => ({
-    narrow: t.field({ type: MessageNarrow, required: false, description: 'Absent: what the viewer received.' }),
+    narrow: t.field({
+      type: MessageNarrow,
+      required: false,
+      description: 'Which messages. Absent: what the viewer received.',
+    }),
     anchorId: t.id({
       ...refersTo('Message'),
       required: false,
-      description: 'Of a message the viewer may read. This or `anchor` must be given.',
+      description: 'A message the viewer may read. This or `anchor` must be given.',
     }),
-    anchor: t.field({ type: MessageAnchor, required: false }),
-    includeAnchor: t.boolean({ required: false, defaultValue: true }),
-    numBefore: t.int({ description: 'Of messages older than the anchor; with the newer ones at most 5,000.' }),
-    numAfter: t.int(),
-    operation: t.field({ type: OperationEnum }),
-    flag: t.field({ type: MessageFlagEnum, description: 'READ, STARRED or COLLAPSED; the service sets the others.' }),
+    anchor: t.field({
+      type: MessageAnchor,
+      required: false,
+      description: 'Where the anchor is, instead of `anchorId`.',
+    }),
+    includeAnchor: t.boolean({
+      required: false,
+      defaultValue: true,
+      description: 'Whether the message at the anchor is among them.',
+    }),
+    numBefore: t.int({
+      description: 'How many messages older than the anchor: 0 or more, with `numAfter` at most 5,000.',
+    }),
+    numAfter: t.int({
+      description: 'How many messages newer than the anchor: 0 or more, with `numBefore` at most 5,000.',
+    }),
+    operation: t.field({ type: OperationEnum, description: GIVES }),
+    flag: t.field({ type: MessageFlagEnum, description: SETTABLE }),
   }),
   payload: () => ({
-    changedIds: { type: ['ID'], refersTo: 'Message', description: 'Of the messages that are different now.' },
+    changedIds: { type: ['ID'], refersTo: 'Message', description: 'The messages that are different now.' },
     skippedChannelIds: { type: ['ID'], refersTo: 'Channel', description: SKIPPED },
     processedCount: { type: 'Int', description: 'How many messages were found.' },
-    firstProcessedId: { type: 'ID', refersTo: 'Message', nullable: true },
-    lastProcessedId: { type: 'ID', refersTo: 'Message', nullable: true },
-    foundOldest: { type: 'Boolean' },
-    foundNewest: { type: 'Boolean' },
+    firstProcessedId: {
+      type: 'ID',
+      refersTo: 'Message',
+      nullable: true,
+      description: 'The oldest message that was found; null when none was.',
+    },
+    lastProcessedId: {
+      type: 'ID',
+      refersTo: 'Message',
+      nullable: true,
+      description: 'The newest message that was found; null when none was.',
+    },
+    foundOldest: { type: 'Boolean', description: 'Whether there is none older in the narrow.' },
+    foundNewest: { type: 'Boolean', description: 'Whether there is none newer in the narrow.' },
   }),
   errors: [BadNarrowError],
   resolve: async (ctx, { narrow, anchorId, anchor, includeAnchor, operation, flag, numBefore, numAfter }) => {
@@ -102,8 +135,8 @@ const READ_COUNT = { type: 'Int', description: 'How many messages were unread.' 
 mutation('markTopicAsRead', {
   description: 'Makes everything in a topic read for the viewer.',
   input: (t) => ({
-    channelId: t.id(refersTo('Channel')),
-    topic: t.string({ description: 'Compared without regard to case.' }),
+    channelId: t.id({ ...refersTo('Channel'), description: 'The channel of the topic.' }),
+    topic: t.string({ description: "The topic's name, in whatever case." }),
   }),
   payload: () => ({ readCount: READ_COUNT }),
   resolve: async (ctx, { channelId, topic }) => ({ readCount: (await markTopicAsRead(ctx, channelId, topic)).length }),
@@ -111,7 +144,7 @@ mutation('markTopicAsRead', {
 
 mutation('markChannelAsRead', {
   description: 'Makes everything in a channel read for the viewer.',
-  input: (t) => ({ channelId: t.id(refersTo('Channel')) }),
+  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'The channel.' }) }),
   payload: () => ({ readCount: READ_COUNT }),
   resolve: async (ctx, { channelId }) => ({ readCount: (await markChannelAsRead(ctx, channelId)).length }),
 });
@@ -120,10 +153,14 @@ mutation('markAllAsRead', {
   ignoresIdempotencyKey: true,
   description: 'Makes everything read for the viewer.',
   input: (t) => ({
-    maxSeconds: t.int({ required: false, defaultValue: MAX_SECONDS, description: 'How long it may take: 1 to 50.' }),
+    maxSeconds: t.int({
+      required: false,
+      defaultValue: MAX_SECONDS,
+      description: 'How long it may take, in seconds: 1 to 50.',
+    }),
   }),
   payload: () => ({
-    complete: { type: 'Boolean', description: 'When false, time was up: the same again goes on.' },
+    complete: { type: 'Boolean', description: 'Whether all is done. If not, time was up, and the same again goes on.' },
   }),
   resolve: async (ctx, { maxSeconds }) => ({ complete: await markAllAsRead(ctx, maxSeconds ?? MAX_SECONDS) }),
 });
@@ -134,9 +171,18 @@ const directOnly = (groups: readonly UnreadGroup[], isDirect: boolean): UnreadGr
 const UnreadCounts = builder.objectRef<Unread>('UnreadCounts').implement({
   description: 'How much is unread, of the newest 50,000 messages that are: in channels, what is not muted.',
   fields: (t) => ({
-    total: t.int({ description: 'In channels and conversations.', resolve: ({ groups }) => countUnread(groups) }),
-    channels: t.int({ resolve: ({ groups }) => countUnread(directOnly(groups, false)) }),
-    conversations: t.int({ resolve: ({ groups }) => countUnread(directOnly(groups, true)) }),
+    total: t.int({
+      description: 'Unread messages in channels and conversations.',
+      resolve: ({ groups }) => countUnread(groups),
+    }),
+    channels: t.int({
+      description: 'Unread messages in channels.',
+      resolve: ({ groups }) => countUnread(directOnly(groups, false)),
+    }),
+    conversations: t.int({
+      description: 'Unread direct messages.',
+      resolve: ({ groups }) => countUnread(directOnly(groups, true)),
+    }),
     mentions: t.int({
       description:
         'Of these and the muted ones, how many mention the viewer by name or through a group, or with everybody where it is not muted.',
@@ -222,8 +268,12 @@ eventType<FlagsBody>(
   'add',
   'MessageFlagsAddedEvent',
   (t) => ({
-    flag: t.field({ type: MessageFlagEnum, resolve: ({ event }) => event.flag }),
-    messageIds: t.idList({ ...refersTo('Message'), resolve: ({ event }) => [...event.messages] }),
+    flag: t.field({ type: MessageFlagEnum, description: 'The flag.', resolve: ({ event }) => event.flag }),
+    messageIds: t.idList({
+      ...refersTo('Message'),
+      description: 'The messages that have it now; empty when `all` is true.',
+      resolve: ({ event }) => [...event.messages],
+    }),
     all: t.boolean({
       description: 'Whether it is about every message there is; they are not listed then.',
       resolve: ({ event }) => event.all,
@@ -239,16 +289,28 @@ interface UnreadMessage extends WireUnreadDetails {
 const UnreadMessageType = builder.objectRef<UnreadMessage>('UnreadMessage').implement({
   description: 'What there is to know of a message that is unread again.',
   fields: (t) => ({
-    messageId: t.expose('id', { type: 'ID', ...refersTo('Message') }),
-    channelId: t.id({ ...refersTo('Channel'), nullable: true, resolve: ({ stream_id }) => stream_id ?? null }),
-    topic: t.string({ nullable: true, resolve: ({ topic }) => topic ?? null }),
+    messageId: t.expose('id', { type: 'ID', ...refersTo('Message'), description: 'The message.' }),
+    channelId: t.id({
+      ...refersTo('Channel'),
+      nullable: true,
+      description: 'The channel it is in; null for a direct message.',
+      resolve: ({ stream_id }) => stream_id ?? null,
+    }),
+    topic: t.string({
+      nullable: true,
+      description: 'The topic it has; null for a direct message.',
+      resolve: ({ topic }) => topic ?? null,
+    }),
     otherUserIds: t.idList({
       ...refersTo('User'),
       nullable: true,
       description: 'Who takes part in the conversation besides the viewer; null for a channel message.',
       resolve: ({ user_ids }) => (user_ids === undefined ? null : [...user_ids]),
     }),
-    isMentioned: t.boolean({ resolve: ({ mentioned }) => mentioned === true }),
+    isMentioned: t.boolean({
+      description: 'Whether it mentions the viewer: by name, through a group, or with everybody.',
+      resolve: ({ mentioned }) => mentioned === true,
+    }),
   }),
 });
 
@@ -261,8 +323,12 @@ eventType<RemovedBody>(
   'remove',
   'MessageFlagsRemovedEvent',
   (t) => ({
-    flag: t.field({ type: MessageFlagEnum, resolve: ({ event }) => event.flag }),
-    messageIds: t.idList({ ...refersTo('Message'), resolve: ({ event }) => [...event.messages] }),
+    flag: t.field({ type: MessageFlagEnum, description: 'The flag.', resolve: ({ event }) => event.flag }),
+    messageIds: t.idList({
+      ...refersTo('Message'),
+      description: 'The messages that do not have it any more.',
+      resolve: ({ event }) => [...event.messages],
+    }),
     unread: t.field({
       type: [UnreadMessageType],
       description: 'The messages, when the flag is READ; empty for others.',

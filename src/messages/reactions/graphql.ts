@@ -9,17 +9,26 @@ import { Message } from '../graphql.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import { addReaction, removeReaction } from './service.ts';
 
+const NAME = 'The name it was chosen by: "tada".';
+const CODE = 'The identifier of the emoji within the namespace of `reactionType`.';
+const NAMESPACE = 'The namespace of `emojiCode`.';
+
 const Reaction = builder.prismaObject('Reaction', {
+  description: 'An emoji that somebody has put on a message.',
   fields: (t) => ({
-    emojiName: t.exposeString('emojiName'),
-    emojiCode: t.exposeString('emojiCode', { description: 'The identifier within the namespace of `reactionType`.' }),
-    reactionType: t.field({ type: ReactionTypeEnum, resolve: ({ reactionType }) => reactionType as ReactionType }),
-    user: t.relation('user'),
+    emojiName: t.exposeString('emojiName', { description: NAME }),
+    emojiCode: t.exposeString('emojiCode', { description: CODE }),
+    reactionType: t.field({
+      type: ReactionTypeEnum,
+      description: NAMESPACE,
+      resolve: ({ reactionType }) => reactionType as ReactionType,
+    }),
+    user: t.relation('user', { description: 'Who reacted.' }),
   }),
 });
 
 builder.prismaObjectField(Message, 'reactions', (t) =>
-  t.relation('reactions', { description: 'Oldest first.', query: { orderBy: { id: 'asc' } } }),
+  t.relation('reactions', { description: 'The emoji on it, the oldest first.', query: { orderBy: { id: 'asc' } } }),
 );
 
 errorType(ReactionAlreadyExistsError, 'The viewer has this emoji on the message already.');
@@ -29,12 +38,16 @@ mutation('addReaction', {
   description: 'Adds an emoji to a message.',
   errors: [ReactionAlreadyExistsError],
   input: (t) => ({
-    messageId: t.id(refersTo('Message')),
-    emojiName: t.string(),
-    emojiCode: t.string({ required: false, description: 'Looked up by the name, if absent.' }),
-    reactionType: t.field({ type: ReactionTypeEnum, required: false }),
+    messageId: t.id({ ...refersTo('Message'), description: 'A message the viewer may read.' }),
+    emojiName: t.string({ description: "The emoji's name, without colons." }),
+    emojiCode: t.string({ required: false, description: `${CODE} Absent: that of the name.` }),
+    reactionType: t.field({
+      type: ReactionTypeEnum,
+      required: false,
+      description: `${NAMESPACE} Absent: that of the name.`,
+    }),
   }),
-  payload: () => ({ reaction: { type: Reaction } }),
+  payload: () => ({ reaction: { type: Reaction, description: 'The new reaction.' } }),
   resolve: async (ctx, { messageId, emojiName, emojiCode, reactionType }) => ({
     reaction: await addReaction(ctx, messageId, {
       name: emojiName,
@@ -48,12 +61,18 @@ mutation('removeReaction', {
   description: "Takes one of the viewer's emoji from a message.",
   errors: [ReactionDoesNotExistError],
   input: (t) => ({
-    messageId: t.id(refersTo('Message')),
-    emojiName: t.string({ required: false, description: 'This or the code must be given.' }),
-    emojiCode: t.string({ required: false }),
-    reactionType: t.field({ type: ReactionTypeEnum, required: false }),
+    messageId: t.id({ ...refersTo('Message'), description: 'The message the reaction is on.' }),
+    emojiName: t.string({ required: false, description: "The emoji's name. This or the code must be given." }),
+    emojiCode: t.string({ required: false, description: `${CODE} This or the name must be given.` }),
+    reactionType: t.field({
+      type: ReactionTypeEnum,
+      required: false,
+      description: `${NAMESPACE} Absent: that of the name.`,
+    }),
   }),
-  payload: () => ({ messageId: { type: 'ID', refersTo: 'Message' } }),
+  payload: () => ({
+    messageId: { type: 'ID', refersTo: 'Message', description: 'The message the reaction was on.' },
+  }),
   resolve: async (ctx, { messageId, emojiName, emojiCode, reactionType }) => {
     await removeReaction(ctx, messageId, {
       name: emojiName ?? undefined,
@@ -81,11 +100,23 @@ for (const [op, name, description] of [
     op,
     name,
     (t) => ({
-      messageId: t.id({ ...refersTo('Message'), resolve: ({ event }) => event.message_id }),
-      userId: t.id({ ...refersTo('User'), resolve: ({ event }) => event.user_id }),
-      emojiName: t.string({ resolve: ({ event }) => event.emoji_name }),
-      emojiCode: t.string({ resolve: ({ event }) => event.emoji_code }),
-      reactionType: t.field({ type: ReactionTypeEnum, resolve: ({ event }) => event.reaction_type }),
+      messageId: t.id({
+        ...refersTo('Message'),
+        description: 'The message.',
+        resolve: ({ event }) => event.message_id,
+      }),
+      userId: t.id({
+        ...refersTo('User'),
+        description: 'Whose reaction it is.',
+        resolve: ({ event }) => event.user_id,
+      }),
+      emojiName: t.string({ description: NAME, resolve: ({ event }) => event.emoji_name }),
+      emojiCode: t.string({ description: CODE, resolve: ({ event }) => event.emoji_code }),
+      reactionType: t.field({
+        type: ReactionTypeEnum,
+        description: NAMESPACE,
+        resolve: ({ event }) => event.reaction_type,
+      }),
     }),
     { description },
   );

@@ -35,23 +35,27 @@ export const DeliveryState = builder.enumType('DeliveryState', {
 
 export type State = 'scheduled' | 'delivered' | 'failed';
 
-const DIRECT_TO = 'The ids of those it is for; null for a channel message.';
+const DIRECT_TO = 'Those it is for; null for a channel message.';
+const DUE = 'When it is to be sent.';
 
 export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
   id: { field: 'id' },
   description: 'A message that is sent in the name of its owner when its time comes.',
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The id REST uses. Not that of the message it becomes.' }),
+    databaseId: t.exposeInt('id', {
+      description: 'The number that the REST API knows it by. Not that of the message it becomes.',
+    }),
     channelId: t.expose('channelId', {
       type: 'ID',
       ...refersTo('Channel'),
       nullable: true,
-      description: 'Null for a direct message.',
+      description: 'The channel it is for; null for a direct message.',
     }),
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Null for a direct message, and when the viewer does not see the channel any more.',
+      description:
+        'The channel it is for; null for a direct message, and when the viewer does not see the channel any more.',
       resolve: ({ channelId }, _args, ctx) => (channelId === null ? null : visibleChannels(ctx).load(channelId)),
     }),
     directTo: t.idList({
@@ -60,25 +64,34 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
       description: DIRECT_TO,
       resolve: ({ channelId, recipientIds }) => (channelId === null ? recipientIds : null),
     }),
-    topic: t.exposeString('topic', { description: 'Empty unless the message is for a channel.' }),
-    content: t.exposeString('content'),
-    renderedContent: t.exposeString('renderedContent', { description: 'HTML. Rendered again when it is sent.' }),
-    scheduledAt: t.expose('scheduledAt', { type: 'DateTime' }),
+    topic: t.exposeString('topic', { description: 'The topic it is for; empty unless it is for a channel.' }),
+    content: t.exposeString('content', { description: 'What it says, as flavored Markdown.' }),
+    renderedContent: t.exposeString('renderedContent', {
+      description: '`content` as HTML. Rendered again when it is sent.',
+    }),
+    scheduledAt: t.expose('scheduledAt', { type: 'DateTime', description: DUE }),
     sentUntil: t.field({
       type: 'DateTime',
       description: 'Should the service not come to send it until then, it fails.',
       resolve: ({ scheduledAt }) => new Date(Math.min(scheduledAt.getTime() + LATENESS_MS, LAST_TIMESTAMP * 1000)),
     }),
     readBySender: t.exposeBoolean('readBySender', { description: 'Whether its owner will have read it.' }),
-    state: t.field({ type: DeliveryState, resolve: ({ state }) => state as State }),
-    failureReason: t.exposeString('failureMessage', { nullable: true, description: 'Why it could not be sent.' }),
+    state: t.field({
+      type: DeliveryState,
+      description: 'Whether it was sent.',
+      resolve: ({ state }) => state as State,
+    }),
+    failureReason: t.exposeString('failureMessage', {
+      nullable: true,
+      description: 'Why it could not be sent; null unless it failed.',
+    }),
     messageId: t.id({
       ...refersTo('Message'),
       nullable: true,
-      description: 'Of the message it became.',
+      description: 'The message it became; null until it is sent.',
       resolve: ({ deliveredMessageId: id }) => (id === null ? null : Number(id)),
     }),
-    owner: t.relation('owner'),
+    owner: t.relation('owner', { description: 'Who scheduled it, and in whose name it is sent.' }),
   }),
 });
 nodeModel('ScheduledMessage', 'ScheduledMessage', visibleTo);
@@ -118,9 +131,10 @@ function destinationIn({ channelId, directTo }: Destinations) {
 
 const INTO = {
   channelId: 'The channel it is for.',
-  directTo: 'The ids of those it is for, instead; the viewer need not be named. Alone, it is a note to self.',
-  topic: 'Of a channel message. Cut to 60 characters.',
-  content: 'Flavored Markdown. Cut to 10,000 characters.',
+  directTo: 'Those it is for, instead; the viewer need not be named. Alone, it is a note to self.',
+  topic: 'The topic of a channel message. Cut to 60 characters.',
+  content: 'What it says, as flavored Markdown. Cut to 10,000 characters.',
+  scheduledAt: 'When it is to be sent: in the future.',
 } as const;
 
 mutation('scheduleMessage', {
@@ -130,13 +144,13 @@ mutation('scheduleMessage', {
     directTo: t.idList({ ...refersTo('User'), required: false, description: INTO.directTo }),
     topic: t.string({ required: false, description: INTO.topic }),
     content: t.string({ description: INTO.content }),
-    scheduledAt: t.field({ type: 'DateTime', description: 'In the future.' }),
+    scheduledAt: t.field({ type: 'DateTime', description: INTO.scheduledAt }),
     readBySender: t.boolean({
       required: false,
       description: 'Whether the viewer has read it. Absent: whether an interactive client sends it to somebody else.',
     }),
   }),
-  payload: () => ({ scheduledMessage: { type: ScheduledMessage } }),
+  payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'What is scheduled now.' } }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
   resolve: async (ctx, { channelId, directTo, topic, content, scheduledAt, readBySender }) => {
     const destination = destinationIn({ channelId, directTo });
@@ -151,7 +165,10 @@ mutation('updateScheduledMessage', {
   description:
     'Changes a scheduled message. One that could not be sent is to be sent again, at the new time it must be given.',
   input: (t) => ({
-    scheduledMessageId: t.id(refersTo('ScheduledMessage')),
+    scheduledMessageId: t.id({
+      ...refersTo('ScheduledMessage'),
+      description: 'What the viewer has scheduled, and is not sent yet.',
+    }),
     channelId: t.id({
       ...refersTo('Channel'),
       required: false,
@@ -160,9 +177,9 @@ mutation('updateScheduledMessage', {
     directTo: t.idList({ ...refersTo('User'), required: false, description: INTO.directTo }),
     topic: t.string({ required: false, description: INTO.topic }),
     content: t.string({ required: false, description: INTO.content }),
-    scheduledAt: t.field({ type: 'DateTime', required: false, description: 'In the future.' }),
+    scheduledAt: t.field({ type: 'DateTime', required: false, description: INTO.scheduledAt }),
   }),
-  payload: () => ({ scheduledMessage: { type: ScheduledMessage } }),
+  payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'As it is now.' } }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
   resolve: async (ctx, { scheduledMessageId, channelId, directTo, topic, content, scheduledAt }) => {
     const timestamp = scheduledAt == null ? {} : { timestamp: toTimestamp(scheduledAt) };
@@ -174,7 +191,12 @@ mutation('updateScheduledMessage', {
 
 mutation('cancelScheduledMessage', {
   description: 'Cancels a scheduled message, or deletes one that could not be sent.',
-  input: (t) => ({ scheduledMessageId: t.id(refersTo('ScheduledMessage')) }),
+  input: (t) => ({
+    scheduledMessageId: t.id({
+      ...refersTo('ScheduledMessage'),
+      description: 'What the viewer has scheduled, and is not sent yet.',
+    }),
+  }),
   payload: () => ({
     scheduledMessageId: {
       type: 'ID',
@@ -196,10 +218,11 @@ const ScheduledMessageValue = builder.objectRef<WireScheduledMessage>('Scheduled
       ...refersTo('ScheduledMessage'),
       description: 'The `id` of the ScheduledMessage.',
     }),
-    databaseId: t.exposeInt('scheduled_message_id', { description: 'The id REST uses.' }),
+    databaseId: t.exposeInt('scheduled_message_id', { description: 'The number that the REST API knows it by.' }),
     channelId: t.id({
       ...refersTo('Channel'),
       nullable: true,
+      description: 'The channel it is for; null for a direct message.',
       resolve: ({ to }) => (typeof to === 'number' ? to : null),
     }),
     directTo: t.idList({
@@ -208,11 +231,18 @@ const ScheduledMessageValue = builder.objectRef<WireScheduledMessage>('Scheduled
       description: DIRECT_TO,
       resolve: ({ to }) => (typeof to === 'number' ? null : to),
     }),
-    topic: t.string({ resolve: ({ topic }) => topic ?? '' }),
-    content: t.exposeString('content'),
-    renderedContent: t.exposeString('rendered_content'),
-    scheduledAt: t.field({ type: 'DateTime', resolve: (message) => fromUnix(message.scheduled_delivery_timestamp) }),
-    failed: t.exposeBoolean('failed'),
+    topic: t.string({
+      description: 'The topic it is for; empty unless it is for a channel.',
+      resolve: ({ topic }) => topic ?? '',
+    }),
+    content: t.exposeString('content', { description: 'What it says, as flavored Markdown.' }),
+    renderedContent: t.exposeString('rendered_content', { description: '`content` as HTML.' }),
+    scheduledAt: t.field({
+      type: 'DateTime',
+      description: DUE,
+      resolve: (message) => fromUnix(message.scheduled_delivery_timestamp),
+    }),
+    failed: t.exposeBoolean('failed', { description: 'Whether it could not be sent, and is not tried again.' }),
   }),
 });
 
@@ -221,7 +251,11 @@ eventType<{ scheduled_messages: readonly WireScheduledMessage[] }>(
   'add',
   'ScheduledMessagesAddedEvent',
   (t) => ({
-    scheduledMessages: t.field({ type: [ScheduledMessageValue], resolve: ({ event }) => event.scheduled_messages }),
+    scheduledMessages: t.field({
+      type: [ScheduledMessageValue],
+      description: 'What is scheduled now.',
+      resolve: ({ event }) => event.scheduled_messages,
+    }),
   }),
   { description: 'The user scheduled messages.' },
 );
@@ -231,7 +265,11 @@ eventType<{ scheduled_message: WireScheduledMessage }>(
   'update',
   'ScheduledMessageUpdatedEvent',
   (t) => ({
-    scheduledMessage: t.field({ type: ScheduledMessageValue, resolve: ({ event }) => event.scheduled_message }),
+    scheduledMessage: t.field({
+      type: ScheduledMessageValue,
+      description: 'As it is now.',
+      resolve: ({ event }) => event.scheduled_message,
+    }),
   }),
   { description: 'The user edited a scheduled message, or it could not be sent.' },
 );
@@ -241,7 +279,11 @@ eventType<{ scheduled_message_id: number }>(
   'remove',
   'ScheduledMessageRemovedEvent',
   (t) => ({
-    scheduledMessageId: t.id({ ...refersTo('ScheduledMessage'), resolve: ({ event }) => event.scheduled_message_id }),
+    scheduledMessageId: t.id({
+      ...refersTo('ScheduledMessage'),
+      description: 'The scheduled message that is gone.',
+      resolve: ({ event }) => event.scheduled_message_id,
+    }),
   }),
   { description: 'A scheduled message was sent, or the user cancelled it.' },
 );

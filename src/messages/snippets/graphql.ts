@@ -9,17 +9,21 @@ import { fromUnix } from '../../api/graphql/scalars.ts';
 import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
 import type { WireSavedSnippet } from './wire.ts';
 
-const TITLE = 'Not blank; at most 60 characters.';
-const CONTENT = 'Flavored Markdown, not blank; at most 10,000 characters.';
+const TITLE = 'What its author finds it by.';
+const CONTENT = 'The text, as flavored Markdown.';
+const TITLE_GIVEN = `${TITLE} Not blank; at most 60 characters.`;
+const CONTENT_GIVEN = `${CONTENT} Not blank; at most 10,000 characters.`;
+const CREATED = 'When it was saved first.';
 
 export const SavedSnippet = builder.prismaNode('SavedSnippet', {
   id: { field: 'id' },
+  description: 'A text that somebody keeps for use in messages. Only they see it.',
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    title: t.exposeString('title'),
-    content: t.exposeString('content'),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    author: t.relation('author'),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    title: t.exposeString('title', { description: TITLE }),
+    content: t.exposeString('content', { description: CONTENT }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: CREATED }),
+    author: t.relation('author', { description: 'Who saved it.' }),
   }),
 });
 nodeModel('SavedSnippet', 'SavedSnippet', visibleTo);
@@ -43,19 +47,19 @@ builder.queryField('savedSnippets', (t) =>
 
 mutation('createSavedSnippet', {
   description: 'Keeps a text for use in messages.',
-  input: (t) => ({ title: t.string({ description: TITLE }), content: t.string({ description: CONTENT }) }),
-  payload: () => ({ savedSnippet: { type: SavedSnippet } }),
+  input: (t) => ({ title: t.string({ description: TITLE_GIVEN }), content: t.string({ description: CONTENT_GIVEN }) }),
+  payload: () => ({ savedSnippet: { type: SavedSnippet, description: 'The new snippet.' } }),
   resolve: async (ctx, input) => ({ savedSnippet: await createSavedSnippet(ctx, input) }),
 });
 
 mutation('updateSavedSnippet', {
   description: 'Changes what is given of a saved snippet.',
   input: (t) => ({
-    savedSnippetId: t.id(refersTo('SavedSnippet')),
-    title: t.string({ required: false, description: TITLE }),
-    content: t.string({ required: false, description: CONTENT }),
+    savedSnippetId: t.id({ ...refersTo('SavedSnippet'), description: "One of the viewer's snippets." }),
+    title: t.string({ required: false, description: `${TITLE_GIVEN} Absent: as it is.` }),
+    content: t.string({ required: false, description: `${CONTENT_GIVEN} Absent: as it is.` }),
   }),
-  payload: () => ({ savedSnippet: { type: SavedSnippet } }),
+  payload: () => ({ savedSnippet: { type: SavedSnippet, description: 'As it is now.' } }),
   resolve: async (ctx, { savedSnippetId, title, content }) => ({
     savedSnippet: await updateSavedSnippet(ctx, savedSnippetId, {
       title: title ?? undefined,
@@ -66,7 +70,9 @@ mutation('updateSavedSnippet', {
 
 mutation('deleteSavedSnippet', {
   description: 'Deletes a saved snippet.',
-  input: (t) => ({ savedSnippetId: t.id(refersTo('SavedSnippet')) }),
+  input: (t) => ({
+    savedSnippetId: t.id({ ...refersTo('SavedSnippet'), description: "One of the viewer's snippets." }),
+  }),
   payload: () => ({
     savedSnippetId: { type: 'ID', refersTo: 'SavedSnippet', description: 'Of the snippet that is gone.' },
   }),
@@ -80,10 +86,14 @@ const SavedSnippetValue = builder.objectRef<WireSavedSnippet>('SavedSnippetValue
   description: 'A saved snippet as it was when the event happened.',
   fields: (t) => ({
     id: t.expose('id', { type: 'ID', ...refersTo('SavedSnippet'), description: 'The `id` of the SavedSnippet.' }),
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    title: t.exposeString('title'),
-    content: t.exposeString('content'),
-    createdAt: t.field({ type: 'DateTime', resolve: ({ date_created }) => fromUnix(date_created) }),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    title: t.exposeString('title', { description: TITLE }),
+    content: t.exposeString('content', { description: CONTENT }),
+    createdAt: t.field({
+      type: 'DateTime',
+      description: CREATED,
+      resolve: ({ date_created }) => fromUnix(date_created),
+    }),
   }),
 });
 
@@ -91,7 +101,13 @@ eventType<{ saved_snippet: WireSavedSnippet }>(
   'saved_snippets',
   'add',
   'SavedSnippetAddedEvent',
-  (t) => ({ savedSnippet: t.field({ type: SavedSnippetValue, resolve: ({ event }) => event.saved_snippet }) }),
+  (t) => ({
+    savedSnippet: t.field({
+      type: SavedSnippetValue,
+      description: 'The new snippet.',
+      resolve: ({ event }) => event.saved_snippet,
+    }),
+  }),
   { description: 'The user saved a snippet.' },
 );
 
@@ -99,7 +115,13 @@ eventType<{ saved_snippet: WireSavedSnippet }>(
   'saved_snippets',
   'update',
   'SavedSnippetUpdatedEvent',
-  (t) => ({ savedSnippet: t.field({ type: SavedSnippetValue, resolve: ({ event }) => event.saved_snippet }) }),
+  (t) => ({
+    savedSnippet: t.field({
+      type: SavedSnippetValue,
+      description: 'As it is now.',
+      resolve: ({ event }) => event.saved_snippet,
+    }),
+  }),
   { description: 'The user edited a saved snippet.' },
 );
 
@@ -107,6 +129,12 @@ eventType<{ saved_snippet_id: number }>(
   'saved_snippets',
   'remove',
   'SavedSnippetRemovedEvent',
-  (t) => ({ savedSnippetId: t.id({ ...refersTo('SavedSnippet'), resolve: ({ event }) => event.saved_snippet_id }) }),
+  (t) => ({
+    savedSnippetId: t.id({
+      ...refersTo('SavedSnippet'),
+      description: 'The snippet that is gone.',
+      resolve: ({ event }) => event.saved_snippet_id,
+    }),
+  }),
   { description: 'The user deleted a saved snippet.' },
 );

@@ -7,6 +7,7 @@ import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
+import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
 import { FOLLOWED, INHERITED, MUTED, type TopicPolicy, UNMUTED } from './policies.ts';
 import { setTopicVisibility } from './service.ts';
 import type { WireMutedTopic, WireUserTopic } from './wire.ts';
@@ -15,25 +16,34 @@ export const TopicVisibility = builder.enumType('TopicVisibility', {
   description: 'How visible a topic is to a user.',
   values: {
     INHERIT: { value: INHERITED, description: 'As its channel is.' },
-    MUTED: { value: MUTED },
+    MUTED: { value: MUTED, description: 'Hidden, and not counted as unread.' },
     UNMUTED: { value: UNMUTED, description: 'Visible, although its channel is muted.' },
     FOLLOWED: { value: FOLLOWED, description: 'Visible, and told of when something is written to it.' },
   } as const,
 });
 
+const CHANNEL = 'The channel the topic is of.';
+const NAME = "The topic's name.";
+const CHOICE = "The viewer's choice for it.";
+const CHOSEN_AT = 'When the choice was last made.';
+
 const UserTopic = builder.prismaObject('UserTopic', {
   description: 'A topic that is not as visible to the viewer as its channel is. It need hold no message.',
   fields: (t) => ({
-    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel') }),
+    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel'), description: CHANNEL }),
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Null when the viewer does not see it any more.',
+      description: 'Its channel; null when the viewer does not see it any more.',
       resolve: ({ channelId }, _args, ctx) => visibleChannels(ctx).load(channelId),
     }),
-    topic: t.exposeString('topic', { description: 'Compared without regard to case.' }),
-    visibility: t.field({ type: TopicVisibility, resolve: ({ policy }) => policy as TopicPolicy }),
-    lastUpdated: t.expose('lastUpdated', { type: 'DateTime' }),
+    topic: t.exposeString('topic', { description: `${NAME} Compared without regard to case.` }),
+    visibility: t.field({
+      type: TopicVisibility,
+      description: CHOICE,
+      resolve: ({ policy }) => policy as TopicPolicy,
+    }),
+    lastUpdated: t.expose('lastUpdated', { type: 'DateTime', description: CHOSEN_AT }),
   }),
 });
 
@@ -59,14 +69,17 @@ builder.queryField('userTopics', (t) =>
 mutation('setTopicVisibility', {
   description: 'Mutes, unmutes or follows a topic, or takes that back. The topic need hold no message.',
   input: (t) => ({
-    channelId: t.id(refersTo('Channel')),
-    topic: t.string({ description: 'At most 60 characters.' }),
-    visibility: t.field({ type: TopicVisibility }),
+    channelId: t.id({ ...refersTo('Channel'), description: CHANNEL }),
+    topic: t.string({ description: `${NAME} At most ${MAX_TOPIC_LENGTH} characters; in whatever case.` }),
+    visibility: t.field({
+      type: TopicVisibility,
+      description: 'How visible it is to be. INHERIT takes a choice back.',
+    }),
   }),
   payload: () => ({
-    channelId: { type: 'ID', refersTo: 'Channel' },
-    topic: { type: 'String', description: 'As it is stored.' },
-    visibility: { type: TopicVisibility },
+    channelId: { type: 'ID', refersTo: 'Channel', description: CHANNEL },
+    topic: { type: 'String', description: `${NAME} As it is stored.` },
+    visibility: { type: TopicVisibility, description: CHOICE },
   }),
   resolve: async (ctx, { channelId, topic, visibility }) => {
     const set = await setTopicVisibility(ctx, { channelId, topic, policy: visibility });
@@ -79,10 +92,18 @@ eventType<WireUserTopic>(
   undefined,
   'TopicVisibilityChangedEvent',
   (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_id }),
-    topic: t.string({ resolve: ({ event }) => event.topic_name }),
-    visibility: t.field({ type: TopicVisibility, resolve: ({ event }) => event.visibility_policy }),
-    lastUpdated: t.field({ type: 'DateTime', resolve: ({ event }) => fromUnix(event.last_updated) }),
+    channelId: t.id({ ...refersTo('Channel'), description: CHANNEL, resolve: ({ event }) => event.stream_id }),
+    topic: t.string({ description: NAME, resolve: ({ event }) => event.topic_name }),
+    visibility: t.field({
+      type: TopicVisibility,
+      description: CHOICE,
+      resolve: ({ event }) => event.visibility_policy,
+    }),
+    lastUpdated: t.field({
+      type: 'DateTime',
+      description: CHOSEN_AT,
+      resolve: ({ event }) => fromUnix(event.last_updated),
+    }),
   }),
   { description: 'The user muted, unmuted or followed a topic, or took that back; or the topic moved, or is no more.' },
 );
@@ -90,9 +111,13 @@ eventType<WireUserTopic>(
 const MutedTopic = builder.objectRef<WireMutedTopic>('MutedTopic').implement({
   description: 'A topic that is muted, as clients from before there were more choices know it.',
   fields: (t) => ({
-    channelName: t.string({ resolve: ([name]) => name }),
-    topic: t.string({ resolve: ([, topic]) => topic }),
-    since: t.field({ type: 'DateTime', resolve: ([, , since]) => fromUnix(since) }),
+    channelName: t.string({ description: "Its channel's name.", resolve: ([name]) => name }),
+    topic: t.string({ description: NAME, resolve: ([, topic]) => topic }),
+    since: t.field({
+      type: 'DateTime',
+      description: 'When it was muted.',
+      resolve: ([, , since]) => fromUnix(since),
+    }),
   }),
 });
 
@@ -100,7 +125,13 @@ eventType<{ readonly muted_topics: readonly WireMutedTopic[] }>(
   'muted_topics',
   undefined,
   'MutedTopicsChangedEvent',
-  (t) => ({ mutedTopics: t.field({ type: [MutedTopic], resolve: ({ event }) => event.muted_topics }) }),
+  (t) => ({
+    mutedTopics: t.field({
+      type: [MutedTopic],
+      description: 'All topics that are muted now.',
+      resolve: ({ event }) => event.muted_topics,
+    }),
+  }),
   {
     description:
       'Comes with `TopicVisibilityChangedEvent` when what the user has muted changed, and lists all of it, unless that is ' +

@@ -1,8 +1,9 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { errorType } from '../../api/graphql/errors.ts';
-import { EventInterface, type EventSource } from '../../api/graphql/event-types.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
+import { EventInterface, type EventSource, eventTypeEnum } from '../../api/graphql/event-types.ts';
+import { given, mutation } from '../../api/graphql/mutation.ts';
+import { toFieldName } from '../../api/graphql/setting-fields.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
 import { CAPABILITIES, type Capability, NO_CAPABILITIES, type QueueOptions } from '../../events/view.ts';
 import { LONGPOLL_TIMEOUT_SECONDS } from '../../platform/limits.ts';
@@ -25,26 +26,68 @@ const IncludeSubscribers = builder.enumType('IncludeSubscribers', {
   } as const,
 });
 
-const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+/** What a client with each capability can handle. */
+const HANDLES: Readonly<Record<Capability, string>> = {
+  notification_settings_null: "Settings of a subscription that are null where it follows the viewer's own.",
+  bulk_message_deletion: 'Several deleted messages in one event.',
+  user_avatar_url_field_optional: 'People without the address of their picture. Nothing is left out today.',
+  stream_typing_notifications: 'That somebody writes in a channel, which is not told otherwise.',
+  user_settings_object: "The viewer's settings as an object. Makes no difference today.",
+  linkifier_url_template: 'Patterns whose addresses are templates. Makes no difference today.',
+  user_list_incomplete: 'A list of people that lacks those the viewer does not see. Makes no difference today.',
+  include_deactivated_groups: 'Groups that are deactivated, which are told as removed otherwise.',
+  archived_channels: 'Channels that are archived, which are told as removed otherwise.',
+  empty_topic_name: 'The empty topic as an empty text, in whose place its name is told otherwise.',
+  simplified_presence_events: 'Presence as times alone, without clients and addresses.',
+  individual_emoji_changes: 'One custom emoji at a time; otherwise each change tells all of them.',
+};
 
 const ClientCapabilities = builder.inputType('ClientCapabilitiesInput', {
   description: 'What the client can handle: what is not said is taken as false.',
   fields: (t) =>
-    Object.fromEntries(CAPABILITIES.map((name) => [camelCase(name), t.boolean({ required: false })])) as Record<
-      string,
-      ReturnType<typeof t.boolean>
-    >,
+    Object.fromEntries(
+      CAPABILITIES.map((name) => [toFieldName(name), t.boolean({ required: false, description: HANDLES[name] })]),
+    ) as Record<string, ReturnType<typeof t.boolean>>,
+});
+
+const QueueNarrowState = builder.enumType('QueueNarrowState', {
+  description: 'What a message that was just sent can be.',
+  values: {
+    DIRECT: { value: 'dm', description: 'Among people.' },
+    MENTIONED: {
+      value: 'mentioned',
+      description: 'It mentions the viewer: by name, through a group, or with everybody.',
+    },
+    UNREAD: { value: 'unread', description: 'The viewer did not send it, or has not read it.' },
+    RESOLVED: { value: 'resolved', description: 'Its topic is marked as resolved.' },
+  } as const,
 });
 
 const NarrowTerm = builder.inputType('QueueNarrowTermInput', {
   description: 'A condition a message must meet to be heard.',
+  isOneOf: true,
   fields: (t) => ({
-    operator: t.string({ description: '"channel", "topic", "sender" or "is".' }),
-    operand: t.string(),
+    channelName: t.string({ required: false, description: 'The name of its channel, in whatever case.' }),
+    topic: t.string({ required: false, description: 'The name of its topic, in whatever case.' }),
+    senderEmail: t.string({
+      required: false,
+      description: 'The address that the API knows its sender by, in whatever case.',
+    }),
+    is: t.field({ type: QueueNarrowState, required: false, description: 'What it must be.' }),
   }),
 });
 
+/** The operator of each field. */
+const OPERATOR_OF = { channelName: 'channel', topic: 'topic', senderEmail: 'sender', is: 'is' } as const;
+
+/** The term that the one field given stands for. */
+function toTerm(input: typeof NarrowTerm.$inferInput): readonly [string, string] {
+  const [[field, operand] = []] = Object.entries(given(input));
+  return [OPERATOR_OF[field as keyof typeof OPERATOR_OF], operand ?? ''];
+}
+
 const SHAPING_ONLY = 'Shapes how events look in this queue, not which there are.';
+const QUEUE = 'The queue, as `registerEventQueue` named it.';
 
 mutation('registerEventQueue', {
   ignoresIdempotencyKey: true,
@@ -52,26 +95,56 @@ mutation('registerEventQueue', {
     'Makes a queue: a place in the event log, and what is heard from there. State queried after this may already ' +
     'hold the effect of some of its first events; each event carries full new values, so applying one again is harmless.',
   input: (t) => ({
-    eventTypes: t.stringList({
+    eventTypes: t.field({
+      type: [eventTypeEnum()],
       required: false,
-      description: 'The event types heard, named as over REST. Absent: all.',
+      description: 'What kinds of events are heard. Absent: all. Heartbeats always are.',
     }),
     idleTimeoutSeconds: t.int({
       required: false,
-      description: 'How long the queue lives with nobody reading: 600 when absent, a week at most.',
+      description:
+        'How long the queue lives with nobody reading, in seconds: 1 or more, 600 when absent, a week (604,800) at most.',
     }),
-    applyMarkdown: t.boolean({ required: false, description: `Content as HTML, not source text. ${SHAPING_ONLY}` }),
-    clientGravatar: t.boolean({ required: false, description: `Hosted avatars as null. ${SHAPING_ONLY}` }),
-    includeSubscribers: t.field({ type: IncludeSubscribers, required: false }),
-    allPublicChannels: t.boolean({ required: false, description: 'Hear the messages of every public channel.' }),
-    narrow: t.field({ type: [NarrowTerm], required: false, description: 'Filters messages; all terms must hold.' }),
-    capabilities: t.field({ type: ClientCapabilities, required: false }),
+    applyMarkdown: t.boolean({
+      required: false,
+      description: `Content as HTML, not source text. Absent: false. ${SHAPING_ONLY}`,
+    }),
+    clientGravatar: t.boolean({
+      required: false,
+      description: `Hosted avatars as null. Absent: true. ${SHAPING_ONLY}`,
+    }),
+    includeSubscribers: t.field({
+      type: IncludeSubscribers,
+      required: false,
+      description: `Whether channels come with their subscribers. Absent: NONE. ${SHAPING_ONLY}`,
+    }),
+    allPublicChannels: t.boolean({
+      required: false,
+      description:
+        'Hear the messages of every public channel, of those the viewer is not in as well. Not for guests. Absent: ' +
+        'false or, for a bot, what its owner chose.',
+    }),
+    narrow: t.field({
+      type: [NarrowTerm],
+      required: false,
+      description:
+        'Which messages are heard: those that meet all of these, at most 20. Absent: all or, for a bot, those of the ' +
+        'channel its owner chose.',
+    }),
+    capabilities: t.field({
+      type: ClientCapabilities,
+      required: false,
+      description: `What the client can handle. ${SHAPING_ONLY}`,
+    }),
   }),
   payload: () => ({
-    queueId: { type: 'String', description: 'For `events(queueId:)`, over every transport.' },
+    queueId: { type: 'String', description: 'What `events` takes, over every transport.' },
     position: { type: 'LongId', description: 'Where the queue begins: the first event has a higher position.' },
-    idleTimeoutSeconds: { type: 'Int' },
-    longPollTimeoutSeconds: { type: 'Int', description: 'Longer than any silence: heartbeats come in between.' },
+    idleTimeoutSeconds: { type: 'Int', description: 'How long the queue lives with nobody reading, in seconds.' },
+    longPollTimeoutSeconds: {
+      type: 'Int',
+      description: 'Longer than any silence, in seconds: heartbeats come in between.',
+    },
   }),
   async resolve(ctx, input) {
     const defaults = await queueDefaults(ctx);
@@ -83,13 +156,12 @@ mutation('registerEventQueue', {
       slimPresence: false,
       eventTypes: input.eventTypes ?? null,
       allPublicChannels: input.allPublicChannels ?? defaults.allPublicChannels,
-      narrow: input.narrow?.map(({ operator, operand }) => [operator, operand] as const) ?? defaults.narrow,
+      narrow: input.narrow?.map(toTerm) ?? defaults.narrow,
       capabilities: {
         ...NO_CAPABILITIES,
-        ...(Object.fromEntries(CAPABILITIES.map((name) => [name, capabilities?.[camelCase(name)] ?? false])) as Record<
-          Capability,
-          boolean
-        >),
+        ...(Object.fromEntries(
+          CAPABILITIES.map((name) => [name, capabilities?.[toFieldName(name)] ?? false]),
+        ) as Record<Capability, boolean>),
       },
     };
     const { queueId, lastEventId, idleTimeoutSecs } = await registerQueue(ctx, {
@@ -117,15 +189,15 @@ const QueueLossReason = builder.enumType('QueueLossReason', {
 });
 
 errorType(BadEventQueueIdError, 'The queue, or the position in it, is lost: register a new one.', (t) => ({
-  queueId: t.string({ resolve: ({ data }) => data.queue_id }),
-  reason: t.field({ type: QueueLossReason, resolve: ({ data }) => data.reason }),
+  queueId: t.string({ description: 'The queue, as the client named it.', resolve: ({ data }) => data.queue_id }),
+  reason: t.field({ type: QueueLossReason, description: 'Why it is lost.', resolve: ({ data }) => data.reason }),
 }));
 
 mutation('deleteEventQueue', {
   ignoresIdempotencyKey: true,
   description: 'Ends a queue. Its reader is told.',
-  input: (t) => ({ queueId: t.string() }),
-  payload: () => ({ queueId: { type: 'String' } }),
+  input: (t) => ({ queueId: t.string({ description: QUEUE }) }),
+  payload: () => ({ queueId: { type: 'String', description: 'The queue that has ended.' } }),
   errors: [BadEventQueueIdError],
   async resolve(ctx, { queueId }) {
     await deleteQueue(ctx, queueId);
@@ -136,8 +208,14 @@ mutation('deleteEventQueue', {
 mutation('acknowledgeEvents', {
   ignoresIdempotencyKey: true,
   description: 'Says that everything up to a position has arrived: a reader that names no position resumes after it.',
-  input: (t) => ({ queueId: t.string(), upTo: t.field({ type: 'LongId' }) }),
-  payload: () => ({ queueId: { type: 'String' }, upTo: { type: 'LongId' } }),
+  input: (t) => ({
+    queueId: t.string({ description: QUEUE }),
+    upTo: t.field({ type: 'LongId', description: 'The position of the last event that has arrived.' }),
+  }),
+  payload: () => ({
+    queueId: { type: 'String', description: 'The queue.' },
+    upTo: { type: 'LongId', description: 'The position that was told.' },
+  }),
   errors: [BadEventQueueIdError],
   async resolve(ctx, { queueId, upTo }) {
     await acknowledgeEvents(ctx, queueId, upTo);
@@ -148,12 +226,16 @@ mutation('acknowledgeEvents', {
 const EventPage = builder.objectRef<QueuePage>('EventPage').implement({
   description: 'Some events of a queue, in order.',
   fields: (t) => ({
-    events: t.field({ type: [EventInterface], resolve: ({ pieces }): EventSource[] => [...pieces] }),
+    events: t.field({
+      type: [EventInterface],
+      description: 'The events, by rising position.',
+      resolve: ({ pieces }): EventSource[] => [...pieces],
+    }),
     endPosition: t.expose('endId', {
       type: 'LongId',
       description: 'Nothing up to here is missing: the next `after`.',
     }),
-    hasMore: t.exposeBoolean('hasMore'),
+    hasMore: t.exposeBoolean('hasMore', { description: 'Whether more has happened already.' }),
   }),
 });
 
@@ -162,7 +244,7 @@ builder.queryField('events', (t) =>
     type: EventPage,
     description: 'The next events of a queue, at once. Acknowledges nothing and leaves the reader of the queue alone.',
     args: {
-      queueId: t.arg.string(),
+      queueId: t.arg.string({ description: QUEUE }),
       after: t.arg({
         type: 'LongId',
         required: false,
@@ -180,7 +262,7 @@ builder.subscriptionField('events', (t) =>
       'Each event of a queue as it happens, after those that happened meanwhile. A newer reader of the queue, over ' +
       'whatever transport, completes this one.',
     args: {
-      queueId: t.arg.string(),
+      queueId: t.arg.string({ description: QUEUE }),
       after: t.arg({
         type: 'LongId',
         required: false,
