@@ -36,7 +36,7 @@ observeCount('password_hash_waiting', 'Passwords that wait to be hashed.', () =>
 export function checkPassword(password: string): void {
   refuseNullBytes('password', password);
   const length = [...password].length;
-  if (length < MIN_PASSWORD_LENGTH) throw new BadRequestError('password is too short.');
+  if (length < MIN_PASSWORD_LENGTH) throw new BadRequestError('password is too short.', 'password');
   if (length > MAX_PASSWORD_LENGTH) {
     throw new BadRequestError(`password is too long (limit: ${MAX_PASSWORD_LENGTH} characters)`);
   }

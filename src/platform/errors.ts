@@ -63,12 +63,15 @@ export abstract class ChatError extends Error {
   readonly status: number = 400;
   /** Extra fields of the error body, named as on the wire. */
   readonly data: ErrorData = {};
+  /** Which parameter it is about, as over REST, and which part of it: `drafts[0]["content"]`. undefined: not one alone. */
+  readonly parameter: string | undefined;
 }
 
-/** What an error says: `message` for people, `data` for programs. */
+/** What an error says: `message` for people, `data` for programs, `parameter` where it is about one. */
 interface Said<Data extends ErrorData> {
   readonly message: string;
   readonly data?: Data;
+  readonly parameter?: string | undefined;
 }
 
 /**
@@ -87,11 +90,13 @@ export function defineError<
     readonly code = code;
     override readonly status: number = status;
     override readonly data: Data;
+    override readonly parameter: string | undefined;
 
     constructor(...args: Args) {
-      const { message, data } = say(...args);
+      const { message, data, parameter } = say(...args);
       super(message);
       this.name = new.target.name;
+      this.parameter = parameter;
       // What says nothing of its data has none that `Data` could name.
       this.data = data ?? ({} as Data);
     }
@@ -99,7 +104,10 @@ export function defineError<
 }
 
 /** The general refusal: a value the service does not take, or an act the viewer may not do. */
-export class BadRequestError extends defineError('BAD_REQUEST', (text: string) => ({ message: text })) {}
+export class BadRequestError extends defineError('BAD_REQUEST', (text: string, parameter?: string) => ({
+  message: text,
+  parameter,
+})) {}
 
 /** "No such object" where the interface answers 404 instead of 400. */
 export class NotFoundError extends BadRequestError {
@@ -132,6 +140,7 @@ export class UnsupportedParametersError extends BadRequestError {
 export class RequestVariableMissingError extends defineError('REQUEST_VARIABLE_MISSING', (parameter: string) => ({
   message: `Missing '${parameter}' argument`,
   data: { var_name: parameter },
+  parameter,
 })) {}
 
 /** A parameter was sent under two of its names. */
@@ -149,6 +158,7 @@ export class UnauthorizedPrincipalError extends defineError('UNAUTHORIZED_PRINCI
 export class ExpectationMismatchError extends defineError('EXPECTATION_MISMATCH', (fieldName: string) => ({
   message: `'${fieldName}' value does not match the expected value.`,
   data: { field_name: fieldName },
+  parameter: fieldName,
 })) {}
 
 /** The Host header names no organisation of this server. */

@@ -87,7 +87,7 @@ export function requireSettings(
 
 function requireSetting(name: string, setting: Setting<unknown>, value: unknown): SettingValue {
   if (setting.unlimited !== undefined) return requireLimit(name, setting.unlimited, value);
-  if (typeof value === 'number' && value > MAX_INT4) throw new BadRequestError(`${name} is too large`);
+  if (typeof value === 'number' && value > MAX_INT4) throw new BadRequestError(`${name} is too large`, name);
   const given = typeof value === 'string' ? requireText(name, value, toRules(setting)) : value;
   const parsed = setting.type.safeParse(given, { reportInput: true });
   if (!parsed.success) throw new BadRequestError(problemOf(name, parsed.error.issues));

@@ -28,16 +28,16 @@ export function requireText(name: string, value: string, { strip = false, min = 
   refuseNullBytes(name, value);
   const text = (strip ? value.trim() : value).toWellFormed();
   const length = lengthOf(text);
-  if (length < min) throw new BadRequestError(min === 1 ? `${name} cannot be blank` : `${name} is too short.`);
+  if (length < min) throw new BadRequestError(min === 1 ? `${name} cannot be blank` : `${name} is too short.`, name);
   if (max !== undefined && length > max) {
-    throw new BadRequestError(`${name} is too long (limit: ${max} characters)`);
+    throw new BadRequestError(`${name} is too long (limit: ${max} characters)`, name);
   }
   return text;
 }
 
 /** @throws BadRequestError when `value` holds a null byte, which the database does not take. */
 export function refuseNullBytes(name: string, value: string): void {
-  if (value.includes('\0')) throw new BadRequestError(`${name} must not contain null bytes`);
+  if (value.includes('\0')) throw new BadRequestError(`${name} must not contain null bytes`, name);
 }
 
 /**

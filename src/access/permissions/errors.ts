@@ -4,4 +4,5 @@ import { defineError } from '../../platform/errors.ts';
 export class SystemGroupRequiredError extends defineError('SYSTEM_GROUP_REQUIRED', (settingName: string) => ({
   message: `'${settingName}' must be a system user group.`,
   data: { setting_name: settingName },
+  parameter: settingName,
 })) {}

@@ -17,10 +17,12 @@ import {
   NonexistentSubdomainError,
   RateLimitHitError,
   RequestTimeoutError,
+  RequestVariableMissingError,
   UnauthorizedPrincipalError,
 } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { builder, type Types } from './builder.ts';
+import { inputPathOf } from './input-path.ts';
 
 /** The codes, each with what it means. */
 const CODES: Readonly<Record<Code, { readonly description: string }>> = {
@@ -73,6 +75,13 @@ const ServiceError = builder.interfaceRef<ChatError>('ServiceError').implement({
     message: t.exposeString('message', {
       description: 'For people. Programs go by `code` and the fields of the type.',
     }),
+    path: t.stringList({
+      nullable: true,
+      description:
+        'The part of the arguments it is about, from the outermost name inwards: `["input", "name"]`. Places in lists ' +
+        'are their digits, from 0. Null when it is about no single part, or none that is known.',
+      resolve: (error) => inputPathOf(error) as string[] | null,
+    }),
   }),
 });
 
@@ -95,6 +104,7 @@ errorType(
   BadRequestError,
   'A value the service does not take, an object that is not there, or an act the viewer may not do.',
 );
+errorType(RequestVariableMissingError, 'Something that is required was not given.');
 errorType(UnauthorizedPrincipalError, 'The act takes a role the viewer does not have.');
 errorType(UnauthorizedError, 'The request carries no credentials, or none that can be read.');
 errorType(InvalidApiKeyError, 'The credentials fit no account.');

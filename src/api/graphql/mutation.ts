@@ -4,6 +4,7 @@ import { type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import { observingChanges } from '../../events/act.ts';
 import { AbandonedError, BadRequestError, type ChatError, RequestTimeoutError } from '../../platform/errors.ts';
 import { builder, type Types } from './builder.ts';
+import { noteInputPath } from './input-path.ts';
 import { isOutOfReach, noteUnread } from './read-back.ts';
 import { refersTo } from './refs.ts';
 
@@ -109,7 +110,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         _root: unknown,
         { input = {} }: { input?: unknown },
         ctx: RequestCtx,
-        { path }: GraphQLResolveInfo,
+        { path, parentType, fieldName }: GraphQLResolveInfo,
       ) => {
         const outcome = await observingChanges(async () => {
           // The mutations of an operation run one after another: once the client is gone, the next one is not begun.
@@ -123,6 +124,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
           return {};
         }
         failed.add(ctx);
+        noteInputPath(outcome.error, parentType.getFields()[fieldName]?.args ?? []);
         throw outcome.error;
       }) as never,
     }),

@@ -19,7 +19,8 @@ export function nextColor(used: readonly string[]): string {
  * @throws BadRequestError for anything else.
  */
 export function requireColor(color: string): string {
-  if (!/^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(color)) throw new BadRequestError('color is not a valid hex color code');
+  if (!/^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(color))
+    throw new BadRequestError('color is not a valid hex color code', 'color');
   const digits = color.slice(1).toLowerCase();
   return `#${digits.length === 3 ? [...digits].map((digit) => digit + digit).join('') : digits}`;
 }

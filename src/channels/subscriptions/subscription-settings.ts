@@ -71,12 +71,12 @@ export async function updateSubscriptionSettings(
 
 function checkChange({ channelId, property, value }: SettingChange): Checked {
   if (property === 'color') {
-    if (typeof value !== 'string') throw new BadRequestError('color is not a string');
+    if (typeof value !== 'string') throw new BadRequestError('color is not a string', 'color');
     return { channelId, property, column: 'color', value: requireColor(value) };
   }
   const column = Object.hasOwn(COLUMNS, property) ? COLUMNS[property] : undefined;
   if (column === undefined) throw new BadRequestError(`Unknown subscription property: ${property.slice(0, 60)}`);
-  if (typeof value !== 'boolean') throw new BadRequestError(`${property} is not a boolean`);
+  if (typeof value !== 'boolean') throw new BadRequestError(`${property} is not a boolean`, property);
   return { channelId, property, column, value: property === 'in_home_view' ? !value : value };
 }
 

@@ -99,7 +99,7 @@ const MAX_CHANNELS = 500;
 const MAX_SUBSCRIPTIONS = 50_000;
 
 function requireFewEnough(name: string, keys: readonly ChannelKey[], subjects: readonly Subject[]): void {
-  if (keys.length > MAX_CHANNELS) throw new BadRequestError(`${name} is too long (limit: ${MAX_CHANNELS} items)`);
+  if (keys.length > MAX_CHANNELS) throw new BadRequestError(`${name} is too long (limit: ${MAX_CHANNELS} items)`, name);
   if (keys.length * subjects.length <= MAX_SUBSCRIPTIONS) return;
   throw new BadRequestError(`Too many subscriptions at once (limit: ${MAX_SUBSCRIPTIONS})`);
 }

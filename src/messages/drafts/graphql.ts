@@ -86,8 +86,10 @@ const DraftInput = builder.inputType('DraftInput', {
 /** @throws BadRequestError for recipients of another kind than the draft's. */
 function recipientsOf({ type, channelId, directTo }: typeof DraftInput.$inferInput): number[] {
   const [channels, people] = [channelId == null ? [] : [channelId], directTo ?? []];
-  if (channels.length > 0 && type !== 'stream') throw new BadRequestError('channelId is for drafts of type CHANNEL');
-  if (people.length > 0 && type !== 'private') throw new BadRequestError('directTo is for drafts of type DIRECT');
+  if (channels.length > 0 && type !== 'stream')
+    throw new BadRequestError('channelId is for drafts of type CHANNEL', 'channelId');
+  if (people.length > 0 && type !== 'private')
+    throw new BadRequestError('directTo is for drafts of type DIRECT', 'directTo');
   return [...channels, ...people];
 }
 

@@ -155,9 +155,9 @@ async function toRows(ctx: Ctx, drafts: readonly NewDraft[], nameOf: (index: num
 function toRow({ app, viewer }: Ctx, draft: NewDraft, name: string) {
   const { type, to, topic, content, timestamp } = draft;
   if (content.includes('\0')) throw new BadRequestError('Message must not contain null bytes');
-  if (content.trim() === '') throw new BadRequestError(`${name}["content"] cannot be blank`);
+  if (content.trim() === '') throw new BadRequestError(`${name}["content"] cannot be blank`, `${name}["content"]`);
   if (type === 'private' && to.length > MAX_ADDRESSEES) {
-    throw new BadRequestError(`${name}["to"] is too long (limit: ${MAX_ADDRESSEES})`);
+    throw new BadRequestError(`${name}["to"] is too long (limit: ${MAX_ADDRESSEES})`, `${name}["to"]`);
   }
   if (type === 'stream') {
     if (topic.includes('\0')) throw new BadRequestError('Topic must not contain null bytes');
@@ -176,7 +176,7 @@ function toRow({ app, viewer }: Ctx, draft: NewDraft, name: string) {
 
 function toDate(seconds: number, name: string): Date {
   if (seconds < 0) throw new BadRequestError('Timestamp must not be negative.');
-  if (seconds > LAST_TIMESTAMP) throw new BadRequestError(`${name} is too large`);
+  if (seconds > LAST_TIMESTAMP) throw new BadRequestError(`${name} is too large`, name);
   return new Date(seconds * 1000);
 }
 

@@ -63,7 +63,8 @@ const notInFuture = () => new BadRequestError('Scheduled delivery time must be i
  */
 export function requireFuture(now: Date, timestamp: number): Date {
   if (timestamp * 1000 <= now.getTime()) throw notInFuture();
-  if (timestamp > LAST_TIMESTAMP) throw new BadRequestError('scheduled_delivery_timestamp is too large');
+  if (timestamp > LAST_TIMESTAMP)
+    throw new BadRequestError('scheduled_delivery_timestamp is too large', 'scheduled_delivery_timestamp');
   return new Date(Math.round(timestamp * 1000));
 }
 

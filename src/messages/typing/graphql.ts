@@ -3,6 +3,7 @@ import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
+import { RequestVariableMissingError } from '../../platform/errors.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
 import { TYPING_OPS, type Typist } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
@@ -19,7 +20,7 @@ const TOLD = 'What was told.';
 
 mutation('setTyping', {
   ignoresIdempotencyKey: true,
-  errors: [ChannelDoesNotExistError],
+  errors: [ChannelDoesNotExistError, RequestVariableMissingError],
   description: 'Tells people, or the subscribers of a channel, that the viewer is writing to them, or has stopped.',
   input: (t) => ({
     operation: t.field({ type: TypingOperation, description: 'Whether the viewer is writing, or has stopped.' }),

@@ -30,7 +30,7 @@ export function isEmptyValue(value: unknown): boolean {
 export function requireValue(field: ProfileField, given: unknown, users: NamedUsers): string {
   const { name, type } = field;
   if (type === FIELD_TYPES.USER.id) return requireUsers(name, given, users);
-  if (typeof given !== 'string') throw new BadRequestError(`${name} is not a string`);
+  if (typeof given !== 'string') throw new BadRequestError(`${name} is not a string`, name);
   const value = given.toWellFormed();
   switch (type) {
     case FIELD_TYPES.PARAGRAPH.id:
@@ -40,10 +40,10 @@ export function requireValue(field: ProfileField, given: unknown, users: NamedUs
       throw new BadRequestError(`'${cutText(value, MAX_CHOICE_LENGTH, '…')}' is not a valid choice for '${name}'.`);
     case FIELD_TYPES.DATE.id:
       if (isDate(value)) return value;
-      throw new BadRequestError(`${name} is not a date`);
+      throw new BadRequestError(`${name} is not a date`, name);
     case FIELD_TYPES.URL.id:
       if (isLink(value)) return value;
-      throw new BadRequestError(`${name} is not a URL`);
+      throw new BadRequestError(`${name} is not a URL`, name);
     default:
       return requireText(name, value, { max: MAX_SHORT_LENGTH });
   }
@@ -62,11 +62,11 @@ export function idsIn(value: unknown): number[] {
 }
 
 function requireUsers(name: string, value: unknown, users: NamedUsers): string {
-  if (!Array.isArray(value)) throw new BadRequestError(`${name} is not a list`);
+  if (!Array.isArray(value)) throw new BadRequestError(`${name} is not a list`, name);
   const strange = value.findIndex((id) => !Number.isInteger(id));
-  if (strange !== -1) throw new BadRequestError(`${name}[${strange}] is not an integer`);
+  if (strange !== -1) throw new BadRequestError(`${name}[${strange}] is not an integer`, `${name}[${strange}]`);
   const ids = [...new Set(idsIn(value))];
-  if (ids.length > MAX_USERS) throw new BadRequestError(`${name} is too long (limit: ${MAX_USERS} items)`);
+  if (ids.length > MAX_USERS) throw new BadRequestError(`${name} is too long (limit: ${MAX_USERS} items)`, name);
   for (const id of ids) {
     const user = users.get(id);
     if (user === undefined) throw new BadRequestError(`Invalid user ID: ${id}`);

@@ -69,7 +69,7 @@ export async function registerQueue(
 ): Promise<Registered> {
   const options = checkedOptions(ctx, asked);
   requireBounded('fetch_event_types', fetchEventTypes ?? [], MAX_EVENT_TYPES);
-  if (idleTimeoutSecs < 1) throw new BadRequestError('idle_queue_timeout is too small');
+  if (idleTimeoutSecs < 1) throw new BadRequestError('idle_queue_timeout is too small', 'idle_queue_timeout');
   const wanted = withoutReplaced(fetchEventTypes ?? options.eventTypes);
   const { lastEventId, state } = await readState(ctx, { options, presenceHistoryDays }, wanted);
   const idle = Math.min(idleTimeoutSecs, MAX_IDLE_SECONDS);
@@ -105,7 +105,7 @@ function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
 }
 
 function requireBounded(name: string, texts: readonly string[], max: number): void {
-  if (texts.length > max) throw new BadRequestError(`${name} is too long`);
+  if (texts.length > max) throw new BadRequestError(`${name} is too long`, name);
   for (const text of texts) requireText(name, text, { max: MAX_TEXT_LENGTH });
 }
 
