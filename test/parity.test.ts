@@ -1216,18 +1216,19 @@ describe('event queues', () => {
 
   test.concurrent('PATCH /realm/user_settings_defaults and updateUserSettingsDefaults', async () => {
     const edit = bothDoors('PATCH', '/realm/user_settings_defaults', 'updateUserSettingsDefaults');
-    const act = (who: Who, scheme: number, code?: string) =>
+    const act = (who: Who, rest: object, graphql: object, code?: string) =>
       edit(
         who,
-        () => ({ color_scheme: scheme }),
-        () => ({ colorScheme: scheme }),
+        () => rest,
+        () => graphql,
         code,
       );
+    const dark = [{ color_scheme: 2 }, { colorScheme: 'DARK' }] as const;
     await expectParity(furnish, {
-      'another one': act('administrator', 2),
-      'the same': act('administrator', 2),
-      'one there is not': act('administrator', 9, 'BAD_REQUEST'),
-      'by a moderator': act('moderator', 3, 'UNAUTHORIZED_PRINCIPAL'),
+      'another one': act('administrator', ...dark),
+      'the same': act('administrator', ...dark),
+      'one there is not': act('administrator', { web_font_size_px: 0 }, { webFontSizePx: 0 }, 'BAD_REQUEST'),
+      'by a moderator': act('moderator', ...dark, 'UNAUTHORIZED_PRINCIPAL'),
     });
   });
 
@@ -1237,7 +1238,7 @@ describe('event queues', () => {
       edit(
         who,
         (world) => ({ color_scheme: 3, target_users: { user_ids: ids(world), skip_if_already_edited: skipsEdited } }),
-        (world) => ({ colorScheme: 3, userIds: ids(world), skipsEdited }),
+        (world) => ({ colorScheme: 'LIGHT', userIds: ids(world), skipsEdited }),
         code,
       );
     await expectParity(furnish, {

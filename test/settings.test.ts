@@ -222,16 +222,17 @@ test.concurrent('updateOrganization does and tells the same', async () => {
     await member.events(`... on RealmUpdatedEvent { changes { setting booleanValue intValue stringValue
     permission { groupId directMemberIds directSubgroupIds } } }`);
   const selection = `organization { name renderedDescription moveMessagesWithinChannelLimitSeconds messageRetentionDays
-    topicsPolicy newChannelAnnouncementsChannelId permissions { canCreateGroups { groupId directMemberIds } } }`;
+    topicsPolicy orgType digestWeekday newChannelAnnouncementsChannelId permissions { canCreateGroups { groupId directMemberIds } } }`;
   const input = {
     ...{ name: 'Engines', description: '*a*', moveMessagesWithinChannelLimitSeconds: null, messageRetentionDays: 7 },
-    ...{ topicsPolicy: 'disable_empty_topic', digestWeekday: null },
+    ...{ topicsPolicy: 'DISABLE_EMPTY_TOPIC', digestWeekday: null, orgType: 'RESEARCH' },
     permissions: { canCreateGroups: { new: { directMemberIds: [member.id] }, old: { groupId: groups.members } } },
   };
   const { organization } = await owner.mutate('updateOrganization', input, selection);
   expect(organization).toEqual({
     ...{ name: 'Engines', renderedDescription: '<p><em>a</em></p>', moveMessagesWithinChannelLimitSeconds: null },
-    ...{ messageRetentionDays: 7, topicsPolicy: 'disable_empty_topic', newChannelAnnouncementsChannelId: null },
+    ...{ messageRetentionDays: 7, topicsPolicy: 'DISABLE_EMPTY_TOPIC', newChannelAnnouncementsChannelId: null },
+    ...{ orgType: 'RESEARCH', digestWeekday: 'TUESDAY' },
     permissions: shownIds({ canCreateGroups: { groupId: null, directMemberIds: [member.id] } }),
   });
   expect((await member.query(`{ ${selection} }`)).organization).toEqual(organization);
@@ -245,6 +246,7 @@ test.concurrent('updateOrganization does and tells the same', async () => {
     { ...none, setting: 'MESSAGE_RETENTION_DAYS', intValue: 7 },
     { ...none, setting: 'MOVE_MESSAGES_WITHIN_CHANNEL_LIMIT_SECONDS' },
     { ...none, setting: 'NAME', stringValue: 'Engines' },
+    { ...none, setting: 'ORG_TYPE', intValue: 40 },
     { ...none, setting: 'RENDERED_DESCRIPTION', stringValue: '<p><em>a</em></p>' },
     { ...none, setting: 'TOPICS_POLICY', stringValue: 'disable_empty_topic' },
   ]);
@@ -426,8 +428,8 @@ test.concurrent('updateSettings does and tells the same', async () => {
   const selection =
     'settings { webHomeView twentyFourHourTime demoteInactiveChannels emailAddressVisibility timezone }';
   const settings = {
-    ...{ webHomeView: 'all_messages', twentyFourHourTime: null, demoteInactiveChannels: 3 },
-    ...{ emailAddressVisibility: 4, timezone: 'Asia/Kolkata' },
+    ...{ webHomeView: 'ALL_MESSAGES', twentyFourHourTime: null, demoteInactiveChannels: 'NEVER' },
+    ...{ emailAddressVisibility: 'NOBODY', timezone: 'Asia/Kolkata' },
   };
   const payload = await member.mutate(
     'updateSettings',
@@ -457,8 +459,8 @@ test.concurrent('updateSettings does and tells the same', async () => {
   expect(await bot.tryMutation('updateSettings', { enterSends: true })).toMatchObject({
     __typename: 'BadRequestError',
   });
-  expect(await member.tryMutation('updateSettings', { colorScheme: 9 })).toMatchObject({
-    message: 'Invalid color_scheme',
+  expect(await member.tryMutation('updateSettings', { webFontSizePx: 0 })).toMatchObject({
+    message: 'web_font_size_px is too small',
   });
 });
 

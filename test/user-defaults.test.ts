@@ -140,7 +140,7 @@ describe('settings of others', () => {
     expect(told.map((events) => events.filter(({ type }) => type === 'user_settings'))).toEqual([[own], [own], []]);
     const { userIds } = await owner.mutate(
       'updateSettingsOf',
-      { userIds: [guest.id], colorScheme: 2, enterSends: true },
+      { userIds: [guest.id], colorScheme: 'DARK', enterSends: true },
       'userIds',
     );
     expect([userIds, await schemes([owner, guest])]).toEqual([[globalId('User', guest.id)], [1, 2]]);

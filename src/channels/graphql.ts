@@ -6,6 +6,7 @@ import {
   channelPermission,
 } from '../access/permissions/channel-permissions.ts';
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
+import { TOPICS_POLICY } from '../access/realm-settings.ts';
 import { builder, type Types } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
 import { errorType } from '../api/graphql/errors.ts';
@@ -23,6 +24,7 @@ import {
 } from '../api/graphql/permission-fields.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { fromUnix } from '../api/graphql/scalars.ts';
+import { enumOf } from '../api/graphql/setting-fields.ts';
 import { BadRequestError, ExpectationMismatchError, UnauthorizedPrincipalError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
 import { accessChannel, readableBy, visibleTo } from './access.ts';
@@ -64,15 +66,7 @@ errorType(ChannelAlreadyExistsError, 'The name is taken, in whatever case.', (t)
   channelName: t.string({ resolve: ({ data }) => data.channel_name }),
 }));
 
-const TopicsPolicyEnum = builder.enumType('TopicsPolicy', {
-  description: 'Whether messages must have a topic.',
-  values: {
-    INHERIT: { value: 'inherit', description: "As the organization's setting has it." },
-    ALLOW_EMPTY_TOPIC: { value: 'allow_empty_topic' },
-    DISABLE_EMPTY_TOPIC: { value: 'disable_empty_topic' },
-    EMPTY_TOPIC_ONLY: { value: 'empty_topic_only' },
-  } as const,
-});
+const TopicsPolicyEnum = enumOf(TOPICS_POLICY);
 
 type PermissionsSource = Record<ChannelPermissionName, WireGroupSetting>;
 

@@ -2,15 +2,16 @@ import type { Ctx } from '../access/context.ts';
 import type { ChannelPermissionName } from '../access/permissions/channel-permissions.ts';
 import { type ChannelActor, requireInRealm } from '../access/permissions/require.ts';
 import type { GroupSetting, SystemGroups } from '../access/permissions/system-groups.ts';
-import { type RealmGroupSettingName, realmSetting } from '../access/realm-settings.ts';
+import { type RealmGroupSettingName, realmSetting, TOPICS_POLICY } from '../access/realm-settings.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
 import { BadRequestError, UnsupportedParametersError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
 import { isAdministrator } from '../platform/roles.ts';
+import { valuesOf } from '../platform/setting.ts';
 
 /** What each value of `topics_policy` means is on the column. */
-export const TOPICS_POLICIES = ['inherit', 'allow_empty_topic', 'disable_empty_topic', 'empty_topic_only'] as const;
+export const TOPICS_POLICIES = valuesOf(TOPICS_POLICY);
 export type TopicsPolicy = (typeof TOPICS_POLICIES)[number];
 
 /** Days to keep messages, the organisation's value, or for ever. */

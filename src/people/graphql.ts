@@ -1,12 +1,13 @@
 import { apiEmail } from '../access/address.ts';
 import { type Ctx, signedIn } from '../access/context.ts';
-import { USER_SETTING_NAMES, USER_SETTINGS, type UserSettingName, userSetting } from '../access/user-settings.ts';
+import { AVATAR_SOURCE } from '../access/realm-settings.ts';
+import { USER_SETTINGS, type UserSettingName, userSetting } from '../access/user-settings.ts';
 import { builder } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { nodeModel } from '../api/graphql/node.ts';
 import { refersTo } from '../api/graphql/refs.ts';
-import { settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
+import { enumOf, meaningsOf, settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
@@ -39,14 +40,7 @@ const AvatarSize = builder.enumType('AvatarSize', {
   values: { SMALL: { description: '100 pixels wide.' }, MEDIUM: { description: '500 pixels wide.' } },
 });
 
-const AvatarSource = builder.enumType('AvatarSource', {
-  description: 'Where an image comes from.',
-  values: {
-    HOSTED: { value: 'G', description: 'An avatar provider has it, by the hash of the address.' },
-    GENERATED: { value: 'J', description: 'A pattern made of the id.' },
-    UPLOADED: { value: 'U' },
-  } as const,
-});
+const AvatarSource = enumOf(AVATAR_SOURCE);
 
 type AvatarLetter = 'G' | 'J' | 'U';
 type RoleNumber = typeof OWNER | typeof ADMINISTRATOR | typeof MODERATOR | typeof MEMBER | typeof GUEST;
@@ -189,7 +183,10 @@ builder.queryField('ownSettings', (t) =>
   }),
 );
 
-const UserSetting = builder.enumType('UserSetting', { values: settingEnum(USER_SETTING_NAMES) });
+const UserSetting = builder.enumType('UserSetting', {
+  description: "One of a user's settings, as it is named in `UserSettings`.",
+  values: settingEnum(meaningsOf(USER_SETTINGS)),
+});
 
 interface WireSettingUpdate {
   readonly property: string;

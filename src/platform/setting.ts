@@ -7,6 +7,25 @@ import { problemOf } from './validation.ts';
 /** What a setting of an organisation or of a user can be. */
 export type SettingValue = boolean | number | string | null;
 
+/** A closed set of values: an enum in GraphQL. */
+export interface ClosedSet<T extends number | string = number | string> {
+  /** Of the enum. */
+  readonly name: string;
+  readonly description: string;
+  /** By its name in the enum: the value on the wire, and what it means, in a sentence. */
+  readonly values: Readonly<Record<string, readonly [value: T, description: string]>>;
+}
+
+export const closedSet = <const T extends number | string>(
+  name: string,
+  description: string,
+  values: ClosedSet<T>['values'],
+): ClosedSet<T> => ({ name, description, values });
+
+/** What stands for the values of the set on the wire, in their order. */
+export const valuesOf = <T extends number | string>({ values }: ClosedSet<T>): readonly T[] =>
+  Object.values(values).map(([value]) => value);
+
 /** One setting: a flag, a number or a text. */
 export interface Setting<T> {
   readonly type: z.ZodType<T>;
@@ -20,47 +39,51 @@ export interface Setting<T> {
   readonly unlimited?: null | -1;
   /** Of a row's id: of what; -1 is none. */
   readonly names?: 'Channel';
-  /** What its values mean, for the documentation: without a full stop. */
-  readonly meaning?: string;
+  /** What its values are of. It may take fewer. */
+  readonly choices?: ClosedSet;
+  /** What it is, with unit and bounds, for the documentation: without a full stop. */
+  readonly meaning: string;
 }
 
 interface Details {
   readonly isKnown?: (value: string) => boolean;
-  readonly meaning?: string;
   readonly names?: 'Channel';
+  readonly choices?: ClosedSet;
 }
 
-export const setting = <T>(type: z.ZodType<T>, initial: NoInfer<T>, details: Details = {}): Setting<T> => ({
-  type,
-  initial,
-  ...details,
-});
+export const setting = <T>(
+  type: z.ZodType<T>,
+  initial: NoInfer<T>,
+  meaning: string,
+  details: Details = {},
+): Setting<T> => ({ type, initial, meaning, ...details });
 
-export const flag = (initial: boolean): Setting<boolean> => setting(z.boolean(), initial);
+/** @param meaning What is so when it is true: "whether …". */
+export const flag = (initial: boolean, meaning: string): Setting<boolean> => setting(z.boolean(), initial, meaning);
 
 /** A text of at most so many code points. */
-export const text = (initial: string, max: number, details: Details = {}): Setting<string> => ({
-  ...setting(z.string(), initial, details),
+export const text = (initial: string, max: number, meaning: string, details: Details = {}): Setting<string> => ({
+  ...setting(z.string(), initial, meaning, details),
   max,
 });
 
-/** One of a few values. @param meaning What each is, when the values do not say it. */
-export const oneOf = <const T extends readonly (string | number)[]>(
-  allowed: T,
-  initial: T[number],
-  meaning = typeof allowed[0] === 'string' ? allowed.join(', ') : undefined,
-): Setting<T[number]> =>
-  setting(z.literal(allowed) as z.ZodType<T[number]>, initial, meaning === undefined ? {} : { meaning });
+/** One of a closed set. @param only Those that the setting takes, where it is not all. */
+export const oneOf = <T extends number | string, const A extends T = T>(
+  choices: ClosedSet<T>,
+  initial: NoInfer<A>,
+  meaning: string,
+  only: readonly A[] = valuesOf(choices) as readonly A[],
+): Setting<A> => setting(z.literal(only) as unknown as z.ZodType<A>, initial, meaning, { choices });
 
 /** Seconds, or null for no limit. */
-export const seconds = (initial: number): Setting<number | null> & { readonly unlimited: null } => ({
-  ...setting<number | null>(z.int().positive().nullable(), initial),
+export const seconds = (initial: number, meaning: string): Setting<number | null> & { readonly unlimited: null } => ({
+  ...setting<number | null>(z.int().positive().nullable(), initial, meaning),
   unlimited: null,
 });
 
 /** Days, or -1 for no limit. */
-export const days = (initial: number): Setting<number> & { readonly unlimited: -1 } => ({
-  ...setting(z.int().min(-1), initial),
+export const days = (initial: number, meaning: string): Setting<number> & { readonly unlimited: -1 } => ({
+  ...setting(z.int().min(-1), initial, meaning),
   unlimited: -1,
 });
 

@@ -16,6 +16,7 @@ import { USER_SETTINGS } from '../../src/access/user-settings.ts';
 import { EDITABLE_USER_DEFAULTS } from '../../src/administration/user-defaults/settings.ts';
 import { SETTINGS_OF_OTHERS } from '../../src/administration/users/settings-of-others.ts';
 import { settingFieldName, toFieldName } from '../../src/api/graphql/setting-fields.ts';
+import type { Settings } from '../../src/platform/setting.ts';
 import type { Parameters } from './person.ts';
 import { PNG } from './pictures.ts';
 import { NO_VIDEO_PROVIDER, NO_WEB_TOKENS } from './rest-calls.ts';
@@ -61,10 +62,13 @@ const organizationPermissions = (names: Names) => {
 };
 
 /** Every setting as it is in the beginning. */
-const initial = (settings: Readonly<Record<string, { readonly initial: unknown; readonly names?: string }>>) =>
+const initial = (settings: Settings) =>
   Object.fromEntries(
-    // No object is null.
-    Object.entries(settings).map(([name, { initial, names }]) => [settingFieldName(name), names ? null : initial]),
+    Object.entries(settings).map(([name, { initial, names, choices }]) => {
+      const choice = Object.entries(choices?.values ?? {}).find(([, [value]]) => value === initial);
+      // No object is null.
+      return [settingFieldName(name), names ? null : (choice?.[0] ?? initial)];
+    }),
   );
 
 const OPTIONS = {

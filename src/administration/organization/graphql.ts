@@ -21,6 +21,7 @@ import {
   permissionsType,
 } from '../../api/graphql/permission-fields.ts';
 import {
+  meaningsOf,
   settingEnum,
   settingFields,
   settingInputs,
@@ -211,15 +212,23 @@ mutation('updateOrganization', {
 });
 
 /** What events tell besides the settings: texts of the organisation, and what old clients know settings by. */
-const OTHERS = [
-  ...['name', 'description', 'rendered_description', 'mandatory_topics', 'allow_edit_history'],
-  ...['create_public_stream_policy', 'create_private_stream_policy', 'create_web_public_stream_policy'],
-  'wildcard_mention_policy',
-];
+const OTHERS = {
+  name: 'What the organization is called.',
+  description: 'What the organization says of itself, in flavored Markdown.',
+  rendered_description: 'The description as HTML. It comes with DESCRIPTION.',
+  mandatory_topics: 'Whether messages must have a topic. For old clients; it comes with TOPICS_POLICY.',
+  allow_edit_history:
+    'Whether people see how messages were before they were edited. For old clients; it comes with ' +
+    'MESSAGE_EDIT_HISTORY_VISIBILITY_POLICY.',
+  create_public_stream_policy: 'Who may make public channels, by role. For old clients.',
+  create_private_stream_policy: 'Who may make private channels, by role. For old clients.',
+  create_web_public_stream_policy: 'Who may make channels that are read without signing in, by role. For old clients.',
+  wildcard_mention_policy: 'Who may mention everybody where there are many, by role. For old clients.',
+};
 
 const OrganizationSetting = builder.enumType('OrganizationSetting', {
   description: 'What can change of an organization, with the forms that old clients know.',
-  values: settingEnum([...OTHERS, ...Object.keys(REALM_SETTINGS), ...REALM_GROUP_SETTING_NAMES]),
+  values: settingEnum({ ...OTHERS, ...meaningsOf(REALM_SETTINGS), ...MEANING }),
 });
 
 const isPermission = (name: string) => name in REALM_GROUP_SETTINGS;

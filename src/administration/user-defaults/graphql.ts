@@ -3,6 +3,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import {
+  meaningsOf,
   settingEnum,
   settingFields,
   settingInputs,
@@ -12,13 +13,7 @@ import {
 import type { Realm } from '../../generated/prisma/client.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { updateUserDefaults } from './service.ts';
-import {
-  EDITABLE_USER_DEFAULT_NAMES,
-  EDITABLE_USER_DEFAULTS,
-  USER_DEFAULTS,
-  type UserDefaultName,
-  userDefault,
-} from './settings.ts';
+import { EDITABLE_USER_DEFAULTS, USER_DEFAULTS, type UserDefaultName, userDefault } from './settings.ts';
 
 type Source = Pick<Realm, 'userDefaults'>;
 
@@ -28,7 +23,11 @@ const UserSettingsDefaults = builder.objectRef<Source>('UserSettingsDefaults').i
 });
 
 builder.queryField('userSettingsDefaults', (t) =>
-  t.field({ type: UserSettingsDefaults, resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm }),
+  t.field({
+    type: UserSettingsDefaults,
+    description: 'The settings that new users of the organization begin with.',
+    resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm,
+  }),
 );
 
 mutation('updateUserSettingsDefaults', {
@@ -36,7 +35,12 @@ mutation('updateUserSettingsDefaults', {
     'Changes what is given of the settings that new users begin with. Those who are users already keep theirs. For ' +
     'administrators.',
   input: (t) => settingInputs(t, EDITABLE_USER_DEFAULTS),
-  payload: () => ({ defaults: { type: UserSettingsDefaults } }),
+  payload: () => ({
+    defaults: {
+      type: UserSettingsDefaults,
+      description: 'All the settings that new users begin with, after the change.',
+    },
+  }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, input) => ({
     defaults: await updateUserDefaults(ctx, settingsGiven(EDITABLE_USER_DEFAULTS, input)),
@@ -44,7 +48,8 @@ mutation('updateUserSettingsDefaults', {
 });
 
 const UserSettingsDefault = builder.enumType('UserSettingsDefault', {
-  values: settingEnum(EDITABLE_USER_DEFAULT_NAMES),
+  description: 'One of the settings that new users begin with, as it is named in `UserSettingsDefaults`.',
+  values: settingEnum(meaningsOf(EDITABLE_USER_DEFAULTS)),
 });
 
 eventType<{ readonly property: string; readonly value: unknown }>(
@@ -52,7 +57,11 @@ eventType<{ readonly property: string; readonly value: unknown }>(
   'update',
   'UserSettingsDefaultUpdatedEvent',
   (t) => ({
-    setting: t.field({ type: UserSettingsDefault, resolve: ({ event }) => event.property }),
+    setting: t.field({
+      type: UserSettingsDefault,
+      description: 'The setting that changed.',
+      resolve: ({ event }) => event.property,
+    }),
     ...settingValueFields(t, ({ event }) => event.value),
   }),
   { description: 'New users begin with another value of a setting. It stands in the field of its type.' },

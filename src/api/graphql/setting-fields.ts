@@ -1,6 +1,6 @@
 import type { InputFieldMap, ObjectFieldsShape } from '@pothos/core';
-import type { Setting, Settings, SettingValue } from '../../platform/setting.ts';
-import type { Types } from './builder.ts';
+import type { ClosedSet, Setting, Settings, SettingValue } from '../../platform/setting.ts';
+import { builder, type Types } from './builder.ts';
 import { refersTo } from './refs.ts';
 
 /** `web_font_size_px` as GraphQL names it. */
@@ -11,14 +11,21 @@ export const toFieldName = (name: string): string =>
 const words = (name: string): string => name.replaceAll('stream', 'channel').replaceAll('realm', 'organization');
 export const settingFieldName = (name: string): string => toFieldName(words(name));
 
-const typeOf = ({ initial, names }: Setting<unknown>): 'Boolean' | 'ID' | 'Int' | 'String' =>
-  names !== undefined
-    ? 'ID'
-    : typeof initial === 'boolean'
-      ? 'Boolean'
-      : typeof initial === 'string'
-        ? 'String'
-        : 'Int';
+const enums = new Map<ClosedSet, unknown>();
+
+/** The enum of a closed set: one, wherever its values are told or taken. Resolvers give and get what is on the wire. */
+export function enumOf<T extends number | string>(set: ClosedSet<T>) {
+  const values = Object.entries(set.values).map(([name, [value, description]]) => [name, { value, description }]);
+  const known = enums.get(set) ?? builder.enumType(set.name, { ...set, values: Object.fromEntries(values) });
+  enums.set(set, known);
+  return known as PothosSchemaTypes.EnumRef<Types, T>;
+}
+
+function typeOf({ initial, names, choices }: Setting<unknown>) {
+  if (names !== undefined) return 'ID';
+  if (choices !== undefined) return enumOf(choices);
+  return typeof initial === 'boolean' ? 'Boolean' : typeof initial === 'string' ? 'String' : 'Int';
+}
 
 const isNullable = ({ type, names }: Setting<unknown>): boolean => names !== undefined || type.safeParse(null).success;
 
@@ -27,11 +34,27 @@ const namedBy = ({ names }: Setting<unknown>) => (names === undefined ? {} : ref
 /** How no object is stored, where a setting names one; GraphQL has null for it. */
 const NOTHING = -1;
 
-function describe({ meaning, max, unlimited }: Setting<unknown>): { description?: string } {
-  const limit = unlimited === undefined ? undefined : `${unlimited} is unlimited`;
+/** What the setting is, in a sentence. */
+function describe(setting: Setting<unknown>): string {
+  const { meaning, max, unlimited, names, choices } = setting;
+  const nothing = names === undefined ? undefined : 'null is none';
+  const limit = unlimited === undefined ? undefined : `at least 1; ${unlimited} is unlimited`;
   const length = max === undefined ? undefined : `at most ${max.toLocaleString('en')} characters`;
-  const said = [meaning, limit, length].filter((part) => part !== undefined).join('; ');
-  return said === '' ? {} : { description: `${said[0]?.toUpperCase()}${said.slice(1)}.` };
+  const taken = choices && namesTaken(setting, choices);
+  return `${[meaning, nothing, limit, length, taken].filter((part) => part !== undefined).join('; ')}.`;
+}
+
+/** Which values of its set a setting takes, where it is not all. */
+function namesTaken({ type }: Setting<unknown>, { values }: ClosedSet): string | undefined {
+  const all = Object.entries(values);
+  const taken = all.filter(([, [value]]) => type.safeParse(value).success);
+  return taken.length === all.length ? undefined : taken.map(([name]) => name).join(' or ');
+}
+
+function describeWithDefault(setting: Setting<unknown>): string {
+  const { initial, names, choices } = setting;
+  const named = Object.entries(choices?.values ?? {}).find(([, [value]]) => value === initial)?.[0];
+  return `${describe(setting)} By default ${named ?? (names === undefined ? JSON.stringify(initial) : 'null')}.`;
 }
 
 type ObjectFields<S extends object> = Parameters<ObjectFieldsShape<Types, S>>[0];
@@ -49,7 +72,7 @@ export function settingFields<S extends object>(
       t.field({
         type: typeOf(setting) as 'String',
         nullable: isNullable(setting),
-        ...describe(setting),
+        description: describeWithDefault(setting),
         ...namedBy(setting),
         resolve: (source: S) => {
           const value = read(source, name);
@@ -65,7 +88,12 @@ export function settingInputs(t: InputFields, settings: Settings): InputFieldMap
   return Object.fromEntries(
     Object.entries(settings).map(([name, setting]) => [
       settingFieldName(name),
-      t.field({ type: typeOf(setting) as 'String', required: false, ...describe(setting), ...namedBy(setting) }),
+      t.field({
+        type: typeOf(setting) as 'String',
+        required: false,
+        description: describe(setting),
+        ...namedBy(setting),
+      }),
     ]),
   );
 }
@@ -85,15 +113,33 @@ export function settingsGiven<N extends string>(
   return Object.fromEntries(given) as Partial<Record<N, unknown>>;
 }
 
-/** The values of an enum of settings, each for its name on the wire. */
-export const settingEnum = (names: readonly string[]) =>
-  Object.fromEntries(names.map((name) => [words(name).toUpperCase(), { value: name }]));
+/** What each of the settings is, in a sentence, by its name on the wire. */
+export const meaningsOf = (settings: Settings): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(settings).map(([name, { meaning }]) => [name, `${meaning}.`]));
+
+/** The values of an enum of settings. @param meanings What each is, by its name on the wire. */
+export const settingEnum = (meanings: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(meanings).map(([name, description]) => [words(name).toUpperCase(), { value: name, description }]),
+  );
 
 /** The fields that tell the new value of some setting: one for each type. */
 export const settingValueFields = <S extends object>(t: ObjectFields<S>, read: (source: S) => unknown) => ({
-  booleanValue: t.boolean({ nullable: true, resolve: (source: S) => only('boolean', read(source)) }),
-  intValue: t.int({ nullable: true, resolve: (source: S) => only('number', read(source)) }),
-  stringValue: t.string({ nullable: true, resolve: (source: S) => only('string', read(source)) }),
+  booleanValue: t.boolean({
+    nullable: true,
+    description: 'The new value of a setting that is true or false.',
+    resolve: (source: S) => only('boolean', read(source)),
+  }),
+  intValue: t.int({
+    nullable: true,
+    description: 'The new value of a setting that is a number, or that the REST API has numbers for.',
+    resolve: (source: S) => only('number', read(source)),
+  }),
+  stringValue: t.string({
+    nullable: true,
+    description: 'The new value of a setting that is a text, or that the REST API has words for.',
+    resolve: (source: S) => only('string', read(source)),
+  }),
 });
 
 interface Kinds {

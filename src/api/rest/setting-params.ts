@@ -5,8 +5,17 @@ import { json, type Param, text } from './params.ts';
 const limit = z.union([z.int(), z.literal('unlimited')]);
 
 /** The parameter that changes a setting: a text is sent as it is, all else as JSON, and no limit as "unlimited". */
-export function settingParam({ type, initial, unlimited, meaning }: Setting<unknown>): Param<unknown, 'optional'> {
-  const details = meaning === undefined ? {} : { description: `${meaning}.` };
-  if (unlimited !== undefined) return json(limit, { example: '"unlimited"' }).optional();
+export function settingParam(setting: Setting<unknown>): Param<unknown, 'optional'> {
+  const { type, initial, unlimited, meaning, names } = setting;
+  const said = [meaning, names === undefined ? undefined : '-1 is none', valuesSaid(setting)];
+  const details = { description: `${said.filter((part) => part !== undefined).join('; ')}.` };
+  if (unlimited !== undefined) return json(limit, { ...details, example: '"unlimited"' }).optional();
   return (typeof initial === 'string' ? text(type, details) : json(type, details)).optional();
+}
+
+/** What each value of a closed set is, where the values do not say it themselves. */
+function valuesSaid({ type, choices }: Setting<unknown>): string | undefined {
+  const taken = Object.entries(choices?.values ?? {}).filter(([, [value]]) => type.safeParse(value).success);
+  if (taken.every(([name, [value]]) => value === name.toLowerCase())) return undefined;
+  return taken.map(([name, [value]]) => `${value} ${name.toLowerCase().replaceAll('_', ' ')}`).join(', ');
 }
