@@ -37,6 +37,23 @@ import type { Retention, TopicsPolicy } from './settings.ts';
 import { updateChannel } from './update.ts';
 import type { WireChannel } from './wire.ts';
 
+const CALLED = 'What it is called, in at most 60 characters.';
+const SOURCE = 'What it is for, in flavored Markdown; at most 1,024 characters.';
+const HTML = 'What it is for, as HTML.';
+const PRIVATE = 'Whether only those read it who are subscribed or hold a permission for it.';
+const WEB_PUBLIC = 'Whether it can be read without signing in.';
+const HISTORY = 'Whether new subscribers see what was sent before they came; always so unless it is private.';
+const ARCHIVED = 'Whether nothing more can be sent to it. It can still be read.';
+const DEFAULT = 'Whether new users are subscribed to it.';
+const ACTIVE = 'Whether it was made, or written to, in the last 180 days.';
+const TRAFFIC = 'Messages a week, in two significant digits; null in the first week.';
+const FIRST = 'The first message in it that there still is; null when it holds none.';
+const TOPICS = 'Whether messages in it must have a topic.';
+const CREATED = 'When it was made.';
+const CREATOR = 'Who made it; null when nobody is known to have.';
+const FOLDER = 'The folder it stands in; null for none.';
+const PERMISSIONS = 'Who may do what in it.';
+
 const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
 export const CHANNEL_DESCRIPTION = 'Flavored Markdown; at most 1,024 characters. Line breaks become spaces.';
 
@@ -58,12 +75,17 @@ errorType(ChannelDoesNotExistError, 'The channel is not there, or not for the vi
   channelId: t.id({
     ...refersTo('Channel'),
     nullable: true,
+    description: 'The channel, where it was asked for by id.',
     resolve: ({ data }) => ('stream_id' in data ? data.stream_id : null),
   }),
-  channelName: t.string({ nullable: true, resolve: ({ data }) => ('stream' in data ? data.stream : null) }),
+  channelName: t.string({
+    nullable: true,
+    description: 'The name, where it was asked for by name.',
+    resolve: ({ data }) => ('stream' in data ? data.stream : null),
+  }),
 }));
 errorType(ChannelAlreadyExistsError, 'The name is taken, in whatever case.', (t) => ({
-  channelName: t.string({ resolve: ({ data }) => data.channel_name }),
+  channelName: t.string({ description: 'The name, as it was asked for.', resolve: ({ data }) => data.channel_name }),
 }));
 
 const TopicsPolicyEnum = enumOf(TOPICS_POLICY);
@@ -84,39 +106,45 @@ async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions)
 const RETENTION = "Days to keep messages; -1 keeps them for ever, null is the organization's value.";
 
 export const Channel = builder.prismaNode('Channel', {
+  description: 'A place for messages, each under a topic.',
   id: { field: 'id' },
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    name: t.exposeString('name'),
-    description: t.exposeString('description'),
-    renderedDescription: t.exposeString('renderedDescription'),
-    isPrivate: t.exposeBoolean('inviteOnly'),
-    isWebPublic: t.exposeBoolean('isWebPublic'),
-    historyPublicToSubscribers: t.exposeBoolean('historyPublicToSubscribers'),
-    isArchived: t.exposeBoolean('isArchived', { description: 'Readable, but nothing can be sent to it.' }),
-    isDefault: t.exposeBoolean('isDefault'),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    name: t.exposeString('name', { description: CALLED }),
+    description: t.exposeString('description', { description: SOURCE }),
+    renderedDescription: t.exposeString('renderedDescription', { description: HTML }),
+    isPrivate: t.exposeBoolean('inviteOnly', { description: PRIVATE }),
+    isWebPublic: t.exposeBoolean('isWebPublic', { description: WEB_PUBLIC }),
+    historyPublicToSubscribers: t.exposeBoolean('historyPublicToSubscribers', { description: HISTORY }),
+    isArchived: t.exposeBoolean('isArchived', { description: ARCHIVED }),
+    isDefault: t.exposeBoolean('isDefault', { description: DEFAULT }),
     isRecentlyActive: t.boolean({
-      description: 'Whether it was made, or written to, in the last 180 days.',
+      description: ACTIVE,
       resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).isRecentlyActive,
     }),
     weeklyTraffic: t.int({
       nullable: true,
-      description: 'Messages a week, in two significant digits; null in the first week.',
+      description: TRAFFIC,
       resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).weeklyTraffic,
     }),
     firstMessageId: t.id({
       ...refersTo('Message'),
       nullable: true,
-      description: 'Null when it holds none.',
+      description: FIRST,
       resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).firstMessageId,
     }),
-    topicsPolicy: t.field({ type: TopicsPolicyEnum, resolve: ({ topicsPolicy }) => topicsPolicy as TopicsPolicy }),
+    topicsPolicy: t.field({
+      type: TopicsPolicyEnum,
+      description: TOPICS,
+      resolve: ({ topicsPolicy }) => topicsPolicy as TopicsPolicy,
+    }),
     messageRetentionDays: t.exposeInt('messageRetentionDays', { nullable: true, description: RETENTION }),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    creator: t.relation('creator', { nullable: true }),
-    folder: t.relation('folder', { nullable: true }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: CREATED }),
+    creator: t.relation('creator', { nullable: true, description: CREATOR }),
+    folder: t.relation('folder', { nullable: true, description: FOLDER }),
     permissions: t.field({
       type: ChannelPermissionsType,
+      description: PERMISSIONS,
       resolve: (channel, _args, ctx) => permissionsOf(signedIn(ctx), channel),
     }),
   }),
@@ -128,7 +156,14 @@ builder.queryField('channel', (t) =>
     type: Channel,
     nullable: true,
     description: 'One channel the viewer sees, by `channelId` or by `name`.',
-    args: { channelId: t.arg.id({ ...refersTo('Channel'), required: false }), name: t.arg.string({ required: false }) },
+    args: {
+      channelId: t.arg.id({
+        ...refersTo('Channel'),
+        required: false,
+        description: 'Which channel; absent with `name`.',
+      }),
+      name: t.arg.string({ required: false, description: 'What it is called, in whatever case.' }),
+    },
     resolve: async (query, _root, { channelId, name }, ctx) => {
       if ((channelId == null) === (name == null)) throw new BadRequestError('Give either channelId or name');
       const me = signedIn(ctx);
@@ -149,17 +184,25 @@ builder.queryField('channels', (t) =>
       type: Channel,
       description: 'The channels the viewer sees, by name. Each argument given leaves out those it does not fit.',
       args: {
-        isSubscribed: t.arg.boolean({ required: false }),
+        isSubscribed: t.arg.boolean({ required: false, description: 'Whether the viewer is subscribed to it.' }),
         onlyReadable: t.arg.boolean({
           required: false,
           defaultValue: false,
           description: 'Leaves out channels of which the viewer may not read what is written.',
         }),
-        isPrivate: t.arg.boolean({ required: false }),
-        isWebPublic: t.arg.boolean({ required: false }),
-        isDefault: t.arg.boolean({ required: false }),
-        folderId: t.arg.id({ ...refersTo('ChannelFolder'), required: false }),
-        includeArchived: t.arg.boolean({ required: false, defaultValue: false }),
+        isPrivate: t.arg.boolean({ required: false, description: PRIVATE }),
+        isWebPublic: t.arg.boolean({ required: false, description: WEB_PUBLIC }),
+        isDefault: t.arg.boolean({ required: false, description: DEFAULT }),
+        folderId: t.arg.id({
+          ...refersTo('ChannelFolder'),
+          required: false,
+          description: 'The folder it stands in.',
+        }),
+        includeArchived: t.arg.boolean({
+          required: false,
+          defaultValue: false,
+          description: 'Whether archived channels are listed as well.',
+        }),
       },
       resolve: async (_root, args, ctx, info) => {
         const where = { AND: [await visibleTo(signedIn(ctx)), await filterOf(signedIn(ctx), args)] };
@@ -210,8 +253,8 @@ const ChannelPermissionEditsInput = permissionEditsInput(
 type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
 const optionFields = (t: InputFields) => ({
-  isPrivate: t.boolean({ required: false, defaultValue: false }),
-  isWebPublic: t.boolean({ required: false, defaultValue: false }),
+  isPrivate: t.boolean({ required: false, defaultValue: false, description: PRIVATE }),
+  isWebPublic: t.boolean({ required: false, defaultValue: false, description: WEB_PUBLIC }),
   historyPublicToSubscribers: t.boolean({
     required: false,
     description: 'Of a private channel: whether new subscribers see what was sent before.',
@@ -219,12 +262,12 @@ const optionFields = (t: InputFields) => ({
   isDefault: t.boolean({
     required: false,
     defaultValue: false,
-    description: 'Whether new users are subscribed to it.',
+    description: DEFAULT,
   }),
-  folderId: t.id({ ...refersTo('ChannelFolder'), required: false }),
-  topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false }),
+  folderId: t.id({ ...refersTo('ChannelFolder'), required: false, description: FOLDER }),
+  topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false, description: `${TOPICS} INHERIT, if absent.` }),
   messageRetentionDays: t.int({ required: false, description: RETENTION }),
-  permissions: t.field({ type: ChannelPermissionsInput, required: false }),
+  permissions: t.field({ type: ChannelPermissionsInput, required: false, description: PERMISSIONS }),
 });
 
 export const ChannelOptionsInput = builder.inputType('ChannelOptionsInput', {
@@ -251,7 +294,7 @@ async function stillSeen(ctx: Ctx, channelId: number) {
   return { channel: await ctx.app.db.channel.findFirst({ where }) };
 }
 
-const SEEN = "Null when the change put it out of the viewer's sight.";
+const SEEN = "The channel; null when the change put it out of the viewer's sight.";
 const seenChannel = () => ({ channel: { type: Channel, nullable: true, description: SEEN } }) as const;
 
 mutation('createChannel', {
@@ -259,10 +302,18 @@ mutation('createChannel', {
   input: (t) => ({
     name: t.string({ description: NAME }),
     description: t.string({ required: false, defaultValue: '', description: CHANNEL_DESCRIPTION }),
-    subscriberIds: t.idList({ ...refersTo('User'), required: false, defaultValue: [] }),
+    subscriberIds: t.idList({
+      ...refersTo('User'),
+      required: false,
+      defaultValue: [],
+      description: 'The users it begins with.',
+    }),
     ...optionFields(t),
   }),
-  payload: () => ({ channelId: { type: 'ID', refersTo: 'Channel' }, ...seenChannel() }),
+  payload: () => ({
+    channelId: { type: 'ID', refersTo: 'Channel', description: 'The `id` of the new channel.' },
+    ...seenChannel(),
+  }),
   errors: [ChannelAlreadyExistsError, UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description, subscriberIds, ...options }) => {
     const channelId = await createChannel(ctx, {
@@ -278,21 +329,21 @@ mutation('createChannel', {
 mutation('updateChannel', {
   description: "Changes what is given of a channel. For the channel's administrators.",
   input: (t) => ({
-    channelId: t.id(refersTo('Channel')),
+    channelId: t.id({ ...refersTo('Channel'), description: 'Which channel to change.' }),
     name: t.string({ required: false, description: NAME }),
     description: t.string({ required: false, description: CHANNEL_DESCRIPTION }),
-    isPrivate: t.boolean({ required: false }),
-    isWebPublic: t.boolean({ required: false }),
-    historyPublicToSubscribers: t.boolean({ required: false }),
-    isDefault: t.boolean({ required: false, description: 'For administrators.' }),
+    isPrivate: t.boolean({ required: false, description: PRIVATE }),
+    isWebPublic: t.boolean({ required: false, description: WEB_PUBLIC }),
+    historyPublicToSubscribers: t.boolean({ required: false, description: HISTORY }),
+    isDefault: t.boolean({ required: false, description: `${DEFAULT} For administrators.` }),
     folderId: t.id({
       ...refersTo('ChannelFolder'),
       required: false,
-      description: 'null takes the channel out of its folder.',
+      description: 'The folder to put it into; null takes it out of its folder.',
     }),
-    topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false }),
+    topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false, description: TOPICS }),
     messageRetentionDays: t.int({ required: false, description: `${RETENTION} For owners.` }),
-    permissions: t.field({ type: ChannelPermissionEditsInput, required: false }),
+    permissions: t.field({ type: ChannelPermissionEditsInput, required: false, description: PERMISSIONS }),
   }),
   payload: seenChannel,
   errors: [ExpectationMismatchError, UnauthorizedPrincipalError],
@@ -309,7 +360,7 @@ mutation('updateChannel', {
 
 mutation('archiveChannel', {
   description: "Archives a channel: nothing more can be sent to it. For the channel's administrators.",
-  input: (t) => ({ channelId: t.id(refersTo('Channel')) }),
+  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Which channel to archive.' }) }),
   payload: seenChannel,
   resolve: async (ctx, { channelId }) => {
     await archiveChannel(ctx, channelId);
@@ -319,7 +370,7 @@ mutation('archiveChannel', {
 
 mutation('unarchiveChannel', {
   description: "Brings a channel back from the archive. For the channel's administrators.",
-  input: (t) => ({ channelId: t.id(refersTo('Channel')) }),
+  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Which channel to bring back.' }) }),
   payload: seenChannel,
   resolve: async (ctx, { channelId }) => {
     await unarchiveChannel(ctx, channelId);
@@ -331,26 +382,40 @@ export const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').imple
   description: 'A channel as it was when the event happened.',
   fields: (t) => ({
     id: t.expose('stream_id', { type: 'ID', ...refersTo('Channel'), description: 'The `id` of the Channel.' }),
-    databaseId: t.exposeInt('stream_id', { description: 'The id REST uses.' }),
-    name: t.exposeString('name'),
-    description: t.exposeString('description'),
-    renderedDescription: t.exposeString('rendered_description'),
-    isPrivate: t.exposeBoolean('invite_only'),
-    isWebPublic: t.exposeBoolean('is_web_public'),
-    historyPublicToSubscribers: t.exposeBoolean('history_public_to_subscribers'),
-    isArchived: t.exposeBoolean('is_archived'),
-    isRecentlyActive: t.exposeBoolean('is_recently_active'),
-    weeklyTraffic: t.exposeInt('stream_weekly_traffic', { nullable: true }),
-    firstMessageId: t.expose('first_message_id', { type: 'ID', ...refersTo('Message'), nullable: true }),
-    topicsPolicy: t.field({ type: TopicsPolicyEnum, resolve: ({ topics_policy }) => topics_policy as TopicsPolicy }),
-    messageRetentionDays: t.exposeInt('message_retention_days', { nullable: true, description: RETENTION }),
-    createdAt: t.field({ type: 'DateTime', resolve: ({ date_created }) => fromUnix(date_created) }),
-    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true }),
-    folderId: t.expose('folder_id', { type: 'ID', ...refersTo('ChannelFolder'), nullable: true }),
-    subscriberCount: t.exposeInt('subscriber_count', {
-      description: 'To be kept current by the events about subscribers.',
+    databaseId: t.exposeInt('stream_id', { description: 'The number that the REST API knows it by.' }),
+    name: t.exposeString('name', { description: CALLED }),
+    description: t.exposeString('description', { description: SOURCE }),
+    renderedDescription: t.exposeString('rendered_description', { description: HTML }),
+    isPrivate: t.exposeBoolean('invite_only', { description: PRIVATE }),
+    isWebPublic: t.exposeBoolean('is_web_public', { description: WEB_PUBLIC }),
+    historyPublicToSubscribers: t.exposeBoolean('history_public_to_subscribers', { description: HISTORY }),
+    isArchived: t.exposeBoolean('is_archived', { description: ARCHIVED }),
+    isRecentlyActive: t.exposeBoolean('is_recently_active', { description: ACTIVE }),
+    weeklyTraffic: t.exposeInt('stream_weekly_traffic', { nullable: true, description: TRAFFIC }),
+    firstMessageId: t.expose('first_message_id', {
+      type: 'ID',
+      ...refersTo('Message'),
+      nullable: true,
+      description: FIRST,
     }),
-    permissions: t.field({ type: ChannelPermissionsType, resolve: (channel) => channel }),
+    topicsPolicy: t.field({
+      type: TopicsPolicyEnum,
+      description: TOPICS,
+      resolve: ({ topics_policy }) => topics_policy as TopicsPolicy,
+    }),
+    messageRetentionDays: t.exposeInt('message_retention_days', { nullable: true, description: RETENTION }),
+    createdAt: t.field({
+      type: 'DateTime',
+      description: CREATED,
+      resolve: ({ date_created }) => fromUnix(date_created),
+    }),
+    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true, description: CREATOR }),
+    folderId: t.expose('folder_id', { type: 'ID', ...refersTo('ChannelFolder'), nullable: true, description: FOLDER }),
+    subscriberCount: t.exposeInt('subscriber_count', {
+      description:
+        'How many users are subscribed, deactivated ones left out. To be kept current by the events about subscribers.',
+    }),
+    permissions: t.field({ type: ChannelPermissionsType, description: PERMISSIONS, resolve: (channel) => channel }),
   }),
 });
 
@@ -358,7 +423,13 @@ eventType<{ streams: readonly WireChannel[] }>(
   'stream',
   'create',
   'ChannelsCreatedEvent',
-  (t) => ({ channels: t.field({ type: [ChannelValue], resolve: ({ event }) => event.streams }) }),
+  (t) => ({
+    channels: t.field({
+      type: [ChannelValue],
+      description: 'Those that the user sees from here on.',
+      resolve: ({ event }) => event.streams,
+    }),
+  }),
   { description: "Channels came into the user's sight: they are new, or may be seen from here on." },
 );
 
@@ -366,27 +437,45 @@ eventType<{ stream_ids: readonly number[] }>(
   'stream',
   'delete',
   'ChannelsDeletedEvent',
-  (t) => ({ channelIds: t.idList({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_ids }) }),
+  (t) => ({
+    channelIds: t.idList({
+      ...refersTo('Channel'),
+      description: 'Those that the user sees no more.',
+      resolve: ({ event }) => event.stream_ids,
+    }),
+  }),
   { description: "Channels left the user's sight." },
 );
 
 /** What may change of a channel, and its name on the wire. */
 const CHANNEL_PROPERTIES = {
-  NAME: { value: 'name' },
-  DESCRIPTION: { value: 'description' },
+  NAME: { value: 'name', description: 'What it is called.' },
+  DESCRIPTION: { value: 'description', description: 'What it is for, as source and as HTML.' },
   PRIVACY: { value: 'invite_only', description: 'Who sees the channel, and its history.' },
-  IS_ARCHIVED: { value: 'is_archived' },
-  FOLDER: { value: 'folder_id' },
-  TOPICS_POLICY: { value: 'topics_policy' },
-  MESSAGE_RETENTION_DAYS: { value: 'message_retention_days' },
+  IS_ARCHIVED: { value: 'is_archived', description: 'Whether nothing more can be sent to it.' },
+  FOLDER: { value: 'folder_id', description: 'The folder it stands in.' },
+  TOPICS_POLICY: { value: 'topics_policy', description: TOPICS },
+  MESSAGE_RETENTION_DAYS: {
+    value: 'message_retention_days',
+    description: 'For how many days messages in it are kept.',
+  },
   POST_POLICY: { value: 'stream_post_policy', description: 'For old clients: who may send messages.' },
-  IS_ANNOUNCEMENT_ONLY: { value: 'is_announcement_only', description: 'For still older clients.' },
+  IS_ANNOUNCEMENT_ONLY: {
+    value: 'is_announcement_only',
+    description: 'For still older clients: whether only administrators may send messages.',
+  },
   ...Object.fromEntries(
-    CHANNEL_PERMISSION_NAMES.map((name) => [name.replace(/_group$/, '').toUpperCase(), { value: name }]),
+    CHANNEL_PERMISSION_NAMES.map((name) => [
+      name.replace(/_group$/, '').toUpperCase(),
+      { value: name, description: `The permission: ${MEANING[name]}` },
+    ]),
   ),
 };
 
-const ChannelProperty = builder.enumType('ChannelProperty', { values: CHANNEL_PROPERTIES });
+const ChannelProperty = builder.enumType('ChannelProperty', {
+  description: 'What can change of a channel, with the forms that old clients know.',
+  values: CHANNEL_PROPERTIES,
+});
 
 interface WireChannelUpdate {
   readonly stream_id: number;
@@ -407,38 +496,79 @@ eventType<WireChannelUpdate>(
   'update',
   'ChannelUpdatedEvent',
   (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_id }),
-    channelName: t.string({ description: 'Before the change.', resolve: ({ event }) => event.name }),
-    property: t.field({ type: ChannelProperty, resolve: ({ event }) => event.property }),
-    name: t.string({ nullable: true, resolve: (source) => valueIn<string>(source, 'name') }),
-    description: t.string({ nullable: true, resolve: (source) => valueIn<string>(source, 'description') }),
-    renderedDescription: t.string({ nullable: true, resolve: ({ event }) => event.rendered_description ?? null }),
-    isPrivate: t.boolean({ nullable: true, resolve: (source) => valueIn<boolean>(source, 'invite_only') }),
-    isWebPublic: t.boolean({ nullable: true, resolve: ({ event }) => event.is_web_public ?? null }),
+    channelId: t.id({
+      ...refersTo('Channel'),
+      description: 'The channel that changed.',
+      resolve: ({ event }) => event.stream_id,
+    }),
+    channelName: t.string({ description: 'What it was called before the change.', resolve: ({ event }) => event.name }),
+    property: t.field({
+      type: ChannelProperty,
+      description: 'What changed. Its new value stands in the field of its name.',
+      resolve: ({ event }) => event.property,
+    }),
+    name: t.string({
+      nullable: true,
+      description: `${CALLED} For NAME.`,
+      resolve: (source) => valueIn<string>(source, 'name'),
+    }),
+    description: t.string({
+      nullable: true,
+      description: `${SOURCE} For DESCRIPTION.`,
+      resolve: (source) => valueIn<string>(source, 'description'),
+    }),
+    renderedDescription: t.string({
+      nullable: true,
+      description: `${HTML} For DESCRIPTION.`,
+      resolve: ({ event }) => event.rendered_description ?? null,
+    }),
+    isPrivate: t.boolean({
+      nullable: true,
+      description: `${PRIVATE} For PRIVACY.`,
+      resolve: (source) => valueIn<boolean>(source, 'invite_only'),
+    }),
+    isWebPublic: t.boolean({
+      nullable: true,
+      description: `${WEB_PUBLIC} For PRIVACY.`,
+      resolve: ({ event }) => event.is_web_public ?? null,
+    }),
     historyPublicToSubscribers: t.boolean({
       nullable: true,
+      description: `${HISTORY} For PRIVACY.`,
       resolve: ({ event }) => event.history_public_to_subscribers ?? null,
     }),
-    isArchived: t.boolean({ nullable: true, resolve: (source) => valueIn<boolean>(source, 'is_archived') }),
+    isArchived: t.boolean({
+      nullable: true,
+      description: `${ARCHIVED} For IS_ARCHIVED.`,
+      resolve: (source) => valueIn<boolean>(source, 'is_archived'),
+    }),
     folderId: t.id({
       ...refersTo('ChannelFolder'),
       nullable: true,
-      description: 'Null when `property` is FOLDER: it was taken out of its folder.',
+      description: 'The folder it stands in, for FOLDER; null there as well, when it was taken out of its folder.',
       resolve: (source) => valueIn<number>(source, 'folder_id'),
     }),
     topicsPolicy: t.field({
       type: TopicsPolicyEnum,
       nullable: true,
+      description: `${TOPICS} For TOPICS_POLICY.`,
       resolve: (source) => valueIn<TopicsPolicy>(source, 'topics_policy'),
     }),
     messageRetentionDays: t.int({
       nullable: true,
-      description: RETENTION,
+      description: `${RETENTION} For MESSAGE_RETENTION_DAYS.`,
       resolve: (source) => valueIn<number>(source, 'message_retention_days'),
     }),
-    postPolicy: t.int({ nullable: true, resolve: (source) => valueIn<number>(source, 'stream_post_policy') }),
+    postPolicy: t.int({
+      nullable: true,
+      description:
+        'Who may send messages: 1 everyone, 2 administrators, 3 full members, 4 moderators, each with those above them. ' +
+        'For POST_POLICY.',
+      resolve: (source) => valueIn<number>(source, 'stream_post_policy'),
+    }),
     isAnnouncementOnly: t.boolean({
       nullable: true,
+      description: 'Whether only administrators may send messages. For IS_ANNOUNCEMENT_ONLY.',
       resolve: (source) => valueIn<boolean>(source, 'is_announcement_only'),
     }),
     permission: t.field({
@@ -455,6 +585,12 @@ eventType<{ default_streams: readonly number[] }>(
   'default_streams',
   undefined,
   'DefaultChannelsChangedEvent',
-  (t) => ({ channelIds: t.idList({ ...refersTo('Channel'), resolve: ({ event }) => event.default_streams }) }),
+  (t) => ({
+    channelIds: t.idList({
+      ...refersTo('Channel'),
+      description: 'All channels that new users are subscribed to.',
+      resolve: ({ event }) => event.default_streams,
+    }),
+  }),
   { description: 'Other channels are the ones new users are subscribed to; these are all of them.' },
 );

@@ -11,20 +11,28 @@ import type { WireFolderChanges } from './events.ts';
 import { createChannelFolder, reorderChannelFolders, updateChannelFolder, visibleTo } from './service.ts';
 import type { WireChannelFolder } from './wire.ts';
 
+const CALLED = 'What it is called, in at most 60 characters.';
+const SOURCE = 'What it is for, in flavored Markdown; at most 1,024 characters.';
+const HTML = 'What it is for, as HTML.';
+const ORDER = "Its place in the organization's list, lowest first.";
+const ARCHIVED = 'Whether it is out of use.';
+const CREATED = 'When it was made.';
+const CREATOR = 'Who made it; null when nobody is known to have.';
 const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
 const DESCRIPTION = 'Flavored Markdown; at most 1,024 characters.';
 
 export const ChannelFolder = builder.prismaNode('ChannelFolder', {
+  description: 'A heading under which channels stand together.',
   id: { field: 'id' },
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    name: t.exposeString('name'),
-    description: t.exposeString('description'),
-    renderedDescription: t.exposeString('renderedDescription'),
-    order: t.exposeInt('order'),
-    isArchived: t.exposeBoolean('isArchived'),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
-    creator: t.relation('creator', { nullable: true }),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    name: t.exposeString('name', { description: CALLED }),
+    description: t.exposeString('description', { description: SOURCE }),
+    renderedDescription: t.exposeString('renderedDescription', { description: HTML }),
+    order: t.exposeInt('order', { description: ORDER }),
+    isArchived: t.exposeBoolean('isArchived', { description: ARCHIVED }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: CREATED }),
+    creator: t.relation('creator', { nullable: true, description: CREATOR }),
   }),
 });
 nodeModel('ChannelFolder', 'ChannelFolder', visibleTo);
@@ -39,7 +47,13 @@ builder.queryField('channelFolders', (t) =>
     {
       type: ChannelFolder,
       description: "The organization's channel folders in their order.",
-      args: { includeArchived: t.arg.boolean({ required: false, defaultValue: false }) },
+      args: {
+        includeArchived: t.arg.boolean({
+          required: false,
+          defaultValue: false,
+          description: 'Whether archived folders are listed as well.',
+        }),
+      },
       resolve: (_root, args, ctx, info) => {
         const where = { AND: [visibleTo(signedIn(ctx)), args.includeArchived ? {} : { isArchived: false }] };
         return pageOf('ChannelFolder', { where, order: { order: 'asc', id: 'asc' }, args, ctx, info });
@@ -55,7 +69,7 @@ mutation('createChannelFolder', {
     name: t.string({ description: NAME }),
     description: t.string({ required: false, defaultValue: '', description: DESCRIPTION }),
   }),
-  payload: () => ({ channelFolder: { type: ChannelFolder } }),
+  payload: () => ({ channelFolder: { type: ChannelFolder, description: 'The new folder.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description }) => ({
     channelFolder: await createChannelFolder(ctx, { name, description: description ?? '' }),
@@ -65,12 +79,15 @@ mutation('createChannelFolder', {
 mutation('updateChannelFolder', {
   description: 'Changes what is given of a channel folder, archives or restores it. For administrators.',
   input: (t) => ({
-    channelFolderId: t.id(refersTo('ChannelFolder')),
+    channelFolderId: t.id({ ...refersTo('ChannelFolder'), description: 'Which folder to change.' }),
     name: t.string({ required: false, description: NAME }),
     description: t.string({ required: false, description: DESCRIPTION }),
-    isArchived: t.boolean({ required: false, description: 'A folder with channels in it cannot be archived.' }),
+    isArchived: t.boolean({
+      required: false,
+      description: 'Whether it is to be out of use: a folder with channels in it cannot be.',
+    }),
   }),
-  payload: () => ({ channelFolder: { type: ChannelFolder } }),
+  payload: () => ({ channelFolder: { type: ChannelFolder, description: 'The folder, after the change.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { channelFolderId, name, description, isArchived }) => ({
     channelFolder: await updateChannelFolder(ctx, channelFolderId, {
@@ -86,7 +103,7 @@ mutation('reorderChannelFolders', {
   input: (t) => ({
     order: t.idList({ ...refersTo('ChannelFolder'), description: 'The id of every folder, archived ones included.' }),
   }),
-  payload: () => ({ channelFolders: { type: [ChannelFolder] } }),
+  payload: () => ({ channelFolders: { type: [ChannelFolder], description: 'All folders, in the new order.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { order }) => ({ channelFolders: await reorderChannelFolders(ctx, order) }),
 });
@@ -95,14 +112,18 @@ const ChannelFolderValue = builder.objectRef<WireChannelFolder>('ChannelFolderVa
   description: 'A channel folder as it was when the event happened.',
   fields: (t) => ({
     id: t.expose('id', { type: 'ID', ...refersTo('ChannelFolder'), description: 'The `id` of the ChannelFolder.' }),
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    name: t.exposeString('name'),
-    description: t.exposeString('description'),
-    renderedDescription: t.exposeString('rendered_description'),
-    order: t.exposeInt('order'),
-    isArchived: t.exposeBoolean('is_archived'),
-    createdAt: t.field({ type: 'DateTime', resolve: ({ date_created }) => fromUnix(date_created) }),
-    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true }),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    name: t.exposeString('name', { description: CALLED }),
+    description: t.exposeString('description', { description: SOURCE }),
+    renderedDescription: t.exposeString('rendered_description', { description: HTML }),
+    order: t.exposeInt('order', { description: ORDER }),
+    isArchived: t.exposeBoolean('is_archived', { description: ARCHIVED }),
+    createdAt: t.field({
+      type: 'DateTime',
+      description: CREATED,
+      resolve: ({ date_created }) => fromUnix(date_created),
+    }),
+    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true, description: CREATOR }),
   }),
 });
 
@@ -110,7 +131,13 @@ eventType<{ channel_folder: WireChannelFolder }>(
   'channel_folder',
   'add',
   'ChannelFolderAddedEvent',
-  (t) => ({ channelFolder: t.field({ type: ChannelFolderValue, resolve: ({ event }) => event.channel_folder }) }),
+  (t) => ({
+    channelFolder: t.field({
+      type: ChannelFolderValue,
+      description: 'The new folder.',
+      resolve: ({ event }) => event.channel_folder,
+    }),
+  }),
   { description: 'An administrator made a channel folder.' },
 );
 
@@ -119,11 +146,19 @@ eventType<{ channel_folder_id: number; data: WireFolderChanges }>(
   'update',
   'ChannelFolderUpdatedEvent',
   (t) => ({
-    channelFolderId: t.id({ ...refersTo('ChannelFolder'), resolve: ({ event }) => event.channel_folder_id }),
-    name: t.string({ nullable: true, resolve: ({ event }) => event.data.name }),
-    description: t.string({ nullable: true, resolve: ({ event }) => event.data.description }),
-    renderedDescription: t.string({ nullable: true, resolve: ({ event }) => event.data.rendered_description }),
-    isArchived: t.boolean({ nullable: true, resolve: ({ event }) => event.data.is_archived }),
+    channelFolderId: t.id({
+      ...refersTo('ChannelFolder'),
+      description: 'The folder that changed.',
+      resolve: ({ event }) => event.channel_folder_id,
+    }),
+    name: t.string({ nullable: true, description: CALLED, resolve: ({ event }) => event.data.name }),
+    description: t.string({ nullable: true, description: SOURCE, resolve: ({ event }) => event.data.description }),
+    renderedDescription: t.string({
+      nullable: true,
+      description: HTML,
+      resolve: ({ event }) => event.data.rendered_description,
+    }),
+    isArchived: t.boolean({ nullable: true, description: ARCHIVED, resolve: ({ event }) => event.data.is_archived }),
   }),
   { description: 'An administrator changed a channel folder. What did not change is null.' },
 );

@@ -23,22 +23,34 @@ import { channelIdsOfUsers, ownSubscriptions, subscriberCounts, subscriberPages 
 import { updateSubscriptionSettings } from './subscription-settings.ts';
 import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions.ts';
 
-const COLOR = 'Like "#76ce90".';
-const INHERITS = "Null inherits the user's own default.";
+const COLOR = 'The color clients mark the channel with: "#rgb" or "#rrggbb".';
+const MUTED = 'Whether the channel is muted: only mentions in it notify.';
+const PINNED = 'Whether the channel stands above the others in lists.';
+const INHERITS = "null is as the user's settings have it.";
+const DESKTOP_SAID = 'Whether messages in it notify on the desktop';
+const DESKTOP = `${DESKTOP_SAID}; ${INHERITS}`;
+const AUDIBLE_SAID = 'Whether messages in it make a sound';
+const AUDIBLE = `${AUDIBLE_SAID}; ${INHERITS}`;
+const PUSH_SAID = 'Whether messages in it notify on phones';
+const PUSH = `${PUSH_SAID}; ${INHERITS}`;
+const EMAIL_SAID = 'Whether messages in it are told by mail';
+const EMAIL = `${EMAIL_SAID}; ${INHERITS}`;
+const WILDCARD_SAID = 'Whether mentions of everybody in it notify like those of the user';
+const WILDCARD = `${WILDCARD_SAID}; ${INHERITS}`;
 
 export const ChannelSubscription = builder.prismaObject('Subscription', {
   name: 'ChannelSubscription',
   description: "The viewer's relation to a channel they are subscribed to.",
   fields: (t) => ({
-    channel: t.relation('channel'),
+    channel: t.relation('channel', { description: 'What the viewer is subscribed to.' }),
     color: t.exposeString('color', { description: COLOR }),
-    isMuted: t.exposeBoolean('isMuted'),
-    pinToTop: t.exposeBoolean('pinToTop'),
-    desktopNotifications: t.exposeBoolean('desktopNotifications', { nullable: true, description: INHERITS }),
-    audibleNotifications: t.exposeBoolean('audibleNotifications', { nullable: true, description: INHERITS }),
-    pushNotifications: t.exposeBoolean('pushNotifications', { nullable: true, description: INHERITS }),
-    emailNotifications: t.exposeBoolean('emailNotifications', { nullable: true, description: INHERITS }),
-    wildcardMentionsNotify: t.exposeBoolean('wildcardMentionsNotify', { nullable: true, description: INHERITS }),
+    isMuted: t.exposeBoolean('isMuted', { description: MUTED }),
+    pinToTop: t.exposeBoolean('pinToTop', { description: PINNED }),
+    desktopNotifications: t.exposeBoolean('desktopNotifications', { nullable: true, description: DESKTOP }),
+    audibleNotifications: t.exposeBoolean('audibleNotifications', { nullable: true, description: AUDIBLE }),
+    pushNotifications: t.exposeBoolean('pushNotifications', { nullable: true, description: PUSH }),
+    emailNotifications: t.exposeBoolean('emailNotifications', { nullable: true, description: EMAIL }),
+    wildcardMentionsNotify: t.exposeBoolean('wildcardMentionsNotify', { nullable: true, description: WILDCARD }),
   }),
 });
 
@@ -115,7 +127,13 @@ builder.queryField('subscriptions', (t) =>
     {
       type: ChannelSubscription,
       description: "The viewer's subscriptions, by the channel's id.",
-      args: { includeArchived: t.arg.boolean({ required: false, defaultValue: false }) },
+      args: {
+        includeArchived: t.arg.boolean({
+          required: false,
+          defaultValue: false,
+          description: 'Whether those to archived channels are listed as well.',
+        }),
+      },
       resolve: (_root, args, ctx, info) => {
         const { viewer } = signedIn(ctx);
         const archived = args.includeArchived === true ? {} : { channel: { isArchived: false } };
@@ -133,8 +151,8 @@ const BY_KEY = 'Give either channelId or name.';
 const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
   description: `A channel to subscribe to. ${BY_KEY} A name that no channel has makes a new one.`,
   fields: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), required: false }),
-    name: t.string({ required: false }),
+    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'Which channel; absent with `name`.' }),
+    name: t.string({ required: false, description: 'What it is called, or is to be called; at most 60 characters.' }),
     description: t.string({ required: false, description: `Of a new channel. ${CHANNEL_DESCRIPTION}` }),
     color: t.string({ required: false, description: `${COLOR} If absent, the former one or one not used yet.` }),
   }),
@@ -143,8 +161,8 @@ const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
 const ChannelKeyInput = builder.inputType('ChannelKeyInput', {
   description: `A channel. ${BY_KEY}`,
   fields: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), required: false }),
-    name: t.string({ required: false }),
+    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'Which channel; absent with `name`.' }),
+    name: t.string({ required: false, description: 'What it is called, in whatever case.' }),
   }),
 });
 
@@ -156,39 +174,60 @@ function toKey({ channelId, name }: typeof ChannelKeyInput.$inferInput) {
 const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
   description: 'What became of the subscriptions to one channel.',
   fields: (t) => ({
-    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel') }),
-    name: t.exposeString('name'),
-    subscribedUserIds: t.idList({ ...refersTo('User'), resolve: ({ changedIds }) => changedIds }),
-    alreadySubscribedUserIds: t.idList({ ...refersTo('User'), resolve: ({ unchangedIds }) => unchangedIds }),
+    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel'), description: 'The channel.' }),
+    name: t.exposeString('name', { description: 'What the channel is called.' }),
+    subscribedUserIds: t.idList({
+      ...refersTo('User'),
+      description: 'Who was not subscribed before, and is.',
+      resolve: ({ changedIds }) => changedIds,
+    }),
+    alreadySubscribedUserIds: t.idList({
+      ...refersTo('User'),
+      description: 'Who was subscribed before.',
+      resolve: ({ unchangedIds }) => unchangedIds,
+    }),
   }),
 });
 
 const UnsubscribeOutcome = builder.objectRef<ChannelOutcome>('UnsubscribeOutcome').implement({
   description: 'What became of the subscriptions to one channel.',
   fields: (t) => ({
-    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel') }),
-    name: t.exposeString('name'),
-    unsubscribedUserIds: t.idList({ ...refersTo('User'), resolve: ({ changedIds }) => changedIds }),
-    notSubscribedUserIds: t.idList({ ...refersTo('User'), resolve: ({ unchangedIds }) => unchangedIds }),
+    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel'), description: 'The channel.' }),
+    name: t.exposeString('name', { description: 'What the channel is called.' }),
+    unsubscribedUserIds: t.idList({
+      ...refersTo('User'),
+      description: 'Who was subscribed before, and is no more.',
+      resolve: ({ changedIds }) => changedIds,
+    }),
+    notSubscribedUserIds: t.idList({
+      ...refersTo('User'),
+      description: 'Who was not subscribed before.',
+      resolve: ({ unchangedIds }) => unchangedIds,
+    }),
   }),
 });
 
-const PRINCIPALS = 'The viewer, if absent.';
+const PRINCIPALS = 'Whom it is about; the viewer, if absent.';
+const OUTCOMES = 'One for each channel.';
 
 mutation('subscribe', {
   description: 'Subscribes the viewer, or others, to channels; to all of them or, when one is refused, to none.',
   input: (t) => ({
-    channels: t.field({ type: [SubscribeChannelInput] }),
+    channels: t.field({ type: [SubscribeChannelInput], description: 'What to subscribe to.' }),
     userIds: t.idList({ ...refersTo('User'), required: false, description: PRINCIPALS }),
     skipUnauthorized: t.boolean({
       required: false,
       defaultValue: false,
       description: 'Leaves out channels the viewer may not subscribe to, instead of refusing all.',
     }),
-    newChannels: t.field({ type: ChannelOptionsInput, required: false }),
+    newChannels: t.field({
+      type: ChannelOptionsInput,
+      required: false,
+      description: 'How channels are to be that are made because nobody has the name; usual ones, if absent.',
+    }),
   }),
   payload: () => ({
-    outcomes: { type: [SubscribeOutcome] },
+    outcomes: { type: [SubscribeOutcome], description: OUTCOMES },
     unauthorized: { type: ['String'], description: 'Names of the channels left out.' },
   }),
   errors: [UnauthorizedPrincipalError],
@@ -210,10 +249,10 @@ mutation('unsubscribe', {
   description:
     'Unsubscribes the viewer, or others, from channels; from all of them or, when one is refused, from none.',
   input: (t) => ({
-    channels: t.field({ type: [ChannelKeyInput] }),
+    channels: t.field({ type: [ChannelKeyInput], description: 'What to unsubscribe from.' }),
     userIds: t.idList({ ...refersTo('User'), required: false, description: PRINCIPALS }),
   }),
-  payload: () => ({ outcomes: { type: [UnsubscribeOutcome] } }),
+  payload: () => ({ outcomes: { type: [UnsubscribeOutcome], description: OUTCOMES } }),
   resolve: async (ctx, { channels, userIds }) => ({
     outcomes: await unsubscribe(ctx, channels.map(toKey), { principals: userIds ?? undefined }),
   }),
@@ -234,22 +273,26 @@ const SETTINGS = {
 const SubscriptionSettingsInput = builder.inputType('SubscriptionSettingsInput', {
   description: "Settings of one of the viewer's subscriptions. What is left out stays.",
   fields: (t) => ({
-    channelId: t.id(refersTo('Channel')),
-    color: t.string({ required: false, description: '"#rgb" or "#rrggbb".' }),
-    isMuted: t.boolean({ required: false }),
-    pinToTop: t.boolean({ required: false }),
-    desktopNotifications: t.boolean({ required: false }),
-    audibleNotifications: t.boolean({ required: false }),
-    pushNotifications: t.boolean({ required: false }),
-    emailNotifications: t.boolean({ required: false }),
-    wildcardMentionsNotify: t.boolean({ required: false }),
+    channelId: t.id({ ...refersTo('Channel'), description: 'The channel of the subscription.' }),
+    color: t.string({ required: false, description: COLOR }),
+    isMuted: t.boolean({ required: false, description: MUTED }),
+    pinToTop: t.boolean({ required: false, description: PINNED }),
+    desktopNotifications: t.boolean({ required: false, description: `${DESKTOP_SAID}.` }),
+    audibleNotifications: t.boolean({ required: false, description: `${AUDIBLE_SAID}.` }),
+    pushNotifications: t.boolean({ required: false, description: `${PUSH_SAID}.` }),
+    emailNotifications: t.boolean({ required: false, description: `${EMAIL_SAID}.` }),
+    wildcardMentionsNotify: t.boolean({ required: false, description: `${WILDCARD_SAID}.` }),
   }),
 });
 
 mutation('updateSubscriptionSettings', {
   description: "Changes settings of the viewer's subscriptions; all of them or, when one is refused, none.",
-  input: (t) => ({ subscriptions: t.field({ type: [SubscriptionSettingsInput] }) }),
-  payload: () => ({ subscriptions: { type: [ChannelSubscription], description: 'In the order given.' } }),
+  input: (t) => ({
+    subscriptions: t.field({ type: [SubscriptionSettingsInput], description: 'What to change, for each channel.' }),
+  }),
+  payload: () => ({
+    subscriptions: { type: [ChannelSubscription], description: 'Those that were named, in the order given.' },
+  }),
   resolve: async (ctx, { subscriptions }) => {
     const changes = subscriptions.flatMap(({ channelId, ...settings }) =>
       Object.entries(given(settings)).map(([name, value]) => {
@@ -269,15 +312,19 @@ const LISTED = 'Null unless the queue was registered for such lists.';
 const ChannelSubscriptionValue = builder.objectRef<WireSubscription>('ChannelSubscriptionValue').implement({
   description: 'A subscription as it was when the event happened.',
   fields: (t) => ({
-    channel: t.field({ type: ChannelValue, resolve: (subscription) => subscription }),
+    channel: t.field({
+      type: ChannelValue,
+      description: 'What the user is subscribed to.',
+      resolve: (subscription) => subscription,
+    }),
     color: t.exposeString('color', { description: COLOR }),
-    isMuted: t.exposeBoolean('is_muted'),
-    pinToTop: t.exposeBoolean('pin_to_top'),
-    desktopNotifications: t.exposeBoolean('desktop_notifications', { nullable: true, description: INHERITS }),
-    audibleNotifications: t.exposeBoolean('audible_notifications', { nullable: true, description: INHERITS }),
-    pushNotifications: t.exposeBoolean('push_notifications', { nullable: true, description: INHERITS }),
-    emailNotifications: t.exposeBoolean('email_notifications', { nullable: true, description: INHERITS }),
-    wildcardMentionsNotify: t.exposeBoolean('wildcard_mentions_notify', { nullable: true, description: INHERITS }),
+    isMuted: t.exposeBoolean('is_muted', { description: MUTED }),
+    pinToTop: t.exposeBoolean('pin_to_top', { description: PINNED }),
+    desktopNotifications: t.exposeBoolean('desktop_notifications', { nullable: true, description: DESKTOP }),
+    audibleNotifications: t.exposeBoolean('audible_notifications', { nullable: true, description: AUDIBLE }),
+    pushNotifications: t.exposeBoolean('push_notifications', { nullable: true, description: PUSH }),
+    emailNotifications: t.exposeBoolean('email_notifications', { nullable: true, description: EMAIL }),
+    wildcardMentionsNotify: t.exposeBoolean('wildcard_mentions_notify', { nullable: true, description: WILDCARD }),
     subscriberIds: t.idList({
       ...refersTo('User'),
       nullable: true,
@@ -298,7 +345,11 @@ eventType<{ subscriptions: readonly WireSubscription[] }>(
   'add',
   'SubscriptionsAddedEvent',
   (t) => ({
-    subscriptions: t.field({ type: [ChannelSubscriptionValue], resolve: ({ event }) => event.subscriptions }),
+    subscriptions: t.field({
+      type: [ChannelSubscriptionValue],
+      description: 'The new ones.',
+      resolve: ({ event }) => event.subscriptions,
+    }),
   }),
   { description: 'The user is subscribed to channels.' },
 );
@@ -307,8 +358,8 @@ const ChannelNameValue = builder.objectRef<{ stream_id: number; name: string }>(
   description: 'A channel, by id and by the name it had when the event happened.',
   fields: (t) => ({
     id: t.expose('stream_id', { type: 'ID', ...refersTo('Channel'), description: 'The `id` of the Channel.' }),
-    databaseId: t.exposeInt('stream_id'),
-    name: t.exposeString('name'),
+    databaseId: t.exposeInt('stream_id', { description: 'The number that the REST API knows it by.' }),
+    name: t.exposeString('name', { description: 'What it was called.' }),
   }),
 });
 
@@ -316,23 +367,32 @@ eventType<{ subscriptions: readonly { stream_id: number; name: string }[] }>(
   'subscription',
   'remove',
   'SubscriptionsRemovedEvent',
-  (t) => ({ channels: t.field({ type: [ChannelNameValue], resolve: ({ event }) => event.subscriptions }) }),
+  (t) => ({
+    channels: t.field({
+      type: [ChannelNameValue],
+      description: 'Those they are not subscribed to any more.',
+      resolve: ({ event }) => event.subscriptions,
+    }),
+  }),
   { description: 'The user is not subscribed to channels any more.' },
 );
 
 const SUBSCRIPTION_SETTINGS = {
-  COLOR: { value: 'color' },
-  IS_MUTED: { value: 'is_muted' },
+  COLOR: { value: 'color', description: COLOR },
+  IS_MUTED: { value: 'is_muted', description: MUTED },
   IN_HOME_VIEW: { value: 'in_home_view', description: 'The opposite of IS_MUTED, for old clients.' },
-  PIN_TO_TOP: { value: 'pin_to_top' },
-  DESKTOP_NOTIFICATIONS: { value: 'desktop_notifications' },
-  AUDIBLE_NOTIFICATIONS: { value: 'audible_notifications' },
-  PUSH_NOTIFICATIONS: { value: 'push_notifications' },
-  EMAIL_NOTIFICATIONS: { value: 'email_notifications' },
-  WILDCARD_MENTIONS_NOTIFY: { value: 'wildcard_mentions_notify' },
+  PIN_TO_TOP: { value: 'pin_to_top', description: PINNED },
+  DESKTOP_NOTIFICATIONS: { value: 'desktop_notifications', description: `${DESKTOP_SAID}.` },
+  AUDIBLE_NOTIFICATIONS: { value: 'audible_notifications', description: `${AUDIBLE_SAID}.` },
+  PUSH_NOTIFICATIONS: { value: 'push_notifications', description: `${PUSH_SAID}.` },
+  EMAIL_NOTIFICATIONS: { value: 'email_notifications', description: `${EMAIL_SAID}.` },
+  WILDCARD_MENTIONS_NOTIFY: { value: 'wildcard_mentions_notify', description: `${WILDCARD_SAID}.` },
 } as const;
 
-const SubscriptionSetting = builder.enumType('SubscriptionSetting', { values: SUBSCRIPTION_SETTINGS });
+const SubscriptionSetting = builder.enumType('SubscriptionSetting', {
+  description: 'What a user can set of a subscription of theirs.',
+  values: SUBSCRIPTION_SETTINGS,
+});
 
 interface WireSubscriptionUpdate {
   readonly stream_id: number;
@@ -345,16 +405,24 @@ eventType<WireSubscriptionUpdate>(
   'update',
   'SubscriptionUpdatedEvent',
   (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_id }),
-    setting: t.field({ type: SubscriptionSetting, resolve: ({ event }) => event.property }),
+    channelId: t.id({
+      ...refersTo('Channel'),
+      description: 'The channel of the subscription.',
+      resolve: ({ event }) => event.stream_id,
+    }),
+    setting: t.field({
+      type: SubscriptionSetting,
+      description: 'What changed.',
+      resolve: ({ event }) => event.property,
+    }),
     enabled: t.boolean({
       nullable: true,
-      description: 'The new value; null for COLOR.',
+      description: 'The new value of all but COLOR, which has null.',
       resolve: ({ event }) => (typeof event.value === 'boolean' ? event.value : null),
     }),
     color: t.string({
       nullable: true,
-      description: 'The new value of COLOR.',
+      description: 'The new value of COLOR; null for all others.',
       resolve: ({ event }) => (typeof event.value === 'string' ? event.value : null),
     }),
   }),
@@ -370,8 +438,16 @@ for (const [op, name, description] of [
     op,
     name,
     (t) => ({
-      channelIds: t.idList({ ...refersTo('Channel'), resolve: ({ event }) => event.stream_ids }),
-      userIds: t.idList({ ...refersTo('User'), resolve: ({ event }) => event.user_ids }),
+      channelIds: t.idList({
+        ...refersTo('Channel'),
+        description: 'The channels it is about.',
+        resolve: ({ event }) => event.stream_ids,
+      }),
+      userIds: t.idList({
+        ...refersTo('User'),
+        description: 'The others, the same in all these channels.',
+        resolve: ({ event }) => event.user_ids,
+      }),
     }),
     { description },
   );
