@@ -19,24 +19,35 @@ import { avatarUrl, toMinute, visibleEmail, type WireUser } from './wire.ts';
 export const UserRole = builder.enumType('UserRole', {
   description: 'What a user may do; each role may do what the ones below it may.',
   values: {
-    OWNER: { value: OWNER },
-    ADMINISTRATOR: { value: ADMINISTRATOR },
-    MODERATOR: { value: MODERATOR },
-    MEMBER: { value: MEMBER },
+    OWNER: { value: OWNER, description: 'May do everything, what concerns money and other owners included.' },
+    ADMINISTRATOR: {
+      value: ADMINISTRATOR,
+      description: 'Changes users, channels and most settings of the organization.',
+    },
+    MODERATOR: { value: MODERATOR, description: 'May do more than a member where settings let them.' },
+    MEMBER: { value: MEMBER, description: 'The usual role.' },
     GUEST: { value: GUEST, description: 'Sees only what they were let into.' },
   } as const,
 });
 
 const BotType = builder.enumType('BotType', {
+  description: 'What drives a bot.',
   values: {
-    GENERIC: { value: GENERIC_BOT },
-    INCOMING_WEBHOOK: { value: INCOMING_WEBHOOK_BOT },
-    OUTGOING_WEBHOOK: { value: OUTGOING_WEBHOOK_BOT },
-    EMBEDDED: { value: EMBEDDED_BOT },
+    GENERIC: { value: GENERIC_BOT, description: 'A program that uses the API, as people do.' },
+    INCOMING_WEBHOOK: {
+      value: INCOMING_WEBHOOK_BOT,
+      description: 'Another service, whose messages it sends; it may do nothing else.',
+    },
+    OUTGOING_WEBHOOK: {
+      value: OUTGOING_WEBHOOK_BOT,
+      description: 'Another service, which gets the messages that mention it.',
+    },
+    EMBEDDED: { value: EMBEDDED_BOT, description: 'The server itself.' },
   } as const,
 });
 
 const AvatarSize = builder.enumType('AvatarSize', {
+  description: "In which of two sizes to have a user's image.",
   values: { SMALL: { description: '100 pixels wide.' }, MEDIUM: { description: '500 pixels wide.' } },
 });
 
@@ -46,43 +57,68 @@ type AvatarLetter = 'G' | 'J' | 'U';
 type RoleNumber = typeof OWNER | typeof ADMINISTRATOR | typeof MODERATOR | typeof MEMBER | typeof GUEST;
 type BotTypeNumber = 1 | 2 | 3 | 4;
 
+const FULL_NAME = 'What they are called, in at most 100 characters.';
+const ROLE = 'What they may do.';
+const IS_BOT = 'Whether it is a bot, and no person.';
+const BOT_TYPE = 'What drives it; null for a person.';
+const BOT_OWNER = 'To whom the bot belongs; null for a person, and for a bot of nobody.';
+const TIMEZONE = 'Their time zone, an IANA identifier; empty when not set.';
+const API_ADDRESS = 'The address for the API: the real one where everyone may see it, else one that stands for it.';
+const DELIVERY_EMAIL = 'The real e-mail address; null where the viewer may not see it.';
+const IS_ACTIVE = 'False when they are deactivated.';
+const AVATAR_VERSION = 'Grows with each change of the image.';
+const JOINED = 'When they came, to the minute.';
+const IMPORTED = 'Whether the account was made by an import or over the API, and nobody has signed in to it yet.';
+
 export const User = builder.prismaNode('User', {
+  description: 'A person or a bot of the organization.',
   id: { field: 'id' },
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    fullName: t.exposeString('fullName'),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    fullName: t.exposeString('fullName', { description: FULL_NAME }),
     email: t.string({
-      description: 'The address for the API: the real one where everyone may see it, else one that stands for it.',
+      description: API_ADDRESS,
       resolve: apiEmail,
     }),
     deliveryEmail: t.string({
       nullable: true,
-      description: 'The real address; null where the viewer may not see it.',
+      description: DELIVERY_EMAIL,
       resolve: (user, _args, ctx) => visibleEmail(user, signedIn(ctx).viewer),
     }),
-    role: t.field({ type: UserRole, resolve: ({ role }) => role as RoleNumber }),
-    isActive: t.exposeBoolean('isActive', { description: 'False when deactivated.' }),
-    isBot: t.boolean({ resolve: ({ botType }) => botType !== null }),
-    botType: t.field({ type: BotType, nullable: true, resolve: ({ botType }) => botType as BotTypeNumber | null }),
-    botOwner: t.relation('botOwner', { nullable: true, description: 'Null for a person, and for a bot of nobody.' }),
+    role: t.field({ type: UserRole, description: ROLE, resolve: ({ role }) => role as RoleNumber }),
+    isActive: t.exposeBoolean('isActive', { description: IS_ACTIVE }),
+    isBot: t.boolean({ description: IS_BOT, resolve: ({ botType }) => botType !== null }),
+    botType: t.field({
+      type: BotType,
+      nullable: true,
+      description: BOT_TYPE,
+      resolve: ({ botType }) => botType as BotTypeNumber | null,
+    }),
+    botOwner: t.relation('botOwner', { nullable: true, description: BOT_OWNER }),
     timezone: t.string({
-      description: 'An IANA identifier; empty when not set.',
+      description: TIMEZONE,
       resolve: (user) => userSetting(user, 'timezone'),
     }),
     avatarUrl: t.string({
-      description: 'Relative to the address of the organization.',
-      args: { size: t.arg({ type: AvatarSize, defaultValue: 'SMALL' }) },
+      description: 'Where their image is, relative to the address of the organization.',
+      args: { size: t.arg({ type: AvatarSize, defaultValue: 'SMALL', description: 'How large it is to be.' }) },
       resolve: (user, { size }) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined),
     }),
-    avatarSource: t.field({ type: AvatarSource, resolve: ({ avatarSource }) => avatarSource as AvatarLetter }),
-    avatarVersion: t.exposeInt('avatarVersion', { description: 'Grows with each change of the image.' }),
+    avatarSource: t.field({
+      type: AvatarSource,
+      description: 'Where their image comes from.',
+      resolve: ({ avatarSource }) => avatarSource as AvatarLetter,
+    }),
+    avatarVersion: t.exposeInt('avatarVersion', { description: AVATAR_VERSION }),
     joinedAt: t.field({
       type: 'DateTime',
-      description: 'To the minute, as REST and events have it.',
+      description: JOINED,
       resolve: ({ joinedAt }) => new Date(toMinute(joinedAt.toISOString())),
     }),
-    isImportedStub: t.exposeBoolean('isImportedStub'),
-    isDeleted: t.exposeBoolean('isDeleted'),
+    isImportedStub: t.exposeBoolean('isImportedStub', { description: IMPORTED }),
+    isDeleted: t.exposeBoolean('isDeleted', {
+      description: 'Whether their profile was deleted when they were deactivated.',
+    }),
   }),
 });
 nodeModel('User', 'User', ({ viewer }) => visibleTo(viewer));
@@ -97,7 +133,7 @@ builder.queryField('user', (t) =>
     nullable: true,
     description: 'One user of the organization, by `userId` or by `email`, bots and those deactivated included.',
     args: {
-      userId: t.arg.id({ ...refersTo('User'), required: false }),
+      userId: t.arg.id({ ...refersTo('User'), required: false, description: 'Which user; absent with `email`.' }),
       email: t.arg.string({
         required: false,
         description: 'The real address, where the viewer may see it, or `email`.',
@@ -118,9 +154,12 @@ builder.queryField('users', (t) =>
       type: User,
       description: 'The users of the organization by id, bots and those deactivated included.',
       args: {
-        role: t.arg({ type: UserRole, required: false }),
-        isBot: t.arg.boolean({ required: false }),
-        isActive: t.arg.boolean({ required: false }),
+        role: t.arg({ type: UserRole, required: false, description: 'Only those of this very role.' }),
+        isBot: t.arg.boolean({ required: false, description: 'True for bots alone, false for people alone.' }),
+        isActive: t.arg.boolean({
+          required: false,
+          description: 'False for those deactivated alone, true for all others.',
+        }),
       },
       resolve: (_root, args, ctx, info) => {
         const { viewer } = signedIn(ctx);
@@ -147,9 +186,16 @@ const filterOf = ({ role, isBot, isActive }: UserFilter) => ({
 export const ProfileValueInput = builder.inputType('ProfileValueInput', {
   description: 'What a user is to have in one field of their profile. Without `text` and `userIds` it is to be empty.',
   fields: (t) => ({
-    fieldId: t.id({ ...refersTo('CustomProfileField'), required: true }),
-    text: t.string({ required: false, description: 'For all but a field of users.' }),
-    userIds: t.idList({ ...refersTo('User'), required: false, description: 'For a field of users.' }),
+    fieldId: t.id({ ...refersTo('CustomProfileField'), required: true, description: 'Which field.' }),
+    text: t.string({
+      required: false,
+      description: 'The value, for all but a field of users; at most 50 characters, 500 for a paragraph.',
+    }),
+    userIds: t.idList({
+      ...refersTo('User'),
+      required: false,
+      description: 'The people it is to name, for a field of users.',
+    }),
   }),
 });
 
@@ -168,7 +214,8 @@ export function toEntries(values: readonly SentValue[]): readonly ValueEntry[] {
 }
 
 export const UserSettings = builder.objectRef<Pick<Ctx['viewer']['user'], 'settings'>>('UserSettings').implement({
-  description: 'Settings of one user, whom alone they concern.',
+  description:
+    'Settings of one user, whom alone they concern. By default as the organization has it for new users, or as told here.',
   fields: (t) =>
     settingFields<Pick<Ctx['viewer']['user'], 'settings'>>(t, USER_SETTINGS, (user, name) =>
       userSetting(user, name as UserSettingName),
@@ -199,7 +246,11 @@ eventType<WireSettingUpdate>(
   'update',
   'UserSettingUpdatedEvent',
   (t) => ({
-    setting: t.field({ type: UserSetting, resolve: ({ event }) => event.property }),
+    setting: t.field({
+      type: UserSetting,
+      description: 'The setting that changed.',
+      resolve: ({ event }) => event.property,
+    }),
     ...settingValueFields(t, ({ event }) => event.value),
     languageName: t.string({
       nullable: true,
@@ -214,20 +265,29 @@ export const UserValue = builder.objectRef<WireUser>('UserValue').implement({
   description: 'A user as they were when something happened.',
   fields: (t) => ({
     id: t.expose('user_id', { type: 'ID', ...refersTo('User'), description: 'The `id` of the User.' }),
-    databaseId: t.exposeInt('user_id', { description: 'The id REST uses.' }),
-    fullName: t.exposeString('full_name'),
-    email: t.exposeString('email', { description: 'The address for the API.' }),
-    deliveryEmail: t.exposeString('delivery_email', { nullable: true, description: 'Null where it is hidden.' }),
-    role: t.field({ type: UserRole, resolve: ({ role }) => role as RoleNumber }),
-    isActive: t.boolean({ resolve: ({ is_active }) => is_active ?? true }),
-    isBot: t.exposeBoolean('is_bot'),
-    botType: t.field({ type: BotType, nullable: true, resolve: ({ bot_type }) => bot_type as BotTypeNumber | null }),
-    botOwnerId: t.expose('bot_owner_id', { type: 'ID', ...refersTo('User'), nullable: true }),
-    timezone: t.exposeString('timezone'),
-    avatarUrl: t.exposeString('avatar_url', { nullable: true, description: 'Null where the client can work it out.' }),
-    avatarVersion: t.exposeInt('avatar_version'),
-    joinedAt: t.field({ type: 'DateTime', resolve: ({ date_joined }) => new Date(date_joined) }),
-    isImportedStub: t.exposeBoolean('is_imported_stub'),
+    databaseId: t.exposeInt('user_id', { description: 'The number that the REST API knows it by.' }),
+    fullName: t.exposeString('full_name', { description: FULL_NAME }),
+    email: t.exposeString('email', { description: API_ADDRESS }),
+    deliveryEmail: t.exposeString('delivery_email', { nullable: true, description: DELIVERY_EMAIL }),
+    role: t.field({ type: UserRole, description: ROLE, resolve: ({ role }) => role as RoleNumber }),
+    isActive: t.boolean({ description: IS_ACTIVE, resolve: ({ is_active }) => is_active ?? true }),
+    isBot: t.exposeBoolean('is_bot', { description: IS_BOT }),
+    botType: t.field({
+      type: BotType,
+      nullable: true,
+      description: BOT_TYPE,
+      resolve: ({ bot_type }) => bot_type as BotTypeNumber | null,
+    }),
+    botOwnerId: t.expose('bot_owner_id', { type: 'ID', ...refersTo('User'), nullable: true, description: BOT_OWNER }),
+    timezone: t.exposeString('timezone', { description: TIMEZONE }),
+    avatarUrl: t.exposeString('avatar_url', {
+      nullable: true,
+      description:
+        'Where their image is, relative to the address of the organization; null where the client can work it out.',
+    }),
+    avatarVersion: t.exposeInt('avatar_version', { description: AVATAR_VERSION }),
+    joinedAt: t.field({ type: 'DateTime', description: JOINED, resolve: ({ date_joined }) => new Date(date_joined) }),
+    isImportedStub: t.exposeBoolean('is_imported_stub', { description: IMPORTED }),
   }),
 });
 
@@ -235,7 +295,7 @@ eventType<{ person: WireUser }>(
   'realm_user',
   'add',
   'UserAddedEvent',
-  (t) => ({ user: t.field({ type: UserValue, resolve: ({ event }) => event.person }) }),
+  (t) => ({ user: t.field({ type: UserValue, description: 'Who came.', resolve: ({ event }) => event.person }) }),
   { description: 'A person or bot came into the organization.' },
 );
 
@@ -244,15 +304,16 @@ type CustomFieldChange = Extract<PersonChange, { custom_profile_field: object }>
 const ProfileValueChange = builder.objectRef<CustomFieldChange>('ProfileValueChange').implement({
   description: 'What a user came to have in one custom field of their profile.',
   fields: (t) => ({
-    fieldId: t.expose('id', { type: 'ID', ...refersTo('CustomProfileField') }),
+    fieldId: t.expose('id', { type: 'ID', ...refersTo('CustomProfileField'), description: 'Which field.' }),
     value: t.string({
       nullable: true,
-      description: 'Null where the field is empty; for a field of users, the JSON text of a list of their ids.',
+      description:
+        'What they have in it; null where it is empty. For a field of users, the JSON text of a list of their numbers.',
       resolve: ({ value }) => value,
     }),
     renderedValue: t.string({
       nullable: true,
-      description: 'HTML, for the types that are Markdown.',
+      description: 'The value as HTML, for the types that are Markdown.',
       resolve: (change) => ('rendered_value' in change ? change.rendered_value : null),
     }),
   }),
@@ -263,18 +324,25 @@ eventType<{ person: PersonChange }>(
   'update',
   'UserUpdatedEvent',
   (t) => ({
-    userId: t.id({ ...refersTo('User'), resolve: ({ event: { person } }) => person.user_id }),
+    userId: t.id({
+      ...refersTo('User'),
+      description: 'Whom it is about.',
+      resolve: ({ event: { person } }) => person.user_id,
+    }),
     fullName: t.string({
       nullable: true,
+      description: FULL_NAME,
       resolve: ({ event: { person } }) => ('full_name' in person ? person.full_name : null),
     }),
     role: t.field({
       type: UserRole,
       nullable: true,
+      description: ROLE,
       resolve: ({ event: { person } }) => ('role' in person ? (person.role as RoleNumber) : null),
     }),
     isImportedStub: t.boolean({
       nullable: true,
+      description: IMPORTED,
       resolve: ({ event: { person } }) => ('is_imported_stub' in person ? person.is_imported_stub : null),
     }),
     isActive: t.boolean({
@@ -285,20 +353,23 @@ eventType<{ person: PersonChange }>(
     botOwnerId: t.id({
       ...refersTo('User'),
       nullable: true,
+      description: 'To whom the bot belongs.',
       resolve: ({ event: { person } }) => ('bot_owner_id' in person ? person.bot_owner_id : null),
     }),
     joinedAt: t.field({
       type: 'DateTime',
       nullable: true,
+      description: JOINED,
       resolve: ({ event: { person } }) => ('date_joined' in person ? new Date(person.date_joined) : null),
     }),
     timezone: t.string({
       nullable: true,
+      description: TIMEZONE,
       resolve: ({ event: { person } }) => ('timezone' in person ? person.timezone : null),
     }),
     email: t.string({
       nullable: true,
-      description: 'The address for the API.',
+      description: API_ADDRESS,
       resolve: ({ event: { person } }) => ('new_email' in person ? person.new_email : null),
     }),
     isDeliveryEmailVisible: t.boolean({
@@ -308,20 +379,24 @@ eventType<{ person: PersonChange }>(
     }),
     deliveryEmail: t.string({
       nullable: true,
+      description: 'The real e-mail address, when it is shown.',
       resolve: ({ event: { person } }) => ('delivery_email' in person ? person.delivery_email : null),
     }),
     profileValue: t.field({
       type: ProfileValueChange,
       nullable: true,
+      description: 'What they have in one custom field of their profile.',
       resolve: ({ event: { person } }) => ('custom_profile_field' in person ? person.custom_profile_field : null),
     }),
     avatarVersion: t.int({
       nullable: true,
+      description: AVATAR_VERSION,
       resolve: ({ event: { person } }) => ('avatar_version' in person ? person.avatar_version : null),
     }),
     avatarUrl: t.string({
       nullable: true,
-      description: 'Of an image that changed; null as well where the client can work it out.',
+      description:
+        'Where an image is that changed, relative to the address of the organization; null as well where the client can work it out.',
       resolve: ({ event: { person } }) => ('avatar_url' in person ? person.avatar_url : null),
     }),
     avatarUrlMedium: t.string({
@@ -332,6 +407,7 @@ eventType<{ person: PersonChange }>(
     avatarSource: t.field({
       type: AvatarSource,
       nullable: true,
+      description: 'Where an image comes from that changed.',
       resolve: ({ event: { person } }) => ('avatar_source' in person ? (person.avatar_source as AvatarLetter) : null),
     }),
   }),

@@ -13,18 +13,25 @@ builder.queryField('alertWords', (t) =>
   }),
 );
 
-const payload = () => ({ alertWords: { type: ['String'] as ['String'], description: 'All there are after it.' } });
+const payload = () => ({
+  alertWords: {
+    type: ['String'] as ['String'],
+    description: 'All there are after it, in the order in which they were added.',
+  },
+});
 
 mutation('addAlertWords', {
   description: "Adds to the viewer's alert words. One that is there in another case stays as it is.",
-  input: (t) => ({ words: t.stringList({ description: 'At most 100 characters each. Blank ones are passed over.' }) }),
+  input: (t) => ({
+    words: t.stringList({ description: 'What to add: at most 100 characters each. Blank ones are passed over.' }),
+  }),
   payload,
   resolve: async (ctx, { words }) => ({ alertWords: await addAlertWords(ctx, words) }),
 });
 
 mutation('removeAlertWords', {
   description: "Removes from the viewer's alert words.",
-  input: (t) => ({ words: t.stringList({ description: 'In whatever case.' }) }),
+  input: (t) => ({ words: t.stringList({ description: 'What to remove, in whatever case.' }) }),
   payload,
   resolve: async (ctx, { words }) => ({ alertWords: await removeAlertWords(ctx, words) }),
 });
@@ -33,6 +40,11 @@ eventType<{ alert_words: readonly string[] }>(
   'alert_words',
   undefined,
   'AlertWordsChangedEvent',
-  (t) => ({ alertWords: t.stringList({ resolve: ({ event }) => [...event.alert_words] }) }),
+  (t) => ({
+    alertWords: t.stringList({
+      description: 'All there are, in the order in which they were added.',
+      resolve: ({ event }) => [...event.alert_words],
+    }),
+  }),
   { description: "The user's alert words changed; these are all of them." },
 );

@@ -13,7 +13,7 @@ mutation('setAvatar', {
       description: 'PNG, JPEG, WebP or GIF, of 5 MiB at most; null takes the image away.',
     }),
   }),
-  payload: () => ({ user: { type: User } }),
+  payload: () => ({ user: { type: User, description: 'The viewer, after the change.' } }),
   resolve: async (ctx, { image }) => ({
     user: image == null ? await removeOwnAvatar(ctx) : await uploadOwnAvatar(ctx, image),
   }),

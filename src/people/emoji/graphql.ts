@@ -10,22 +10,27 @@ import { BadImageError } from '../../platform/images/errors.ts';
 import { addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
 import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
 
-const IMAGE_URL = 'Relative to the address of the organization.';
-const STILL_URL = 'Its first frame; null for an image that does not move.';
+const NAME = 'What it is called, between colons in messages.';
+const ACTIVE = 'False where it may only be shown, not used anew.';
+const AUTHOR = 'Who added it; null when nobody is known to have.';
+const IMAGE_URL = 'Where its image is, relative to the address of the organization.';
+const STILL_URL = 'Where its first frame is; null for an image that does not move.';
 
 export const CustomEmoji = builder.prismaNode('CustomEmoji', {
   description: "An emoji of the organization's own.",
   id: { field: 'id' },
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The id REST uses, there a text; `emojiCode` in reactions.' }),
-    name: t.exposeString('name'),
+    databaseId: t.exposeInt('id', {
+      description: 'The number that the REST API knows it by, there a text. It is `emojiCode` in reactions.',
+    }),
+    name: t.exposeString('name', { description: NAME }),
     imageUrl: t.string({ description: IMAGE_URL, resolve: ({ imageId }) => emojiImageUrl(imageId) }),
     stillUrl: t.string({ nullable: true, description: STILL_URL, resolve: emojiStillUrl }),
     isActive: t.boolean({
-      description: 'False where it may only be shown, not used anew.',
+      description: ACTIVE,
       resolve: ({ deactivatedAt }) => deactivatedAt === null,
     }),
-    author: t.relation('author', { nullable: true }),
+    author: t.relation('author', { nullable: true, description: AUTHOR }),
   }),
 });
 nodeModel('CustomEmoji', 'CustomEmoji', visibleTo);
@@ -40,7 +45,12 @@ builder.queryField('customEmoji', (t) =>
     {
       type: CustomEmoji,
       description: "The organization's own emoji in the order in which they were added.",
-      args: { isActive: t.arg.boolean({ required: false }) },
+      args: {
+        isActive: t.arg.boolean({
+          required: false,
+          description: 'True for those in use alone, false for those out of use alone.',
+        }),
+      },
       resolve: (_root, args, ctx, info) => {
         const { isActive } = args;
         const filter = isActive == null ? {} : { deactivatedAt: isActive ? null : { not: null } };
@@ -62,27 +72,30 @@ mutation('addCustomEmoji', {
     }),
     image: t.field({ type: 'File', description: 'PNG, JPEG, WebP or GIF, of 5 MiB at most.' }),
   }),
-  payload: () => ({ customEmoji: { type: CustomEmoji } }),
+  payload: () => ({ customEmoji: { type: CustomEmoji, description: 'The new emoji.' } }),
   resolve: async (ctx, { name, image }) => ({ customEmoji: await addCustomEmoji(ctx, { name, file: image }) }),
 });
 
 mutation('deactivateCustomEmoji', {
   description:
     'Takes an emoji out of use. Where it stands already it is still shown. For administrators, and for who added it.',
-  input: (t) => ({ name: t.string() }),
-  payload: () => ({ customEmoji: { type: CustomEmoji } }),
+  input: (t) => ({ name: t.string({ description: 'What it is called.' }) }),
+  payload: () => ({ customEmoji: { type: CustomEmoji, description: 'The emoji, out of use.' } }),
   resolve: async (ctx, { name }) => ({ customEmoji: await deactivateCustomEmoji(ctx, name) }),
 });
 
 const CustomEmojiValue = builder.objectRef<WireCustomEmoji>('CustomEmojiValue').implement({
   description: 'A custom emoji as it was when something happened.',
   fields: (t) => ({
-    databaseId: t.int({ description: 'The id REST uses, there a text.', resolve: ({ id }) => Number(id) }),
-    name: t.exposeString('name'),
+    databaseId: t.int({
+      description: 'The number that the REST API knows it by, there a text.',
+      resolve: ({ id }) => Number(id),
+    }),
+    name: t.exposeString('name', { description: NAME }),
     imageUrl: t.exposeString('source_url', { description: IMAGE_URL }),
     stillUrl: t.exposeString('still_url', { nullable: true, description: STILL_URL }),
-    isActive: t.boolean({ resolve: ({ deactivated }) => !deactivated }),
-    authorId: t.expose('author_id', { type: 'ID', ...refersTo('User'), nullable: true }),
+    isActive: t.boolean({ description: ACTIVE, resolve: ({ deactivated }) => !deactivated }),
+    authorId: t.expose('author_id', { type: 'ID', ...refersTo('User'), nullable: true, description: AUTHOR }),
   }),
 });
 
@@ -90,7 +103,13 @@ eventType<{ emoji: WireCustomEmoji }>(
   'realm_emoji',
   'add',
   'CustomEmojiAddedEvent',
-  (t) => ({ customEmoji: t.field({ type: CustomEmojiValue, resolve: ({ event }) => event.emoji }) }),
+  (t) => ({
+    customEmoji: t.field({
+      type: CustomEmojiValue,
+      description: 'The new emoji.',
+      resolve: ({ event }) => event.emoji,
+    }),
+  }),
   { description: 'An emoji was added. For queues with `individualEmojiChanges`.' },
 );
 
@@ -98,7 +117,13 @@ eventType<{ emoji_id: string }>(
   'realm_emoji',
   'update_one',
   'CustomEmojiDeactivatedEvent',
-  (t) => ({ customEmojiId: t.id({ ...refersTo('CustomEmoji'), resolve: ({ event }) => Number(event.emoji_id) }) }),
+  (t) => ({
+    customEmojiId: t.id({
+      ...refersTo('CustomEmoji'),
+      description: 'Which emoji is out of use.',
+      resolve: ({ event }) => Number(event.emoji_id),
+    }),
+  }),
   { description: 'An emoji was taken out of use. For queues with `individualEmojiChanges`.' },
 );
 
@@ -107,7 +132,11 @@ eventType<{ realm_emoji: WireCustomEmojiMap }>(
   'update',
   'CustomEmojiUpdatedEvent',
   (t) => ({
-    customEmoji: t.field({ type: [CustomEmojiValue], resolve: ({ event }) => Object.values(event.realm_emoji) }),
+    customEmoji: t.field({
+      type: [CustomEmojiValue],
+      description: 'All there are, those out of use included.',
+      resolve: ({ event }) => Object.values(event.realm_emoji),
+    }),
   }),
   {
     description: 'An emoji was added or taken out of use: all there are. For queues without `individualEmojiChanges`.',

@@ -8,10 +8,11 @@ import { addNavigationView, removeNavigationView, updateNavigationView, visibleT
 import type { WireNavigationView } from './wire.ts';
 
 const FRAGMENT = 'What stands behind the # of the address; unique among the views of one user.';
-const PINNED = 'In the sidebar, or under "More views".';
-const NAME = 'Of a custom view; none for a built-in one.';
+const PINNED = 'Whether it stands in the sidebar, or under "More views".';
+const NAME = 'What a custom view is called; none for a built-in one.';
 
 export const NavigationView = builder.prismaNode('NavigationView', {
+  description: 'A view that a user has set up in their sidebar.',
   id: { field: 'id' },
   fields: (t) => ({
     fragment: t.exposeString('fragment', { description: FRAGMENT }),
@@ -45,7 +46,7 @@ mutation('addNavigationView', {
     isPinned: t.boolean({ description: PINNED }),
     name: t.string({ required: false, description: NAME }),
   }),
-  payload: () => ({ navigationView: { type: NavigationView } }),
+  payload: () => ({ navigationView: { type: NavigationView, description: 'The new view.' } }),
   resolve: async (ctx, input) => ({ navigationView: await addNavigationView(ctx, input) }),
 });
 
@@ -56,7 +57,7 @@ mutation('updateNavigationView', {
     isPinned: t.boolean({ required: false, description: PINNED }),
     name: t.string({ required: false, description: NAME }),
   }),
-  payload: () => ({ navigationView: { type: NavigationView } }),
+  payload: () => ({ navigationView: { type: NavigationView, description: 'The view, after the change.' } }),
   resolve: async (ctx, { fragment, isPinned, name }) => ({
     navigationView: await updateNavigationView(ctx, fragment, {
       isPinned: isPinned ?? undefined,
@@ -68,7 +69,7 @@ mutation('updateNavigationView', {
 mutation('removeNavigationView', {
   description: 'Takes a view away: a built-in one is then as the client has it.',
   input: (t) => ({ fragment: t.string({ description: FRAGMENT }) }),
-  payload: () => ({ fragment: { type: 'String' } }),
+  payload: () => ({ fragment: { type: 'String', description: 'Which view it was.' } }),
   resolve: async (ctx, { fragment }) => {
     await removeNavigationView(ctx, fragment);
     return { fragment };
@@ -78,9 +79,9 @@ mutation('removeNavigationView', {
 const NavigationViewValue = builder.objectRef<WireNavigationView>('NavigationViewValue').implement({
   description: 'A navigation view as it was when the event happened.',
   fields: (t) => ({
-    fragment: t.exposeString('fragment'),
-    isPinned: t.boolean({ resolve: ({ is_pinned }) => is_pinned }),
-    name: t.exposeString('name', { nullable: true }),
+    fragment: t.exposeString('fragment', { description: FRAGMENT }),
+    isPinned: t.boolean({ description: PINNED, resolve: ({ is_pinned }) => is_pinned }),
+    name: t.exposeString('name', { nullable: true, description: NAME }),
   }),
 });
 
@@ -88,7 +89,13 @@ eventType<{ navigation_view: WireNavigationView }>(
   'navigation_view',
   'add',
   'NavigationViewAddedEvent',
-  (t) => ({ navigationView: t.field({ type: NavigationViewValue, resolve: ({ event }) => event.navigation_view }) }),
+  (t) => ({
+    navigationView: t.field({
+      type: NavigationViewValue,
+      description: 'The new view.',
+      resolve: ({ event }) => event.navigation_view,
+    }),
+  }),
   { description: 'The user set up a view.' },
 );
 
@@ -97,13 +104,20 @@ eventType<{ fragment: string; data: Partial<WireNavigationView> }>(
   'update',
   'NavigationViewUpdatedEvent',
   (t) => ({
-    fragment: t.string({ resolve: ({ event }) => event.fragment }),
+    fragment: t.string({
+      description: 'Which view changed: what stands behind the # of its address.',
+      resolve: ({ event }) => event.fragment,
+    }),
     isPinned: t.boolean({
       nullable: true,
-      description: 'If changed.',
+      description: `${PINNED} Null when that did not change.`,
       resolve: ({ event }) => event.data.is_pinned ?? null,
     }),
-    name: t.string({ nullable: true, description: 'If changed.', resolve: ({ event }) => event.data.name ?? null }),
+    name: t.string({
+      nullable: true,
+      description: 'What it is called; null when that did not change.',
+      resolve: ({ event }) => event.data.name ?? null,
+    }),
   }),
   { description: 'The user changed a view.' },
 );
@@ -112,6 +126,11 @@ eventType<{ fragment: string }>(
   'navigation_view',
   'remove',
   'NavigationViewRemovedEvent',
-  (t) => ({ fragment: t.string({ resolve: ({ event }) => event.fragment }) }),
+  (t) => ({
+    fragment: t.string({
+      description: 'Which view it was: what stood behind the # of its address.',
+      resolve: ({ event }) => event.fragment,
+    }),
+  }),
   { description: 'The user took a view away.' },
 );

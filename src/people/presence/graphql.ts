@@ -15,6 +15,7 @@ import { recordPresence } from './service.ts';
 import { type Presence, statusAt, toWirePresence } from './wire.ts';
 
 const PresenceStatus = builder.enumType('PresenceStatus', {
+  description: 'Whether somebody is there.',
   values: {
     ACTIVE: { value: 'active', description: 'Doing something.' },
     IDLE: { value: 'idle', description: 'With a client open.' },
@@ -23,6 +24,7 @@ const PresenceStatus = builder.enumType('PresenceStatus', {
 });
 
 const PresencePing = builder.enumType('PresencePing', {
+  description: 'What a client tells of the person in front of it.',
   values: {
     ACTIVE: { value: 'active', description: 'Doing something.' },
     IDLE: { value: 'idle', description: 'With a client open.' },
@@ -32,10 +34,15 @@ const PresencePing = builder.enumType('PresencePing', {
 const UserPresence = builder.objectRef<Presence>('UserPresence').implement({
   description: 'When somebody was last there.',
   fields: (t) => ({
-    userId: t.id({ ...refersTo('User'), resolve: ({ user }) => user.id }),
-    user: t.field({ type: User, resolve: ({ user }, _args, ctx) => usersById(ctx).load(user.id) }),
+    userId: t.id({ ...refersTo('User'), description: 'The `id` of the user.', resolve: ({ user }) => user.id }),
+    user: t.field({
+      type: User,
+      description: 'Whom it is about.',
+      resolve: ({ user }, _args, ctx) => usersById(ctx).load(user.id),
+    }),
     status: t.field({
       type: PresenceStatus,
+      description: 'Whether they are there, as of this answer.',
       resolve: (presence, _args, { app }) => statusAt(toWirePresence(presence), app.now()),
     }),
     activeAt: t.expose('activeAt', { type: 'DateTime', description: 'Last seen doing something.' }),
@@ -56,7 +63,7 @@ builder.prismaObjectField(User, 'presence', (t) =>
   t.field({
     type: UserPresence,
     nullable: true,
-    description: 'Null for a bot, for who is deactivated, and for who was never seen.',
+    description: 'When they were last there; null for a bot, for who is deactivated, and for who was never seen.',
     select: { id: true },
     resolve: ({ id }, _args, ctx) => presences(ctx).load(id),
   }),
@@ -103,8 +110,10 @@ builder.queryField('presences', (t) =>
 mutation('recordPresence', {
   ignoresIdempotencyKey: true,
   description: 'Tells that the viewer is there. Not for bots.',
-  input: (t) => ({ status: t.field({ type: PresencePing }) }),
-  payload: () => ({ presence: { type: UserPresence, nullable: true, description: 'Null for who shows none.' } }),
+  input: (t) => ({ status: t.field({ type: PresencePing, description: 'What the viewer is doing.' }) }),
+  payload: () => ({
+    presence: { type: UserPresence, nullable: true, description: "The viewer's presence; null for who shows none." },
+  }),
   async resolve(ctx, { status }) {
     await recordPresence(ctx, status);
     return { presence: (await presencesOf(ctx, [ctx.viewer.id])).get(ctx.viewer.id) ?? null };
@@ -136,7 +145,7 @@ eventType<LegacyBody | PresenceBody>(
   undefined,
   'PresenceChangedEvent',
   (t) => ({
-    userId: t.id({ ...refersTo('User'), resolve: ({ event }) => told(event).userId }),
+    userId: t.id({ ...refersTo('User'), description: 'Whom it is about.', resolve: ({ event }) => told(event).userId }),
     activeAt: t.field({
       type: 'DateTime',
       nullable: true,

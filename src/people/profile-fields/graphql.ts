@@ -20,16 +20,24 @@ import { profileValues, type ValueOfField } from './loaders.ts';
 import { removeOwnValues, updateOwnProfile } from './values.ts';
 import type { WireProfileField } from './wire.ts';
 
+const CALLED = 'What it is called, in at most 40 characters.';
+const HINT_SHOWN = 'What helps people to fill it in; at most 80 characters, empty for none.';
+const TYPE = 'What can be in it.';
+const ORDER = 'Its place in the list, lowest first.';
+const CHOICE_KEY = 'What a value says that chose it.';
+const CHOICE_TEXT = 'What people read.';
 const NAME = 'Not blank; at most 40 characters; unique in the organization, in whatever case.';
-const HINT = 'At most 80 characters.';
-const CHOICES = 'Of a list of options alone, in their order.';
+const HINT = 'What helps people to fill it in; at most 80 characters.';
+const CHOICES = 'What can be chosen, of a list of options alone, in their order.';
 const URL_PATTERN = "Of an external account alone: its page, with %(username)s for the account's name.";
-const SUMMARY = 'Two fields at most, and no field of users, are in the summary of a profile.';
+const SUMMARY =
+  'Whether clients show it in the summary of a profile. Two fields at most, and no field of users, can be there.';
 const REQUIRED = 'Whether clients ask people to fill it in.';
 const EDITABLE = 'Whether people change it themselves, or only administrators.';
-const MATCHING = 'For short texts and external accounts.';
+const MATCHING = 'Whether people are found by it. For short texts and external accounts.';
 
 const CustomProfileFieldType = builder.enumType('CustomProfileFieldType', {
+  description: 'What can be in a custom profile field.',
   values: {
     SHORT_TEXT: { value: FIELD_TYPES.SHORT_TEXT.id, description: 'Markdown of at most 50 characters.' },
     PARAGRAPH: { value: FIELD_TYPES.PARAGRAPH.id, description: 'Markdown of at most 500 characters.' },
@@ -43,9 +51,10 @@ const CustomProfileFieldType = builder.enumType('CustomProfileFieldType', {
 });
 
 const ProfileChoice = builder.objectRef<Choice>('ProfileChoice').implement({
+  description: 'One option of a list that a custom profile field lets people choose from.',
   fields: (t) => ({
-    key: t.exposeString('key', { description: 'What a value says that chose it.' }),
-    text: t.exposeString('text'),
+    key: t.exposeString('key', { description: CHOICE_KEY }),
+    text: t.exposeString('text', { description: CHOICE_TEXT }),
   }),
 });
 
@@ -54,11 +63,11 @@ const CustomProfileField = builder.prismaNode('ProfileField', {
   description: 'What the profiles of people can tell, besides what all users have.',
   id: { field: 'id' },
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    type: t.field({ type: CustomProfileFieldType, resolve: ({ type }) => type as FieldType }),
-    order: t.exposeInt('order'),
-    name: t.exposeString('name'),
-    hint: t.exposeString('hint'),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    type: t.field({ type: CustomProfileFieldType, description: TYPE, resolve: ({ type }) => type as FieldType }),
+    order: t.exposeInt('order', { description: ORDER }),
+    name: t.exposeString('name', { description: CALLED }),
+    hint: t.exposeString('hint', { description: HINT_SHOWN }),
     choices: t.field({
       type: [ProfileChoice],
       nullable: true,
@@ -81,16 +90,18 @@ nodeModel('CustomProfileField', 'ProfileField', ({ realmId }) => ({ realmId }));
 const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
   description: 'What a user has in one field of their profile.',
   fields: (t) => ({
-    field: t.field({ type: CustomProfileField, resolve: ({ field }) => field }),
-    value: t.exposeString('value', { description: 'For a field of users, the JSON text of a list of their ids.' }),
+    field: t.field({ type: CustomProfileField, description: 'Which field.', resolve: ({ field }) => field }),
+    value: t.exposeString('value', {
+      description: 'What they have in it. For a field of users, the JSON text of a list of their numbers.',
+    }),
     renderedValue: t.exposeString('renderedValue', {
       nullable: true,
-      description: 'HTML, for the types that are Markdown.',
+      description: 'The value as HTML, for the types that are Markdown.',
     }),
     users: t.field({
       type: [User],
       nullable: true,
-      description: 'Of a field of users alone; those deactivated since are still in it.',
+      description: 'The users it names, of a field of users alone; those deactivated since are still in it.',
       // Our choice: people name a few, and they come in one query with those of all other values.
       complexity: { field: 1, multiplier: 3 },
       resolve: ({ field, value }, _args, ctx) =>
@@ -120,9 +131,10 @@ builder.queryField('customProfileFields', (t) =>
 );
 
 const ProfileChoiceInput = builder.inputType('ProfileChoiceInput', {
+  description: 'One option of a list that people are to choose from.',
   fields: (t) => ({
-    key: t.string({ required: true, description: 'What a value says that chose it.' }),
-    text: t.string({ required: true }),
+    key: t.string({ required: true, description: CHOICE_KEY }),
+    text: t.string({ required: true, description: CHOICE_TEXT }),
   }),
 });
 
@@ -153,7 +165,7 @@ function fieldDataOf(choices?: readonly Choice[], urlPattern?: string): FieldDat
 mutation('createCustomProfileField', {
   description: 'Makes a custom profile field, last in the order. For administrators.',
   input: (t) => ({
-    type: t.field({ type: CustomProfileFieldType }),
+    type: t.field({ type: CustomProfileFieldType, description: TYPE }),
     name: t.string({ description: NAME }),
     hint: t.string({ required: false, description: HINT }),
     choices: t.field({ type: [ProfileChoiceInput], required: false, description: CHOICES }),
@@ -163,7 +175,7 @@ mutation('createCustomProfileField', {
     editableByUser: t.boolean({ required: false, defaultValue: true, description: EDITABLE }),
     useForUserMatching: t.boolean({ required: false, defaultValue: false, description: MATCHING }),
   }),
-  payload: () => ({ customProfileField: { type: CustomProfileField } }),
+  payload: () => ({ customProfileField: { type: CustomProfileField, description: 'The new field.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { type, ...sent }) => ({
     customProfileField: await createProfileField(ctx, type, toEdit(sent)),
@@ -175,7 +187,7 @@ mutation('updateCustomProfileField', {
     'Changes what is given of a custom profile field. Who has chosen an option that is no more loses the value. For ' +
     'administrators.',
   input: (t) => ({
-    fieldId: t.id(refersTo('CustomProfileField')),
+    fieldId: t.id({ ...refersTo('CustomProfileField'), description: 'Which field to change.' }),
     name: t.string({ required: false, description: NAME }),
     hint: t.string({ required: false, description: HINT }),
     choices: t.field({ type: [ProfileChoiceInput], required: false, description: CHOICES }),
@@ -185,7 +197,7 @@ mutation('updateCustomProfileField', {
     editableByUser: t.boolean({ required: false, description: EDITABLE }),
     useForUserMatching: t.boolean({ required: false, description: MATCHING }),
   }),
-  payload: () => ({ customProfileField: { type: CustomProfileField } }),
+  payload: () => ({ customProfileField: { type: CustomProfileField, description: 'The field, after the change.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { fieldId, ...sent }) => ({
     customProfileField: await updateProfileField(ctx, fieldId, toEdit(sent)),
@@ -194,8 +206,8 @@ mutation('updateCustomProfileField', {
 
 mutation('deleteCustomProfileField', {
   description: 'Removes a custom profile field, with all that people have in it. For administrators.',
-  input: (t) => ({ fieldId: t.id(refersTo('CustomProfileField')) }),
-  payload: () => ({ fieldId: { type: 'ID', refersTo: 'CustomProfileField' } }),
+  input: (t) => ({ fieldId: t.id({ ...refersTo('CustomProfileField'), description: 'Which field to remove.' }) }),
+  payload: () => ({ fieldId: { type: 'ID', refersTo: 'CustomProfileField', description: 'The `id` it had.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { fieldId }) => {
     await deleteProfileField(ctx, fieldId);
@@ -205,16 +217,25 @@ mutation('deleteCustomProfileField', {
 
 mutation('reorderCustomProfileFields', {
   description: 'Puts the custom profile fields into a new order. For administrators.',
-  input: (t) => ({ order: t.idList({ ...refersTo('CustomProfileField'), description: 'The id of every field.' }) }),
-  payload: () => ({ customProfileFields: { type: [CustomProfileField] } }),
+  input: (t) => ({
+    order: t.idList({
+      ...refersTo('CustomProfileField'),
+      description: 'The id of every field, in the order they are to have.',
+    }),
+  }),
+  payload: () => ({
+    customProfileFields: { type: [CustomProfileField], description: 'All fields, in the new order.' },
+  }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { order }) => ({ customProfileFields: await reorderProfileFields(ctx, order) }),
 });
 
 mutation('updateProfileData', {
   description: "Changes what the viewer's profile has in custom fields. All is changed or nothing is. Not for bots.",
-  input: (t) => ({ values: t.field({ type: [ProfileValueInput] }) }),
-  payload: () => ({ user: { type: User } }),
+  input: (t) => ({
+    values: t.field({ type: [ProfileValueInput], description: 'What to have in which field; all others stay.' }),
+  }),
+  payload: () => ({ user: { type: User, description: 'The viewer, after the change.' } }),
   resolve: async (ctx, { values }) => {
     await updateOwnProfile(ctx, toEntries(values));
     return { user: ctx.viewer.user };
@@ -223,8 +244,8 @@ mutation('updateProfileData', {
 
 mutation('removeProfileData', {
   description: "Empties custom fields of the viewer's profile. Not for bots.",
-  input: (t) => ({ fieldIds: t.idList(refersTo('CustomProfileField')) }),
-  payload: () => ({ user: { type: User } }),
+  input: (t) => ({ fieldIds: t.idList({ ...refersTo('CustomProfileField'), description: 'Which fields to empty.' }) }),
+  payload: () => ({ user: { type: User, description: 'The viewer, after the change.' } }),
   resolve: async (ctx, { fieldIds }) => {
     await removeOwnValues(ctx, fieldIds);
     return { user: ctx.viewer.user };
@@ -239,11 +260,11 @@ const CustomProfileFieldValue = builder.objectRef<WireProfileField>('CustomProfi
       ...refersTo('CustomProfileField'),
       description: 'The `id` of the CustomProfileField.',
     }),
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    type: t.field({ type: CustomProfileFieldType, resolve: ({ type }) => type as FieldType }),
-    order: t.exposeInt('order'),
-    name: t.exposeString('name'),
-    hint: t.exposeString('hint'),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    type: t.field({ type: CustomProfileFieldType, description: TYPE, resolve: ({ type }) => type as FieldType }),
+    order: t.exposeInt('order', { description: ORDER }),
+    name: t.exposeString('name', { description: CALLED }),
+    hint: t.exposeString('hint', { description: HINT_SHOWN }),
     choices: t.field({
       type: [ProfileChoice],
       nullable: true,
@@ -273,7 +294,11 @@ eventType<{ fields: readonly WireProfileField[] }>(
   undefined,
   'CustomProfileFieldsChangedEvent',
   (t) => ({
-    customProfileFields: t.field({ type: [CustomProfileFieldValue], resolve: ({ event }) => event.fields }),
+    customProfileFields: t.field({
+      type: [CustomProfileFieldValue],
+      description: 'All fields, in their order.',
+      resolve: ({ event }) => event.fields,
+    }),
   }),
   {
     description:

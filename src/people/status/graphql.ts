@@ -11,15 +11,21 @@ import { setOwnStatus, setStatusOf } from './service.ts';
 import { isAway } from './state.ts';
 import { toWire, type WireStatus } from './wire.ts';
 
+const TEXT = 'In words, at most 60 characters; empty when there are none.';
+const EMOJI_NAME = 'The name of the emoji beside it; null when there is none.';
+const EMOJI_CODE = 'Which emoji it is, within the namespace; null when there is none.';
+const NAMESPACE = 'The namespace of the emoji; null when there is none.';
+
 const UserStatus = builder.objectRef<WireStatus>('UserStatus').implement({
   description: 'What a user says of themselves for the moment.',
   fields: (t) => ({
-    text: t.string({ description: 'Empty when there is none.', resolve: ({ status_text }) => status_text ?? '' }),
-    emojiName: t.string({ nullable: true, resolve: ({ emoji_name }) => emoji_name ?? null }),
-    emojiCode: t.string({ nullable: true, resolve: ({ emoji_code }) => emoji_code ?? null }),
+    text: t.string({ description: TEXT, resolve: ({ status_text }) => status_text ?? '' }),
+    emojiName: t.string({ nullable: true, description: EMOJI_NAME, resolve: ({ emoji_name }) => emoji_name ?? null }),
+    emojiCode: t.string({ nullable: true, description: EMOJI_CODE, resolve: ({ emoji_code }) => emoji_code ?? null }),
     reactionType: t.field({
       type: ReactionTypeEnum,
       nullable: true,
+      description: NAMESPACE,
       resolve: ({ reaction_type }) => (reaction_type as ReactionType | undefined) ?? null,
     }),
     isAway: t.boolean({ description: 'Whether they show no presence.', resolve: ({ away }) => away === true }),
@@ -38,6 +44,7 @@ const statuses = perOperation(
 builder.prismaObjectField(User, 'status', (t) =>
   t.field({
     type: UserStatus,
+    description: 'What they say of themselves for the moment.',
     select: { id: true, settings: true },
     resolve: async (user, _args, ctx) => toWire(await statuses(ctx).load(user.id), isAway(user)),
   }),
@@ -46,14 +53,27 @@ builder.prismaObjectField(User, 'status', (t) =>
 mutation('setStatus', {
   description: "Sets the viewer's status, or as an administrator somebody's.",
   input: (t) => ({
-    userId: t.id({ ...refersTo('User'), required: false, description: 'The viewer, if absent.' }),
-    text: t.string({ required: false, description: 'At most 60 characters; "" clears it.' }),
-    emojiName: t.string({ required: false, description: '"" clears it.' }),
-    emojiCode: t.string({ required: false, description: 'Looked up by the name, if absent.' }),
-    reactionType: t.field({ type: ReactionTypeEnum, required: false }),
-    isAway: t.boolean({ required: false, description: 'Whether to show no presence.' }),
+    userId: t.id({ ...refersTo('User'), required: false, description: 'Whose status to set; the viewer, if absent.' }),
+    text: t.string({
+      required: false,
+      description: 'In words, at most 60 characters; "" clears them, and without it they stay.',
+    }),
+    emojiName: t.string({
+      required: false,
+      description: 'The name of the emoji beside it; "" clears it, and without it it stays.',
+    }),
+    emojiCode: t.string({
+      required: false,
+      description: 'Which emoji it is, within the namespace; looked up by the name, if absent.',
+    }),
+    reactionType: t.field({
+      type: ReactionTypeEnum,
+      required: false,
+      description: 'The namespace of the emoji; looked up by the name, if absent.',
+    }),
+    isAway: t.boolean({ required: false, description: 'Whether to show no presence; as before, if absent.' }),
   }),
-  payload: () => ({ status: { type: UserStatus } }),
+  payload: () => ({ status: { type: UserStatus, description: 'The status, after the change.' } }),
   resolve: async (ctx, { userId, text, emojiName, emojiCode, reactionType, isAway }) => {
     const edit = {
       statusText: text ?? undefined,
@@ -80,20 +100,33 @@ eventType<StatusBody>(
   undefined,
   'UserStatusSetEvent',
   (t) => ({
-    userId: t.id({ ...refersTo('User'), resolve: ({ event }) => event.user_id }),
-    text: t.string({ nullable: true, description: 'If set.', resolve: ({ event }) => event.status_text ?? null }),
+    userId: t.id({ ...refersTo('User'), description: 'Whom it is about.', resolve: ({ event }) => event.user_id }),
+    text: t.string({
+      nullable: true,
+      description: 'In words; null when not set, empty when cleared.',
+      resolve: ({ event }) => event.status_text ?? null,
+    }),
     emojiName: t.string({
       nullable: true,
-      description: 'If set; empty when cleared.',
+      description: 'The name of the emoji beside it; null when not set, empty when cleared.',
       resolve: ({ event }) => event.emoji_name ?? null,
     }),
-    emojiCode: t.string({ nullable: true, resolve: ({ event }) => event.emoji_code ?? null }),
+    emojiCode: t.string({
+      nullable: true,
+      description: 'Which emoji it is; null when not set, empty when cleared.',
+      resolve: ({ event }) => event.emoji_code ?? null,
+    }),
     reactionType: t.field({
       type: ReactionTypeEnum,
       nullable: true,
+      description: 'The namespace of the emoji; null when not set, or cleared.',
       resolve: ({ event }) => event.reaction_type || null,
     }),
-    isAway: t.boolean({ nullable: true, description: 'If set.', resolve: ({ event }) => event.away ?? null }),
+    isAway: t.boolean({
+      nullable: true,
+      description: 'Whether they show no presence; null when not set.',
+      resolve: ({ event }) => event.away ?? null,
+    }),
   }),
   { description: 'A user set their status.' },
 );

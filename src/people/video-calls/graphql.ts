@@ -33,7 +33,9 @@ mutation('completeVideoCallRegistration', {
     error: t.string({ required: false, description: 'Why the provider gave no code.' }),
   }),
   ignoresIdempotencyKey: true,
-  payload: () => ({ hasVideoCallToken: { type: 'Boolean' } }),
+  payload: () => ({
+    hasVideoCallToken: { type: 'Boolean', description: "Whether video calls can be made in the viewer's name: true." },
+  }),
   errors: [UserDeactivatedError, RealmDeactivatedError],
   resolve: async ({ app, viewer }, { state, code, error }) => {
     const request = { app, viewer, realm: viewer.realm, clientName: viewer.clientName };
