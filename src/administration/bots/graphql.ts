@@ -29,11 +29,15 @@ const keys = perOperation(
 
 type BotRow = Pick<UserRow, 'id' | 'defaultSendingChannelId' | 'defaultEventsChannelId' | 'defaultAllPublicChannels'>;
 
+const HEARS = 'Whether its queues hear all public channels where they do not say.';
+const SENDING = 'Kept for its program: where it sends when nothing else is said.';
+const EVENTS = 'Whose messages its queues hear when they name none.';
+
 const Bot = builder.objectRef<BotRow>('Bot').implement({
   description: 'What those who may administer a bot know of it.',
   fields: (t) => ({
     apiKey: t.string({
-      description: 'Not in an operation under an idempotency key, whose answer is kept.',
+      description: 'The secret it signs in with. Not in an operation under an idempotency key, whose answer is kept.',
       resolve: ({ id }, _args, ctx) => {
         if (ctx.app.transaction !== undefined)
           throw new BadRequestError('Under an idempotency key no API key is answered with');
@@ -43,18 +47,17 @@ const Bot = builder.objectRef<BotRow>('Bot').implement({
     defaultSendingChannel: t.field({
       type: Channel,
       nullable: true,
-      description:
-        'Kept for its program: where it sends when nothing else is said. Null as well where the viewer does not see it.',
+      description: `${SENDING} Null for nowhere, and where the viewer does not see the channel.`,
       resolve: ({ defaultSendingChannelId: id }, _args, ctx) => (id === null ? null : visibleChannels(ctx).load(id)),
     }),
     defaultEventsChannel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Whose messages its queues hear when they name none.',
+      description: `${EVENTS} Null for none, and where the viewer does not see the channel.`,
       resolve: ({ defaultEventsChannelId: id }, _args, ctx) => (id === null ? null : visibleChannels(ctx).load(id)),
     }),
     hearsAllPublicChannels: t.exposeBoolean('defaultAllPublicChannels', {
-      description: 'Whether its queues hear all public channels where they do not say.',
+      description: HEARS,
     }),
   }),
 });
@@ -63,7 +66,8 @@ builder.prismaObjectField(User, 'bot', (t) =>
   t.field({
     type: Bot,
     nullable: true,
-    description: 'Of a bot the viewer may administer: as its owner, or as an administrator.',
+    description:
+      'More of a bot that the viewer may administer, as its owner or as an administrator; null for all others.',
     select: {
       id: true,
       botType: true,
@@ -100,7 +104,7 @@ builder.queryField('ownBots', (t) =>
 builder.queryField('botApiKey', (t) =>
   t.string({
     description: "A bot's API key, for its owner and administrators.",
-    args: { botId: t.arg.id(refersTo('User')) },
+    args: { botId: t.arg.id({ ...refersTo('User'), description: 'Which bot.' }) },
     resolve: (_root, { botId }, ctx) => readBotKey(signedIn(ctx), botId),
   }),
 );
@@ -119,21 +123,30 @@ const toDefaults = (input: DefaultsInput): DefaultsEdit => ({
   allPublicChannels: input.hearsAllPublicChannels ?? undefined,
 });
 
-const IMAGE = 'PNG, JPEG, WebP or GIF, of 5 MiB at most.';
+const FULL_NAME = 'What it is called; at most 100 characters.';
+const IMAGE = 'Its image: PNG, JPEG, WebP or GIF, of 5 MiB at most.';
 
 mutation('createBot', {
   description: "Makes a bot of the viewer's. For people whom the organization lets create bots.",
   // The reply may hold its key.
   ignoresIdempotencyKey: true,
   input: (t) => ({
-    fullName: t.string(),
-    shortName: t.string({ description: 'Begins its address.' }),
-    defaultSendingChannelId: t.id({ ...refersTo('Channel'), required: false }),
-    defaultEventsChannelId: t.id({ ...refersTo('Channel'), required: false }),
-    hearsAllPublicChannels: t.boolean({ required: false }),
+    fullName: t.string({ description: FULL_NAME }),
+    shortName: t.string({ description: 'Begins its address: <shortName>-bot@<domain>.' }),
+    defaultSendingChannelId: t.id({
+      ...refersTo('Channel'),
+      required: false,
+      description: `${SENDING} Nowhere, if absent.`,
+    }),
+    defaultEventsChannelId: t.id({
+      ...refersTo('Channel'),
+      required: false,
+      description: `${EVENTS} None, if absent.`,
+    }),
+    hearsAllPublicChannels: t.boolean({ required: false, description: `${HEARS} False, if absent.` }),
     image: t.field({ type: 'File', required: false, description: IMAGE }),
   }),
-  payload: () => ({ user: { type: User } }),
+  payload: () => ({ user: { type: User, description: 'The new bot.' } }),
   errors: [UnauthorizedPrincipalError, BadImageError],
   resolve: async (ctx, { fullName, shortName, image, ...defaults }) => {
     const bot = { fullName, shortName, avatar: image ?? undefined, defaults: toDefaults(defaults) };
@@ -146,16 +159,20 @@ mutation('updateBot', {
   // The reply may hold its key.
   ignoresIdempotencyKey: true,
   input: (t) => ({
-    botId: t.id(refersTo('User')),
-    fullName: t.string({ required: false }),
-    role: t.field({ type: UserRole, required: false }),
-    ownerId: t.id({ ...refersTo('User'), required: false }),
-    defaultSendingChannelId: t.id({ ...refersTo('Channel'), required: false, description: 'Null clears it.' }),
-    defaultEventsChannelId: t.id({ ...refersTo('Channel'), required: false, description: 'Null clears it.' }),
-    hearsAllPublicChannels: t.boolean({ required: false }),
+    botId: t.id({ ...refersTo('User'), description: 'Which bot to change.' }),
+    fullName: t.string({ required: false, description: FULL_NAME }),
+    role: t.field({ type: UserRole, required: false, description: 'What it may do.' }),
+    ownerId: t.id({ ...refersTo('User'), required: false, description: 'To whom it is to belong.' }),
+    defaultSendingChannelId: t.id({
+      ...refersTo('Channel'),
+      required: false,
+      description: `${SENDING} Null is nowhere.`,
+    }),
+    defaultEventsChannelId: t.id({ ...refersTo('Channel'), required: false, description: `${EVENTS} Null is none.` }),
+    hearsAllPublicChannels: t.boolean({ required: false, description: HEARS }),
     image: t.field({ type: 'File', required: false, description: IMAGE }),
   }),
-  payload: () => ({ user: { type: User } }),
+  payload: () => ({ user: { type: User, description: 'The bot, after the change.' } }),
   errors: [UnauthorizedPrincipalError, BadImageError],
   resolve: async (ctx, { botId, fullName, role, ownerId, image, ...defaults }) => ({
     user: (
@@ -172,8 +189,8 @@ mutation('updateBot', {
 
 mutation('deactivateBot', {
   description: 'Deactivates a bot. For its owner and administrators.',
-  input: (t) => ({ botId: t.id(refersTo('User')) }),
-  payload: () => ({ user: { type: User } }),
+  input: (t) => ({ botId: t.id({ ...refersTo('User'), description: 'Which bot to deactivate.' }) }),
+  payload: () => ({ user: { type: User, description: 'The bot, deactivated.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { botId }) => ({ user: await deactivateBot(ctx, botId) }),
 });
@@ -181,8 +198,10 @@ mutation('deactivateBot', {
 mutation('regenerateApiKey', {
   description: 'Gives the viewer, or a bot they may administer, a new API key. The old one is void at once.',
   ignoresIdempotencyKey: true,
-  input: (t) => ({ botId: t.id({ ...refersTo('User'), required: false, description: 'The viewer, if absent.' }) }),
-  payload: () => ({ apiKey: { type: 'String' } }),
+  input: (t) => ({
+    botId: t.id({ ...refersTo('User'), required: false, description: 'Whose key to renew; the viewer, if absent.' }),
+  }),
+  payload: () => ({ apiKey: { type: 'String', description: 'The new key.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { botId }) => ({
     apiKey: botId == null ? await regenerateOwnKey(ctx) : await regenerateBotKey(ctx, botId),
@@ -199,26 +218,30 @@ interface BotBody {
 const BotValue = builder.objectRef<BotBody>('BotValue').implement({
   description: 'What those who may administer a bot know of it, as it was when something happened.',
   fields: (t) => ({
-    userId: t.expose('user_id', { type: 'ID', ...refersTo('User') }),
+    userId: t.expose('user_id', { type: 'ID', ...refersTo('User'), description: 'The `id` of the bot, a User.' }),
     defaultSendingChannelName: t.string({
       nullable: true,
+      description: `${SENDING} The name of the channel; null for nowhere.`,
       resolve: ({ default_sending_stream }) => default_sending_stream ?? null,
     }),
     defaultEventsChannelName: t.string({
       nullable: true,
+      description: `${EVENTS} The name of the channel; null for none.`,
       resolve: ({ default_events_register_stream }) => default_events_register_stream ?? null,
     }),
     hearsAllPublicChannels: t.boolean({
+      description: HEARS,
       resolve: ({ default_all_public_streams }) => default_all_public_streams ?? false,
     }),
   }),
 });
 
 const BotSetting = builder.enumType('BotSetting', {
+  description: 'What can be set of a bot.',
   values: {
-    DEFAULT_SENDING_CHANNEL: { value: 'default_sending_stream' },
-    DEFAULT_EVENTS_CHANNEL: { value: 'default_events_register_stream' },
-    HEARS_ALL_PUBLIC_CHANNELS: { value: 'default_all_public_streams' },
+    DEFAULT_SENDING_CHANNEL: { value: 'default_sending_stream', description: SENDING },
+    DEFAULT_EVENTS_CHANNEL: { value: 'default_events_register_stream', description: EVENTS },
+    HEARS_ALL_PUBLIC_CHANNELS: { value: 'default_all_public_streams', description: HEARS },
   } as const,
 });
 
@@ -228,7 +251,7 @@ eventType<{ bot: BotBody }>(
   'realm_bot',
   'add',
   'BotAddedEvent',
-  (t) => ({ bot: t.field({ type: BotValue, resolve: ({ event }) => event.bot }) }),
+  (t) => ({ bot: t.field({ type: BotValue, description: 'The bot.', resolve: ({ event }) => event.bot }) }),
   { description: 'A bot is there that the viewer may administer, or they may from here on.' },
 );
 
@@ -237,7 +260,11 @@ eventType<{ bot: BotBody }>(
   'update',
   'BotUpdatedEvent',
   (t) => ({
-    userId: t.id({ ...refersTo('User'), resolve: ({ event }) => event.bot.user_id }),
+    userId: t.id({
+      ...refersTo('User'),
+      description: 'The bot that changed.',
+      resolve: ({ event }) => event.bot.user_id,
+    }),
     setting: t.field({
       type: BotSetting,
       description: 'The one that changed; its value stands in the field of its type.',
@@ -250,6 +277,7 @@ eventType<{ bot: BotBody }>(
     }),
     hearsAllPublicChannels: t.boolean({
       nullable: true,
+      description: `${HEARS} Null for other settings.`,
       resolve: ({ event }) => event.bot.default_all_public_streams ?? null,
     }),
   }),
@@ -260,6 +288,8 @@ eventType<{ bot: BotBody }>(
   'realm_bot',
   'delete',
   'BotLostEvent',
-  (t) => ({ userId: t.id({ ...refersTo('User'), resolve: ({ event }) => event.bot.user_id }) }),
+  (t) => ({
+    userId: t.id({ ...refersTo('User'), description: 'The bot.', resolve: ({ event }) => event.bot.user_id }),
+  }),
   { description: 'The viewer may not administer the bot any more.' },
 );

@@ -11,24 +11,37 @@ import { deactivateUser, deactivateViewer, reactivateUser } from './service.ts';
 const Erasure = builder.inputType('Erasure', {
   description: 'What is deleted of a user who is deactivated, and of their bots.',
   fields: (t) => ({
-    profile: t.boolean({ required: false, description: 'Their name, image, status and profile.' }),
-    publicChannelMessages: t.boolean({ required: false }),
-    privateChannelMessages: t.boolean({ required: false }),
-    directMessages: t.boolean({ required: false }),
+    profile: t.boolean({
+      required: false,
+      description: 'Whether to delete their name, image, status and profile; not, if absent.',
+    }),
+    publicChannelMessages: t.boolean({
+      required: false,
+      description: 'Whether to delete what they sent to public channels; not, if absent.',
+    }),
+    privateChannelMessages: t.boolean({
+      required: false,
+      description: 'Whether to delete what they sent to private channels; not, if absent.',
+    }),
+    directMessages: t.boolean({
+      required: false,
+      description: 'Whether to delete the direct messages they sent; not, if absent.',
+    }),
   }),
 });
 
 mutation('deactivateUser', {
   description: 'Deactivates somebody, and before them their bots. For administrators; for owners, if they are one.',
   input: (t) => ({
-    userId: t.id(refersTo('User')),
-    erase: t.field({ type: Erasure, required: false }),
+    userId: t.id({ ...refersTo('User'), description: 'Whom to deactivate.' }),
+    erase: t.field({ type: Erasure, required: false, description: 'What to delete of theirs; nothing, if absent.' }),
     notificationComment: t.string({
       required: false,
-      description: 'At most 2000 characters. The user is told by mail when it is given, with this text if not empty.',
+      description:
+        'What to tell them: at most 2,000 characters. They get a mail when it is given, with this text if not empty.',
     }),
   }),
-  payload: () => ({ user: { type: User } }),
+  payload: () => ({ user: { type: User, description: 'The user, deactivated.' } }),
   errors: [UnauthorizedPrincipalError, UserDeactivatedError],
   resolve: async (ctx, { userId, erase, notificationComment }) => {
     const erasure = erase && {
@@ -46,12 +59,15 @@ mutation('deactivateUser', {
 });
 
 errorType(CannotDeactivateLastUserError, 'The viewer cannot go: nobody would be left, or no owner.', (t) => ({
-  isLastOwner: t.boolean({ resolve: ({ data }) => data.is_last_owner }),
+  isLastOwner: t.boolean({
+    description: 'Whether no owner would be left, and not nobody at all.',
+    resolve: ({ data }) => data.is_last_owner,
+  }),
 }));
 
 mutation('deactivateOwnAccount', {
   description: 'Deactivates the viewer, and before them their bots. Not for bots, the only owner, or the only user.',
-  payload: () => ({ user: { type: User } }),
+  payload: () => ({ user: { type: User, description: 'The viewer, deactivated.' } }),
   errors: [CannotDeactivateLastUserError, UserDeactivatedError],
   resolve: async (ctx) => ({ user: await deactivateViewer(ctx) }),
 });
@@ -59,8 +75,8 @@ mutation('deactivateOwnAccount', {
 mutation('reactivateUser', {
   description:
     'Makes a deactivated person or bot active again. For administrators; for owners, if it is a bot with their role.',
-  input: (t) => ({ userId: t.id(refersTo('User')) }),
-  payload: () => ({ user: { type: User } }),
+  input: (t) => ({ userId: t.id({ ...refersTo('User'), description: 'Whom to bring back.' }) }),
+  payload: () => ({ user: { type: User, description: 'The user, active again.' } }),
   errors: [UnauthorizedPrincipalError, UserDeactivatedError],
   resolve: async (ctx, { userId }) => ({ user: await reactivateUser(ctx, userId) }),
 });

@@ -41,13 +41,15 @@ const methods = { ...AUTHENTICATION_METHODS, openidConnect: AUTHENTICATION_METHO
 const AuthenticationMethods = builder.objectRef<typeof methods>('AuthenticationMethods').implement({
   description: 'The ways of signing in: whether each is offered.',
   fields: (t) => ({
-    password: t.exposeBoolean('password'),
-    dev: t.exposeBoolean('dev'),
-    email: t.exposeBoolean('email'),
-    ldap: t.exposeBoolean('ldap'),
-    remoteuser: t.exposeBoolean('remoteuser'),
-    saml: t.exposeBoolean('saml'),
-    openidConnect: t.exposeBoolean('openidConnect'),
+    password: t.exposeBoolean('password', { description: 'By a password.' }),
+    dev: t.exposeBoolean('dev', { description: 'By a name alone, on a server of developers.' }),
+    email: t.exposeBoolean('email', { description: 'By an e-mail address with a password.' }),
+    ldap: t.exposeBoolean('ldap', { description: 'By a directory that speaks LDAP.' }),
+    remoteuser: t.exposeBoolean('remoteuser', { description: 'By a proxy before the server, which says who it is.' }),
+    saml: t.exposeBoolean('saml', { description: 'By an identity provider that speaks SAML.' }),
+    openidConnect: t.exposeBoolean('openidConnect', {
+      description: 'By an identity provider that speaks OpenID Connect.',
+    }),
   }),
 });
 
@@ -62,22 +64,24 @@ interface External {
 const ExternalAuthenticationMethod = builder.objectRef<External>('ExternalAuthenticationMethod').implement({
   description: 'A third party by which one can sign in.',
   fields: (t) => ({
-    name: t.exposeString('name'),
-    displayName: t.exposeString('displayName'),
-    displayIcon: t.exposeString('displayIcon', { nullable: true }),
-    loginUrl: t.exposeString('loginUrl'),
-    signupUrl: t.exposeString('signupUrl'),
+    name: t.exposeString('name', { description: 'What programs call it.' }),
+    displayName: t.exposeString('displayName', { description: 'What people call it.' }),
+    displayIcon: t.exposeString('displayIcon', { nullable: true, description: 'URL of its logo; null for none.' }),
+    loginUrl: t.exposeString('loginUrl', { description: 'Where to sign in by it.' }),
+    signupUrl: t.exposeString('signupUrl', { description: 'Where to make an account by it.' }),
   }),
 });
 
 const PublicRealm = builder.objectRef<NonNullable<Settings['realm']>>('PublicRealm').implement({
   description: 'What anybody may know of an organization.',
   fields: (t) => ({
-    url: t.exposeString('url'),
-    name: t.exposeString('name'),
+    url: t.exposeString('url', { description: 'Its address.' }),
+    name: t.exposeString('name', { description: 'What it is called, in at most 40 characters.' }),
     icon: t.exposeString('icon', { description: 'URL of the square logo.' }),
-    description: t.exposeString('description', { description: 'HTML.' }),
-    webPublicAccessEnabled: t.exposeBoolean('webPublicAccessEnabled'),
+    description: t.exposeString('description', { description: 'What it says of itself, as HTML.' }),
+    webPublicAccessEnabled: t.exposeBoolean('webPublicAccessEnabled', {
+      description: 'Whether there are channels that can be read without signing in.',
+    }),
   }),
 });
 
@@ -95,17 +99,40 @@ const Totals = builder.objectRef<WireTotals>('Totals').implement({
 const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
   description: 'What a client learns before it signs in.',
   fields: (t) => ({
-    authenticationMethods: t.field({ type: AuthenticationMethods, resolve: () => methods }),
-    externalAuthenticationMethods: t.field({ type: [ExternalAuthenticationMethod], resolve: () => [] }),
+    authenticationMethods: t.field({
+      type: AuthenticationMethods,
+      description: 'The ways of signing in.',
+      resolve: () => methods,
+    }),
+    externalAuthenticationMethods: t.field({
+      type: [ExternalAuthenticationMethod],
+      description: 'The third parties by which one can sign in: none.',
+      resolve: () => [],
+    }),
     featureLevel: t.exposeInt('featureLevel', { description: 'All features up to this level are there.' }),
-    version: t.exposeString('version'),
-    mergeBase: t.exposeString('mergeBase'),
-    pushNotificationsEnabled: t.boolean({ resolve: () => false }),
+    version: t.exposeString('version', { description: 'The release of the service, and in a checkout its commit.' }),
+    mergeBase: t.exposeString('mergeBase', {
+      description: 'The release that changes of the operator are based on: the same.',
+    }),
+    pushNotificationsEnabled: t.boolean({
+      description: 'Whether the server notifies phones: false.',
+      resolve: () => false,
+    }),
     isIncompatible: t.exposeBoolean('isIncompatible', { description: 'Whether this client is too old to go on.' }),
-    emailAuthEnabled: t.boolean({ resolve: () => AUTHENTICATION_METHODS.email }),
-    requireEmailFormatUsernames: t.boolean({ resolve: () => true }),
-    totals: t.expose('totals', { type: Totals }),
-    realm: t.expose('realm', { type: PublicRealm, nullable: true, description: 'Null where the host has none.' }),
+    emailAuthEnabled: t.boolean({
+      description: 'Whether one can sign in by an e-mail address with a password.',
+      resolve: () => AUTHENTICATION_METHODS.email,
+    }),
+    requireEmailFormatUsernames: t.boolean({
+      description: 'Whether user names are e-mail addresses: true.',
+      resolve: () => true,
+    }),
+    totals: t.expose('totals', { type: Totals, description: 'How much there may be of what people can pile up.' }),
+    realm: t.expose('realm', {
+      type: PublicRealm,
+      nullable: true,
+      description: 'The organization at the host; null where there is none.',
+    }),
   }),
 });
 
@@ -165,22 +192,35 @@ async function permissionsOf(
 const Organization = builder.objectRef<Realm>('Organization').implement({
   description: "The viewer's organization, and its settings.",
   fields: (t) => ({
-    name: t.exposeString('name'),
-    description: t.exposeString('description', { description: 'Flavored Markdown.' }),
-    renderedDescription: t.string({ resolve: ({ description }) => renderMarkdown(description) }),
-    url: t.string({ resolve: ({ subdomain }, _args, ctx) => urlOf(ctx.app.config, subdomain) }),
-    uuid: t.exposeString('uuid'),
-    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    name: t.exposeString('name', { description: 'What it is called, in at most 40 characters.' }),
+    description: t.exposeString('description', {
+      description: 'What it says of itself, in flavored Markdown; at most 1,000 characters.',
+    }),
+    renderedDescription: t.string({
+      description: 'What it says of itself, as HTML.',
+      resolve: ({ description }) => renderMarkdown(description),
+    }),
+    url: t.string({
+      description: 'Its address.',
+      resolve: ({ subdomain }, _args, ctx) => urlOf(ctx.app.config, subdomain),
+    }),
+    uuid: t.exposeString('uuid', { description: 'What names it for ever, whatever its address.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
     ...settingFields<Realm>(t, REALM_SETTINGS, (realm, name) => realmSetting(realm, name as RealmSettingName)),
     permissions: t.field({
       type: OrganizationPermissions,
+      description: 'Who may do what in it.',
       resolve: (realm, _args, ctx) => permissionsOf(signedIn(ctx), realm),
     }),
   }),
 });
 
 builder.queryField('organization', (t) =>
-  t.field({ type: Organization, resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm }),
+  t.field({
+    type: Organization,
+    description: "The viewer's organization, and its settings.",
+    resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm,
+  }),
 );
 
 const OrganizationPermissionEditsInput = permissionEditsInput(
@@ -194,12 +234,19 @@ mutation('updateOrganization', {
     'Changes what is given of the organization. For administrators; for owners, where it is about who may come in, how ' +
     'long messages are kept, and some permissions.',
   input: (t) => ({
-    name: t.string({ required: false, description: 'Not blank; at most 40 characters.' }),
-    description: t.string({ required: false, description: 'Flavored Markdown; at most 1,000 characters.' }),
-    permissions: t.field({ type: OrganizationPermissionEditsInput, required: false }),
+    name: t.string({ required: false, description: 'What it is called: not blank; at most 40 characters.' }),
+    description: t.string({
+      required: false,
+      description: 'What it says of itself, in flavored Markdown; at most 1,000 characters.',
+    }),
+    permissions: t.field({
+      type: OrganizationPermissionEditsInput,
+      required: false,
+      description: 'Who may do what in it.',
+    }),
     ...settingInputs(t, EDITABLE_REALM_SETTINGS),
   }),
-  payload: () => ({ organization: { type: Organization } }),
+  payload: () => ({ organization: { type: Organization, description: 'The organization, after the change.' } }),
   errors: [ExpectationMismatchError, SystemGroupRequiredError, UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description, permissions, ...settings }) => {
     await updateRealm(ctx, {
@@ -238,7 +285,7 @@ const OrganizationSettingChange = builder
   .implement({
     description: 'The new value of one setting, in the field of its kind. All are null for a limit that is taken away.',
     fields: (t) => ({
-      setting: t.expose('setting', { type: OrganizationSetting }),
+      setting: t.expose('setting', { type: OrganizationSetting, description: 'The setting that changed.' }),
       ...settingValueFields(t, ({ setting, value }) => (isPermission(setting) ? null : value)),
       permission: t.field({
         type: GroupSetting,
@@ -256,6 +303,7 @@ eventType<{ data: Readonly<Record<string, unknown>> }>(
   (t) => ({
     changes: t.field({
       type: [OrganizationSettingChange],
+      description: 'What changed, all at once.',
       resolve: ({ event }) => Object.entries(event.data).map(([setting, value]) => ({ setting, value })),
     }),
   }),
@@ -272,11 +320,20 @@ eventType<{
   undefined,
   'ServiceRestartedEvent',
   (t) => ({
-    serviceVersion: t.string({ resolve: ({ event }) => event.service_version }),
-    serviceMergeBase: t.string({ resolve: ({ event }) => event.service_merge_base }),
-    serviceFeatureLevel: t.int({ resolve: ({ event }) => event.service_feature_level }),
+    serviceVersion: t.string({
+      description: 'The release of the service.',
+      resolve: ({ event }) => event.service_version,
+    }),
+    serviceMergeBase: t.string({
+      description: 'The release that changes of the operator are based on: the same.',
+      resolve: ({ event }) => event.service_merge_base,
+    }),
+    serviceFeatureLevel: t.int({
+      description: 'All features up to this level are there.',
+      resolve: ({ event }) => event.service_feature_level,
+    }),
     serverGeneration: t.int({
-      description: 'UNIX seconds: when the process started.',
+      description: 'When the process started, in UNIX seconds.',
       resolve: ({ event }) => event.server_generation,
     }),
   }),

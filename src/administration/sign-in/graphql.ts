@@ -18,12 +18,12 @@ publicMutation('fetchApiKey', {
     'too many wait to sign in, further attempts are refused for a while. Once in an operation.',
   input: (t) => ({
     username: t.string({ description: "The account's e-mail address." }),
-    password: t.string(),
+    password: t.string({ description: "The account's password." }),
   }),
   payload: () => ({
-    apiKey: { type: 'String' },
+    apiKey: { type: 'String', description: 'What the user signs in with from here on.' },
     email: { type: 'String', description: 'The user name for Basic authentication.' },
-    userId: { type: 'ID', refersTo: 'User' },
+    userId: { type: 'ID', refersTo: 'User', description: 'Whose key it is.' },
   }),
   errors: [
     AuthenticationFailedError,
@@ -46,9 +46,9 @@ publicMutation('fetchApiKeyByJwt', {
   provesIdentity: true,
   input: (t) => ({ token: t.string({ description: 'At most 8 KiB. Its claim `email` names the user.' }) }),
   payload: () => ({
-    apiKey: { type: 'String' },
+    apiKey: { type: 'String', description: 'What the user signs in with from here on.' },
     email: { type: 'String', description: 'The user name for Basic authentication.' },
-    user: { type: UserValue },
+    user: { type: UserValue, description: 'Whose key it is.' },
   }),
   errors: [AuthenticationFailedError, UserDeactivatedError, RealmDeactivatedError, NonexistentSubdomainError],
   resolve: async (request, input) => {

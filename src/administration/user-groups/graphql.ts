@@ -46,30 +46,39 @@ const MEANING: Record<GroupPermissionName, string> = {
 
 const GroupPermissions = permissionsType('UserGroupPermissions', 'Who may do what with a group.', MEANING);
 
+const CALLED = 'What it is called, in at most 100 characters.';
+const SAID = 'What it is for; at most 1,024 characters.';
+const ROLE_GROUP = 'Whether its members follow from their roles. Nobody changes such a group.';
+const DEACTIVATED = 'Whether it is out of use: nobody can be put into it, and it holds no permission anew.';
+const CREATED = 'When it was made; null for a role group.';
+const CREATOR = 'Who made it; null for a role group, and when nobody is known to have.';
+const PERMISSIONS = 'Who may do what with it.';
 const DEPTH = 'Only what is in the group itself, not what is in groups within it.';
 const GROUP_NAME = 'Not blank; at most 100 characters; unique in the organization, in whatever case.';
 const GROUP_DESCRIPTION = 'At most 1,024 characters.';
 
 export const UserGroup = builder.prismaNode('UserGroup', {
+  description: 'A named set of users. There is one for each role, and any number of others.',
   id: { field: 'id' },
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    name: t.exposeString('name'),
-    description: t.exposeString('description'),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    name: t.exposeString('name', { description: CALLED }),
+    description: t.exposeString('description', { description: SAID }),
     isRoleGroup: t.exposeBoolean('isSystem', {
-      description: 'Whether its members follow from their roles. Nobody changes such a group.',
+      description: ROLE_GROUP,
     }),
-    isDeactivated: t.boolean({ resolve: ({ deactivatedAt }) => deactivatedAt !== null }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', nullable: true }),
-    creator: t.relation('creator', { nullable: true }),
+    isDeactivated: t.boolean({ description: DEACTIVATED, resolve: ({ deactivatedAt }) => deactivatedAt !== null }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', nullable: true, description: CREATED }),
+    creator: t.relation('creator', { nullable: true, description: CREATOR }),
     permissions: t.field({
       type: GroupPermissions,
+      description: PERMISSIONS,
       resolve: async (group, _args, ctx) => wirePermissions(await systemGroups(ctx.app.db, group.realmId), group),
     }),
     hasMember: t.boolean({
       description: 'Whether a user is in it. Not of a deactivated group.',
       args: {
-        userId: t.arg.id(refersTo('User')),
+        userId: t.arg.id({ ...refersTo('User'), description: 'Which user.' }),
         directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }),
       },
       resolve: (group, { userId, directOnly }, ctx) => {
@@ -141,7 +150,7 @@ builder.queryField('userGroup', (t) =>
   t.field({
     type: UserGroup,
     description: 'One group, deactivated or not. For all but guests.',
-    args: { userGroupId: t.arg.id(refersTo('UserGroup')) },
+    args: { userGroupId: t.arg.id({ ...refersTo('UserGroup'), description: 'Which group.' }) },
     resolve: (_root, { userGroupId }, ctx) => accessUserGroup(signedIn(ctx), userGroupId),
   }),
 );
@@ -151,7 +160,13 @@ builder.queryField('userGroups', (t) =>
     {
       type: UserGroup,
       description: "The organization's groups by id, role groups among them. For all but guests.",
-      args: { includeDeactivated: t.arg.boolean({ required: false, defaultValue: false }) },
+      args: {
+        includeDeactivated: t.arg.boolean({
+          required: false,
+          defaultValue: false,
+          description: 'Whether deactivated groups are listed as well.',
+        }),
+      },
       resolve: (_root, args, ctx, info) => {
         const where = { AND: [visibleTo(signedIn(ctx)), args.includeDeactivated ? {} : { deactivatedAt: null }] };
         return pageOf('UserGroup', { where, order: { id: 'asc' }, args, ctx, info });
@@ -180,9 +195,9 @@ mutation('createUserGroup', {
     description: t.string({ description: GROUP_DESCRIPTION }),
     memberIds: t.idList({ ...refersTo('User'), description: 'The users in it.' }),
     subgroupIds: t.idList({ ...refersTo('UserGroup'), required: false, description: 'The groups in it.' }),
-    permissions: t.field({ type: GroupPermissionsInput, required: false }),
+    permissions: t.field({ type: GroupPermissionsInput, required: false, description: PERMISSIONS }),
   }),
-  payload: () => ({ userGroup: { type: UserGroup } }),
+  payload: () => ({ userGroup: { type: UserGroup, description: 'The new group.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description, memberIds, subgroupIds, permissions }) => ({
     userGroup: await createUserGroup(ctx, {
@@ -198,13 +213,13 @@ mutation('createUserGroup', {
 mutation('updateUserGroup', {
   description: 'Changes what is given of a group, or brings it back. For those who manage it.',
   input: (t) => ({
-    userGroupId: t.id(refersTo('UserGroup')),
+    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Which group to change.' }),
     name: t.string({ required: false, description: GROUP_NAME }),
     description: t.string({ required: false, description: GROUP_DESCRIPTION }),
     isDeactivated: t.boolean({ required: false, description: 'False brings it back; true means nothing.' }),
-    permissions: t.field({ type: GroupPermissionEditsInput, required: false }),
+    permissions: t.field({ type: GroupPermissionEditsInput, required: false, description: PERMISSIONS }),
   }),
-  payload: () => ({ userGroup: { type: UserGroup } }),
+  payload: () => ({ userGroup: { type: UserGroup, description: 'The group, after the change.' } }),
   errors: [UnauthorizedPrincipalError, ExpectationMismatchError],
   resolve: async (ctx, { userGroupId, name, description, isDeactivated, permissions }) => ({
     userGroup: await updateUserGroup(ctx, userGroupId, {
@@ -220,46 +235,56 @@ const GroupObjectionKind = builder.enumType('GroupObjectionKind', {
   description: 'What it is that goes by a group.',
   values: {
     SUBGROUP: { value: 'subgroup', description: 'Groups it is within.' },
-    CHANNEL: { value: 'channel' },
-    USER_GROUP: { value: 'user_group' },
-    ORGANIZATION: { value: 'realm' },
+    CHANNEL: { value: 'channel', description: 'A channel, in which it holds permissions.' },
+    USER_GROUP: { value: 'user_group', description: 'A group, over which it holds permissions.' },
+    ORGANIZATION: { value: 'realm', description: 'The organization, in which it holds permissions.' },
   } as const,
 });
 
 const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').implement({
   description: 'Something that goes by a group.',
   fields: (t) => ({
-    kind: t.field({ type: GroupObjectionKind, resolve: ({ type }) => type }),
+    kind: t.field({
+      type: GroupObjectionKind,
+      description: 'What it is; the field of its kind tells which one.',
+      resolve: ({ type }) => type,
+    }),
     supergroupIds: t.idList({
       ...refersTo('UserGroup'),
-      description: 'The groups it is within.',
+      description: 'The groups it is within, for SUBGROUP; empty for all others.',
       resolve: (objection) => ('supergroup_ids' in objection ? [...objection.supergroup_ids] : []),
     }),
     channelId: t.id({
       ...refersTo('Channel'),
       nullable: true,
+      description: 'Which channel, for CHANNEL.',
       resolve: (objection) => ('channel_id' in objection ? objection.channel_id : null),
     }),
     userGroupId: t.id({
       ...refersTo('UserGroup'),
       nullable: true,
+      description: 'Which group, for USER_GROUP.',
       resolve: (objection) => ('group_id' in objection ? objection.group_id : null),
     }),
     settings: t.stringList({
-      description: 'The permissions it holds there, as REST names them.',
+      description: 'The permissions it holds there, by their names in the REST API.',
       resolve: (objection) => ('settings' in objection ? [...objection.settings] : []),
     }),
   }),
 });
 
 errorType(CannotDeactivateGroupInUseError, 'The group is within others, or holds permissions.', (t) => ({
-  objections: t.field({ type: [GroupObjectionType], resolve: ({ data }) => [...data.objections] }),
+  objections: t.field({
+    type: [GroupObjectionType],
+    description: 'All that goes by it.',
+    resolve: ({ data }) => [...data.objections],
+  }),
 }));
 
 mutation('deactivateUserGroup', {
   description: 'Deactivates a group that nothing goes by. For those who manage it.',
-  input: (t) => ({ userGroupId: t.id(refersTo('UserGroup')) }),
-  payload: () => ({ userGroup: { type: UserGroup } }),
+  input: (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Which group to deactivate.' }) }),
+  payload: () => ({ userGroup: { type: UserGroup, description: 'The group, deactivated.' } }),
   errors: [UnauthorizedPrincipalError, CannotDeactivateGroupInUseError],
   resolve: async (ctx, { userGroupId }) => ({ userGroup: await deactivateUserGroup(ctx, userGroupId) }),
 });
@@ -267,13 +292,13 @@ mutation('deactivateUserGroup', {
 mutation('updateUserGroupMembers', {
   description: 'Puts users and groups into a group, and takes others out: all or none.',
   input: (t) => ({
-    userGroupId: t.id(refersTo('UserGroup')),
+    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Which group to change.' }),
     add: t.idList({ ...refersTo('User'), required: false, description: 'Users to put into it.' }),
     delete: t.idList({ ...refersTo('User'), required: false, description: 'Users to take out of it.' }),
     addSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to put into it.' }),
     deleteSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to take out of it.' }),
   }),
-  payload: () => ({ userGroup: { type: UserGroup } }),
+  payload: () => ({ userGroup: { type: UserGroup, description: 'The group, after the change.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { userGroupId, add, delete: remove, addSubgroups, deleteSubgroups }) => ({
     userGroup: await updateGroupMembers(ctx, userGroupId, {
@@ -288,11 +313,11 @@ mutation('updateUserGroupMembers', {
 mutation('updateUserGroupSubgroups', {
   description: 'Puts groups into a group, and takes others out: all or none.',
   input: (t) => ({
-    userGroupId: t.id(refersTo('UserGroup')),
+    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Which group to change.' }),
     add: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to put into it.' }),
     delete: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to take out of it.' }),
   }),
-  payload: () => ({ userGroup: { type: UserGroup } }),
+  payload: () => ({ userGroup: { type: UserGroup, description: 'The group, after the change.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { userGroupId, add, delete: remove }) => ({
     userGroup: await updateSubgroups(ctx, userGroupId, { add: add ?? undefined, delete: remove ?? undefined }),
@@ -303,28 +328,29 @@ const UserGroupValue = builder.objectRef<WireUserGroup>('UserGroupValue').implem
   description: 'A group as it was when the event happened.',
   fields: (t) => ({
     id: t.expose('id', { type: 'ID', ...refersTo('UserGroup'), description: 'The `id` of the UserGroup.' }),
-    databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
-    name: t.exposeString('name'),
-    description: t.exposeString('description'),
-    isRoleGroup: t.exposeBoolean('is_system_group'),
-    isDeactivated: t.exposeBoolean('deactivated'),
+    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    name: t.exposeString('name', { description: CALLED }),
+    description: t.exposeString('description', { description: SAID }),
+    isRoleGroup: t.exposeBoolean('is_system_group', { description: ROLE_GROUP }),
+    isDeactivated: t.exposeBoolean('deactivated', { description: DEACTIVATED }),
     createdAt: t.field({
       type: 'DateTime',
       nullable: true,
+      description: CREATED,
       resolve: ({ date_created }) => (date_created === null ? null : fromUnix(date_created)),
     }),
-    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true }),
+    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true, description: CREATOR }),
     memberIds: t.idList({
       ...refersTo('User'),
-      description: 'Of those in the group itself.',
+      description: 'The users in the group itself.',
       resolve: ({ members }) => [...members],
     }),
     subgroupIds: t.idList({
       ...refersTo('UserGroup'),
-      description: 'Of those in the group itself.',
+      description: 'The groups in the group itself.',
       resolve: ({ direct_subgroup_ids }) => [...direct_subgroup_ids],
     }),
-    permissions: t.field({ type: GroupPermissions, resolve: (group) => group }),
+    permissions: t.field({ type: GroupPermissions, description: PERMISSIONS, resolve: (group) => group }),
   }),
 });
 
@@ -332,7 +358,9 @@ eventType<{ group: WireUserGroup }>(
   'user_group',
   'add',
   'UserGroupAddedEvent',
-  (t) => ({ userGroup: t.field({ type: UserGroupValue, resolve: ({ event }) => event.group }) }),
+  (t) => ({
+    userGroup: t.field({ type: UserGroupValue, description: 'The group.', resolve: ({ event }) => event.group }),
+  }),
   { description: 'There is a new group; or one came back, to clients that know no deactivated ones.' },
 );
 
@@ -342,7 +370,12 @@ const GroupPermissionChanges = builder.objectRef<WireGroupChanges>('UserGroupPer
     Object.fromEntries(
       GROUP_PERMISSION_NAMES.map((name) => [
         permissionFieldName(name),
-        t.field({ type: GroupSetting, nullable: true, resolve: (changes) => changes[name] ?? null }),
+        t.field({
+          type: GroupSetting,
+          nullable: true,
+          description: MEANING[name],
+          resolve: (changes) => changes[name] ?? null,
+        }),
       ]),
     ),
 });
@@ -352,11 +385,23 @@ eventType<{ group_id: number; data: WireGroupChanges }>(
   'update',
   'UserGroupUpdatedEvent',
   (t) => ({
-    userGroupId: t.id({ ...refersTo('UserGroup'), resolve: ({ event }) => event.group_id }),
-    name: t.string({ nullable: true, resolve: ({ event }) => event.data.name }),
-    description: t.string({ nullable: true, resolve: ({ event }) => event.data.description }),
-    isDeactivated: t.boolean({ nullable: true, resolve: ({ event }) => event.data.deactivated }),
-    permissions: t.field({ type: GroupPermissionChanges, resolve: ({ event }) => event.data }),
+    userGroupId: t.id({
+      ...refersTo('UserGroup'),
+      description: 'The group that changed.',
+      resolve: ({ event }) => event.group_id,
+    }),
+    name: t.string({ nullable: true, description: CALLED, resolve: ({ event }) => event.data.name }),
+    description: t.string({ nullable: true, description: SAID, resolve: ({ event }) => event.data.description }),
+    isDeactivated: t.boolean({
+      nullable: true,
+      description: DEACTIVATED,
+      resolve: ({ event }) => event.data.deactivated,
+    }),
+    permissions: t.field({
+      type: GroupPermissionChanges,
+      description: PERMISSIONS,
+      resolve: ({ event }) => event.data,
+    }),
   }),
   { description: 'A group changed. What did not change is null.' },
 );
@@ -365,7 +410,9 @@ eventType<{ group_id: number }>(
   'user_group',
   'remove',
   'UserGroupRemovedEvent',
-  (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), resolve: ({ event }) => event.group_id }) }),
+  (t) => ({
+    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'The group.', resolve: ({ event }) => event.group_id }),
+  }),
   { description: 'A group was deactivated. To clients that know no deactivated ones.' },
 );
 
@@ -378,8 +425,16 @@ for (const [op, name, description] of [
     op,
     name,
     (t) => ({
-      userGroupId: t.id({ ...refersTo('UserGroup'), resolve: ({ event }) => event.group_id }),
-      userIds: t.idList({ ...refersTo('User'), resolve: ({ event }) => [...event.user_ids] }),
+      userGroupId: t.id({
+        ...refersTo('UserGroup'),
+        description: 'The group.',
+        resolve: ({ event }) => event.group_id,
+      }),
+      userIds: t.idList({
+        ...refersTo('User'),
+        description: 'Those who came or went, into or out of the group itself.',
+        resolve: ({ event }) => [...event.user_ids],
+      }),
     }),
     { description },
   );
@@ -394,8 +449,16 @@ for (const [op, name, description] of [
     op,
     name,
     (t) => ({
-      userGroupId: t.id({ ...refersTo('UserGroup'), resolve: ({ event }) => event.group_id }),
-      subgroupIds: t.idList({ ...refersTo('UserGroup'), resolve: ({ event }) => [...event.direct_subgroup_ids] }),
+      userGroupId: t.id({
+        ...refersTo('UserGroup'),
+        description: 'The group.',
+        resolve: ({ event }) => event.group_id,
+      }),
+      subgroupIds: t.idList({
+        ...refersTo('UserGroup'),
+        description: 'Those that came or went, into or out of the group itself.',
+        resolve: ({ event }) => [...event.direct_subgroup_ids],
+      }),
     }),
     { description },
   );
