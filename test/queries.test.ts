@@ -98,14 +98,16 @@ async function expectSame(act: (place: Filled) => Promise<unknown>): Promise<voi
   expect(ofMany.length, `few:\n${shown(ofFew)}\n\nmany:\n${shown(ofMany)}`).toBe(ofFew.length);
 }
 
-const PERSON = 'databaseId fullName email deliveryEmail role avatarUrl timezone botOwner { fullName }';
+const PERSON =
+  'databaseId fullName email deliveryEmail role avatarUrl timezone botOwner { fullName } viewerCanEdit viewerCanDeactivate';
 const page = (fields: string) => `{ edges { cursor node { ${fields} } } pageInfo { hasNextPage endCursor } }`;
 const PROFILE = 'profileData { value field { name } users { fullName } }';
 const FOLDER = `name creator { ${PERSON} }`;
 const CHANNEL = `name createdAt creator { ${PERSON} } folder { ${FOLDER} } subscriberCount weeklyTraffic firstMessageId
-  permissions { canSubscribe { groupId directMemberIds } canSendMessage { groupId } } ownSubscription { color }`;
+  permissions { canSubscribe { groupId directMemberIds } canSendMessage { groupId } } ownSubscription { color }
+  viewerCanAdminister viewerCanSubscribe viewerCanAddSubscribers`;
 const WITH_SUBSCRIBERS = `${CHANNEL} subscribers(first: 10) ${page(PERSON)}`;
-const GROUP = `name permissions { canJoin { groupId } } creator { ${PERSON} } members(first: 5) ${page(PERSON)}
+const GROUP = `name viewerCanManage viewerCanJoin viewerCanLeave viewerCanMention permissions { canJoin { groupId } } creator { ${PERSON} } members(first: 5) ${page(PERSON)}
   subgroups(first: 5) ${page('name creator { fullName }')}`;
 const TOPIC = `id name viewerVisibility isResolved unreadCount unreadMentionCount channel { name }
   lastMessage { id content sender { fullName } channel { name } } firstUnread { id sender { id } reactions { emojiName } }`;

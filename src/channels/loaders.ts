@@ -1,9 +1,16 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../access/context.ts';
+import { channelActor } from '../access/permissions/require.ts';
 import { perOperation } from '../api/graphql/context.ts';
 import type { Channel } from '../generated/prisma/client.ts';
 import { visibleTo } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
+
+/** The viewer as one who holds permissions, once for an operation. */
+export const viewerAsActor = perOperation((ctx) => {
+  const { app, viewer } = signedIn(ctx);
+  return channelActor(app.db, viewer, app.now());
+});
 
 /** What goes on in a channel. */
 export const channelActivities = perOperation(

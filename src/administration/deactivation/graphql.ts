@@ -1,12 +1,32 @@
+import { signedIn } from '../../access/context.ts';
 import { UserDeactivatedError } from '../../access/errors.ts';
 import { builder } from '../../api/graphql/builder.ts';
+import { perOperation } from '../../api/graphql/context.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { User } from '../../people/graphql.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { isOwner } from '../../platform/roles.ts';
+import { administersBot } from '../bots/service.ts';
 import { CannotDeactivateLastUserError } from './errors.ts';
-import { deactivateUser, deactivateViewer, reactivateUser } from './service.ts';
+import { countOwners, deactivateUser, deactivateViewer, objectionTo, reactivateUser } from './service.ts';
+
+const owners = perOperation((ctx) => countOwners(signedIn(ctx)));
+
+builder.prismaObjectField(User, 'viewerCanDeactivate', (t) =>
+  t.boolean({
+    description: 'Whether they are active and the viewer may deactivate them, as a person or as a bot.',
+    select: { id: true, isActive: true, isSystem: true, role: true, botType: true, botOwnerId: true },
+    resolve: async (user, _args, ctx) => {
+      const { viewer } = signedIn(ctx);
+      if (user.isSystem) return false;
+      if (user.botType !== null) return user.isActive && administersBot(viewer, user);
+      const otherOwners = isOwner(user.role) ? (await owners(ctx)) - 1 : 0;
+      return objectionTo(viewer, user, otherOwners) === undefined;
+    },
+  }),
+);
 
 const Erasure = builder.inputType('Erasure', {
   description: 'What is deleted of a user who is deactivated, and of their bots.',

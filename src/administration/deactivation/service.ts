@@ -8,7 +8,7 @@ import { deleteMessages } from '../../messages/edits/delete.ts';
 import { lockRealm } from '../../people/locks.ts';
 import { tellStatusAgain } from '../../people/status/clear.ts';
 import type { Tx } from '../../platform/db/client.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { BadRequestError, type ChatError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isAdministrator, isOwner, OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
@@ -89,22 +89,42 @@ async function requireDeactivatable(tx: Tx, { realmId, viewer }: Ctx, userId: nu
   const where = { realmId, id: userId, botType: null, isSystem: false };
   const user = isRowId(userId) ? await tx.user.findFirst({ where }) : null;
   if (user === null) throw new BadRequestError('No such user');
-  if (!user.isActive) throw new BadRequestError('User is deactivated');
-  if (!isAdministrator(viewer.role)) throw new BadRequestError('Insufficient permission');
-  if (!isOwner(user.role)) return user;
-  // First, because REST has one answer for it, whoever asks.
-  if ((await countOthers(tx, user, OWNER)) === 0) {
-    throw new BadRequestError('Cannot deactivate the only organization owner');
-  }
-  if (!isOwner(viewer.role)) throw new UnauthorizedPrincipalError('an organization owner');
+  const objection = objectionTo(viewer, user, isOwner(user.role) ? await countOthers(tx, user, OWNER) : 0);
+  if (objection !== undefined) throw objection;
   return user;
 }
 
+/**
+ * Why the viewer may not deactivate a person; undefined where they may.
+ *
+ * @param otherOwners How many other active owners there are; of no matter for who is no owner.
+ */
+export function objectionTo(
+  viewer: Pick<Ctx['viewer'], 'role'>,
+  user: Pick<User, 'isActive' | 'role'>,
+  otherOwners: number,
+): ChatError | undefined {
+  if (!user.isActive) return new BadRequestError('User is deactivated');
+  if (!isAdministrator(viewer.role)) return new BadRequestError('Insufficient permission');
+  if (!isOwner(user.role)) return undefined;
+  // First, because REST has one answer for it, whoever asks.
+  if (otherOwners === 0) return new BadRequestError('Cannot deactivate the only organization owner');
+  return isOwner(viewer.role) ? undefined : new UnauthorizedPrincipalError('an organization owner');
+}
+
+/** The active people of an organisation: all, or those with a role. */
+const active = (realmId: number, role?: number) => ({
+  ...{ realmId, isActive: true, botType: null, isSystem: false },
+  ...(role && { role }),
+});
+
 /** How many other active people there are: all, or those with a role. */
 const countOthers = (tx: Tx, { id, realmId }: User, role?: number): Promise<number> =>
-  tx.user.count({
-    where: { realmId, isActive: true, botType: null, isSystem: false, id: { not: id }, ...(role && { role }) },
-  });
+  tx.user.count({ where: { ...active(realmId, role), id: { not: id } } });
+
+/** How many active owners there are in the viewer's organisation. */
+export const countOwners = ({ app, realmId }: Ctx): Promise<number> =>
+  app.db.user.count({ where: active(realmId, OWNER) });
 
 /** Gives who is to be deactivated, or throws: inside the change, with the organisation and the viewer as of then. */
 type Access = (tx: Tx, now: Ctx) => Promise<User>;

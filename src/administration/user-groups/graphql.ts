@@ -2,12 +2,15 @@ import { signedIn } from '../../access/context.ts';
 import {
   GROUP_PERMISSION_NAMES,
   type GroupPermissionName,
+  holdsInGroup,
+  managesGroup,
   wirePermissions,
 } from '../../access/permissions/group-permissions.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import type { WireUserGroup } from '../../access/permissions/wire.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../../api/graphql/connection.ts';
+import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
@@ -25,6 +28,7 @@ import {
 } from '../../api/graphql/permission-fields.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
+import { viewerAsActor } from '../../channels/loaders.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { accessUserGroup, requireActiveGroup, visibleTo } from './access.ts';
@@ -32,7 +36,7 @@ import { deactivateUserGroup } from './deactivate.ts';
 import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
 import type { WireGroupChanges } from './events.ts';
 import { memberPages, memberships, subgroups } from './loaders.ts';
-import { updateGroupMembers, updateSubgroups } from './members.ts';
+import { mayChangeMembers, updateGroupMembers, updateSubgroups } from './members.ts';
 import { createUserGroup, updateUserGroup } from './service.ts';
 
 const MEANING: Record<GroupPermissionName, string> = {
@@ -49,7 +53,7 @@ const GroupPermissions = permissionsType('UserGroupPermissions', 'Who may do wha
 const CALLED = 'What it is called, in at most 100 characters.';
 const SAID = 'What it is for; at most 1,024 characters.';
 const ROLE_GROUP = 'Whether its members follow from their roles. Nobody changes such a group.';
-const DEACTIVATED = 'Whether it is out of use: nobody can be put into it, and it holds no permission anew.';
+const DEACTIVATED = 'Whether it is out of use: it can be given no permission and be put into no group.';
 const CREATED = 'When it was made; null for a role group.';
 const CREATOR = 'Who made it; null for a role group, and when nobody is known to have.';
 const PERMISSIONS = 'Who may do what with it.';
@@ -107,6 +111,35 @@ const UserGroupConnection = builder.connectionObject(
   { type: UserGroup, name: 'UserGroupConnection' },
   { name: 'UserGroupEdge' },
 );
+
+/** Whether the viewer, who is no guest, is in the group by name. */
+const isDirectMember = (ctx: GraphQLContext, groupId: number) =>
+  memberships(ctx).load({ groupId, userId: signedIn(ctx).viewer.id, direct: true });
+
+builder.prismaObjectFields(UserGroup, (t) => ({
+  viewerCanManage: t.boolean({
+    description: 'Whether the viewer may change everything about it, and deactivate it.',
+    resolve: async (group, _args, ctx) => managesGroup(await viewerAsActor(ctx), group),
+  }),
+  viewerCanJoin: t.boolean({
+    description: 'Whether the viewer is not in the group itself and may put themselves into it.',
+    resolve: async (group, _args, ctx) => {
+      const actor = await viewerAsActor(ctx);
+      return mayChangeMembers({ actor, group }, { add: [actor.person.id] }) && !(await isDirectMember(ctx, group.id));
+    },
+  }),
+  viewerCanLeave: t.boolean({
+    description: 'Whether the viewer is in the group itself and may take themselves out of it.',
+    resolve: async (group, _args, ctx) => {
+      const actor = await viewerAsActor(ctx);
+      return mayChangeMembers({ actor, group }, { remove: [actor.person.id] }) && isDirectMember(ctx, group.id);
+    },
+  }),
+  viewerCanMention: t.boolean({
+    description: 'Whether the viewer may mention it in messages. Nobody is told of a mention of a deactivated one.',
+    resolve: async (group, _args, ctx) => holdsInGroup(await viewerAsActor(ctx), group, 'can_mention_group'),
+  }),
+}));
 
 builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
   t.connection(

@@ -1,6 +1,11 @@
 import type { Ctx } from '../../access/context.ts';
-import { type GroupPermissionName, holdsInGroup, managesGroup } from '../../access/permissions/group-permissions.ts';
-import { insufficientPermission } from '../../access/permissions/require.ts';
+import {
+  type Governed,
+  type GroupPermissionName,
+  holdsInGroup,
+  managesGroup,
+} from '../../access/permissions/group-permissions.ts';
+import { type ChannelActor, insufficientPermission } from '../../access/permissions/require.ts';
 import type { SystemGroups } from '../../access/permissions/system-groups.ts';
 import { requireMember } from '../../access/roles.ts';
 import { everyone } from '../../events/audience.ts';
@@ -78,21 +83,26 @@ async function change(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<Use
 
 type MemberEdit = Readonly<Record<'add' | 'remove' | 'addSubgroups' | 'removeSubgroups', readonly number[]>>;
 
-function requirePermission(
-  { actor, group }: HeldGroup,
-  { add, remove, addSubgroups, removeSubgroups }: MemberEdit,
-): void {
-  if (group.isSystem) throw insufficientPermission();
-  if (managesGroup(actor, group)) return;
+function requirePermission(held: HeldGroup, edit: MemberEdit): void {
+  if (!mayChangeMembers(held, edit)) throw insufficientPermission();
+}
+
+/** Whether the person, who is no guest, may make the change, whoever is in the group already. */
+export function mayChangeMembers(
+  { actor, group }: { readonly actor: ChannelActor; readonly group: Governed },
+  { add = [], remove = [], addSubgroups = [], removeSubgroups = [] }: Partial<MemberEdit>,
+): boolean {
+  if (group.isSystem) return false;
+  if (managesGroup(actor, group)) return true;
   const holds = (name: GroupPermissionName) => holdsInGroup(actor, group, name);
   const isOnlySelf = (ids: readonly number[]) => ids.every((id) => id === actor.person.id);
   const mayAdd = holds('can_add_members_group');
-  const allowed =
+  return (
     (add.length === 0 || mayAdd || (isOnlySelf(add) && holds('can_join_group'))) &&
     (remove.length === 0 || holds('can_remove_members_group') || (isOnlySelf(remove) && holds('can_leave_group'))) &&
     (addSubgroups.length === 0 || mayAdd) &&
-    removeSubgroups.length === 0;
-  if (!allowed) throw insufficientPermission();
+    removeSubgroups.length === 0
+  );
 }
 
 async function addMembers(tx: Tx, emit: Emit, { group }: HeldGroup, ids: readonly number[]): Promise<User[]> {

@@ -1,12 +1,25 @@
+import { signedIn } from '../../access/context.ts';
 import { USER_SETTINGS } from '../../access/user-settings.ts';
+import { builder } from '../../api/graphql/builder.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { settingInputs, settingsGiven } from '../../api/graphql/setting-fields.ts';
 import { ProfileValueInput, toEntries, User, UserRole, UserSettings } from '../../people/graphql.ts';
 import { RateLimitHitError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { isAdministrator } from '../../platform/roles.ts';
 import { createUser, updateUser } from './service.ts';
 import { SETTINGS_OF_OTHERS, updateSettingsOf } from './settings-of-others.ts';
 import { updateSettings } from './settings-update.ts';
+
+builder.prismaObjectField(User, 'viewerCanEdit', (t) =>
+  t.boolean({
+    description:
+      'Whether the viewer may change their name, role and profile by `updateUser`. What makes or unmakes an owner takes an ' +
+      'owner.',
+    select: { isSystem: true },
+    resolve: ({ isSystem }, _args, ctx) => !isSystem && isAdministrator(signedIn(ctx).viewer.role),
+  }),
+);
 
 mutation('createUser', {
   description:

@@ -6,9 +6,11 @@ import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import type { Channel as ChannelRow } from '../../generated/prisma/client.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { MAX_ROW_ID } from '../../platform/ids.ts';
+import { readsChannel } from '../access.ts';
 import {
   CHANNEL_DESCRIPTION,
   Channel,
@@ -17,11 +19,12 @@ import {
   ChannelValue,
   toOptions,
 } from '../graphql.ts';
-import { visibleChannels } from '../loaders.ts';
+import { viewerAsActor, visibleChannels } from '../loaders.ts';
+import { administersChannel } from '../seen-channel.ts';
 import type { WireChannel, WirePersonal } from '../wire.ts';
 import { channelIdsOfUsers, ownSubscriptions, subscriberCounts, subscriberPages } from './loaders.ts';
 import { updateSubscriptionSettings } from './subscription-settings.ts';
-import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions.ts';
+import { type ChannelOutcome, mayAddOthers, subscribe, unsubscribe } from './subscriptions.ts';
 
 const COLOR = 'The color clients mark the channel with: "#rgb" or "#rrggbb".';
 const MUTED = 'Whether the channel is muted: only mentions in it notify.';
@@ -54,7 +57,26 @@ export const ChannelSubscription = builder.prismaObject('Subscription', {
   }),
 });
 
+/** Whether the viewer may read the channel, which is what subscribing to it takes. */
+async function maySubscribe(ctx: GraphQLContext, channel: ChannelRow): Promise<boolean> {
+  const isSubscribed = (await ownSubscriptions(ctx).load(channel.id)) !== null;
+  return readsChannel(await viewerAsActor(ctx), channel, isSubscribed);
+}
+
 builder.prismaObjectFields(Channel, (t) => ({
+  viewerCanAdminister: t.boolean({
+    description: 'Whether the viewer may change it, archive it and bring it back.',
+    resolve: async (channel, _args, ctx) => administersChannel(await viewerAsActor(ctx), channel),
+  }),
+  viewerCanSubscribe: t.boolean({
+    description: 'Whether the viewer may subscribe to it; true as well where they are subscribed.',
+    resolve: (channel, _args, ctx) => maySubscribe(ctx, channel),
+  }),
+  viewerCanAddSubscribers: t.boolean({
+    description: 'Whether the viewer may subscribe others to it.',
+    resolve: async (channel, _args, ctx) =>
+      mayAddOthers(await viewerAsActor(ctx), channel) && maySubscribe(ctx, channel),
+  }),
   subscriberCount: t.int({
     description: 'Users who are subscribed, deactivated ones left out.',
     resolve: ({ id }, _args, ctx) => subscriberCounts(ctx).load(id),

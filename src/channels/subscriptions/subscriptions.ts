@@ -164,11 +164,17 @@ async function lockWithActor(tx: Tx, { app, viewer, realmId }: Ctx, found: reado
 }
 
 function requireAddingOthers(actor: ChannelActor, channels: readonly Channel[]): void {
-  if (isGuest(actor.person.role)) throw insufficientPermission();
-  if (mayInRealm(actor, 'can_add_subscribers_group')) return;
-  const may = (channel: Channel) =>
-    administersChannel(actor, channel) || holds(actor, channel, 'can_add_subscribers_group');
-  if (!channels.every(may)) throw insufficientPermission();
+  const may = mayAddAnybody(actor) && channels.every((channel) => mayAddOthers(actor, channel));
+  if (!may) throw insufficientPermission();
+}
+
+const mayAddAnybody = ({ person }: ChannelActor): boolean => !isGuest(person.role);
+
+/** Whether the person, who may read the channel, may subscribe others to it. */
+export function mayAddOthers(actor: ChannelActor, channel: Channel): boolean {
+  if (!mayAddAnybody(actor)) return false;
+  if (mayInRealm(actor, 'can_add_subscribers_group')) return true;
+  return administersChannel(actor, channel) || holds(actor, channel, 'can_add_subscribers_group');
 }
 
 /** @throws BadRequestError when there are any. */

@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import { globalId } from './helpers/global-ids.ts';
+import type { Parameters, Person } from './helpers/person.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+// What an object says the viewer may do is what the mutation then lets them do.
+
+const ROLES = ['owner', 'administrator', 'moderator', 'member', 'guest'] as const;
+
+type Type = 'Channel' | 'User' | 'UserGroup';
+
+/** What the object says of each role; null where the viewer does not see it. */
+async function said(people: Organisation, type: Type, id: number, field: string): Promise<(boolean | null)[]> {
+  const query = `{ node(id: "${globalId(type, id)}") { ... on ${type} { ${field} } } }`;
+  return Promise.all(ROLES.map(async (role) => (await people[role].query(query)).node?.[field] ?? null));
+}
+
+/** Whether the mutation lets each role; the next one tries on what `fresh` makes. */
+async function done(people: Organisation, name: string, fresh: (person: Person) => Promise<Parameters>) {
+  const results: boolean[] = [];
+  for (const role of ROLES) {
+    const { __typename } = await people[role].tryMutation(name, await fresh(people[role]));
+    results.push(__typename.endsWith('Payload'));
+  }
+  return results;
+}
+
+/** What is said where null is no. */
+const truth = (values: readonly (boolean | null)[]) => values.map((value) => value === true);
+
+const makeGroup = async (person: Person, more: Parameters = {}): Promise<number> => {
+  const group = { name: crypto.randomUUID(), description: '', members: [], ...more };
+  return (await person.ok('POST', '/user_groups/create', group)).group_id;
+};
+
+const makeChannel = async (person: Person, more: Parameters = {}): Promise<number> =>
+  (await person.ok('POST', '/channels/create', { name: crypto.randomUUID(), subscribers: [], ...more })).id;
+
+describe('a user group says what the viewer may', () => {
+  test.concurrent('manage', async () => {
+    const people = await organisation();
+    const group = await makeGroup(people.moderator);
+    expect(truth(await said(people, 'UserGroup', group, 'viewerCanManage'))).toEqual(
+      await done(people, 'updateUserGroup', async () => ({ userGroupId: group, description: crypto.randomUUID() })),
+    );
+    expect(await said(people, 'UserGroup', group, 'viewerCanManage')).toContain(false);
+  });
+
+  test.concurrent.for([['nobody'], ['the guest and the member']])('join, where that is for %s', async ([whom]) => {
+    const people = await organisation();
+    const { owner, member, guest } = people;
+    const more =
+      whom === 'nobody' ? {} : { can_join_group: { direct_members: [member.id, guest.id], direct_subgroups: [] } };
+    const group = await makeGroup(owner, more);
+    const may = truth(await said(people, 'UserGroup', group, 'viewerCanJoin'));
+    expect(may).toEqual(
+      await done(people, 'updateUserGroupMembers', async ({ id }) => ({ userGroupId: group, add: [id] })),
+    );
+    expect(may).toEqual([true, false, false, whom !== 'nobody', false]);
+    // Those in it cannot join again, and may leave it, guests excepted.
+    expect((await said(people, 'UserGroup', group, 'viewerCanJoin')).slice(0, 4)).toEqual([false, false, false, false]);
+    const mayLeave = truth(await said(people, 'UserGroup', group, 'viewerCanLeave'));
+    expect(mayLeave).toEqual(may);
+    expect(mayLeave).toEqual(
+      await done(people, 'updateUserGroupMembers', async ({ id }) => ({ userGroupId: group, delete: [id] })),
+    );
+  });
+
+  test.concurrent('mention', async () => {
+    const people = await organisation();
+    const { owner, member } = people;
+    const name = crypto.randomUUID();
+    const group = await makeGroup(owner, {
+      ...{ name, can_mention_group: { direct_members: [member.id], direct_subgroups: [] } },
+    });
+    const channel = await makeChannel(owner, { subscribers: ROLES.map((role) => people[role].id) });
+    const may = await said(people, 'UserGroup', group, 'viewerCanMention');
+    const mentioning = async () => ({ channelId: channel, topic: 'a', content: `@*${name}*` });
+    expect(truth(may)).toEqual(await done(people, 'sendMessage', mentioning));
+    expect(may.slice(0, 4)).toEqual([false, false, false, true]);
+  });
+});
+
+describe('a channel says what the viewer may', () => {
+  test.concurrent.for([
+    ['a public one', {}],
+    ['a private one', { invite_only: true }],
+  ] as const)('do with %s', async ([, more]) => {
+    const people = await organisation();
+    const { owner, moderator, member } = people;
+    const channel = await makeChannel(moderator, { ...more, subscribers: [member.id] });
+    const [administer, subscribe, add] = await Promise.all(
+      ['viewerCanAdminister', 'viewerCanSubscribe', 'viewerCanAddSubscribers'].map(async (field) =>
+        truth(await said(people, 'Channel', channel, field)),
+      ),
+    );
+    expect(administer).toEqual(
+      await done(people, 'updateChannel', async () => ({ channelId: channel, description: crypto.randomUUID() })),
+    );
+    expect(add).toEqual(
+      await done(people, 'subscribe', async () => ({ channels: [{ channelId: channel }], userIds: [member.id] })),
+    );
+    expect(subscribe).toEqual(await done(people, 'subscribe', async () => ({ channels: [{ channelId: channel }] })));
+    expect([administer, subscribe, add].map((answers) => new Set(answers).size)).toEqual([2, 2, 2]);
+    expect(
+      await owner.query(`{ channel(channelId: "${globalId('Channel', channel)}") { viewerCanAdminister } }`),
+    ).toEqual({
+      channel: { viewerCanAdminister: true },
+    });
+  });
+});
+
+describe('a user says what the viewer may', () => {
+  test.concurrent('change', async () => {
+    const people = await organisation();
+    const { id } = people.bot;
+    const may = truth(await said(people, 'User', id, 'viewerCanEdit'));
+    const edit = async () => ({ userId: id, fullName: crypto.randomUUID() });
+    expect(may).toEqual(await done(people, 'updateUser', edit));
+    expect(may).toEqual([true, true, false, false, false]);
+  });
+
+  test.concurrent('deactivate, be they a member, an owner or the only owner', async () => {
+    const people = await organisation({ ada: 'member', chief: 'owner' });
+    const { owner, ada, chief } = people as Organisation & { ada: Person; chief: Person };
+    const check = async (who: Person, expected: readonly boolean[]) => {
+      expect(truth(await said(people, 'User', who.id, 'viewerCanDeactivate'))).toEqual(expected);
+      const active = async () => {
+        const { node } = await owner.query(`{ node(id: "${globalId('User', who.id)}") { ... on User { isActive } } }`);
+        if (!node.isActive) await owner.mutate('reactivateUser', { userId: who.id }, 'user { isActive }');
+        return { userId: who.id };
+      };
+      expect(await done(people, 'deactivateUser', active)).toEqual(expected);
+    };
+    await check(ada, [true, true, false, false, false]);
+    await check(chief, [true, false, false, false, false]);
+    await owner.mutate('deactivateUser', { userId: chief.id }, 'user { isActive }');
+    expect(await said(people, 'User', chief.id, 'viewerCanDeactivate')).not.toContain(true);
+    await check(owner, [false, false, false, false, false]);
+  });
+});
