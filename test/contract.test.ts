@@ -14,6 +14,12 @@ describe('the schema', () => {
     ['nothing answered names another object by a bare number', 'integerForeignKeys'],
     ['every list has its nodes', 'connectionsWithoutNodes'],
     ['every list has its total', 'connectionsWithoutTotalCount'],
+    ['every type is described', 'undescribedTypes'],
+    ['every field is described', 'undescribedFields'],
+    ['every argument is described', 'undescribedArguments'],
+    ['every field of an input is described', 'undescribedInputFields'],
+    ['every value of an enum is described', 'undescribedEnumValues'],
+    ['all events can be selected in one document without an alias', 'unionFieldConflicts'],
   ] as const)('%s', ([, finding]) => {
     expect(findings[finding]).toEqual([]);
   });

@@ -180,7 +180,7 @@ test('streams carry the same', async () => {
   const modern = (await member.register({ client_capabilities: CAPABLE })).queue_id;
   const selection = `... on CustomEmojiAddedEvent { customEmoji { name isActive } }
     ... on CustomEmojiDeactivatedEvent { customEmojiId }
-    ... on CustomEmojiUpdatedEvent { all: customEmoji { name isActive } }`;
+    ... on CustomEmojiUpdatedEvent { all: allCustomEmoji { name isActive } }`;
   await using one = await member.events(selection, { queueId: modern });
   await using all = await member.events(selection);
   await add(member, 'ducky');

@@ -422,7 +422,7 @@ test.concurrent('updateSettings does and tells the same', async () => {
   const { member, guest, bot } = await organisation();
   const user = '... on UserUpdatedEvent { userId timezone fullName deliveryEmail isDeliveryEmailVisible email }';
   await using own = await member.events(
-    '... on UserSettingUpdatedEvent { setting booleanValue intValue stringValue languageName }',
+    '... on UserSettingUpdatedEvent { setting: userSetting booleanValue intValue stringValue languageName }',
   );
   await using others = await guest.events(user);
   const selection =

@@ -51,7 +51,7 @@ describe('what new users begin with', () => {
   test.concurrent('is the same over GraphQL', async () => {
     const { owner, member } = await organisation();
     await using stream = await member.events(
-      '... on UserSettingsDefaultUpdatedEvent { setting booleanValue intValue stringValue }',
+      '... on UserSettingsDefaultUpdatedEvent { setting: defaultSetting booleanValue intValue stringValue }',
     );
     const { defaults } = await owner.mutate(
       'updateUserSettingsDefaults',

@@ -498,10 +498,15 @@ eventType<WireChannelUpdate>(
   (t) => ({
     channelId: t.id({
       ...refersTo('Channel'),
+      nullable: true,
       description: 'The channel that changed.',
       resolve: ({ event }) => event.stream_id,
     }),
-    channelName: t.string({ description: 'What it was called before the change.', resolve: ({ event }) => event.name }),
+    channelName: t.string({
+      nullable: true,
+      description: 'What it was called before the change.',
+      resolve: ({ event }) => event.name,
+    }),
     property: t.field({
       type: ChannelProperty,
       description: 'What changed. Its new value stands in the field of its name.',

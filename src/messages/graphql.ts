@@ -34,19 +34,22 @@ import { toWireFlags, type WireSent } from './wire.ts';
 
 const MessageType = builder.enumType('MessageType', {
   description: 'Where a message is.',
-  values: { CHANNEL: { value: 'channel' }, DIRECT: { value: 'direct' } } as const,
+  values: {
+    CHANNEL: { value: 'channel', description: 'In a channel, under a topic.' },
+    DIRECT: { value: 'direct', description: 'Among people.' },
+  } as const,
 });
 
 export const MessageFlag = builder.enumType('MessageFlag', {
   description: 'What a user has with a message.',
   values: {
-    READ: { value: 'read' },
-    STARRED: { value: 'starred' },
-    COLLAPSED: { value: 'collapsed' },
+    READ: { value: 'read', description: 'They have read it.' },
+    STARRED: { value: 'starred', description: 'They keep it among those they have starred.' },
+    COLLAPSED: { value: 'collapsed', description: 'They have it shown folded.' },
     MENTIONED: { value: 'mentioned', description: 'By name, or through a group.' },
     CHANNEL_WILDCARD_MENTIONED: { value: 'stream_wildcard_mentioned', description: 'With everybody there.' },
     TOPIC_WILDCARD_MENTIONED: { value: 'topic_wildcard_mentioned', description: 'With everybody in the topic.' },
-    HAS_ALERT_WORD: { value: 'has_alert_word' },
+    HAS_ALERT_WORD: { value: 'has_alert_word', description: 'One of their alert words is in it.' },
     HISTORICAL: { value: 'historical', description: 'They never received it.' },
   } as const,
 });
@@ -58,7 +61,10 @@ export const isFlag = (flag: string): flag is Flag => flag !== 'wildcard_mention
 
 export const TopicLinkType = builder.objectRef<TopicLink>('TopicLink').implement({
   description: "A link in a topic's name.",
-  fields: (t) => ({ text: t.exposeString('text'), url: t.exposeString('url') }),
+  fields: (t) => ({
+    text: t.exposeString('text', { description: 'The words that are linked.' }),
+    url: t.exposeString('url', { description: 'Where the link leads.' }),
+  }),
 });
 
 /** A resolver that has a message may show it: access is checked wherever one is obtained. */
@@ -67,9 +73,17 @@ export const Message = builder.prismaNode('Message', {
   id: { resolve: ({ id }) => id },
   findUnique: (id, ctx) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: BigInt(id) } }),
   fields: (t) => ({
-    databaseId: t.field({ type: 'LongId', description: 'The id REST uses.', resolve: ({ id }) => Number(id) }),
-    type: t.field({ type: MessageType, resolve: ({ channelId }) => (channelId === null ? 'direct' : 'channel') }),
-    sender: t.relation('sender'),
+    databaseId: t.field({
+      type: 'LongId',
+      description: 'The number that the REST API knows it by.',
+      resolve: ({ id }) => Number(id),
+    }),
+    type: t.field({
+      type: MessageType,
+      description: 'Whether it is in a channel or among people.',
+      resolve: ({ channelId }) => (channelId === null ? 'direct' : 'channel'),
+    }),
+    sender: t.relation('sender', { description: 'Who sent it.' }),
     client: t.exposeString('clientName', { description: "The sender's client, by its own name." }),
     channel: t.field({
       type: Channel,
@@ -80,6 +94,7 @@ export const Message = builder.prismaNode('Message', {
     topic: t.exposeString('topic', { description: 'Empty for a direct message, and for the empty topic.' }),
     topicLinks: t.field({
       type: [TopicLinkType],
+      description: 'The links in its topic, in their order.',
       resolve: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
     }),
     participants: t.field({
@@ -99,7 +114,7 @@ export const Message = builder.prismaNode('Message', {
       description: 'Whether it tells what its sender does, and is shown behind their name.',
       resolve: ({ content }) => isMeMessage(content),
     }),
-    sentAt: t.expose('sentAt', { type: 'DateTime' }),
+    sentAt: t.expose('sentAt', { type: 'DateTime', description: 'When it was sent.' }),
     lastEditedAt: t.expose('lastEditedAt', {
       type: 'DateTime',
       nullable: true,
@@ -123,13 +138,13 @@ const MessageState = builder.enumType('MessageState', {
   description: 'What a message is to the viewer, or what its topic is.',
   values: {
     DIRECT: { value: 'dm', description: 'Among people.' },
-    STARRED: { value: 'starred' },
+    STARRED: { value: 'starred', description: 'The viewer has starred it.' },
     MENTIONED: {
       value: 'mentioned',
       description: 'It mentions the viewer: by name, through a group, or with everybody.',
     },
     ALERTED: { value: 'alerted', description: "One of the viewer's alert words is in it." },
-    UNREAD: { value: 'unread' },
+    UNREAD: { value: 'unread', description: 'The viewer has not read it.' },
     RESOLVED: { value: 'resolved', description: 'Its topic is marked as resolved.' },
     FOLLOWED: { value: 'followed', description: 'The viewer follows its topic.' },
     MUTED: { value: 'muted', description: 'By its topic or its channel.' },
@@ -139,35 +154,35 @@ const MessageState = builder.enumType('MessageState', {
 const MessagePart = builder.enumType('MessagePart', {
   description: 'What can be in, or at, a message.',
   values: {
-    LINK: { value: 'link' },
-    IMAGE: { value: 'image' },
-    ATTACHMENT: { value: 'attachment' },
-    REACTION: { value: 'reaction' },
+    LINK: { value: 'link', description: 'A link in its content.' },
+    IMAGE: { value: 'image', description: 'A link to an image.' },
+    ATTACHMENT: { value: 'attachment', description: 'A link to an uploaded file.' },
+    REACTION: { value: 'reaction', description: "Anybody's reaction to it." },
   } as const,
 });
 
 const ChannelKind = builder.enumType('ChannelKind', {
   description: 'Channels that many may read.',
   values: {
-    PUBLIC: { value: 'public' },
+    PUBLIC: { value: 'public', description: 'Readable by everybody but guests, who must be subscribed.' },
     WEB_PUBLIC: { value: 'web-public', description: 'Readable without an account.' },
   } as const,
 });
 
 const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => ({
-  channelId: t.id({ ...refersTo('Channel'), required: false }),
+  channelId: t.id({ ...refersTo('Channel'), required: false, description: 'It stands in this channel.' }),
   channelName: t.string({ required: false, description: 'In whatever case.' }),
-  channels: t.field({ type: ChannelKind, required: false }),
+  channels: t.field({ type: ChannelKind, required: false, description: 'It stands in some channel of this kind.' }),
   topic: t.string({ required: false, description: 'In whatever case.' }),
-  senderId: t.id({ ...refersTo('User'), required: false }),
+  senderId: t.id({ ...refersTo('User'), required: false, description: 'This user sent it.' }),
   directWith: t.idList({
     ...refersTo('User'),
     required: false,
     description: 'The ids of all who take part; the viewer need not be named.',
   }),
   directIncluding: t.id({ ...refersTo('User'), required: false, description: 'The id of somebody who takes part.' }),
-  is: t.field({ type: [MessageState], required: false }),
-  has: t.field({ type: [MessagePart], required: false }),
+  is: t.field({ type: [MessageState], required: false, description: 'What it is to the viewer: each of these.' }),
+  has: t.field({ type: [MessagePart], required: false, description: 'What is in or at it: each of these.' }),
   mentionsUserId: t.id({ ...refersTo('User'), required: false, description: 'Somebody whom it mentions by name.' }),
   search: t.string({ required: false, description: 'Words, in any of their forms; in quotes, what must stand so.' }),
 });
@@ -187,7 +202,7 @@ export const MessageNarrow = builder.inputType('MessageNarrowInput', {
       required: false,
       description: 'The id of a message: where it stands now goes before what is said of channel, topic and people.',
     }),
-    not: t.field({ type: NarrowTerms, required: false }),
+    not: t.field({ type: NarrowTerms, required: false, description: 'What it must not be: none of these.' }),
   }),
 });
 
@@ -225,7 +240,10 @@ function termsOf(fields: typeof NarrowTerms.$inferInput, negated: boolean): Narr
 }
 
 errorType(BadNarrowError, 'A narrow names what is not there, or what no message can be.', (t) => ({
-  description: t.string({ resolve: ({ data }) => data.desc }),
+  description: t.string({
+    description: 'What is wrong with the narrow, for people.',
+    resolve: ({ data }) => data.desc,
+  }),
 }));
 
 /** Messages, a page at a time. */
@@ -378,7 +396,7 @@ builder.queryField('message', (t) =>
     type: Message,
     nullable: true,
     description: 'One message the viewer may read.',
-    args: { messageId: t.arg.id(refersTo('Message')) },
+    args: { messageId: t.arg.id({ ...refersTo('Message'), description: 'The message.' }) },
     resolve: async (query, _root, { messageId }, ctx) => {
       const { id, realmId } = await accessMessage(signedIn(ctx), messageId);
       return ctx.app.db.message.findUnique({ ...query, where: { realmId_id: { realmId, id } } });
@@ -402,7 +420,7 @@ errorType(WildcardMentionNotAllowedError, 'To mention so many at once takes a pe
 mutation('sendMessage', {
   description: 'Sends a message: to a channel under a topic, or to people.',
   input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), required: false }),
+    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'The channel it is for.' }),
     channelName: t.string({ required: false, description: 'Instead of `channelId`; in whatever case.' }),
     directTo: t.idList({
       ...refersTo('User'),
@@ -475,9 +493,9 @@ const ParticipantValue = builder
     description: 'Somebody, as they were when something happened.',
     fields: (t) => ({
       id: t.expose('id', { type: 'ID', ...refersTo('User'), description: 'The `id` of the User.' }),
-      databaseId: t.exposeInt('id', { description: 'The id REST uses.' }),
+      databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
       email: t.exposeString('email', { description: 'The address for the API.' }),
-      fullName: t.exposeString('fullName'),
+      fullName: t.exposeString('fullName', { description: 'Their name then.' }),
     }),
   });
 
@@ -485,10 +503,15 @@ export const MessageValue = builder.objectRef<WireSent>('MessageValue').implemen
   description: 'A message as it was sent.',
   fields: (t) => ({
     id: t.expose('id', { type: 'ID', ...refersTo('Message'), description: 'The `id` of the Message.' }),
-    databaseId: t.expose('id', { type: 'LongId', description: 'The id REST uses.' }),
-    type: t.field({ type: MessageType, resolve: ({ type }) => (type === 'private' ? 'direct' : 'channel') }),
+    databaseId: t.expose('id', { type: 'LongId', description: 'The number that the REST API knows it by.' }),
+    type: t.field({
+      type: MessageType,
+      description: 'Whether it is in a channel or among people.',
+      resolve: ({ type }) => (type === 'private' ? 'direct' : 'channel'),
+    }),
     sender: t.field({
       type: ParticipantValue,
+      description: 'Who sent it.',
       resolve: (message) => ({
         id: message.sender_id,
         email: message.sender_email,
@@ -496,14 +519,24 @@ export const MessageValue = builder.objectRef<WireSent>('MessageValue').implemen
       }),
     }),
     avatarUrl: t.exposeString('avatar_url', { nullable: true, description: 'Null where the client can work it out.' }),
-    client: t.exposeString('client'),
-    channelId: t.id({ ...refersTo('Channel'), nullable: true, resolve: ({ stream_id }) => stream_id ?? null }),
+    client: t.exposeString('client', { description: "The sender's client, by its own name." }),
+    channelId: t.id({
+      ...refersTo('Channel'),
+      nullable: true,
+      description: 'The channel it is in; null for a direct message.',
+      resolve: ({ stream_id }) => stream_id ?? null,
+    }),
     channelName: t.string({
       nullable: true,
+      description: "The channel's name then; null for a direct message.",
       resolve: ({ display_recipient: name }) => (typeof name === 'string' ? name : null),
     }),
     topic: t.exposeString('subject', { description: 'Empty for a direct message.' }),
-    topicLinks: t.field({ type: [TopicLinkType], resolve: ({ topic_links }) => topic_links }),
+    topicLinks: t.field({
+      type: [TopicLinkType],
+      description: 'The links in its topic, in their order.',
+      resolve: ({ topic_links }) => topic_links,
+    }),
     participants: t.field({
       type: [ParticipantValue],
       nullable: true,
@@ -515,8 +548,14 @@ export const MessageValue = builder.objectRef<WireSent>('MessageValue').implemen
     }),
     content: t.exposeString('content', { description: 'HTML or source, as the queue was registered for.' }),
     contentType: t.exposeString('content_type', { description: '"text/html" or "text/x-markdown".' }),
-    isMeMessage: t.exposeBoolean('is_me_message'),
-    sentAt: t.field({ type: 'DateTime', resolve: ({ timestamp }) => fromUnix(timestamp) }),
+    isMeMessage: t.exposeBoolean('is_me_message', {
+      description: 'Whether it tells what its sender does, and is shown behind their name.',
+    }),
+    sentAt: t.field({
+      type: 'DateTime',
+      description: 'When it was sent, to the second.',
+      resolve: ({ timestamp }) => fromUnix(timestamp),
+    }),
   }),
 });
 
@@ -531,7 +570,7 @@ eventType<WireMessageEvent>(
   undefined,
   'MessageSentEvent',
   (t) => ({
-    message: t.field({ type: MessageValue, resolve: ({ event }) => event.message }),
+    message: t.field({ type: MessageValue, description: 'The message.', resolve: ({ event }) => event.message }),
     flags: t.field({
       type: [MessageFlag],
       description: "The user's own.",

@@ -124,7 +124,12 @@ export const User = builder.prismaNode('User', {
 nodeModel('User', 'User', ({ viewer }) => visibleTo(viewer));
 
 builder.queryField('viewer', (t) =>
-  t.field({ type: User, description: 'Who is signed in.', resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user }),
+  t.field({
+    type: User,
+    nullable: true,
+    description: 'Who is signed in; null, with an error, where nobody is.',
+    resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user,
+  }),
 );
 
 builder.queryField('user', (t) =>
@@ -246,7 +251,7 @@ eventType<WireSettingUpdate>(
   'update',
   'UserSettingUpdatedEvent',
   (t) => ({
-    setting: t.field({
+    userSetting: t.field({
       type: UserSetting,
       description: 'The setting that changed.',
       resolve: ({ event }) => event.property,

@@ -265,7 +265,7 @@ eventType<{ bot: BotBody }>(
       description: 'The bot that changed.',
       resolve: ({ event }) => event.bot.user_id,
     }),
-    setting: t.field({
+    botSetting: t.field({
       type: BotSetting,
       description: 'The one that changed; its value stands in the field of its type.',
       resolve: ({ event }) => SETTINGS.find((name) => name in event.bot) ?? SETTINGS[0],

@@ -57,7 +57,7 @@ eventType<{ readonly property: string; readonly value: unknown }>(
   'update',
   'UserSettingsDefaultUpdatedEvent',
   (t) => ({
-    setting: t.field({
+    defaultSetting: t.field({
       type: UserSettingsDefault,
       description: 'The setting that changed.',
       resolve: ({ event }) => event.property,

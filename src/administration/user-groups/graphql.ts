@@ -464,6 +464,7 @@ for (const [op, name, description] of [
         resolve: ({ event }) => event.group_id,
       }),
       userIds: t.idList({
+        nullable: true,
         ...refersTo('User'),
         description: 'Those who came or went, into or out of the group itself.',
         resolve: ({ event }) => [...event.user_ids],

@@ -390,7 +390,7 @@ eventType<{ subscriptions: readonly { stream_id: number; name: string }[] }>(
   'remove',
   'SubscriptionsRemovedEvent',
   (t) => ({
-    channels: t.field({
+    leftChannels: t.field({
       type: [ChannelNameValue],
       description: 'Those they are not subscribed to any more.',
       resolve: ({ event }) => event.subscriptions,
@@ -429,10 +429,11 @@ eventType<WireSubscriptionUpdate>(
   (t) => ({
     channelId: t.id({
       ...refersTo('Channel'),
+      nullable: true,
       description: 'The channel of the subscription.',
       resolve: ({ event }) => event.stream_id,
     }),
-    setting: t.field({
+    subscriptionSetting: t.field({
       type: SubscriptionSetting,
       description: 'What changed.',
       resolve: ({ event }) => event.property,
@@ -466,6 +467,7 @@ for (const [op, name, description] of [
         resolve: ({ event }) => event.stream_ids,
       }),
       userIds: t.idList({
+        nullable: true,
         ...refersTo('User'),
         description: 'The others, the same in all these channels.',
         resolve: ({ event }) => event.user_ids,

@@ -110,9 +110,10 @@ for (const [op, name, description] of [
         description: 'Whose reaction it is.',
         resolve: ({ event }) => event.user_id,
       }),
-      emojiName: t.string({ description: NAME, resolve: ({ event }) => event.emoji_name }),
-      emojiCode: t.string({ description: CODE, resolve: ({ event }) => event.emoji_code }),
+      emojiName: t.string({ nullable: true, description: NAME, resolve: ({ event }) => event.emoji_name }),
+      emojiCode: t.string({ nullable: true, description: CODE, resolve: ({ event }) => event.emoji_code }),
       reactionType: t.field({
+        nullable: true,
         type: ReactionTypeEnum,
         description: NAMESPACE,
         resolve: ({ event }) => event.reaction_type,

@@ -92,8 +92,17 @@ eventType<WireUserTopic>(
   undefined,
   'TopicVisibilityChangedEvent',
   (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), description: CHANNEL, resolve: ({ event }) => event.stream_id }),
-    topic: t.string({ description: NAME, resolve: ({ event }) => event.topic_name }),
+    channelId: t.id({
+      ...refersTo('Channel'),
+      nullable: true,
+      description: CHANNEL,
+      resolve: ({ event }) => event.stream_id,
+    }),
+    topic: t.string({
+      nullable: true,
+      description: NAME,
+      resolve: ({ event }) => event.topic_name,
+    }),
     visibility: t.field({
       type: TopicVisibility,
       description: CHOICE,

@@ -132,7 +132,7 @@ eventType<{ realm_emoji: WireCustomEmojiMap }>(
   'update',
   'CustomEmojiUpdatedEvent',
   (t) => ({
-    customEmoji: t.field({
+    allCustomEmoji: t.field({
       type: [CustomEmojiValue],
       description: 'All there are, those out of use included.',
       resolve: ({ event }) => Object.values(event.realm_emoji),
