@@ -1,13 +1,19 @@
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EmbeddedDatabase } from '../src/platform/db/embedded.ts';
+import { newDataDir } from './helpers/data-dir.ts';
 
+const dataDir = newDataDir();
 let database: EmbeddedDatabase;
 
 beforeAll(async () => {
-  database = await EmbeddedDatabase.open('memory://');
+  database = await EmbeddedDatabase.open(dataDir);
   await database.exec('CREATE TABLE thing (id int PRIMARY KEY, name text, facts jsonb, numbers int[])');
 });
-afterAll(() => database.close());
+afterAll(async () => {
+  await database.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
 
 /** Statements the database itself says it keeps. */
 const kept = async () =>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { send } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
 import type { Visitor } from './helpers/person.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
@@ -13,11 +13,18 @@ const metricsOf = async (url: string, headers: Record<string, string> = {}) => {
   return { ...reply, isMetrics: reply.text.includes('process_cpu_seconds_total') };
 };
 
+const METRICS_ADDRESS = '127.0.0.1:46817';
+let closed: InProcess;
+beforeAll(async () => {
+  closed = await startInProcess({ env: { METRICS_ADDRESS, ANONYMOUS_INTROSPECTION: 'off' } });
+});
+afterAll(() => closed[Symbol.asyncDispose]());
+
 describe('metrics', () => {
   const TOKEN = 'a token of sixteen characters or more';
 
   test('are open where the service is tried out, and nowhere else unless the operator says where', async () => {
-    await using open = await startInProcess();
+    await using open = await shareInProcess();
     expect(await metricsOf(open.url)).toMatchObject({ status: 200, isMetrics: true });
     await using named = await startInProcess({ env: { EXTERNAL_HOST: 'localhost' } });
     expect(await metricsOf(named.url)).toMatchObject({ status: 404, isMetrics: false });
@@ -48,13 +55,11 @@ describe('metrics', () => {
   });
 
   test('are at the address that is set, with nothing else, and no more at the public one', async () => {
-    const address = '127.0.0.1:46817';
-    await using service = await startInProcess({ env: { METRICS_ADDRESS: address } });
-    expect(await metricsOf(service.url)).toMatchObject({ status: 404, isMetrics: false });
-    const reply = await metricsOf(`http://${address}`);
+    expect(await metricsOf(closed.url)).toMatchObject({ status: 404, isMetrics: false });
+    const reply = await metricsOf(`http://${METRICS_ADDRESS}`);
     expect(reply).toMatchObject({ status: 200, isMetrics: true, headers: { 'x-content-type-options': 'nosniff' } });
     for (const path of ['/', '/api/v1/server_settings', '/graphql?query={__typename}']) {
-      const other = await send(`http://${address}`, { method: 'GET', path, headers: { host: 'localhost' } });
+      const other = await send(`http://${METRICS_ADDRESS}`, { method: 'GET', path, headers: { host: 'localhost' } });
       expect([path, other.status]).toEqual([path, 404]);
     }
   });
@@ -67,14 +72,10 @@ describe('metrics', () => {
 });
 
 describe('the schema, where strangers are not told it', () => {
-  let service: InProcess;
   let people: Organisation;
-
   beforeAll(async () => {
-    service = await startInProcess({ env: { ANONYMOUS_INTROSPECTION: 'off' } });
-    people = await organisation({}, { on: service });
+    people = await organisation({}, { on: closed });
   });
-  afterAll(() => service[Symbol.asyncDispose]());
 
   const INTROSPECTION = [
     '{ __schema { queryType { name } } }',

@@ -6,6 +6,7 @@ import type { Caller } from '../src/platform/caller.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type Json, send } from './helpers/http.ts';
+import { isGroupPicked } from './helpers/part.ts';
 import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
 import { type Organisation, organisation, startServer } from './helpers/server.ts';
@@ -113,142 +114,149 @@ describe('the gate', () => {
   });
 });
 
-describe('a server that is asked to hash passwords', () => {
-  let server: ServerProcess;
-  let people: Organisation;
-  beforeAll(async () => {
-    server = await startServer({ env: { ...METRICS.env, PASSWORD_HASH_COST: '32768' } });
-    people = await organisation({}, { on: server, password: PASSWORD });
-  }, 60_000);
-  afterAll(() => server[Symbol.asyncDispose]());
+describe.runIf(isGroupPicked('password-gate.test.ts > a server that is asked to hash passwords'))(
+  'a server that is asked to hash passwords',
+  () => {
+    let server: ServerProcess;
+    let people: Organisation;
+    beforeAll(async () => {
+      server = await startServer({ env: { ...METRICS.env, PASSWORD_HASH_COST: '32768' } });
+      people = await organisation({}, { on: server, password: PASSWORD });
+    }, 60_000);
+    afterAll(() => server[Symbol.asyncDispose]());
 
-  /** Passwords hashed so far, and those that wait. */
-  async function hashes(): Promise<{ done: number; waiting: number }> {
-    const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
-    const value = (name: string) => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1]);
-    return { done: value('password_hash_duration_seconds_count'), waiting: value('password_hash_waiting') };
-  }
+    /** Passwords hashed so far, and those that wait. */
+    async function hashes(): Promise<{ done: number; waiting: number }> {
+      const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
+      const value = (name: string) => Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1]);
+      return { done: value('password_hash_duration_seconds_count'), waiting: value('password_hash_waiting') };
+    }
 
-  const settled = () => vi.waitFor(async () => expect((await hashes()).waiting).toBe(0), PATIENCE);
-  const crowded = () => vi.waitFor(async () => expect((await hashes()).waiting).toBeGreaterThan(10), PATIENCE);
+    const settled = () => vi.waitFor(async () => expect((await hashes()).waiting).toBe(0), PATIENCE);
+    const crowded = () => vi.waitFor(async () => expect((await hashes()).waiting).toBeGreaterThan(10), PATIENCE);
 
-  let guesses = 0;
-  const guess = () => ({ username: `nobody${++guesses}@example.com`, password: 'a guess' });
+    let guesses = 0;
+    const guess = () => ({ username: `nobody${++guesses}@example.com`, password: 'a guess' });
 
-  interface Post {
-    readonly outgoing: ClientRequest;
-    /** Undefined when it was broken off. */
-    readonly reply: Promise<{ status: number; retryAfter: string | undefined; body: Json } | undefined>;
-  }
+    interface Post {
+      readonly outgoing: ClientRequest;
+      /** Undefined when it was broken off. */
+      readonly reply: Promise<{ status: number; retryAfter: string | undefined; body: Json } | undefined>;
+    }
 
-  /** From an address of this machine, over a connection of its own. */
-  function post(localAddress: string, path: string, type: string, body: string): Post {
-    const headers = { host: people.realm.host, 'content-type': type, 'content-length': Buffer.byteLength(body) };
-    const outgoing = request(server.url, { method: 'POST', path, localAddress, headers, agent: new Agent() });
-    const read = async () => {
-      const [incoming] = await once(outgoing, 'response');
-      const chunks: Buffer[] = [];
-      for await (const chunk of incoming) chunks.push(chunk);
-      const retryAfter = incoming.headers['retry-after'];
-      return { status: incoming.statusCode, retryAfter, body: JSON.parse(Buffer.concat(chunks).toString()) };
-    };
-    outgoing.on('error', () => {});
-    outgoing.end(body);
-    return { outgoing, reply: read().catch(() => undefined) };
-  }
+    /** From an address of this machine, over a connection of its own. */
+    function post(localAddress: string, path: string, type: string, body: string): Post {
+      const headers = { host: people.realm.host, 'content-type': type, 'content-length': Buffer.byteLength(body) };
+      const outgoing = request(server.url, { method: 'POST', path, localAddress, headers, agent: new Agent() });
+      const read = async () => {
+        const [incoming] = await once(outgoing, 'response');
+        const chunks: Buffer[] = [];
+        for await (const chunk of incoming) chunks.push(chunk);
+        const retryAfter = incoming.headers['retry-after'];
+        return { status: incoming.statusCode, retryAfter, body: JSON.parse(Buffer.concat(chunks).toString()) };
+      };
+      outgoing.on('error', () => {});
+      outgoing.end(body);
+      return { outgoing, reply: read().catch(() => undefined) };
+    }
 
-  const fetchKey = (from: string, login: { username: string; password: string }) =>
-    post(from, '/api/v1/fetch_api_key', 'application/x-www-form-urlencoded', new URLSearchParams(login).toString());
+    const fetchKey = (from: string, login: { username: string; password: string }) =>
+      post(from, '/api/v1/fetch_api_key', 'application/x-www-form-urlencoded', new URLSearchParams(login).toString());
 
-  test('hashes once for a wrong password, an unknown address and an account without a password alike', async () => {
-    const { owner, member, anonymous } = people;
-    for (const username of [owner.email, 'nobody@example.com', member.email]) {
+    test('hashes once for a wrong password, an unknown address and an account without a password alike', async () => {
+      const { owner, member, anonymous } = people;
+      for (const username of [owner.email, 'nobody@example.com', member.email]) {
+        const { done } = await hashes();
+        const { status } = await anonymous.rest('POST', '/fetch_api_key', { username, password: 'wrong password' });
+        expect([status, (await hashes()).done - done], username).toEqual([401, 1]);
+      }
+    });
+
+    test('lets a neighbour in while one address guesses, refuses what has no place, and says when to come back', async () => {
+      const flood = Array.from({ length: 60 }, () => fetchKey('127.0.0.1', guess()));
+      await crowded();
+      const before = await hashes();
+      const neighbour = await fetchKey('127.0.0.2', { username: people.owner.email, password: PASSWORD }).reply;
+      expect(neighbour).toMatchObject({ status: 200, body: { api_key: people.owner.apiKey } });
+      // Those under way, those that ended with them, and the neighbour's own: not all that came before it.
+      expect((await hashes()).done - before.done).toBeLessThan(12);
+      for (const { outgoing } of flood) outgoing.destroy();
+      const replies = await Promise.all(flood.map(({ reply }) => reply));
+      const refused = replies.filter((reply) => reply?.status === 429);
+      expect(refused.length).toBeGreaterThanOrEqual(60 - 2 * PLACES_OF_NETWORK);
+      for (const reply of refused) {
+        expect(reply?.body).toMatchObject({
+          result: 'error',
+          code: 'RATE_LIMIT_HIT',
+          'retry-after': expect.any(Number),
+        });
+        expect(reply?.retryAfter).toBe(String(reply?.body['retry-after']));
+      }
+    });
+
+    test('does not hash what nobody waits for any more', async () => {
+      await settled();
       const { done } = await hashes();
-      const { status } = await anonymous.rest('POST', '/fetch_api_key', { username, password: 'wrong password' });
-      expect([status, (await hashes()).done - done], username).toEqual([401, 1]);
-    }
-  });
+      const flood = Array.from({ length: 20 }, () => fetchKey('127.0.0.1', guess()));
+      await crowded();
+      for (const { outgoing } of flood) outgoing.destroy();
+      await settled();
+      await sleep(500);
+      expect((await hashes()).done - done).toBeLessThan(12);
+    });
 
-  test('lets a neighbour in while one address guesses, refuses what has no place, and says when to come back', async () => {
-    const flood = Array.from({ length: 60 }, () => fetchKey('127.0.0.1', guess()));
-    await crowded();
-    const before = await hashes();
-    const neighbour = await fetchKey('127.0.0.2', { username: people.owner.email, password: PASSWORD }).reply;
-    expect(neighbour).toMatchObject({ status: 200, body: { api_key: people.owner.apiKey } });
-    // Those under way, those that ended with them, and the neighbour's own: not all that came before it.
-    expect((await hashes()).done - before.done).toBeLessThan(12);
-    for (const { outgoing } of flood) outgoing.destroy();
-    const replies = await Promise.all(flood.map(({ reply }) => reply));
-    const refused = replies.filter((reply) => reply?.status === 429);
-    expect(refused.length).toBeGreaterThanOrEqual(60 - 2 * PLACES_OF_NETWORK);
-    for (const reply of refused) {
-      expect(reply?.body).toMatchObject({ result: 'error', code: 'RATE_LIMIT_HIT', 'retry-after': expect.any(Number) });
-      expect(reply?.retryAfter).toBe(String(reply?.body['retry-after']));
-    }
-  });
+    test('does not hash for a socket that is closed', async () => {
+      await settled();
+      const { done } = await hashes();
+      const socket = await RawSocket.connected(people.anonymous);
+      for (let i = 0; i < 20; i++) {
+        const { username, password } = guess();
+        const input = `{ username: "${username}", password: "${password}" }`;
+        socket.subscribe(String(i), `mutation { fetchApiKey(input: ${input}) { __typename } }`);
+      }
+      await crowded();
+      socket.cut();
+      await settled();
+      expect((await hashes()).done - done).toBeLessThan(12);
+    });
 
-  test('does not hash what nobody waits for any more', async () => {
-    await settled();
-    const { done } = await hashes();
-    const flood = Array.from({ length: 20 }, () => fetchKey('127.0.0.1', guess()));
-    await crowded();
-    for (const { outgoing } of flood) outgoing.destroy();
-    await settled();
-    await sleep(500);
-    expect((await hashes()).done - done).toBeLessThan(12);
-  });
+    test('runs no further mutations of an operation when its client has gone', async () => {
+      await settled();
+      const { owner, member } = people;
+      const send = (i: number) =>
+        `m${i}: sendMessage(input: { directTo: ["${globalId('User', owner.id)}"], content: "act ${i}" }) { __typename }`;
+      const change =
+        'updateSettings(input: { oldPassword: "wrong guess", newPassword: "a new password" }) { __typename }';
+      // The others wait with the one that hashes, behind a crowd.
+      const crowd = Array.from({ length: 20 }, () => fetchKey('127.0.0.3', guess()));
+      await crowded();
+      const query = `mutation { ${send(0)} ${change} ${Array.from({ length: 5 }, (_, i) => send(i + 1)).join(' ')} }`;
+      const { hostname, port } = new URL(server.url);
+      const headers = { ...member.headers, 'content-type': 'application/json' };
+      const outgoing = request({ hostname, port, method: 'POST', path: '/graphql', headers, agent: new Agent() });
+      outgoing.on('error', () => {});
+      outgoing.end(JSON.stringify({ query }));
+      const inbox = { anchor: 'newest', num_before: 100, num_after: 0, apply_markdown: false };
+      const acts = async () =>
+        (await owner.ok('GET', '/messages', inbox)).messages
+          .map(({ content }: Json) => content)
+          .filter((content: string) => content.startsWith('act'));
+      await vi.waitFor(async () => expect(await acts()).toEqual(['act 0']), PATIENCE);
+      outgoing.destroy();
+      for (const each of crowd) each.outgoing.destroy();
+      await settled();
+      await sleep(500);
+      expect(await acts()).toEqual(['act 0']);
+    });
 
-  test('does not hash for a socket that is closed', async () => {
-    await settled();
-    const { done } = await hashes();
-    const socket = await RawSocket.connected(people.anonymous);
-    for (let i = 0; i < 20; i++) {
-      const { username, password } = guess();
-      const input = `{ username: "${username}", password: "${password}" }`;
-      socket.subscribe(String(i), `mutation { fetchApiKey(input: ${input}) { __typename } }`);
-    }
-    await crowded();
-    socket.cut();
-    await settled();
-    expect((await hashes()).done - done).toBeLessThan(12);
-  });
-
-  test('runs no further mutations of an operation when its client has gone', async () => {
-    await settled();
-    const { owner, member } = people;
-    const send = (i: number) =>
-      `m${i}: sendMessage(input: { directTo: ["${globalId('User', owner.id)}"], content: "act ${i}" }) { __typename }`;
-    const change =
-      'updateSettings(input: { oldPassword: "wrong guess", newPassword: "a new password" }) { __typename }';
-    // The others wait with the one that hashes, behind a crowd.
-    const crowd = Array.from({ length: 20 }, () => fetchKey('127.0.0.3', guess()));
-    await crowded();
-    const query = `mutation { ${send(0)} ${change} ${Array.from({ length: 5 }, (_, i) => send(i + 1)).join(' ')} }`;
-    const { hostname, port } = new URL(server.url);
-    const headers = { ...member.headers, 'content-type': 'application/json' };
-    const outgoing = request({ hostname, port, method: 'POST', path: '/graphql', headers, agent: new Agent() });
-    outgoing.on('error', () => {});
-    outgoing.end(JSON.stringify({ query }));
-    const inbox = { anchor: 'newest', num_before: 100, num_after: 0, apply_markdown: false };
-    const acts = async () =>
-      (await owner.ok('GET', '/messages', inbox)).messages
-        .map(({ content }: Json) => content)
-        .filter((content: string) => content.startsWith('act'));
-    await vi.waitFor(async () => expect(await acts()).toEqual(['act 0']), PATIENCE);
-    outgoing.destroy();
-    for (const each of crowd) each.outgoing.destroy();
-    await settled();
-    await sleep(500);
-    expect(await acts()).toEqual(['act 0']);
-  });
-
-  test('counts password changes and new users with the others', async () => {
-    const { owner } = people;
-    let { done } = await hashes();
-    const changed = await owner.rest('PATCH', '/settings', { old_password: PASSWORD, new_password: `${PASSWORD}!` });
-    expect([changed.status, (await hashes()).done - done]).toEqual([200, 2]);
-    ({ done } = await hashes());
-    await people.signUp('somebody new', 'member', PASSWORD);
-    expect((await hashes()).done - done).toBe(1);
-  });
-});
+    test('counts password changes and new users with the others', async () => {
+      const { owner } = people;
+      let { done } = await hashes();
+      const changed = await owner.rest('PATCH', '/settings', { old_password: PASSWORD, new_password: `${PASSWORD}!` });
+      expect([changed.status, (await hashes()).done - done]).toEqual([200, 2]);
+      ({ done } = await hashes());
+      await people.signUp('somebody new', 'member', PASSWORD);
+      expect((await hashes()).done - done).toBe(1);
+    });
+  },
+);

@@ -11,8 +11,8 @@ import { webSocketClient } from './helpers/events.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type Json, send } from './helpers/http.ts';
 import type { Person } from './helpers/person.ts';
-import type { ServerProcess } from './helpers/process.ts';
-import { organisation, startServer } from './helpers/server.ts';
+import { organisation } from './helpers/server.ts';
+import { type Served, startService } from './helpers/service.ts';
 
 const ME = '{ viewer { fullName } }';
 const NAMED = 'query Named($id: ID!) { user(userId: $id) { fullName } }';
@@ -78,10 +78,10 @@ const WAYS: readonly (readonly [string, Ask])[] = [
 const codeOf = ({ errors }: Json) => errors?.[0]?.extensions?.code;
 
 describe('beside other documents', () => {
-  let server: ServerProcess;
+  let server: Served;
   let member: Person;
   beforeAll(async () => {
-    server = await startServer({ env: { PERSISTED_DOCUMENTS: FILE() } });
+    server = await startService({ env: { PERSISTED_DOCUMENTS: FILE() } });
     ({ member } = await organisation({}, { on: server }));
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());
@@ -236,10 +236,10 @@ describe('beside other documents', () => {
 });
 
 describe('alone', () => {
-  let server: ServerProcess;
+  let server: Served;
   let member: Person;
   beforeAll(async () => {
-    server = await startServer({ env: { PERSISTED_DOCUMENTS: FILE(), PERSISTED_DOCUMENTS_ONLY: 'on' } });
+    server = await startService({ env: { PERSISTED_DOCUMENTS: FILE(), PERSISTED_DOCUMENTS_ONLY: 'on' } });
     ({ member } = await organisation({}, { on: server }));
   }, 60_000);
   afterAll(() => server[Symbol.asyncDispose]());

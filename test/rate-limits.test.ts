@@ -5,15 +5,15 @@ import { webSocketClient } from './helpers/events.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type Json, type Reply, send } from './helpers/http.ts';
 import type { Visitor } from './helpers/person.ts';
-import type { ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
-import { type Organisation, organisation, startServer } from './helpers/server.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+import { type Served, startService } from './helpers/service.ts';
 
 /** The limits of src/api/README.md, with numbers a test gets to the end of. */
 const PER_USER = 6;
 const PER_IP = 3;
 
-let server: ServerProcess;
+let server: Served;
 let people: Organisation;
 
 /** Never asked: only sent to. */
@@ -27,7 +27,7 @@ const PROVIDER = {
 beforeAll(async () => {
   const limits = { RATE_LIMIT_PER_USER: String(PER_USER), RATE_LIMIT_PER_IP: String(PER_IP) };
   const env = { ...limits, ...PROVIDER, TRUST_PROXY: '1' };
-  server = await startServer({ env });
+  server = await startService({ env });
   people = await organisation({}, { on: server });
 }, 60_000);
 afterAll(() => server[Symbol.asyncDispose]());

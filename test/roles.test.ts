@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Integrated, startIntegrated } from './helpers/integrations.ts';
 import type { Method, Parameters, Person } from './helpers/person.ts';
-import { type Organisation, organisation, startServer } from './helpers/server.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+import { startService } from './helpers/service.ts';
 import { channelOf, say } from './helpers/talk.ts';
 import { ENDPOINTS, type EndpointName, isIntegrated } from './helpers/the-22.ts';
 
@@ -122,7 +123,7 @@ const CALLS: Readonly<Record<EndpointName, Call>> = {
 
 let integrated: Integrated;
 beforeAll(async () => {
-  integrated = await startIntegrated(startServer);
+  integrated = await startIntegrated(startService);
 });
 afterAll(() => integrated[Symbol.asyncDispose]());
 

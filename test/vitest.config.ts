@@ -10,8 +10,8 @@ export default defineConfig({
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Files share what they import, and nothing else: each has organisations of its own.
     isolate: false,
-    // One process serves them all: three workers keep it busy while some wait.
-    maxWorkers: 3,
+    // One process serves them all. Another worker is another to warm up: with a second, while one waits, its processor is used.
+    maxWorkers: 2,
     maxConcurrency: 10,
     // Nothing here waits on a clock for longer than a heartbeat: what takes this long hangs.
     testTimeout: 60_000,

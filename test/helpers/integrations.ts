@@ -2,16 +2,11 @@ import { SignJWT } from 'jose';
 import { SomebodysBrowser } from './browser.ts';
 import type { Person } from './person.ts';
 import { type Organisation, organisation } from './server.ts';
+import type { Served } from './service.ts';
 import { startVideoProvider } from './video-provider.ts';
 
 const SUBDOMAIN = 'integrated';
 const JWT_SECRET = 'a secret shared with who makes the tokens';
-
-/** A service that runs: in a process of its own, or in the test's. */
-interface Served extends AsyncDisposable {
-  readonly url: string;
-  readonly dataDir: string;
-}
 
 /** A service that others work with: one that signs people in by web tokens, and one that makes video calls. */
 export interface Integrated<S extends Served = Served> extends AsyncDisposable {
@@ -23,7 +18,7 @@ export interface Integrated<S extends Served = Served> extends AsyncDisposable {
   allowCalls(person: Person): Promise<void>;
 }
 
-/** @param start `startServer` or `startInProcess`. */
+/** @param start `startService`, or `startInProcess` to look inside. */
 export async function startIntegrated<S extends Served>(
   start: (options: { readonly env: Readonly<Record<string, string>> }) => Promise<S>,
 ): Promise<Integrated<S>> {

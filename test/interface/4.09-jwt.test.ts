@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Integrated, startIntegrated } from '../helpers/integrations.ts';
 import { basic, type Visitor } from '../helpers/person.ts';
-import { organisation, startServer } from '../helpers/server.ts';
+import { organisation } from '../helpers/server.ts';
+import { startService } from '../helpers/service.ts';
 import { failure, refused, success, USER } from '../helpers/shapes.ts';
 
 let integrated: Integrated;
 beforeAll(async () => {
-  integrated = await startIntegrated(startServer);
+  integrated = await startIntegrated(startService);
 });
 afterAll(() => integrated[Symbol.asyncDispose]());
 

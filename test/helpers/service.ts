@@ -1,0 +1,16 @@
+import { type InProcessOptions, startInProcess } from './in-process.ts';
+import { IS_WHOLE } from './part.ts';
+import { startServer } from './server.ts';
+
+/** A service that runs: in a process of its own, or in the test's. */
+export interface Served extends AsyncDisposable {
+  readonly url: string;
+  readonly dataDir: string;
+}
+
+/**
+ * Starts a service with an environment of the test's own, for tests that ask it as clients do: `await using` it. In a process,
+ * and on the database of the run, where every case is made; otherwise in the test's, which is a quarter of the work.
+ */
+export const startService = (options: Required<Pick<InProcessOptions, 'env'>>): Promise<Served> =>
+  IS_WHOLE ? startServer(options) : startInProcess(options);
