@@ -5,7 +5,7 @@ import { buildSchema } from '../src/server/registries/schema.ts';
 import { comparable, leavesOf, type Outcome } from './helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS, type GraphQLCall } from './helpers/graphql-calls.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
-import { IS_WHOLE } from './helpers/part.ts';
+import { IS_WHOLE, isGroupPicked } from './helpers/part.ts';
 import type { Method, Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS, type RestCall } from './helpers/rest-calls.ts';
 import { makeScene, type Names, type Scene } from './helpers/scene.ts';
@@ -103,12 +103,6 @@ const TAKES_ADDRESS = [
 
 let service: InProcess;
 let scene: Scene;
-beforeAll(async () => {
-  service = await startInProcess();
-  scene = await makeScene({ on: service });
-});
-afterAll(() => service[Symbol.asyncDispose]());
-
 let made = 0;
 /** Somebody else each time: what is done with their address may not be done with it twice. */
 const somebody = ({ realm }: Scene, visibility: number) =>
@@ -130,75 +124,83 @@ async function tellsApart(place: Place, at: Scene, who: Person, address: string)
   return found !== before && found !== (await place.try(at, who, addressOfNobody()));
 }
 
-describe('an address hidden from everybody is like one that nobody has, whatever it is put in place of', () => {
-  // In this order each may do what it does.
-  test.for(CALLS.map((calls) => [calls.name, calls] as const))('in %s', async ([, calls]) => {
-    for (const place of placesIn(calls, scene.names)) {
-      const isTold = await tellsApart(place, scene, scene.owner, (await somebody(scene, 4)).email);
-      if (!TOLD_AS_TAKEN.includes(place.name)) expect(isTold, place.name).toBe(false);
-      if (await tellsApart(place, scene, scene.owner, (await somebody(scene, 1)).email)) takers.push(place);
-    }
-  });
-
-  test.runIf(IS_WHOLE)('and these are the places that take an address', () => {
-    const names = [...new Set(takers.map(({ name }) => name))];
-    expect(names.toSorted()).toEqual([...TAKES_ADDRESS, ...TOLD_AS_TAKEN].toSorted());
-  });
-});
-
-const ROLE_NAMES = Object.keys(ROLES) as RoleName[];
-/** The last role that sees an address, as the numbers of roles go. */
-const SEEN_UP_TO = { 1: 600, 2: 400, 5: 300, 3: 200, 4: 0 } as const;
-const MATRIX = ROLE_NAMES.flatMap((role) => EMAIL_VISIBILITIES.map((visibility) => [role, visibility] as const));
-
-describe('an address is hidden as whoever has it chose, at each of these places', () => {
-  let matrix: Scene;
+describe.runIf(isGroupPicked('hidden-addresses.test.ts'))('of addresses', () => {
   beforeAll(async () => {
-    matrix = await makeScene({ on: service });
+    service = await startInProcess();
+    scene = await makeScene({ on: service });
+  });
+  afterAll(() => service[Symbol.asyncDispose]());
+
+  describe('an address hidden from everybody is like one that nobody has, whatever it is put in place of', () => {
+    // In this order each may do what it does.
+    test.for(CALLS.map((calls) => [calls.name, calls] as const))('in %s', async ([, calls]) => {
+      for (const place of placesIn(calls, scene.names)) {
+        const isTold = await tellsApart(place, scene, scene.owner, (await somebody(scene, 4)).email);
+        if (!TOLD_AS_TAKEN.includes(place.name)) expect(isTold, place.name).toBe(false);
+        if (await tellsApart(place, scene, scene.owner, (await somebody(scene, 1)).email)) takers.push(place);
+      }
+    });
+
+    test.runIf(IS_WHOLE)('and these are the places that take an address', () => {
+      const names = [...new Set(takers.map(({ name }) => name))];
+      expect(names.toSorted()).toEqual([...TAKES_ADDRESS, ...TOLD_AS_TAKEN].toSorted());
+    });
   });
 
-  test.for(MATRIX)('from %s when its visibility is %i', async ([role, visibility]) => {
-    const [who, { id, email }] = [matrix[role], await somebody(matrix, visibility)];
-    const isSeen = ROLES[role] <= SEEN_UP_TO[visibility];
-    const found = await who.rest('GET', `/users/${encodeURIComponent(email)}`);
-    expect([found.status, found.body.user?.user_id]).toEqual(isSeen ? [200, id] : [400, undefined]);
-    const standIn = await who.rest('GET', `/users/user${id}@users.invalid`);
-    expect(standIn.body.user).toMatchObject({ user_id: id, delivery_email: isSeen ? email : null });
-    const asker = await matrix.signUp(`asker ${++made}`, role);
-    const wanted = (address: string) => asker.rest('PATCH', '/settings', { email: address });
-    const [ofTheirs, ofNobodys] = [await wanted(email), await wanted(addressOfNobody())];
-    expect(ofTheirs.body.msg).toBe(isSeen ? 'Email is already in use.' : '');
-    if (isSeen) return;
-    expect([ofTheirs.status, ofTheirs.body]).toEqual([ofNobodys.status, ofNobodys.body]);
-    for (const place of takers.filter(({ name }) => !TOLD_AS_TAKEN.includes(name))) {
-      expect(await tellsApart(place, matrix, who, email), place.name).toBe(false);
+  const ROLE_NAMES = Object.keys(ROLES) as RoleName[];
+  /** The last role that sees an address, as the numbers of roles go. */
+  const SEEN_UP_TO = { 1: 600, 2: 400, 5: 300, 3: 200, 4: 0 } as const;
+  const MATRIX = ROLE_NAMES.flatMap((role) => EMAIL_VISIBILITIES.map((visibility) => [role, visibility] as const));
+
+  describe('an address is hidden as whoever has it chose, at each of these places', () => {
+    let matrix: Scene;
+    beforeAll(async () => {
+      matrix = await makeScene({ on: service });
+    });
+
+    test.for(MATRIX)('from %s when its visibility is %i', async ([role, visibility]) => {
+      const [who, { id, email }] = [matrix[role], await somebody(matrix, visibility)];
+      const isSeen = ROLES[role] <= SEEN_UP_TO[visibility];
+      const found = await who.rest('GET', `/users/${encodeURIComponent(email)}`);
+      expect([found.status, found.body.user?.user_id]).toEqual(isSeen ? [200, id] : [400, undefined]);
+      const standIn = await who.rest('GET', `/users/user${id}@users.invalid`);
+      expect(standIn.body.user).toMatchObject({ user_id: id, delivery_email: isSeen ? email : null });
+      const asker = await matrix.signUp(`asker ${++made}`, role);
+      const wanted = (address: string) => asker.rest('PATCH', '/settings', { email: address });
+      const [ofTheirs, ofNobodys] = [await wanted(email), await wanted(addressOfNobody())];
+      expect(ofTheirs.body.msg).toBe(isSeen ? 'Email is already in use.' : '');
+      if (isSeen) return;
+      expect([ofTheirs.status, ofTheirs.body]).toEqual([ofNobodys.status, ofNobodys.body]);
+      for (const place of takers.filter(({ name }) => !TOLD_AS_TAKEN.includes(name))) {
+        expect(await tellsApart(place, matrix, who, email), place.name).toBe(false);
+      }
+    });
+  });
+
+  test('an address that is hidden takes the same queries as one that nobody has, and signing in with one too', async () => {
+    const { owner, guest, anonymous } = scene;
+    const asks: ((address: string) => Promise<{ status: number }>)[] = [
+      (address) => guest.rest('GET', `/users/${address}`),
+      (address) => guest.rest('GET', '/messages', { anchor: 'newest', narrow: [['sender', address]] }),
+      (address) => guest.rest('POST', '/messages', { type: 'direct', to: [address], content: 'hello' }),
+      (address) => {
+        const subscriptions = [{ name: `Channel ${++made}` }];
+        return owner.rest('POST', '/users/me/subscriptions', { subscriptions, principals: [address] });
+      },
+      (address) => anonymous.rest('POST', '/fetch_api_key', { username: address, password: 'not theirs' }),
+    ];
+    for (const ask of asks) {
+      const queries = async (address: string) => {
+        let status = 0;
+        const made = await service.queriesOf(async () => {
+          ({ status } = await ask(address));
+        });
+        // The hub compares its windows with the log once a second, whoever asks for what.
+        return { status, made: made.filter((sql) => !/FROM event_counter WHERE realm_id = ANY/.test(sql)) };
+      };
+      const ofNobodys = await queries(addressOfNobody());
+      expect(ofNobodys.status).not.toBe(200);
+      expect(await queries((await somebody(scene, 4)).email)).toEqual(ofNobodys);
     }
   });
-});
-
-test('an address that is hidden takes the same queries as one that nobody has, and signing in with one too', async () => {
-  const { owner, guest, anonymous } = scene;
-  const asks: ((address: string) => Promise<{ status: number }>)[] = [
-    (address) => guest.rest('GET', `/users/${address}`),
-    (address) => guest.rest('GET', '/messages', { anchor: 'newest', narrow: [['sender', address]] }),
-    (address) => guest.rest('POST', '/messages', { type: 'direct', to: [address], content: 'hello' }),
-    (address) => {
-      const subscriptions = [{ name: `Channel ${++made}` }];
-      return owner.rest('POST', '/users/me/subscriptions', { subscriptions, principals: [address] });
-    },
-    (address) => anonymous.rest('POST', '/fetch_api_key', { username: address, password: 'not theirs' }),
-  ];
-  for (const ask of asks) {
-    const queries = async (address: string) => {
-      let status = 0;
-      const made = await service.queriesOf(async () => {
-        ({ status } = await ask(address));
-      });
-      // The hub compares its windows with the log once a second, whoever asks for what.
-      return { status, made: made.filter((sql) => !/FROM event_counter WHERE realm_id = ANY/.test(sql)) };
-    };
-    const ofNobodys = await queries(addressOfNobody());
-    expect(ofNobodys.status).not.toBe(200);
-    expect(await queries((await somebody(scene, 4)).email)).toEqual(ofNobodys);
-  }
 });

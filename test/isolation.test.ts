@@ -4,6 +4,7 @@ import { buildSchema } from '../src/server/registries/schema.ts';
 import { expectAlike, type Outcome } from './helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from './helpers/graphql-calls.ts';
 import type { Json } from './helpers/http.ts';
+import { isGroupPicked } from './helpers/part.ts';
 import type { Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
 import { contentsOf, makeScene, type Names, nothing, type Scene } from './helpers/scene.ts';
@@ -21,22 +22,22 @@ let own: Scene;
 let other: Scene;
 let before: Json;
 
-beforeAll(async () => {
-  [own, other] = await Promise.all([makeScene({ withPassword: true }), makeScene({ withPassword: true })]);
-  const names = [...endpoints.map(([name]) => name), ...Object.keys(GRAPHQL_CALLS)].map(channelFor);
-  const subscriptions = [...new Set(names)].map((name) => ({ name }));
-  await other.owner.ok('POST', '/users/me/subscriptions', { subscriptions });
-  before = await contentsOf(other);
-});
-afterAll(async () => expect(await contentsOf(other)).toEqual(before));
-
 /** Checks that calls with a name of the other organisation's come to what they come to with names of nothing. */
 const expectAbsent = <C>(title: string, calls: (names: Names) => readonly C[], make: (call: C) => Promise<Outcome>) => {
   const foreign = { ...other.names, channelName: channelFor(title) };
   return expectAlike({ own: own.names, foreign, kinds: KINDS }, calls, make);
 };
 
-describe('what belongs to another organization is not there', () => {
+describe.runIf(isGroupPicked('isolation.test.ts'))('what belongs to another organization is not there', () => {
+  beforeAll(async () => {
+    [own, other] = await Promise.all([makeScene({ withPassword: true }), makeScene({ withPassword: true })]);
+    const names = [...endpoints.map(([name]) => name), ...Object.keys(GRAPHQL_CALLS)].map(channelFor);
+    const subscriptions = [...new Set(names)].map((name) => ({ name }));
+    await other.owner.ok('POST', '/users/me/subscriptions', { subscriptions });
+    before = await contentsOf(other);
+  });
+  afterAll(async () => expect(await contentsOf(other)).toEqual(before));
+
   test.concurrent.for(endpoints)('for %s', async ([name, { method, path, auth }]) => {
     const caller = auth === 'none' ? own.anonymous : own.owner;
     const calls = (names: Names) => REST_CALLS[name]?.(names) ?? [];

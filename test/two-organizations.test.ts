@@ -4,6 +4,7 @@ import { routes } from '../src/server/registries/endpoints.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from './helpers/graphql-calls.ts';
 import { type Json, send } from './helpers/http.ts';
+import { isGroupPicked } from './helpers/part.ts';
 import type { Method, Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
 import { contentsOf, makeScene, type Names, nothing, type Scene } from './helpers/scene.ts';
@@ -14,9 +15,6 @@ const schema = buildSchema();
 
 let quiet: Scene;
 let busy: Scene;
-beforeAll(async () => {
-  [quiet, busy] = await Promise.all([makeScene(), makeScene({ withPassword: true })]);
-});
 
 const isCall = (call: object): call is { as?: 'guest' | 'moderator' } => 'as' in call;
 const callerOf = (scene: Scene, call: object): Person => scene[(isCall(call) ? call.as : undefined) ?? 'owner'];
@@ -37,7 +35,11 @@ async function doEverything(scene: Scene): Promise<number> {
   return done;
 }
 
-describe('an organization on the same server', () => {
+describe.runIf(isGroupPicked('two-organizations.test.ts'))('an organization on the same server', () => {
+  beforeAll(async () => {
+    [quiet, busy] = await Promise.all([makeScene(), makeScene({ withPassword: true })]);
+  });
+
   test('lets nobody in with credentials of another, at any endpoint or field', async () => {
     const stranger = quiet.anonymous.as(busy.owner.authorization);
     const refused = [401, 'INVALID_API_KEY'];
