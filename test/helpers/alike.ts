@@ -10,7 +10,12 @@ export interface Outcome {
 
 /** Without what differs from one call to the next: the name itself, and what was made. */
 export function comparable({ status, body }: Outcome, name: string | number): string {
-  const text = JSON.stringify(body, (key, value) => (key === 'locations' ? undefined : value))
+  const told = (key: string, value: unknown) => {
+    if (key === 'locations') return undefined;
+    // A number of things is not the name, though it may be the same number.
+    return key === 'totalCount' ? `n${value}` : value;
+  };
+  const text = JSON.stringify(body, told)
     .replaceAll(typeof name === 'number' ? new RegExp(`\\b${name}\\b`, 'g') : name, '<it>')
     .replaceAll(/new (in GraphQL )?\d+/g, '<new>');
   const isMade = status === 200 && !text.includes('"code"');
