@@ -306,8 +306,8 @@ test.concurrent('closes the socket of a client that stops reading with a code to
   await using back = await RawSocket.connected(slow);
   back.subscribe('1', query, { queueId });
   while (![...heard.values()].includes('the last')) {
-    const { id, drafts } = (await back.next('next')).payload.data.events;
-    if (drafts !== undefined) heard.set(id, drafts[0].content.replace(/x+$/, ''));
+    const { position, drafts } = (await back.next('next')).payload.data.events;
+    if (drafts !== undefined) heard.set(position, drafts[0].content.replace(/x+$/, ''));
   }
   const inOrder = [...heard].toSorted(([a], [b]) => a - b).map(([, content]) => content);
   expect(inOrder.slice(inOrder.indexOf('0'))).toEqual([...rounds, 'the last']);

@@ -324,7 +324,9 @@ describe('no more queries than it takes', () => {
     const names = { ...nothing(), channelId: channelIds[0] ?? 0, folderId: folderIds[0] ?? 0, userId: userIds[0] ?? 0 };
     for (const id of nodeIds(names)) {
       const queries = await service.queriesOf(() => owner.query('query ($id: ID!) { node(id: $id) { id } }', { id }));
-      expect(queries.length, `${id}\n${queries.join('\n')}`).toBeLessThanOrEqual(2);
+      // A topic is no row: it is looked for in its channel, which must be the viewer's to read.
+      const most = atob(id).startsWith('Topic:') ? 5 : 2;
+      expect(queries.length, `${id}\n${queries.join('\n')}`).toBeLessThanOrEqual(most);
     }
     expect(await service.queriesOf(() => owner.query('{ node(id: "nonsense") { id } }'))).toHaveLength(1);
   });

@@ -17,6 +17,7 @@ import { EDITABLE_USER_DEFAULTS } from '../../src/administration/user-defaults/s
 import { SETTINGS_OF_OTHERS } from '../../src/administration/users/settings-of-others.ts';
 import { settingFieldName, toFieldName } from '../../src/api/graphql/setting-fields.ts';
 import type { Settings } from '../../src/platform/setting.ts';
+import { globalId } from './global-ids.ts';
 import type { Parameters } from './person.ts';
 import { PNG } from './pictures.ts';
 import { NO_VIDEO_PROVIDER, NO_WEB_TOKENS } from './rest-calls.ts';
@@ -150,8 +151,6 @@ const QUERIES: Readonly<Record<string, (names: Names) => readonly Parameters[]>>
   viewer: () => [{}],
 };
 
-const globalId = (type: string, id: number) => Buffer.from(`${type}:${id}`).toString('base64');
-
 /** Of everything there is a `node` of. */
 export const nodeIds = (names: Names): string[] =>
   Object.entries({
@@ -159,12 +158,14 @@ export const nodeIds = (names: Names): string[] =>
     ChannelFolder: names.folderId,
     CustomEmoji: names.emojiId,
     CustomProfileField: names.profileFieldId,
+    DirectConversation: names.conversationId,
     Draft: names.draftId,
     Message: names.messageId,
     NavigationView: names.navigationViewId,
     Reminder: names.reminderId,
     SavedSnippet: names.snippetId,
     ScheduledMessage: names.scheduledMessageId,
+    Topic: `${names.channelId}:greetings`,
     User: names.userId,
     UserGroup: names.customGroupId,
   }).map(([type, id]) => globalId(type, id));

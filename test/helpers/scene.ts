@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { runCommand } from './control.ts';
+import { numberOf } from './global-ids.ts';
 import type { Json } from './http.ts';
 import { PNG } from './pictures.ts';
 import { type Organisation, organisation, serverOf } from './server.ts';
@@ -34,6 +35,7 @@ export interface Names {
   readonly messageId: number;
   /** A message among people. */
   readonly directMessageId: number;
+  readonly conversationId: number;
   /** Of a custom navigation view. */
   readonly fragment: string;
   readonly navigationViewId: number;
@@ -115,8 +117,10 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
   const fragment = `narrow/topic/${realm.subdomain}`;
   const view = { fragment, isPinned: true, name: 'Greetings' };
   const { navigationView } = await owner.mutate('addNavigationView', view, 'navigationView { id }');
-  const navigationViewId = Number(atob(navigationView.id).split(':')[1]);
+  const navigationViewId = numberOf(navigationView.id);
   const direct = await owner.ok('POST', '/messages', { type: 'direct', to: [member.id], content: 'hello' });
+  const { directConversations } = await owner.query('{ directConversations { nodes { id } } }');
+  const conversationId = numberOf(directConversations.nodes[0].id);
   await member.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
   const leaver = await made.signUp('leaver');
   const { queue_id } = await owner.register({ fetch_event_types: [] });
@@ -143,6 +147,7 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
       snippetId: snippet.saved_snippet_id,
       messageId,
       directMessageId: direct.id,
+      conversationId,
       fragment,
       navigationViewId,
       domain,
@@ -178,6 +183,7 @@ export const nothing = (id = 2_000_000_000): Names => ({
   snippetId: id,
   messageId: id,
   directMessageId: id,
+  conversationId: id,
   fragment: `no fragment of ${randomUUID()}`,
   navigationViewId: id,
   domain: `${randomUUID()}.example`,
