@@ -82,7 +82,13 @@ describe('the sidebar of a chat, in one request', () => {
 
   test('takes as many statements for many as for few', async () => {
     const { owner, member, guest, administrator, moderator } = people;
-    const few = await service.queriesOf(() => member.query(SIDEBAR));
+    // What was sent before may still be on its way to readers, by statements of its own.
+    const statements = async (): Promise<string[]> => {
+      const runs: string[][] = [];
+      for (let i = 0; i < 3; i++) runs.push(await service.queriesOf(() => member.query(SIDEBAR)));
+      return runs.toSorted((a, b) => a.length - b.length)[0] ?? [];
+    };
+    const few = await statements();
     for (const name of ['a', 'b', 'c', 'd']) {
       const id = await channelOf(owner, name, [owner, member]);
       for (const topic of ['one', 'two', 'three']) await say(owner, id, topic, 'more');
@@ -93,7 +99,7 @@ describe('the sidebar of a chat, in one request', () => {
     const sidebar = await member.query(SIDEBAR);
     expect(sidebar.subscriptions.nodes).toHaveLength(5);
     expect(sidebar.directConversations.nodes.length).toBeGreaterThan(4);
-    const many = await service.queriesOf(() => member.query(SIDEBAR));
+    const many = await statements();
     expect(many.length, many.join('\n')).toBe(few.length);
   });
 });
