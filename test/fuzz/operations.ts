@@ -17,6 +17,7 @@ import {
   isObjectType,
   isRequiredArgument,
 } from 'graphql';
+import { withGlobalIds } from '../helpers/global-ids.ts';
 import { GRAPHQL_CALLS, nodeIds, REFUSALS } from '../helpers/graphql-calls.ts';
 import { holdsFile } from '../helpers/multipart.ts';
 import type { Dice } from './dice.ts';
@@ -94,8 +95,10 @@ export class OperationMaker {
     if (args === undefined || holdsFile(args)) return document.arguments(field);
     const given = field.args.filter(({ name }) => name in args);
     const texts = given.map((arg) => {
-      const value = dice.chance(0.25) ? dice.mutated(args[arg.name]) : args[arg.name];
-      return `${arg.name}: ${document.variable(arg.type, ENDS_NAMED.has(field.name) ? this.#sandboxed(value) : value)}`;
+      const chosen = dice.chance(0.25) ? dice.mutated(args[arg.name]) : args[arg.name];
+      const value = ENDS_NAMED.has(field.name) ? this.#sandboxed(chosen) : chosen;
+      const { [arg.name]: named } = withGlobalIds(field.name, { [arg.name]: value });
+      return `${arg.name}: ${document.variable(arg.type, named)}`;
     });
     return texts.length === 0 ? '' : `(${texts.join(', ')})`;
   }
@@ -193,8 +196,11 @@ class DocumentMaker {
           '0001-01-01T00:00:00Z',
           '9999-12-31T23:59:59Z',
         ]);
-      case 'ID':
+      case 'ID': {
+        const named = withGlobalIds('', { [name]: thing })[name];
+        if (typeof named === 'string' && named !== thing && dice.chance(0.9)) return named;
         return dice.chance(0.85) ? dice.pick(nodeIds(this.#cast.names)) : dice.text();
+      }
       case 'File':
         return null;
       default:
