@@ -397,11 +397,11 @@ const MUTATIONS: Readonly<Record<string, (names: Names) => readonly Parameters[]
   deleteCustomProfileField: ({ profileFieldId }) => [{ fieldId: profileFieldId }],
   fetchApiKeyByJwt: () => [{ token: 'a.b.c' }],
   fetchApiKey: ({ username }) => [{ username, password: OWNER_PASSWORD }],
-  registerEventQueue: ({ channelName }) => [
+  registerEventQueue: ({ channelName, email }) => [
     {
       ...{ eventTypes: ['DRAFTS'], idleTimeoutSeconds: 60, applyMarkdown: true, clientGravatar: true },
       ...{ includeSubscribers: 'PARTIAL', allPublicChannels: false },
-      narrow: [{ operator: 'channel', operand: channelName }],
+      narrow: [{ channelName }, { topic: 'greetings' }, { senderEmail: email }, { is: 'UNREAD' }],
       capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, true])),
     },
   ],
