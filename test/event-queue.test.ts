@@ -390,7 +390,7 @@ test('tells every queue that takes it that the service has started', { timeout: 
     queueId: named.queue_id,
   });
   expect(await stream.next()).toMatchObject({
-    type: 'restart',
+    type: 'RESTART',
     serviceVersion: all.service_version,
     serviceFeatureLevel: all.service_feature_level,
   });
