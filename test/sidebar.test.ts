@@ -131,6 +131,16 @@ describe('what is found by its id', () => {
     expect(await find(guest, id)).toBeNull();
   });
 
+  test('a topic of whatever script, by the id that its channel tells', async () => {
+    const { owner } = people;
+    const to = await channelOf(owner, 'scripts', [owner]);
+    for (const name of ['✔ Größe 🎉', 'İstanbul: a:b', '日本語', '']) await say(owner, to, name, 'x');
+    const { channel } = await owner.query('{ channel(name: "scripts") { topics { nodes { id name } } } }');
+    expect(channel.topics.nodes).toHaveLength(4);
+    for (const { id, name } of channel.topics.nodes)
+      expect(await find(owner, id)).toEqual({ __typename: 'Topic', name });
+  });
+
   test('a conversation, for those who take part in it', async () => {
     const { owner, member, guest } = people;
     await write(guest, [member], 'between us');
