@@ -7,7 +7,7 @@ import { subdomainOf } from '../platform/hosts.ts';
 import { isKey } from '../platform/key-vault.ts';
 import { type Account, accountByKeyHash, readAccount } from './accounts.ts';
 import { apiEmail } from './address.ts';
-import type { App, Ctx, RequestCtx, Scope } from './context.ts';
+import { type App, type Ctx, type RequestCtx, type Scope, signedIn, type Viewer } from './context.ts';
 import { InvalidApiKeyError, RealmDeactivatedError, UnauthorizedError, UserDeactivatedError } from './errors.ts';
 import { accessRevoked } from './events.ts';
 
@@ -87,6 +87,19 @@ export async function isStillSignedIn({ app, viewer }: Ctx): Promise<boolean> {
   if (viewer.keyHash === null) return true;
   const account = await accountByKeyHash(app, viewer.keyHash);
   return account?.user.id === viewer.id && account.user.isActive && account.realm.deactivatedAt === null;
+}
+
+/**
+ * The viewer of something that goes on for long, as they are by now. Those who are asked for together share one query.
+ *
+ * @throws InvalidApiKeyError, RealmDeactivatedError, UserDeactivatedError when they could not sign in any more.
+ */
+export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
+  const { app, viewer } = signedIn(request);
+  const account = viewer.keyHash === null ? undefined : await accountByKeyHash(app, viewer.keyHash);
+  if (account?.user.id !== viewer.id) throw new InvalidApiKeyError();
+  requireActive(account);
+  return { ...viewer, ...account, role: account.user.role };
 }
 
 /**

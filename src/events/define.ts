@@ -28,6 +28,8 @@ interface Definition {
   readonly op: string | undefined;
   /** The payload as `view` may see it, in one piece, in several (each gets an id), or null for nothing. */
   render(payload: never, view: EventView): RenderedEvent | readonly RenderedEvent[] | null;
+  /** What `view` may know of the payload, whatever the queue was registered with; undefined where `render` says it all. */
+  readonly facts: ((payload: never, view: EventView) => object) | undefined;
   /** What tells renderings for one role apart, besides the options. */
   readonly viewerClass: (payload: never, view: EventView) => number | string;
   /** Whether the event passes a queue's narrow; undefined where narrows do not apply. */
@@ -45,6 +47,11 @@ export interface EventType<A extends unknown[]> {
 interface Rules<P> {
   /** How `view` sees the payload; as it is, when absent. Must be a pure function of its two arguments. */
   readonly render?: (payload: P, view: EventView) => RenderedEvent | readonly RenderedEvent[] | null;
+  /**
+   * All that `view` may know of the payload, for events that carry entities: `render` leaves out what the queue was not
+   * registered for. Must be a pure function of its arguments, of which it reads what `render` may, but for the options.
+   */
+  readonly facts?: (payload: P, view: EventView) => object;
   /** The most pieces `render` makes of this payload; 1 when absent. */
   readonly width?: (payload: P) => number;
   /**
@@ -74,14 +81,14 @@ export function defineEvent<A extends unknown[], P extends object>(
   type: string,
   op: string | undefined,
   build: (...happened: A) => P,
-  { render, width, perUser, matches, ephemeral = false, effect }: Rules<P> = {},
+  { render, facts, width, perUser, matches, ephemeral = false, effect }: Rules<P> = {},
 ): EventType<A> {
   const name = nameOf(type, op);
   if (definitions.has(name)) throw new Error(`Event ${name} is defined twice`);
   const asIs = (payload: P): RenderedEvent => ({ type, ...(op !== undefined && { op }), ...payload });
   const viewerClass =
     typeof perUser === 'function' ? perUser : (_: P, { userId }: EventView) => (perUser === true ? userId : '');
-  definitions.set(name, { type, op, render: (render ?? asIs) as Definition['render'], viewerClass, matches, effect });
+  definitions.set(name, { type, op, render: render ?? asIs, facts, viewerClass, matches, effect } as Definition);
   const make = (...happened: A): EventDraft => {
     const payload = build(...happened);
     return { type, op, payload, width: width?.(payload) ?? 1, ephemeral };

@@ -7,6 +7,8 @@ import { type EventView, optionsKey } from './view.ts';
 export interface EventPiece {
   readonly id: number;
   readonly event: RenderedEvent;
+  /** What the viewer may know of it beyond `event`, for events that are defined with `facts`. */
+  readonly facts: unknown;
   /** `{"id": …, "type": …, …}`, made once for all who see the same. */
   readonly json: string;
   /** What GraphQL operations make of this piece, by operation. */
@@ -44,7 +46,8 @@ export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): rea
   if (pieces === undefined) {
     try {
       const rendered = definition.render(stored.payload as never, view);
-      pieces = toPieces(stored, rendered === null ? [] : isSeveral(rendered) ? rendered : [rendered]);
+      const facts = definition.facts?.(stored.payload as never, view);
+      pieces = toPieces(stored, rendered === null ? [] : isSeveral(rendered) ? rendered : [rendered], facts);
     } catch (err) {
       log.error({ err, event: stored.id, type: stored.type, op: stored.op }, 'an event could not be rendered');
       pieces = NOTHING;
@@ -54,9 +57,13 @@ export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): rea
   return pieces;
 }
 
-function toPieces({ id, type, width }: StoredEvent, events: readonly RenderedEvent[]): readonly EventPiece[] {
+function toPieces(
+  { id, type, width }: StoredEvent,
+  events: readonly RenderedEvent[],
+  facts: unknown,
+): readonly EventPiece[] {
   if (events.length > width) throw new Error(`Event ${type} reserved ${width} ids only`);
-  return events.map((event, i) => pieceOf(id - events.length + 1 + i, event));
+  return events.map((event, i) => pieceOf(id - events.length + 1 + i, event, facts));
 }
 
 /** Lets go of what GraphQL operations made of an event: once it has been delivered live, few ask for it again. */
@@ -71,8 +78,8 @@ export function heartbeat(id: number): EventPiece {
   return pieceOf(id, { type: 'heartbeat' });
 }
 
-function pieceOf(id: number, event: RenderedEvent): EventPiece {
-  return { id, event, json: JSON.stringify({ id, ...event }), results: new Map() };
+function pieceOf(id: number, event: RenderedEvent, facts?: unknown): EventPiece {
+  return { id, event, facts, json: JSON.stringify({ id, ...event }), results: new Map() };
 }
 
 function isSeveral(rendered: RenderedEvent | readonly RenderedEvent[]): rendered is readonly RenderedEvent[] {

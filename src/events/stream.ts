@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { ChatError } from '../platform/errors.ts';
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
@@ -9,9 +11,16 @@ import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
 
+/** Runs something as part of no request. */
+const apart = AsyncLocalStorage.snapshot();
+
 /** Where a stream's events go: a socket, a response. */
 export interface StreamSink {
-  /** Sends events, at least one, in id order. Must not throw. */
+  /** Whether events can be sent as they are: nothing has to be read for this client first. */
+  isReady(pieces: readonly EventPiece[]): boolean;
+  /** Reads what is to be read for events that are sent next. Rejects when it cannot be read now. */
+  prepare(pieces: readonly EventPiece[]): Promise<void>;
+  /** Sends events, at least one, in id order, that are ready or prepared. Must not throw. */
   send(pieces: readonly EventPiece[]): void;
   /** Resolves when the client has taken enough of what was sent for more to follow. Only a backlog waits for it. */
   writable(): Promise<void>;
@@ -68,6 +77,7 @@ export class EventStream implements LiveReader, QueueReader {
   /** The last id the client has seen or is about to. */
   #lastSent: number;
   #over = false;
+  /** Whether events are heard as they pass; otherwise they are read from the window, page by page. */
   #attached = false;
   #heartbeat: NodeJS.Timeout | undefined;
   /** When the client was last sent something, on the clock that timers run by. */
@@ -103,15 +113,37 @@ export class EventStream implements LiveReader, QueueReader {
   /** Takes the queue and starts to send. Resolves once the client is up to date, or the stream is over. */
   async start(): Promise<void> {
     this.queue.take(this);
+    await this.#catchUp();
+    if (this.#over) return;
+    this.#lastSentAt = performance.now();
+    this.#awaitSilence(heartbeatDelay(this.#app));
+    // From here on a revocation is heard as it passes; one that passed while the stream was being opened was not.
     try {
-      await this.#catchUp();
+      if (!(await this.#mayStay())) this.#finish('revoked');
     } catch (error) {
-      if (!(error instanceof PrunedError)) this.#app.log.warn({ err: error }, 'an event stream could not read the log');
-      this.#finish(error instanceof PrunedError ? new BadEventQueueIdError(this.queue.id, 'pruned') : 'unavailable');
+      this.#fail(error);
     }
   }
 
   async #catchUp(): Promise<void> {
+    try {
+      await this.#readOn();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof PrunedError) this.#finish(new BadEventQueueIdError(this.queue.id, 'pruned'));
+    else if (error instanceof ChatError && error.status === 401) this.#finish('revoked');
+    else {
+      this.#app.log.warn({ err: error }, 'an event stream could not be read');
+      this.#finish('unavailable');
+    }
+  }
+
+  /** Sends what the client has not got, and waits at the window's end then. */
+  async #readOn(): Promise<void> {
     while (!this.#over) {
       // Asked for again with each page: a recipient that nobody waits for is forgotten after a while, and a client may
       // be slow.
@@ -123,8 +155,10 @@ export class EventStream implements LiveReader, QueueReader {
         position: this.#position,
         now: this.#app.now(),
       });
+      const pieces = this.#unsent(page.events);
+      if (pieces.length > 0 && !this.#sink.isReady(pieces)) await this.#sink.prepare(pieces);
       if (this.#over) return;
-      this.#send(page.events, page.through);
+      this.#send(pieces, page.through);
       if (page.events.length > 0) await this.#sink.writable();
       // In the same turn of the event loop in which nothing was left to read, no event can arrive before the reader is
       // attached.
@@ -133,18 +167,25 @@ export class EventStream implements LiveReader, QueueReader {
     if (this.#over) return;
     this.#attached = true;
     this.#window.attach(this);
-    this.#lastSentAt = performance.now();
-    this.#awaitSilence(heartbeatDelay(this.#app));
-    // From here on a revocation is heard as it passes; one that passed while the stream was being opened was not.
-    if (!(await this.#mayStay())) this.#finish('revoked');
   }
 
   broken(): void {
     this.#finish('unavailable');
   }
 
+  /**
+   * What takes reading first is read from the window instead, as by a stream that has just begun: so nothing that comes
+   * meanwhile can overtake it, and what waits is held once for all.
+   */
   hear(events: readonly StoredEvent[], through: number): void {
-    this.#send(events, through);
+    const pieces = this.#unsent(events);
+    if (pieces.length === 0 || this.#sink.isReady(pieces)) this.#send(pieces, through);
+    else {
+      this.#attached = false;
+      this.#window.detach(this);
+      // Not on behalf of whoever made the change, in whose request this may be.
+      void apart(() => this.#catchUp());
+    }
   }
 
   pass(through: number): void {
@@ -152,10 +193,13 @@ export class EventStream implements LiveReader, QueueReader {
     this.queue.passed(through);
   }
 
-  #send(events: readonly StoredEvent[], through: number): void {
+  #unsent(events: readonly StoredEvent[]): readonly EventPiece[] {
     const all = events.flatMap((event) => piecesFor(this.#app, event, this));
     // The client may have stopped between two pieces of one event.
-    const pieces = (all[0]?.id ?? 0) > this.#lastSent ? all : all.filter(({ id }) => id > this.#lastSent);
+    return (all[0]?.id ?? 0) > this.#lastSent ? all : all.filter(({ id }) => id > this.#lastSent);
+  }
+
+  #send(pieces: readonly EventPiece[], through: number): void {
     const last = pieces.at(-1);
     if (last !== undefined) this.#sendPieces(pieces, last.id);
     if (!this.#over) this.pass(through);
@@ -181,8 +225,9 @@ export class EventStream implements LiveReader, QueueReader {
   async #beat(): Promise<void> {
     try {
       const sentBefore = this.#lastSent;
-      while (!this.#over && this.#window.through <= this.#lastSent) await this.#window.advance();
-      if (!this.#over && this.#lastSent === sentBefore) {
+      // What is being read for the client comes first: a heartbeat's id says that nothing before it is missing.
+      while (this.#attached && this.#window.through <= this.#lastSent) await this.#window.advance();
+      if (this.#attached && this.#lastSent === sentBefore) {
         const piece = heartbeat(this.#window.through);
         this.#sendPieces([piece], piece.id);
       }
@@ -204,6 +249,7 @@ export class EventStream implements LiveReader, QueueReader {
     this.#over = true;
     clearTimeout(this.#heartbeat);
     if (this.#attached) this.#window.detach(this);
+    this.#attached = false;
     this.queue.release(this);
   }
 

@@ -58,6 +58,11 @@ export const messageSent = defineEvent('message', undefined, (payload: SentPaylo
     flags: toWireFlags(flagsFor(payload, view.userId, view.isRecipient)),
     ...(isLocalTo(payload, view) && { local_message_id: payload.localId }),
   }),
+  facts: (payload, view) => ({
+    message: payload,
+    flags: flagsFor(payload, view.userId, view.isRecipient),
+    viewer: { id: view.userId, role: view.role },
+  }),
   matches: (payload, narrow, userId) =>
     narrow.every(([operator, operand]) => matches(payload, operator, operand, userId)),
 });

@@ -4,13 +4,13 @@ import { type Ctx, signedIn } from '../access/context.ts';
 import { builder, type Types } from '../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds } from '../api/graphql/connection.ts';
 import type { GraphQLContext } from '../api/graphql/context.ts';
+import { fromEvent } from '../api/graphql/entity-facts.ts';
 import { errorType } from '../api/graphql/errors.ts';
-import { eventType } from '../api/graphql/event-types.ts';
+import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { mutation } from '../api/graphql/mutation.ts';
 import { nodeType } from '../api/graphql/node.ts';
 import { DEFAULT_PAGE_SIZE, pageSize } from '../api/graphql/page-size.ts';
 import { refersTo } from '../api/graphql/refs.ts';
-import { fromUnix } from '../api/graphql/scalars.ts';
 import { ChannelDoesNotExistError } from '../channels/errors.ts';
 import { Channel } from '../channels/graphql.ts';
 import { visibleChannels } from '../channels/loaders.ts';
@@ -19,6 +19,7 @@ import { User } from '../people/graphql.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { requireText } from '../platform/text.ts';
 import { accessMessage, readableMessages } from './access.ts';
+import { type KnownMessage, sentMessage } from './entity-facts.ts';
 import { ownFlags } from './loaders.ts';
 import { BadNarrowError } from './narrow/errors.ts';
 import { compileNarrow } from './narrow/narrow.ts';
@@ -30,7 +31,7 @@ import { WildcardMentionNotAllowedError } from './sending/errors.ts';
 import { sendMessage } from './sending/send.ts';
 import type { ChannelReference } from './sending/target.ts';
 import { TopicVisibility } from './topic-policies/graphql.ts';
-import { toWireFlags, type WireSent } from './wire.ts';
+import { isFlag, toWireFlags } from './wire.ts';
 
 const MessageType = builder.enumType('MessageType', {
   description: 'Where a message is.',
@@ -53,11 +54,6 @@ export const MessageFlag = builder.enumType('MessageFlag', {
     HISTORICAL: { value: 'historical', description: 'They never received it.' },
   } as const,
 });
-
-type Flag = typeof MessageFlag.$inferType;
-
-/** Without the word older clients have for either wildcard. */
-export const isFlag = (flag: string): flag is Flag => flag !== 'wildcard_mentioned';
 
 export const TopicLinkType = builder.objectRef<TopicLink>('TopicLink').implement({
   description: "A link in a topic's name.",
@@ -487,94 +483,20 @@ async function readBack(ctx: Ctx, messageId: number) {
   }
 }
 
-const ParticipantValue = builder
-  .objectRef<{ id: number; email: string; fullName: string }>('ParticipantValue')
-  .implement({
-    description: 'Somebody, as they were when something happened.',
-    fields: (t) => ({
-      id: t.expose('id', { type: 'ID', ...refersTo('User'), description: 'The `id` of the User.' }),
-      databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
-      email: t.exposeString('email', { description: 'The address for the API.' }),
-      fullName: t.exposeString('fullName', { description: 'Their name then.' }),
-    }),
-  });
-
-export const MessageValue = builder.objectRef<WireSent>('MessageValue').implement({
-  description: 'A message as it was sent.',
-  fields: (t) => ({
-    id: t.expose('id', { type: 'ID', ...refersTo('Message'), description: 'The `id` of the Message.' }),
-    databaseId: t.expose('id', { type: 'LongId', description: 'The number that the REST API knows it by.' }),
-    type: t.field({
-      type: MessageType,
-      description: 'Whether it is in a channel or among people.',
-      resolve: ({ type }) => (type === 'private' ? 'direct' : 'channel'),
-    }),
-    sender: t.field({
-      type: ParticipantValue,
-      description: 'Who sent it.',
-      resolve: (message) => ({
-        id: message.sender_id,
-        email: message.sender_email,
-        fullName: message.sender_full_name,
-      }),
-    }),
-    avatarUrl: t.exposeString('avatar_url', { nullable: true, description: 'Null where the client can work it out.' }),
-    client: t.exposeString('client', { description: "The sender's client, by its own name." }),
-    channelId: t.id({
-      ...refersTo('Channel'),
-      nullable: true,
-      description: 'The channel it is in; null for a direct message.',
-      resolve: ({ stream_id }) => stream_id ?? null,
-    }),
-    channelName: t.string({
-      nullable: true,
-      description: "The channel's name then; null for a direct message.",
-      resolve: ({ display_recipient: name }) => (typeof name === 'string' ? name : null),
-    }),
-    topic: t.exposeString('subject', { description: 'Empty for a direct message.' }),
-    topicLinks: t.field({
-      type: [TopicLinkType],
-      description: 'The links in its topic, in their order.',
-      resolve: ({ topic_links }) => topic_links,
-    }),
-    participants: t.field({
-      type: [ParticipantValue],
-      nullable: true,
-      description: 'Who takes part in the conversation, the sender included; null for a channel message.',
-      resolve: ({ display_recipient: people }) =>
-        typeof people === 'string'
-          ? null
-          : people.map(({ id, email, full_name }) => ({ id, email, fullName: full_name })),
-    }),
-    content: t.exposeString('content', { description: 'HTML or source, as the queue was registered for.' }),
-    contentType: t.exposeString('content_type', { description: '"text/html" or "text/x-markdown".' }),
-    isMeMessage: t.exposeBoolean('is_me_message', {
-      description: 'Whether it tells what its sender does, and is shown behind their name.',
-    }),
-    sentAt: t.field({
-      type: 'DateTime',
-      description: 'When it was sent, to the second.',
-      resolve: ({ timestamp }) => fromUnix(timestamp),
-    }),
-  }),
-});
-
-interface WireMessageEvent {
-  readonly message: WireSent;
-  readonly flags: readonly string[];
+interface SentBody {
   readonly local_message_id?: string;
 }
 
-eventType<WireMessageEvent>(
+eventType<SentBody, KnownMessage>(
   'message',
   undefined,
   'MessageSentEvent',
   (t) => ({
-    message: t.field({ type: MessageValue, description: 'The message.', resolve: ({ event }) => event.message }),
-    flags: t.field({
-      type: [MessageFlag],
-      description: "The user's own.",
-      resolve: ({ event }) => event.flags.filter(isFlag),
+    message: t.field({
+      type: Message,
+      nullable: true,
+      description: 'The message.',
+      ...fromEvent(sentMessage, ({ facts }: EventSource<SentBody, KnownMessage>) => facts),
     }),
     localMessageId: t.string({
       nullable: true,

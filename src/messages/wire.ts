@@ -25,6 +25,8 @@ export interface MessageFacts {
   readonly client: string;
   /** UNIX seconds. */
   readonly timestamp: number;
+  /** ISO 8601, to the millisecond; absent in events logged before they told it. */
+  readonly sentAt?: string | undefined;
   /** Null for a direct message. */
   readonly channel: { readonly id: number; readonly name: string } | null;
   /** Who takes part in the conversation, ascending by id; empty for a channel message. */
@@ -158,6 +160,19 @@ export interface UserFlags {
   readonly hasAlertWord?: boolean;
   readonly historical?: boolean;
 }
+
+/** What a user can have with a message, without the word that older clients have for either wildcard. */
+export type FlagName =
+  | 'read'
+  | 'starred'
+  | 'collapsed'
+  | 'mentioned'
+  | 'stream_wildcard_mentioned'
+  | 'topic_wildcard_mentioned'
+  | 'has_alert_word'
+  | 'historical';
+
+export const isFlag = (flag: string): flag is FlagName => flag !== 'wildcard_mentioned';
 
 /** The flags as on the wire. */
 export function toWireFlags(flags: UserFlags): string[] {

@@ -1,6 +1,8 @@
-import type { RequestCtx } from '../../access/context.ts';
+import DataLoader from 'dataloader';
+import { type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import type { Budget } from '../../platform/budget.ts';
 import type { Browser } from '../cookies.ts';
+import type { ReaderBatch } from './reader-batch.ts';
 
 /** What a document costs to answer, and the most it may. */
 export interface Cost {
@@ -17,6 +19,8 @@ export interface GraphQLContext extends RequestCtx {
   readonly budget?: Budget | undefined;
   /** Undefined on a socket, which can be given no cookie. */
   readonly browser?: Browser;
+  /** What is read together with others, where what is resolved is delivered to many. */
+  readonly batch?: ReaderBatch | undefined;
   /** Under which the operation may be repeated. */
   readonly idempotencyKey?: string | undefined;
 }
@@ -31,5 +35,30 @@ export function perOperation<T>(make: (ctx: GraphQLContext) => T): (ctx: GraphQL
     const known = made.get(ctx) ?? { value: make(ctx) };
     made.set(ctx, known);
     return known.value;
+  };
+}
+
+/** What one viewer asks for: some of many. */
+export interface Wanted<K> {
+  readonly ctx: Ctx;
+  readonly key: K;
+}
+
+/**
+ * A DataLoader for each operation; where something is delivered to many, one for all of them, which is what keeps the
+ * number of statements from growing with theirs.
+ *
+ * @param load What each of the viewers gets, in order: the viewers differ only in a delivery.
+ */
+export function acrossReaders<K extends number | string, V>(
+  load: (wanted: readonly Wanted<K>[]) => Promise<readonly V[]>,
+): (ctx: GraphQLContext) => { readonly load: (key: K) => Promise<V> } {
+  const make = () =>
+    new DataLoader<Wanted<K>, V, string>(load, { cacheKeyFn: ({ ctx, key }) => `${ctx.viewer.id} ${key}` });
+  const own = perOperation(make);
+  return (ctx) => {
+    const loader = ctx.batch === undefined ? own(ctx) : ctx.batch.once(make);
+    const signed = signedIn(ctx);
+    return { load: (key) => loader.load({ ctx: signed, key }) };
   };
 }

@@ -2,10 +2,14 @@ import type { ObjectFieldsShape } from '@pothos/core';
 import type { RenderedEvent } from '../../events/define.ts';
 import { builder, type Types } from './builder.ts';
 
-/** What an event's fields are resolved from: its id, and what the client is sent of it over REST. */
-export interface EventSource<Body = unknown> {
+/**
+ * What an event's fields are resolved from: its id, what the client is sent of it over REST, and what the event's type
+ * says besides (`facts` of `defineEvent`).
+ */
+export interface EventSource<Body = unknown, Facts = unknown> {
   readonly id: number;
   readonly event: RenderedEvent & Body;
+  readonly facts: Facts;
 }
 
 const nameOf = new Map<string, string>();
@@ -47,8 +51,9 @@ function makeEventTypeEnum() {
 
 export const EventInterface = builder.interfaceRef<EventSource>('Event').implement({
   description:
-    'Something that happened. Its fields tell all there is to tell, from the event alone: what was true when it ' +
-    'happened, in replay as live.',
+    'Something that happened. What it tells of itself is what was true then, in replay as live. An entity it shows is ' +
+    'as the event has it where that holds all that is asked for, and else as it is when it is sent: null where it is ' +
+    'gone by then, or not for the viewer to see.',
   fields: (t) => ({
     position: t.expose('id', {
       type: 'LongId',
@@ -66,24 +71,24 @@ export const EventInterface = builder.interfaceRef<EventSource>('Event').impleme
 /**
  * Adds the GraphQL type of one kind of event, next to its `defineEvent`.
  *
- * Its fields, and all that is reachable from them, are value types resolved from `event` alone: no entity node, no
- * context, no scope. One execution serves every reader of the same rendering, so anything of one viewer's would be
- * shown to others.
+ * Its fields, and all that is reachable from them, are resolved from the event alone, at once: no context, no scope. One
+ * execution serves every reader of the same rendering, so anything of one viewer's would be shown to others. Entities it
+ * shows by `fromEvent` and in no other way.
  *
  * @param type As on the wire. @param op As on the wire, or undefined for types without operations.
  * @param name In the past tense: DraftsAddedEvent.
  */
-export function eventType<Body = unknown>(
+export function eventType<Body = unknown, Facts = unknown>(
   type: string,
   op: string | undefined,
   name: string,
-  fields: ObjectFieldsShape<Types, EventSource<Body>>,
+  fields: ObjectFieldsShape<Types, EventSource<Body, Facts>>,
   { description }: { readonly description?: string } = {},
 ): void {
   const key = keyOf(type, op);
   if (nameOf.has(key)) throw new Error(`Event ${key} has two GraphQL types`);
   nameOf.set(key, name);
-  builder.objectRef<EventSource<Body>>(name).implement({
+  builder.objectRef<EventSource<Body, Facts>>(name).implement({
     ...(description !== undefined && { description }),
     interfaces: [EventInterface] as never,
     fields,

@@ -10,8 +10,8 @@ export interface Reference {
 /** The largest id a row of the type can have: those of messages are int8. */
 const maxId = (typename: string): number => (typename === 'Message' ? Number.MAX_SAFE_INTEGER : MAX_ROW_ID);
 
-/** The global id of an object, as its `id` has it. */
-export const toGlobalId = (typename: string, id: number | bigint): string => encodeBase64(`${typename}:${id}`);
+/** The global id of an object, as its `id` has it; of one that is no row's, by what stands for a number. */
+export const toGlobalId = (typename: string, id: number | bigint | string): string => encodeBase64(`${typename}:${id}`);
 
 /** The type's name in a global id, and what stands behind it; undefined for what is none. */
 export function splitGlobalId(globalId: string): readonly [typename: string, text: string] | undefined {

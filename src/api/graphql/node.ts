@@ -90,7 +90,8 @@ async function loadByText(ctx: LoaderContext, globalId: string): Promise<object 
   return found;
 }
 
-async function loadNode(ctx: LoaderContext, globalId: string): Promise<object | null> {
+/** The object with a global id; null where `node` is. */
+export async function loadNode(ctx: LoaderContext, globalId: string): Promise<object | null> {
   signedIn(ctx);
   const reference = readGlobalId(globalId);
   const type = reference === undefined ? undefined : types.get(reference.typename);

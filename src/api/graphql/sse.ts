@@ -12,11 +12,12 @@ import { parseJson } from '../../platform/json.ts';
 import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders } from '../rate-limits.ts';
 import { readBody } from '../request-body.ts';
+import { Deliveries } from './deliveries.ts';
 import { presentError } from './errors.ts';
 import { type Arrival, admit, admitArrived, beginOperation, executeOperation, type Sender } from './operation.ts';
 import { readDocument, requireDocument } from './persisted-documents.ts';
 import type { GraphQLParts } from './server.ts';
-import { isOver, isTooMuch, openSubscription, prepareSubscription, type SharedOperation } from './subscriptions.ts';
+import { isOver, isTooMuch, openSubscription, prepareSubscription } from './subscriptions.ts';
 
 /** Proxies drop what is silent for a minute. */
 const KEEP_ALIVE_MS = 15_000;
@@ -106,7 +107,7 @@ async function serve(
   }
   const subscription = prepareSubscription(schema, document, { operationName, variables, log: app.log });
   if ('errors' in subscription) return answerOnce(app, response, { errors: subscription.errors });
-  const sink = new ResponseSink(response, subscription.operation, () => isOver(app, context));
+  const sink = new ResponseSink(response, new Deliveries(subscription.operation, context), () => isOver(app, context));
   const stream = await openSubscription(context, subscription, { told: sent.lastEventId, sink });
   if (response.destroyed) return stream.stop();
   response.once('close', () => stream.stop());
@@ -220,15 +221,15 @@ function lastEventId(request: IncomingMessage): number | undefined {
 
 class ResponseSink implements StreamSink {
   readonly #response: ServerResponse;
-  readonly #operation: SharedOperation;
+  readonly #deliveries: Deliveries;
   readonly #userIsOver: () => boolean;
   #keepAlive: NodeJS.Timeout | undefined;
 
   /** @param userIsOver Whether the user leaves too much unread, over all their clients. */
-  constructor(response: ServerResponse, operation: SharedOperation, userIsOver: () => boolean) {
+  constructor(response: ServerResponse, deliveries: Deliveries, userIsOver: () => boolean) {
     this.#userIsOver = userIsOver;
     this.#response = response;
-    this.#operation = operation;
+    this.#deliveries = deliveries;
   }
 
   open(): void {
@@ -238,8 +239,16 @@ class ResponseSink implements StreamSink {
     this.#response.once('close', () => clearInterval(this.#keepAlive));
   }
 
+  isReady(pieces: readonly EventPiece[]): boolean {
+    return this.#deliveries.isReady(pieces);
+  }
+
+  prepare(pieces: readonly EventPiece[]): Promise<void> {
+    return this.#deliveries.prepare(pieces);
+  }
+
   send(pieces: readonly EventPiece[]): void {
-    const frame = (piece: EventPiece) => `id: ${piece.id}\nevent: next\ndata: ${this.#operation.resultFor(piece)}\n\n`;
+    const frame = (piece: EventPiece) => `id: ${piece.id}\nevent: next\ndata: ${this.#deliveries.resultOf(piece)}\n\n`;
     this.#response.write(pieces.map(frame).join(''));
     if (isTooMuch(this.#response.writableLength, this.#userIsOver)) this.#response.destroy();
   }

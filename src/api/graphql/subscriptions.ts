@@ -1,89 +1,33 @@
 import {
   type DocumentNode,
-  execute,
   type GraphQLError,
   type GraphQLSchema,
   getArgumentValues,
   getOperationAST,
   getVariableValues,
   Kind,
-  type OperationDefinitionNode,
   print,
   visit,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import type { Logger } from 'pino';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import { isStillSignedIn } from '../../access/sign-in.ts';
 import { checkPosition } from '../../events/queue.ts';
-import type { EventPiece } from '../../events/rendering.ts';
 import { EventStream, type StreamSink } from '../../events/stream.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { presentError } from './errors.ts';
-
-type Variables = Readonly<Record<string, unknown>>;
-
-/** Which operation of a document runs, and with what. */
-interface Run {
-  readonly operationName: string | undefined;
-  readonly variables: Variables;
-  /** For the faults of event fields, which clients are not told. */
-  readonly log: Logger;
-}
-
-/**
- * What a subscription makes of each event. All readers with the same document and variables, but for which queue they
- * read and from where, share one of these, and so one execution and one serialisation per rendering of an event.
- */
-export class SharedOperation {
-  readonly #schema: GraphQLSchema;
-  readonly #document: DocumentNode;
-  readonly #operationName: string | undefined;
-  readonly #variables: Variables;
-  readonly #log: Logger;
-
-  constructor(schema: GraphQLSchema, document: DocumentNode, { operationName, variables, log }: Run) {
-    this.#schema = schema;
-    this.#document = document;
-    this.#operationName = operationName;
-    this.#variables = variables;
-    this.#log = log;
-  }
-
-  /**
-   * The execution result for one event, as JSON in UTF-8. Its `extensions.position` is the event's id, whatever of the
-   * event was selected and under whatever names.
-   */
-  resultFor(piece: EventPiece): Buffer {
-    const known = piece.results.get(this);
-    if (known !== undefined) return known;
-    // No context: what an event's fields show comes from the event alone, whoever reads it.
-    const result = execute({
-      schema: this.#schema,
-      document: this.#document,
-      operationName: this.#operationName,
-      variableValues: this.#variables,
-      rootValue: piece,
-    });
-    if (result instanceof Promise) throw new Error('An event field resolved asynchronously');
-    const errors = result.errors?.map((error) => presentError(error, this.#log));
-    const shown = { ...result, ...(errors !== undefined && { errors }), extensions: { position: piece.id } };
-    const bytes = Buffer.from(JSON.stringify(shown));
-    piece.results.set(this, bytes);
-    return bytes;
-  }
-}
+import { EventOperation, type Run } from './event-operation.ts';
+import { rootField } from './root-field.ts';
 
 /** A subscription that is about to start: what it reads, and what it makes of it. */
 export interface Subscription {
   readonly queueId: string;
   readonly after: number | undefined;
-  readonly operation: SharedOperation;
+  readonly operation: EventOperation;
 }
 
 /** Our choice: a front end has some tens of documents; the rest is somebody inlining ids. */
 const MAX_SHARED = 1_000;
-const shared = new WeakMap<GraphQLSchema, LRUCache<string, SharedOperation>>();
+const shared = new WeakMap<GraphQLSchema, LRUCache<string, EventOperation>>();
 
 /**
  * Works out what a validated subscription document reads.
@@ -116,22 +60,6 @@ export function prepareSubscription(
   };
 }
 
-/** The one field of the subscription, which may stand in a fragment. */
-function rootField(document: DocumentNode, operation: OperationDefinitionNode) {
-  let selections = operation.selectionSet.selections;
-  for (;;) {
-    const selection = selections[0];
-    if (selection?.kind === Kind.FIELD) return selection;
-    const fragment =
-      selection?.kind === Kind.FRAGMENT_SPREAD
-        ? document.definitions.find((d) => d.kind === Kind.FRAGMENT_DEFINITION && d.name.value === selection.name.value)
-        : selection;
-    if (fragment === undefined || !('selectionSet' in fragment))
-      throw new BadRequestError('Not a subscription to events');
-    selections = fragment.selectionSet.selections;
-  }
-}
-
 /**
  * The operation shared by all who sent this document. The variables that name a reader's queue and position are left
  * out of the key, as are those the document does not declare, and empty values stand in for them in the execution: nothing below the root can read them.
@@ -140,7 +68,7 @@ function sharedOperation(
   schema: GraphQLSchema,
   document: DocumentNode,
   { operationName, variables, log, own }: Run & { readonly own: ReadonlySet<string> },
-): SharedOperation {
+): EventOperation {
   const uses = usesOf(document);
   const apart = [...own].filter((name) => uses.get(name) === 1);
   const rest = Object.fromEntries(Object.entries(variables).filter(([name]) => !apart.includes(name)));
@@ -155,7 +83,7 @@ function sharedOperation(
     // `String!` takes any text; `LongId` takes any number: neither changes what the event's fields show.
     const standIns = Object.fromEntries(apart.map((name) => [name, typeof variables[name] === 'number' ? 0 : '']));
     const stood = Object.fromEntries(Object.entries(standIns).filter(([name]) => variables[name] != null));
-    operation = new SharedOperation(schema, document, { operationName, variables: { ...rest, ...stood }, log });
+    operation = new EventOperation(schema, document, { operationName, variables: { ...rest, ...stood }, log });
     operations.set(key, operation);
   }
   return operation;

@@ -14,6 +14,7 @@ import { BadRequestError, ChatError, RateLimitHitError, type RequestTimeoutError
 import { answerBare } from '../bare-answer.ts';
 import { warnOfProxy } from '../proxy-warning.ts';
 import { countAddress, countRefusals } from '../rate-limits.ts';
+import { Deliveries } from './deliveries.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation } from './operation.ts';
 import { readDocument } from './persisted-documents.ts';
@@ -26,7 +27,6 @@ import {
   MAX_UNREAD_BYTES,
   openSubscription,
   prepareSubscription,
-  type SharedOperation,
   type Subscription,
 } from './subscriptions.ts';
 
@@ -222,7 +222,7 @@ class ConnectionState {
     const open = async (): Promise<void> => {
       const userIsOver = () => isOver(this.#app, request);
       const reports = { sent: () => this.#confirmSoon(), ended: finish, userIsOver };
-      const sink = new SocketSink(id, this.#extra, subscription.operation, reports);
+      const sink = new SocketSink(id, this.#extra, new Deliveries(subscription.operation, request), reports);
       const told = this.#positions.get(subscription.queueId);
       const opened = await openSubscription(request, subscription, { told, sink });
       if (over) return;
@@ -297,15 +297,23 @@ class SocketSink implements StreamSink {
   readonly #socket: WebSocket;
   /** What the WebSocket runs over. */
   readonly #connection: Socket;
-  readonly #operation: SharedOperation;
+  readonly #deliveries: Deliveries;
   readonly #reports: Reports;
 
-  constructor(id: string, { socket, request }: Extra, operation: SharedOperation, reports: Reports) {
+  constructor(id: string, { socket, request }: Extra, deliveries: Deliveries, reports: Reports) {
     this.#head = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
     this.#socket = socket;
     this.#connection = request.socket;
-    this.#operation = operation;
+    this.#deliveries = deliveries;
     this.#reports = reports;
+  }
+
+  isReady(pieces: readonly EventPiece[]): boolean {
+    return this.#deliveries.isReady(pieces);
+  }
+
+  prepare(pieces: readonly EventPiece[]): Promise<void> {
+    return this.#deliveries.prepare(pieces);
   }
 
   send(pieces: readonly EventPiece[]): void {
@@ -313,7 +321,7 @@ class SocketSink implements StreamSink {
     if (socket.readyState !== socket.OPEN) return;
     // Past `socket.send`, which takes two writes and as much time again for what this does in one. It has nothing queued
     // that could be overtaken: it compresses nothing, and writes its own frames whole and at once.
-    const frames = pieces.map((piece) => textFrame(this.#head, this.#operation.resultFor(piece)));
+    const frames = pieces.map((piece) => textFrame(this.#head, this.#deliveries.resultOf(piece)));
     this.#connection.write(frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames));
     if (isTooMuch(socket.bufferedAmount, this.#reports.userIsOver)) socket.close(TRY_AGAIN, 'Too much unread; resume');
     this.#reports.sent();

@@ -207,6 +207,7 @@ export async function prepareMessage(db: Tx, app: App, sender: Sender, input: Ne
       realm: sender.realm.subdomain,
       client: sender.clientName,
       timestamp: Math.floor(now.getTime() / 1000),
+      sentAt: now.toISOString(),
       channel: target === null ? null : { id: target.channel.id, name: target.channel.name },
       members: (members ?? []).map((user) => ({ id: user.id, email: apiEmail(user), fullName: user.fullName })),
       topic,

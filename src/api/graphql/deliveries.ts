@@ -1,0 +1,60 @@
+import type { RequestCtx } from '../../access/context.ts';
+import { viewerAsOfNow } from '../../access/sign-in.ts';
+import type { EventPiece } from '../../events/rendering.ts';
+import type { GraphQLContext } from './context.ts';
+import type { EventOperation } from './event-operation.ts';
+import { ReaderBatch } from './reader-batch.ts';
+
+/** Deliveries are counted against nobody: who listens has paid for the subscription. */
+const NO_COST = { requested: 0, limit: 0, charged: 0 };
+
+/** What one reader is sent of events: shared with others where the event knows all that is asked for, else their own. */
+export class Deliveries {
+  readonly #operation: EventOperation;
+  readonly #request: RequestCtx;
+  /** Of events that are sent next. */
+  readonly #own = new Map<EventPiece, Buffer>();
+
+  constructor(operation: EventOperation, request: RequestCtx) {
+    this.#operation = operation;
+    this.#request = request;
+  }
+
+  isReady(pieces: readonly EventPiece[]): boolean {
+    return pieces.every((piece) => this.#operation.isShared(piece));
+  }
+
+  /**
+   * Executes what the reader is to be shown of their own, with their rights as of now.
+   *
+   * @throws RequestTimeoutError when the database is out of reach, UnauthorizedError when they may not sign in any more.
+   */
+  async prepare(pieces: readonly EventPiece[]): Promise<void> {
+    const batch = ReaderBatch.current(this.#request.app);
+    const viewer = await viewerAsOfNow(this.#request);
+    const { app } = this.#request;
+    await app.shares.run(viewer.id, async () => {
+      for (const piece of pieces) {
+        if (this.#operation.isShared(piece)) continue;
+        const ctx: GraphQLContext = {
+          ...this.#request,
+          app: batch.app,
+          realm: viewer.realm,
+          viewer,
+          caller: undefined,
+          cost: NO_COST,
+          batch,
+        };
+        this.#own.set(piece, await this.#operation.ownResultOf(piece, ctx));
+      }
+    });
+  }
+
+  /** The execution result of an event that is ready or prepared, as JSON in UTF-8. */
+  resultOf(piece: EventPiece): Buffer {
+    const own = this.#own.get(piece);
+    if (own === undefined) return this.#operation.sharedResultOf(piece);
+    this.#own.delete(piece);
+    return own;
+  }
+}

@@ -1,0 +1,123 @@
+import {
+  type DocumentNode,
+  type ExecutionResult,
+  execute,
+  type FragmentDefinitionNode,
+  type GraphQLError,
+  type GraphQLSchema,
+  getOperationAST,
+  getVariableValues,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql';
+import type { Logger } from 'pino';
+import type { EventPiece } from '../../events/rendering.ts';
+import type { GraphQLContext } from './context.ts';
+import { fromEventOf } from './entity-facts.ts';
+import { presentError } from './errors.ts';
+import { eventSchemaOf, isAllKnown, type Selecting } from './event-schema.ts';
+import { eventTypeName } from './event-types.ts';
+import { isOutOfReach } from './read-back.ts';
+import { rootField } from './root-field.ts';
+
+/** Which operation of a document runs, and with what. */
+export interface Run {
+  readonly operationName: string | undefined;
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** For the faults of event fields, which clients are not told. */
+  readonly log: Logger;
+}
+
+/**
+ * What a subscription makes of each event. All readers with the same document and variables, but for which queue they
+ * read and from where, share one of these, and so one execution and one serialisation per rendering of an event that knows
+ * all that is asked of it. Which events do is decided once for each type of them.
+ */
+export class EventOperation {
+  readonly #schema: GraphQLSchema;
+  readonly #document: DocumentNode;
+  readonly #operationName: string | undefined;
+  readonly #variables: Run['variables'];
+  readonly #log: Logger;
+  readonly #selecting: Selecting;
+  /** Of the event. */
+  readonly #selection: SelectionSetNode | undefined;
+  /** By the event's type, and by what it knows of its entities. */
+  readonly #isAllKnown = new Map<string, boolean>();
+
+  constructor(schema: GraphQLSchema, document: DocumentNode, { operationName, variables, log }: Run) {
+    this.#schema = schema;
+    this.#document = document;
+    this.#operationName = operationName;
+    this.#variables = variables;
+    this.#log = log;
+    const operation = getOperationAST(document, operationName);
+    const { coerced } = getVariableValues(schema, operation?.variableDefinitions ?? [], variables);
+    const isFragment = (definition: { kind: Kind }): definition is FragmentDefinitionNode =>
+      definition.kind === Kind.FRAGMENT_DEFINITION;
+    const fragments = new Map(document.definitions.filter(isFragment).map((part) => [part.name.value, part]));
+    this.#selecting = { schema, fragments, variables: coerced ?? {} };
+    this.#selection = operation == null ? undefined : rootField(document, operation).selectionSet;
+  }
+
+  /** Whether an event knows all that is asked of it: its result is the same for all who hear it alike. */
+  isShared(piece: EventPiece): boolean {
+    if (piece.results.has(this)) return true;
+    const type = this.#schema.getType(eventTypeName(piece.event.type, piece.event.op) ?? '');
+    if (!isObjectType(type) || this.#selection === undefined) return true;
+    const knowing = Object.values(type.getFields()).map(
+      ({ extensions }) => fromEventOf(extensions)?.factsIn(piece).key,
+    );
+    const key = `${type.name} ${knowing.join()}`;
+    let known = this.#isAllKnown.get(key);
+    if (known === undefined) {
+      known = isAllKnown(this.#selecting, this.#selection, type, piece);
+      this.#isAllKnown.set(key, known);
+    }
+    return known;
+  }
+
+  /**
+   * The execution result for one event that is shared, as JSON in UTF-8. Its `extensions.position` is the event's id,
+   * whatever of the event was selected and under whatever names.
+   */
+  sharedResultOf(piece: EventPiece): Buffer {
+    const known = piece.results.get(this);
+    if (known !== undefined) return known;
+    // No context: what an event's fields show comes from the event alone, whoever reads it.
+    const result = execute({ ...this.#run(piece), schema: eventSchemaOf(this.#schema) });
+    if (result instanceof Promise) throw new Error('An event field resolved asynchronously');
+    const bytes = this.#toBytes(piece, result);
+    piece.results.set(this, bytes);
+    return bytes;
+  }
+
+  /**
+   * The execution result for one reader, with their rights, as JSON in UTF-8.
+   *
+   * @throws What keeps the database from being read: half an event is none, and can be had later.
+   */
+  async ownResultOf(piece: EventPiece, contextValue: GraphQLContext): Promise<Buffer> {
+    const result = await execute({ ...this.#run(piece), schema: this.#schema, contextValue });
+    const failure = result.errors?.find(({ originalError }) => isOutOfReach(originalError));
+    if (failure !== undefined) throw failure.originalError ?? failure;
+    return this.#toBytes(piece, result);
+  }
+
+  #run(rootValue: EventPiece) {
+    return {
+      document: this.#document,
+      operationName: this.#operationName,
+      variableValues: this.#variables,
+      rootValue,
+    };
+  }
+
+  #toBytes({ id }: EventPiece, result: ExecutionResult): Buffer {
+    const errors = result.errors?.map((error: GraphQLError) => presentError(error, this.#log));
+    return Buffer.from(
+      JSON.stringify({ ...result, ...(errors !== undefined && { errors }), extensions: { position: id } }),
+    );
+  }
+}

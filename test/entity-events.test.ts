@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
+import { organisation } from './helpers/server.ts';
+import { channelOf, say } from './helpers/talk.ts';
+
+/** A service of this file's own, so that its statements can be counted. */
+let service: InProcess;
+beforeAll(async () => {
+  service = await shareInProcess();
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+describe('a message that is sent', () => {
+  test('is shown by its event and by itself alike, whichever of the two a document takes', async () => {
+    const { owner, member, guest } = await organisation({}, { on: service });
+    const channel = await channelOf(owner, 'general', [owner, member, guest]);
+    const fields = `__typename id databaseId type client topic content renderedContent isMeMessage sentAt lastEditedAt
+      lastMovedAt flags topicLinks { text url } channel { id name } participants { id databaseId email fullName }
+      reactions { emojiName } sender { id databaseId fullName email deliveryEmail role isActive isBot botType timezone
+      avatarUrl large: avatarUrl(size: MEDIUM) avatarSource avatarVersion joinedAt isImportedStub isDeleted }`;
+    for (const reader of [owner, member, guest]) {
+      const listen = async (more = '') => {
+        const { queue_id: queueId } = await reader.register({ event_types: ['message'] });
+        return reader.events(`position ... on MessageSentEvent { message { ${fields} ${more} } }`, { queueId });
+      };
+      await using shared = await listen();
+      await using own = await listen('channel { description } readReceipts { totalCount }');
+      await say(owner, channel, 'lunch', `who comes, @**${member.name}**?`);
+      await owner.ok('POST', '/messages', { type: 'direct', to: [member.id, guest.id], content: '/me waves' });
+      for (const event of [await shared.next(), await shared.next()]) {
+        expect(await own.next()).toMatchObject(event);
+        expect(event.message.id).toEqual(expect.any(String));
+      }
+    }
+  });
+});
