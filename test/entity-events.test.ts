@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type InProcess, shareInProcess } from './helpers/in-process.ts';
+import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 import { channelOf, say } from './helpers/talk.ts';
 
 /** A service of this file's own, so that its statements can be counted. */
 let service: InProcess;
 beforeAll(async () => {
-  service = await shareInProcess();
+  service = await startInProcess();
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -32,5 +33,35 @@ describe('a message that is sent', () => {
         expect(event.message.id).toEqual(expect.any(String));
       }
     }
+  });
+});
+
+describe('what takes reading', () => {
+  test('is read for all who hear an event in as many statements as for one', async () => {
+    const { owner, member, guest, moderator, administrator } = await organisation({}, { on: service });
+    const channel = await channelOf(owner, 'general', [owner, member, guest, moderator, administrator]);
+    const statements = async (readers: readonly Person[]): Promise<readonly string[]> => {
+      const streams = await Promise.all(
+        readers.map(async (reader) => {
+          const { queue_id: queueId } = await reader.register({ event_types: ['message'] });
+          return reader.events(
+            `... on MessageSentEvent { message { content flags sender { fullName } reactions { emojiName }
+              channel { name description } readReceipts { totalCount } } }`,
+            { queueId },
+          );
+        }),
+      );
+      await say(owner, channel, 'lunch');
+      await Promise.all(streams.map((stream) => stream.next()));
+      const queries = await service.queriesOf(async () => {
+        await say(owner, channel, 'lunch');
+        await Promise.all(streams.map((stream) => stream.next()));
+      });
+      await Promise.all(streams.map((stream) => stream[Symbol.asyncDispose]()));
+      return queries;
+    };
+    const few = await statements([member]);
+    const many = await statements([owner, member, guest, moderator, administrator]);
+    expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length);
   });
 });

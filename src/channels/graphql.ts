@@ -12,7 +12,7 @@ import { pageOf } from '../api/graphql/connection.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { eventType } from '../api/graphql/event-types.ts';
 import { given, mutation } from '../api/graphql/mutation.ts';
-import { nodeModel } from '../api/graphql/node.ts';
+import { nodeTypeForEach } from '../api/graphql/node.ts';
 import {
   GroupSetting,
   permissionEditsGiven,
@@ -31,7 +31,7 @@ import { accessChannel, readableBy, visibleTo } from './access.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
 import { ChannelAlreadyExistsError, ChannelDoesNotExistError } from './errors.ts';
-import { channelActivities } from './loaders.ts';
+import { channelActivities, visibleFor } from './loaders.ts';
 import { findChannelId } from './reads.ts';
 import type { Retention, TopicsPolicy } from './settings.ts';
 import { updateChannel } from './update.ts';
@@ -149,7 +149,7 @@ export const Channel = builder.prismaNode('Channel', {
     }),
   }),
 });
-nodeModel('Channel', 'Channel', visibleTo);
+nodeTypeForEach('Channel', visibleFor);
 
 builder.queryField('channel', (t) =>
   t.prismaField({

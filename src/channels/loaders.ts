@@ -1,9 +1,11 @@
 import DataLoader from 'dataloader';
-import { signedIn } from '../access/context.ts';
+import { signedIn, type Viewer } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
-import { perOperation } from '../api/graphql/context.ts';
+import { acrossReaders, perOperation, type Wanted } from '../api/graphql/context.ts';
 import type { Channel } from '../generated/prisma/client.ts';
-import { visibleTo } from './access.ts';
+import { CHANNEL_COLUMNS, columnsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
+import { isRowId } from '../platform/ids.ts';
+import { seesChannel } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
 
 /** The viewer as one who holds permissions, once for an operation. */
@@ -26,14 +28,29 @@ export const channelActivities = perOperation(
 );
 
 /** A channel, by its id; null when the viewer does not see it. */
-export const visibleChannels = perOperation(
-  (ctx) =>
-    new DataLoader<number, Channel | null>(async (ids) => {
-      const { db } = ctx.app;
-      const rows = await db.channel.findMany({
-        where: { AND: [{ id: { in: [...ids] } }, await visibleTo(signedIn(ctx))] },
-      });
-      const channels = new Map(rows.map((channel) => [channel.id, channel]));
-      return ids.map((id) => channels.get(id) ?? null);
-    }),
-);
+export const visibleChannels = acrossReaders<number, Channel | null>(visibleFor);
+
+/** Channels, each for one viewer, who sees it; null where they do not. */
+export async function visibleFor(wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> {
+  const [first] = wanted;
+  if (first === undefined) return [];
+  const { app, realmId } = first.ctx;
+  const viewers = new Map(wanted.map(({ ctx: { viewer } }) => [viewer.id, viewer]));
+  const ids = [...new Set(wanted.map(({ key }) => key))].filter(isRowId);
+  const rows = await app.db.$queryRaw<(QueryRow & { readonly subscribers: readonly number[] })[]>`
+    SELECT ${columnsOf('c', CHANNEL_COLUMNS)}, ARRAY(
+      SELECT s.user_id FROM subscription s
+      WHERE s.channel_id = c.id AND s.active AND s.user_id = ANY(${[...viewers.keys()]}::int[])) AS subscribers
+    FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${ids}::int[])`;
+  const found = rows.map((row) => [rowOf<Channel>(row, 'c', CHANNEL_COLUMNS), new Set(row.subscribers)] as const);
+  const channels = new Map(found.map((entry) => [entry[0].id, entry]));
+  const now = app.now();
+  const actorOf = async (viewer: Viewer) => [viewer.id, await channelActor(app.db, viewer, now)] as const;
+  const actors = new Map(await Promise.all([...viewers.values()].map(actorOf)));
+  return wanted.map(({ ctx: { viewer }, key }) => {
+    const [channel, subscribers] = channels.get(key) ?? [];
+    const actor = actors.get(viewer.id);
+    if (channel === undefined || actor === undefined) return null;
+    return seesChannel(actor, channel, subscribers?.has(viewer.id) === true) ? channel : null;
+  });
+}

@@ -94,7 +94,11 @@ export interface FoundMessage {
 }
 
 const PLACED = Prisma.sql`${columnsOf('m', MESSAGE_COLUMNS)}, ${columnsOf('c', CHANNEL_COLUMNS)},
-  ${columnsOf('v', CONVERSATION_COLUMNS)}, s.active AS "isSubscribed"`;
+  ${columnsOf('v', CONVERSATION_COLUMNS)}`;
+
+const PLACES = Prisma.sql`message m
+  LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
+  LEFT JOIN conversation v ON v.realm_id = m.realm_id AND v.id = m.conversation_id`;
 
 /**
  * The message, whether or not the viewer may read it; undefined when there is none in their organisation. One statement,
@@ -109,56 +113,79 @@ export async function findMessage(
   lock = Prisma.empty,
 ): Promise<FoundMessage | undefined> {
   if (!isMessageId(messageId)) return undefined;
-  const [row] = await db.$queryRaw<
-    QueryRow[]
-  >`${placedFor(id)} WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} ${lock}`;
-  return row === undefined ? undefined : foundIn(row);
+  const [row] = await db.$queryRaw<QueryRow[]>`
+    SELECT ${PLACED}, s.active AS "isSubscribed"
+    FROM ${PLACES} LEFT JOIN subscription s ON s.channel_id = m.channel_id AND s.user_id = ${id}
+    WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} ${lock}`;
+  return row === undefined ? undefined : { message: placedIn(row), isSubscribed: row['isSubscribed'] === true };
 }
 
-/** Messages with where they stand, and whether a user is subscribed there. */
-const placedFor = (userId: number) => Prisma.sql`SELECT ${PLACED} FROM message m
-    LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
-    LEFT JOIN conversation v ON v.realm_id = m.realm_id AND v.id = m.conversation_id
-    LEFT JOIN subscription s ON s.channel_id = m.channel_id AND s.user_id = ${userId}`;
+const placedIn = (row: QueryRow): PlacedMessage => ({
+  ...rowOf<Message>(row, 'm', MESSAGE_COLUMNS),
+  channel: row['c.id'] === null ? null : rowOf<Channel>(row, 'c', CHANNEL_COLUMNS),
+  conversation: row['v.id'] === null ? null : rowOf<Conversation>(row, 'v', CONVERSATION_COLUMNS),
+});
 
-function foundIn(row: QueryRow): FoundMessage {
-  const message = {
-    ...rowOf<Message>(row, 'm', MESSAGE_COLUMNS),
-    channel: row['c.id'] === null ? null : rowOf<Channel>(row, 'c', CHANNEL_COLUMNS),
-    conversation: row['v.id'] === null ? null : rowOf<Conversation>(row, 'v', CONVERSATION_COLUMNS),
-  };
-  return { message, isSubscribed: row['isSubscribed'] === true };
-}
-
-/**
- * Of these messages those that the viewer may read, in any order, in a number of statements that does not grow with
- * theirs.
- */
+/** Of these messages those that the viewer may read, in any order. */
 export async function readableMessages(
   { app, viewer }: Pick<Ctx, 'app' | 'viewer'>,
   messageIds: readonly number[],
 ): Promise<PlacedMessage[]> {
-  const ids = messageIds.filter(isMessageId);
-  const { db } = app;
-  const rows = await db.$queryRaw<QueryRow[]>`
-    ${placedFor(viewer.id)} WHERE m.realm_id = ${viewer.realm.id} AND m.id = ANY(${ids}::bigint[])`;
-  const actor = await channelActor(db, viewer, app.now());
-  const open = rows.map(foundIn).filter(({ message: { channel, conversation }, isSubscribed }) => {
-    if (conversation !== null) return conversation.memberIds.includes(viewer.id);
-    return channel !== null && readsChannel(actor, channel, isSubscribed);
-  });
-  const isProtected = ({ message: { channel } }: FoundMessage) => channel !== null && hasProtectedHistory(channel);
-  const received = await receivedOf(db, viewer, open.filter(isProtected));
-  return open.filter((found) => !isProtected(found) || received.has(found.message.id)).map(({ message }) => message);
+  const readable = await readableByEach(app, [viewer], messageIds);
+  return [...(readable.get(viewer.id)?.values() ?? [])];
 }
 
-async function receivedOf(db: SqlClient, { id, realm }: MessageReader, found: readonly FoundMessage[]) {
-  if (found.length === 0) return new Set<bigint>();
-  const ids = found.map(({ message }) => Number(message.id));
-  const rows = await db.$queryRaw<{ id: bigint }[]>`
-    SELECT m.id FROM message m
-    WHERE m.realm_id = ${realm.id} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(id)}`;
-  return new Set(rows.map((row) => row.id));
+/**
+ * Of these messages those that each of the readers may read, by the reader's id and the message's, in a number of
+ * statements that grows with neither.
+ *
+ * @param readers Of one organisation.
+ */
+export async function readableByEach(
+  { db, now }: Pick<Ctx['app'], 'db' | 'now'>,
+  readers: readonly MessageReader[],
+  messageIds: readonly number[],
+): Promise<Map<number, Map<number, PlacedMessage>>> {
+  const ids = [...new Set(messageIds)].filter(isMessageId);
+  const realmId = readers[0]?.realm.id;
+  if (realmId === undefined || ids.length === 0) return new Map();
+  const readerIds = readers.map(({ id }) => id);
+  const rows = await db.$queryRaw<(QueryRow & { readonly subscribers: readonly number[] })[]>`
+    SELECT ${PLACED}, ARRAY(
+      SELECT s.user_id FROM subscription s
+      WHERE s.channel_id = m.channel_id AND s.active AND s.user_id = ANY(${readerIds}::int[])) AS subscribers
+    FROM ${PLACES} WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[])`;
+  const found = rows.map((row) => ({ message: placedIn(row), subscribers: new Set(row.subscribers) }));
+  const received = await receivedOf(db, realmId, readerIds, found.map(({ message }) => message).filter(isProtected));
+  const at = now();
+  const readable = readers.map(async (reader) => {
+    const actor = await channelActor(db, reader, at);
+    const theirs = found.filter(({ message, subscribers }) => {
+      const { channel, conversation } = message;
+      if (conversation !== null) return conversation.memberIds.includes(reader.id);
+      if (channel === null || !readsChannel(actor, channel, subscribers.has(reader.id))) return false;
+      return !isProtected(message) || received.has(`${reader.id} ${message.id}`);
+    });
+    return [reader.id, new Map(theirs.map(({ message }) => [Number(message.id), message]))] as const;
+  });
+  return new Map(await Promise.all(readable));
+}
+
+const isProtected = ({ channel }: PlacedMessage): boolean => channel !== null && hasProtectedHistory(channel);
+
+/** Which reader received which of the messages, as their ids: `"<reader> <message>"`. */
+async function receivedOf(
+  db: SqlClient,
+  realmId: number,
+  readerIds: readonly number[],
+  messages: readonly PlacedMessage[],
+): Promise<ReadonlySet<string>> {
+  if (messages.length === 0) return new Set();
+  const ids = messages.map(({ id }) => Number(id));
+  const rows = await db.$queryRaw<{ reader: number; id: bigint }[]>`
+    SELECT reader.id AS reader, m.id FROM message m, unnest(${readerIds}::int[]) AS reader(id)
+    WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(Prisma.sql`reader.id`)}`;
+  return new Set(rows.map(({ reader, id }) => `${reader} ${id}`));
 }
 
 /** Whether the viewer may read a message that was found. */

@@ -8,7 +8,7 @@ import { fromEvent } from '../api/graphql/entity-facts.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { mutation } from '../api/graphql/mutation.ts';
-import { nodeType } from '../api/graphql/node.ts';
+import { nodeTypeForEach } from '../api/graphql/node.ts';
 import { DEFAULT_PAGE_SIZE, pageSize } from '../api/graphql/page-size.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../channels/errors.ts';
@@ -18,9 +18,9 @@ import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
 import { User } from '../people/graphql.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { requireText } from '../platform/text.ts';
-import { accessMessage, readableMessages } from './access.ts';
+import { accessMessage } from './access.ts';
 import { type KnownMessage, sentMessage } from './entity-facts.ts';
-import { ownFlags } from './loaders.ts';
+import { ownFlags, readableFor } from './loaders.ts';
 import { BadNarrowError } from './narrow/errors.ts';
 import { compileNarrow } from './narrow/narrow.ts';
 import { type Anchor, selectIds, selectPage } from './narrow/narrow-select.ts';
@@ -128,7 +128,7 @@ export const Message = builder.prismaNode('Message', {
     }),
   }),
 });
-nodeType('Message', readableMessages);
+nodeTypeForEach('Message', readableFor);
 
 const MessageState = builder.enumType('MessageState', {
   description: 'What a message is to the viewer, or what its topic is.',

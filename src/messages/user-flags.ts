@@ -27,6 +27,7 @@ export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
 }
 
 interface UserFlagsRow {
+  readonly user_id: number;
   readonly id: bigint;
   readonly received: boolean;
   readonly unread: boolean;
@@ -41,18 +42,31 @@ interface UserFlagsRow {
 /** What the user has with each of the messages, by id, in one query. Whether they may read them is not asked. */
 export async function readFlags(
   db: SqlClient,
-  { id: userId, realm }: { readonly id: number; readonly realm: { readonly id: number } },
+  { id, realm }: { readonly id: number; readonly realm: { readonly id: number } },
   messageIds: readonly number[],
 ): Promise<Map<number, UserFlags>> {
+  return (await readFlagsOfEach(db, realm.id, [id], messageIds)).get(id) ?? new Map();
+}
+
+/** What each of the users has with each of the messages, by their ids, in one query. */
+export async function readFlagsOfEach(
+  db: SqlClient,
+  realmId: number,
+  userIds: readonly number[],
+  messageIds: readonly number[],
+): Promise<Map<number, Map<number, UserFlags>>> {
   if (messageIds.length === 0) return new Map();
+  const user = Prisma.sql`viewer.id`;
   const rows = await db.$queryRaw<UserFlagsRow[]>`
-    SELECT m.id, ${receivedBy(userId)} AS received, ${isUnreadBy(userId)} AS unread, m.channel_wildcard,
+    SELECT viewer.id AS user_id, m.id, ${receivedBy(user)} AS received, ${isUnreadBy(user)} AS unread, m.channel_wildcard,
            COALESCE(um.starred, false) AS starred, COALESCE(um.collapsed, false) AS collapsed,
            COALESCE(um.mentioned, false) AS mentioned, COALESCE(um.topic_wildcard_mentioned, false) AS topic_wildcard,
            COALESCE(um.has_alert_word, false) AS alerted
-    FROM message m LEFT JOIN user_message um ON um.user_id = ${userId} AND um.message_id = m.id
-    WHERE m.realm_id = ${realm.id} AND m.id = ANY(${[...messageIds]}::bigint[])`;
-  return new Map(rows.map((row) => [Number(row.id), toFlags(row)]));
+    FROM message m CROSS JOIN unnest(${[...userIds]}::int[]) AS viewer(id)
+    LEFT JOIN user_message um ON um.user_id = viewer.id AND um.message_id = m.id
+    WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...messageIds]}::bigint[])`;
+  const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
+  return new Map([...byUser].map(([id, ofUser]) => [id, new Map(ofUser.map((row) => [Number(row.id), toFlags(row)]))]));
 }
 
 const toFlags = (row: UserFlagsRow): UserFlags => ({

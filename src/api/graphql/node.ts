@@ -1,27 +1,58 @@
 import { brandWithType } from '@pothos/core';
-import DataLoader from 'dataloader';
 import { type Ctx, signedIn } from '../../access/context.ts';
 import type PrismaTypes from '../../generated/pothos.ts';
 import { BadRequestError, ChatError, type ErrorCode } from '../../platform/errors.ts';
 import { builder } from './builder.ts';
-import { perOperation } from './context.ts';
+import { acrossReaders, type GraphQLContext, type Wanted } from './context.ts';
 import { readGlobalId, splitGlobalId } from './global-ids.ts';
 import { MAX_PAGE_SIZE } from './page-size.ts';
 
-/** How objects of a type are found by their ids. */
-interface NodeType {
-  /** Those of the ids that are there and that the viewer sees, in any order. A refusal stands for none. */
-  readonly load: (ctx: Ctx, ids: readonly number[]) => Promise<readonly { readonly id: number | bigint }[]>;
+/** A row of a node type. */
+interface Row {
+  readonly id: number | bigint;
 }
 
-const types = new Map<string, NodeType>();
+type LoadForEach = (wanted: readonly Wanted<number>[]) => Promise<readonly (Row | null)[]>;
+type Load = (ctx: Ctx, ids: readonly number[]) => Promise<readonly Row[]>;
+
+/** How objects of a type are found by their ids. */
+const loaders = new Map<string, ReturnType<typeof acrossReaders<number, Row | null>>>();
 
 /**
  * Lets `node` and `nodes` find the type's objects, many in one step. A node type that is not named here cannot be loaded
  * by id at all.
+ *
+ * @param load Those of the ids that are there and that the viewer sees, in any order. A refusal stands for none.
  */
-export function nodeType(typename: string, load: NodeType['load']): void {
-  types.set(typename, { load });
+export function nodeType(typename: string, load: Load): void {
+  nodeTypeForEach(typename, async (wanted) => {
+    const ofViewers = Map.groupBy(wanted, ({ ctx }) => ctx.viewer.id);
+    const found = [...ofViewers].map(async ([viewerId, [one, ...more]]) => {
+      if (one === undefined) throw new Error('Nobody wants it');
+      const rows = await visible(
+        one.ctx,
+        load,
+        [one, ...more].map(({ key }) => key),
+      );
+      return [viewerId, new Map(rows.map((row) => [Number(row.id), row]))] as const;
+    });
+    const byViewer = new Map(await Promise.all(found));
+    return wanted.map(({ ctx, key }) => byViewer.get(ctx.viewer.id)?.get(key) ?? null);
+  });
+}
+
+/**
+ * The same for a type whose objects are read for many viewers in one step.
+ *
+ * @param loadForEach What each of them sees under an id, in their order; null for nothing.
+ */
+export function nodeTypeForEach(typename: string, loadForEach: LoadForEach): void {
+  const load: LoadForEach = async (wanted) => {
+    const rows = await loadForEach(wanted);
+    for (const row of rows) if (row !== null) brandWithType(row, typename as never);
+    return rows;
+  };
+  loaders.set(typename, acrossReaders(load));
 }
 
 /** The same for a type whose rows are those of one model that a condition is true of. */
@@ -41,22 +72,7 @@ export function nodeModel<Model extends keyof PrismaTypes & string>(
 /** What a feature says of objects of which the viewer sees none. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BAD_REQUEST', 'STREAM_DOES_NOT_EXIST', 'UNAUTHORIZED_PRINCIPAL']);
 
-const loaders = perOperation((ctx) => {
-  const made = new Map<string, DataLoader<number, object | null>>();
-  return (typename: string, type: NodeType) => {
-    let loader = made.get(typename);
-    loader ??= new DataLoader(async (ids) => {
-      const rows = await visible(signedIn(ctx), type, ids);
-      for (const row of rows) brandWithType(row, typename as never);
-      const byId = new Map(rows.map((row) => [Number(row.id), row]));
-      return ids.map((id) => byId.get(id) ?? null);
-    });
-    made.set(typename, loader);
-    return loader;
-  };
-});
-
-async function visible(ctx: Ctx, { load }: NodeType, ids: readonly number[]) {
+async function visible(ctx: Ctx, load: Load, ids: readonly number[]) {
   try {
     return await load(ctx, ids);
   } catch (error) {
@@ -65,16 +81,14 @@ async function visible(ctx: Ctx, { load }: NodeType, ids: readonly number[]) {
   }
 }
 
-type LoaderContext = Parameters<typeof loaders>[0];
-
 /** An object of a node type by the number of its row; null where `node` is. */
-export async function nodeOf(ctx: LoaderContext, typename: string, id: number): Promise<object | null> {
-  const type = types.get(typename);
-  if (type === undefined) throw new Error(`There is no node type ${typename}`);
-  return loaders(ctx)(typename, type).load(id);
+export async function nodeOf(ctx: GraphQLContext, typename: string, id: number): Promise<object | null> {
+  const loader = loaders.get(typename);
+  if (loader === undefined) throw new Error(`There is no node type ${typename}`);
+  return loader(ctx).load(id);
 }
 
-type FindByText = (ctx: LoaderContext, text: string) => Promise<object | null>;
+type FindByText = (ctx: GraphQLContext, text: string) => Promise<object | null>;
 const byText = new Map<string, FindByText>();
 
 /** Lets `node` and `nodes` find objects that are no rows, by what stands behind the type's name in their global ids. */
@@ -82,7 +96,7 @@ export function nodeByText(typename: string, find: FindByText): void {
   byText.set(typename, find);
 }
 
-async function loadByText(ctx: LoaderContext, globalId: string): Promise<object | null> {
+async function loadByText(ctx: GraphQLContext, globalId: string): Promise<object | null> {
   const [typename, text] = splitGlobalId(globalId) ?? [];
   const find = typename === undefined ? undefined : byText.get(typename);
   const found = find === undefined ? null : await find(ctx, text ?? '');
@@ -91,12 +105,12 @@ async function loadByText(ctx: LoaderContext, globalId: string): Promise<object 
 }
 
 /** The object with a global id; null where `node` is. */
-export async function loadNode(ctx: LoaderContext, globalId: string): Promise<object | null> {
+export async function loadNode(ctx: GraphQLContext, globalId: string): Promise<object | null> {
   signedIn(ctx);
   const reference = readGlobalId(globalId);
-  const type = reference === undefined ? undefined : types.get(reference.typename);
-  if (reference === undefined || type === undefined) return loadByText(ctx, globalId);
-  return loaders(ctx)(reference.typename, type).load(reference.id);
+  const loader = reference === undefined ? undefined : loaders.get(reference.typename);
+  if (reference === undefined || loader === undefined) return loadByText(ctx, globalId);
+  return loader(ctx).load(reference.id);
 }
 
 builder.queryField('node', (t) =>
