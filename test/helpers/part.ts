@@ -27,7 +27,7 @@ const SHARES: Readonly<Record<string, number>> = {
   'idempotency.test.ts > every write, three times at once under one key': 1 / 4,
   'interface/1.1-conventions.test.ts': 1 / 4,
   'isolation.test.ts': 1 / 2,
-  'parity.test.ts': 1 / 8,
+  'parity/': 1 / 8,
   'permission-rules.test.ts > server_supported_permission_settings': 1 / 3,
   'queries.test.ts > as many queries for many rows as for few': 1 / 4,
   'replay.test.ts': 1 / 10,

@@ -1,0 +1,28 @@
+import { numberOf } from './global-ids.ts';
+import type { Json } from './http.ts';
+
+/** What GraphQL is asked of a channel to say it in REST's words; with `GROUP_FRAGMENT`. */
+export const CHANNEL_FIELDS = `databaseId name description renderedDescription isPrivate isWebPublic historyPublicToSubscribers
+  isArchived isRecentlyActive weeklyTraffic topicsPolicy messageRetentionDays createdAt creator { databaseId }
+  folder { databaseId } subscriberCount permissions { canSendMessage { ...G } canAdministerChannel { ...G } }`;
+export const GROUP_FRAGMENT = 'fragment G on GroupSetting { groupId directMemberIds directSubgroupIds }';
+const toRestSetting = ({ groupId, directMemberIds, directSubgroupIds }: Json) =>
+  groupId === null
+    ? { direct_members: directMemberIds.map(numberOf), direct_subgroups: directSubgroupIds.map(numberOf) }
+    : numberOf(groupId);
+/** The channel as REST has it. */
+export const toRestChannel = (channel: Json) => ({
+  ...{ stream_id: channel.databaseId, name: channel.name, description: channel.description },
+  ...{ rendered_description: channel.renderedDescription, invite_only: channel.isPrivate },
+  ...{ is_web_public: channel.isWebPublic, history_public_to_subscribers: channel.historyPublicToSubscribers },
+  ...{ is_archived: channel.isArchived, is_recently_active: channel.isRecentlyActive },
+  ...{ stream_weekly_traffic: channel.weeklyTraffic, topics_policy: channel.topicsPolicy.toLowerCase() },
+  ...{ message_retention_days: channel.messageRetentionDays, creator_id: channel.creator?.databaseId ?? null },
+  ...{
+    date_created: Math.floor(Date.parse(channel.createdAt) / 1000),
+    folder_id: channel.folder?.databaseId ?? null,
+  },
+  subscriber_count: channel.subscriberCount,
+  can_send_message_group: toRestSetting(channel.permissions.canSendMessage),
+  can_administer_channel_group: toRestSetting(channel.permissions.canAdministerChannel),
+});

@@ -1,0 +1,23 @@
+import { describe, test } from 'vitest';
+import { bothDoors, furnish } from '../helpers/both-doors.ts';
+import type { Method } from '../helpers/person.ts';
+import { PNG } from '../helpers/pictures.ts';
+import { expectParity } from '../helpers/twins.ts';
+
+describe('avatars', () => {
+  test.concurrent('POST and DELETE /users/me/avatar, and setAvatar', async () => {
+    const act = (method: Method, image: Uint8Array | null, code?: string) =>
+      bothDoors(method, '/users/me/avatar', 'setAvatar')(
+        'member',
+        () => (image === null ? {} : { file: image }),
+        () => ({ image }),
+        code,
+      );
+    await expectParity(furnish, {
+      uploaded: act('POST', PNG),
+      'what is no picture': act('POST', Buffer.from('text'), 'BAD_IMAGE'),
+      'too large': act('POST', Buffer.alloc(5 * 1024 * 1024 + 1), 'BAD_REQUEST'),
+      'taken away': act('DELETE', null),
+    });
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, test } from 'vitest';
+import { bothDoors, furnish, NOBODY, type Who, type World } from '../helpers/both-doors.ts';
+import { type Act, expectParity } from '../helpers/twins.ts';
+
+describe('channel folders', () => {
+  const INVALID: Readonly<Record<string, object>> = {
+    'a blank name': { name: ' ' },
+    'a long name': { name: 'n'.repeat(61) },
+    'a name that cannot be printed': { name: 'a\tb' },
+    'a name in use': { name: 'FIRST' },
+    'a long description': { description: 'd'.repeat(1025) },
+    'a null byte': { description: 'a\0b' },
+    'a null byte in the name': { name: 'a\0b' },
+  };
+  const refused = (act: (who: Who, fields: object, code?: string) => Act<World>) =>
+    Object.fromEntries(Object.entries(INVALID).map(([name, fields]) => [name, act('owner', fields, 'BAD_REQUEST')]));
+
+  test.concurrent('POST /channel_folders/create and createChannelFolder', async () => {
+    const act = (who: Who, fields: object, code?: string) => {
+      const input = () => ({ name: ' Third ', description: 'The *third*', ...fields });
+      return bothDoors('POST', '/channel_folders/create', 'createChannelFolder')(who, input, input, code);
+    };
+    const byMember = act('member', {}, 'UNAUTHORIZED_PRINCIPAL');
+    await expectParity(furnish, { one: act('administrator', {}), 'by a member': byMember, ...refused(act) });
+  });
+
+  test.concurrent('PATCH /channel_folders/{channel_folder_id} and updateChannelFolder', async () => {
+    const act = (who: Who, fields: object, code?: string, id = ({ folders }: World) => folders[1]) => {
+      const { is_archived, ...texts } = fields as { is_archived?: boolean };
+      return bothDoors('PATCH', (world) => `/channel_folders/${id(world)}`, 'updateChannelFolder')(
+        who,
+        () => fields,
+        (world) => ({ channelFolderId: id(world), ...texts, isArchived: is_archived }),
+        code,
+      );
+    };
+    await expectParity(furnish, {
+      'name and description': act('administrator', { name: '2nd', description: 'The **second**' }),
+      archived: act('owner', { is_archived: true }),
+      'back again': act('owner', { is_archived: false }),
+      nothing: act('owner', {}),
+      'by a moderator': act('moderator', { name: 'mine' }, 'UNAUTHORIZED_PRINCIPAL'),
+      'one that is not there': act('owner', { name: 'x' }, 'BAD_REQUEST', () => NOBODY),
+      ...refused(act),
+    });
+  });
+
+  test.concurrent('PATCH /channel_folders and reorderChannelFolders', async () => {
+    const act = (who: Who, order: (folders: readonly number[]) => number[], code?: string) => {
+      const input = ({ folders }: World) => ({ order: order(folders) });
+      return bothDoors('PATCH', '/channel_folders', 'reorderChannelFolders')(who, input, input, code);
+    };
+    await expectParity(furnish, {
+      'the other way round': act('administrator', (ids) => ids.toReversed()),
+      'one is missing': act('owner', (ids) => ids.slice(1), 'BAD_REQUEST'),
+      'one twice': act('owner', (ids) => [...ids, ...ids.slice(1)], 'BAD_REQUEST'),
+      'by a guest': act('guest', (ids) => [...ids], 'UNAUTHORIZED_PRINCIPAL'),
+    });
+  });
+});

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { bothDoors, furnish, note, type Who } from '../helpers/both-doors.ts';
+import type { Json } from '../helpers/http.ts';
+import type { Person } from '../helpers/person.ts';
+import { organisation } from '../helpers/server.ts';
+import { expectParity, type Twin } from '../helpers/twins.ts';
+
+describe('event queues', () => {
+  const lost = 'BAD_EVENT_QUEUE_ID';
+  const absent = '00000000-0000-4000-8000-000000000000';
+
+  test.concurrent('POST /register and registerEventQueue', async () => {
+    const act = (who: Who, rest: object, graphql: object, code?: string) =>
+      bothDoors('POST', '/register', 'registerEventQueue')(
+        who,
+        () => rest,
+        () => graphql,
+        code,
+      );
+    const narrow = (operator: string, operand: string) => [[operator, operand]];
+    await expectParity(furnish, {
+      plain: act('guest', {}, {}),
+      'with options': act(
+        'member',
+        {
+          event_types: ['drafts'],
+          narrow: narrow('channel', 'general'),
+          idle_queue_timeout: 60,
+          all_public_streams: true,
+        },
+        {
+          ...{ eventTypes: ['DRAFTS'], idleTimeoutSeconds: 60, allPublicChannels: true },
+          narrow: [{ channelName: 'general' }],
+        },
+      ),
+      'all public channels, as a guest': act(
+        'guest',
+        { all_public_streams: true },
+        { allPublicChannels: true },
+        'BAD_REQUEST',
+      ),
+      'a narrow of more terms than anybody needs': act(
+        'member',
+        { narrow: Array.from({ length: 21 }, () => ['is', 'dm']) },
+        { narrow: Array.from({ length: 21 }, () => ({ is: 'DIRECT' })) },
+        'BAD_REQUEST',
+      ),
+    });
+  });
+
+  test.concurrent('DELETE /events and deleteEventQueue', async () => {
+    const queue = async (twin: Twin) => ({ ...(await furnish(twin)), ...(await twin.people.member.register()) });
+    const act = (who: Who, id: (world: Json) => string, code?: string) =>
+      bothDoors('DELETE', '/events', 'deleteEventQueue')(
+        who,
+        (world) => ({ queue_id: id(world) }),
+        (world) => ({ queueId: id(world) }),
+        code,
+      );
+    // The ids in the messages differ by nature, so codes and reasons are compared below.
+    await expectParity(queue, { one: act('member', ({ queue_id }) => queue_id) });
+    await expectParity(queue, { 'one that is not there': act('member', () => absent, lost) });
+  });
+
+  test.concurrent('GET /events and events: the same code and the same reason for every loss', async () => {
+    const { member, owner } = await organisation();
+    const { queue_id, last_event_id } = await member.register();
+    const ended = await member.register();
+    await member.ok('DELETE', '/events', { queue_id: ended.queue_id });
+    const both = async (person: Person, queueId: string, after: number) => {
+      const parameters = { queue_id: queueId, last_event_id: after, dont_block: true };
+      const { body } = await person.rest('GET', '/events', parameters);
+      const query = 'query ($q: String!, $a: LongId) { events(queueId: $q, after: $a) { events { position } } }';
+      const { errors } = await person.graphql(query, { q: queueId, a: after });
+      const [failure] = errors ?? [];
+      expect([failure.extensions.code, failure.extensions.reason, failure.message]).toEqual([
+        body.code,
+        body.reason,
+        body.msg,
+      ]);
+      return [body.code, body.reason];
+    };
+    expect(await both(member, absent, -1)).toEqual([lost, 'unknown']);
+    expect(await both(member, 'nonsense', -1)).toEqual([lost, 'unknown']);
+    expect(await both(owner, queue_id, last_event_id)).toEqual([lost, 'unknown']);
+    expect(await both(member, ended.queue_id, ended.last_event_id)).toEqual([lost, 'expired']);
+    expect(await both(member, queue_id, last_event_id + 1_000)).toEqual([lost, 'from_future']);
+  });
+
+  test.concurrent('GET /events and events: every event is shown by both, and says the same of itself', async () => {
+    const { owner, administrator, member, guest } = await organisation();
+    const { queue_id, last_event_id } = await member.register();
+    const { id } = await owner.ok('POST', '/channels/create', {
+      name: 'a',
+      subscribers: [guest.id],
+      is_default_stream: true,
+    });
+    const { id: shut } = await member.ok('POST', '/channels/create', {
+      name: 'b',
+      subscribers: [member.id],
+      invite_only: true,
+    });
+    const one = { stream_id: shut, property: 'is_muted', value: true };
+    await member.ok('POST', '/users/me/subscriptions/properties', {
+      subscription_data: [one, { ...one, property: 'color', value: '#000000' }],
+    });
+    await owner.ok('PATCH', `/streams/${id}`, {
+      new_name: 'c',
+      description: 'd',
+      is_default_stream: false,
+      is_private: undefined,
+    });
+    await owner.ok('DELETE', '/users/me/subscriptions', {
+      subscriptions: ['c', 'b'],
+      principals: [guest.id, member.id],
+    });
+    await owner.ok('PATCH', `/users/${guest.id}`, { full_name: 'Gia', role: 400 });
+    await owner.ok('POST', '/users', { email: 'new@example.com', password: 'correct horse', full_name: 'New' });
+    const { channel_folder_id } = await administrator.ok('POST', '/channel_folders/create', {
+      name: 'F',
+      description: '',
+    });
+    await administrator.ok('PATCH', `/channel_folders/${channel_folder_id}`, { name: 'G' });
+    await administrator.ok('PATCH', '/channel_folders', { order: [channel_folder_id] });
+    const { ids } = await member.ok('POST', '/drafts', { drafts: [note] });
+    await member.ok('PATCH', `/drafts/${ids[0]}`, { draft: note });
+    await member.ok('DELETE', `/drafts/${ids[0]}`);
+    const { saved_snippet_id } = await member.ok('POST', '/saved_snippets', { title: 'a', content: 'b' });
+    await member.ok('PATCH', `/saved_snippets/${saved_snippet_id}`, { title: 'c' });
+    await member.ok('DELETE', `/saved_snippets/${saved_snippet_id}`);
+    await guest.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
+    await owner.ok('PATCH', '/realm/user_settings_defaults', { color_scheme: 2 });
+    const heard = await member.poll(queue_id, last_event_id, { dontBlock: true });
+    const kinds = new Set(heard.map(({ type, op }) => `${type} ${op ?? ''}`.trim()));
+    expect(kinds.size).toBeGreaterThan(18);
+    const read = async (selection: string) => {
+      const query = `query ($q: String!, $a: LongId) { events(queueId: $q, after: $a) {
+        hasMore events { __typename position type ${selection} } } }`;
+      return (await member.query(query, { q: queue_id, a: last_event_id })).events;
+    };
+    const { events: shown, hasMore } = await read('');
+    expect(hasMore).toBe(false);
+    const told = heard.map(({ id, type }) => [id, type.toUpperCase()]);
+    expect(shown.map(({ position, type }: Json) => [position, type])).toEqual(told);
+    // One type of its own for each kind, and each says more than its id and type.
+    const names = new Map(heard.map(({ type, op }, i) => [`${type} ${op ?? ''}`.trim(), shown[i].__typename]));
+    expect(new Set(names.values()).size).toBe(kinds.size);
+    const selectionOf = await selections(member);
+    for (const [kind, name] of names) {
+      const { events } = await read(`... on ${name} { ${selectionOf(name)} }`);
+      for (const [i, { type, op }] of heard.entries()) {
+        const { __typename, position: _, type: _type, ...fields } = events[i];
+        if (`${type} ${op ?? ''}`.trim() !== kind) continue;
+        expect(__typename).toBe(name);
+        expect(Object.keys(fields).length, name).toBeGreaterThan(0);
+      }
+    }
+  });
+});
+
+/** For a type, every field of it, however deep. */
+async function selections(person: Person): Promise<(type: string) => string> {
+  const { __schema } = await person.query(`{ __schema { types { kind name
+    fields { name type { ...T ofType { ...T ofType { ...T ofType { ...T } } } } } } } }
+    fragment T on __Type { kind name }`);
+  const types = new Map<string, Json>(__schema.types.map((type: Json) => [type.name, type]));
+  const named = (type: Json): Json => (type.ofType == null ? types.get(type.name) : named(type.ofType));
+  const selectionOf = (name: string): string =>
+    types
+      .get(name)
+      .fields.map(({ name, type }: Json) => {
+        const inner = named(type);
+        return inner.kind === 'OBJECT' ? `${name} { ${selectionOf(inner.name)} }` : name;
+      })
+      .join(' ');
+  return selectionOf;
+}

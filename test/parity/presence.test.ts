@@ -1,0 +1,22 @@
+import { describe, test } from 'vitest';
+import { bothDoors, furnish, type Who } from '../helpers/both-doors.ts';
+import { expectParity } from '../helpers/twins.ts';
+
+describe('presence', () => {
+  test.concurrent('POST /users/me/presence and recordPresence', async () => {
+    const ping = bothDoors('POST', '/users/me/presence', 'recordPresence');
+    const act = (who: Who, status: 'active' | 'idle', code?: string) =>
+      ping(
+        who,
+        () => ({ status }),
+        () => ({ status: status.toUpperCase() }),
+        code,
+      );
+    await expectParity(furnish, {
+      'somebody who comes': act('member', 'active'),
+      'the same again': act('member', 'active'),
+      'somebody idle': act('guest', 'idle'),
+      'a bot': act('bot', 'active', 'BAD_REQUEST'),
+    });
+  });
+});
