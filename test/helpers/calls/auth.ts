@@ -1,0 +1,19 @@
+import { OWNER_PASSWORD } from '../scene.ts';
+import type { FeatureCalls } from './feature.ts';
+
+const NO_WEB_TOKENS = 'JWT authentication is not enabled for this organization';
+
+export const auth: FeatureCalls = {
+  rest: {
+    'POST /jwt/fetch_api_key': () => [
+      { parameters: { token: 'a.b.c', include_profile: true }, refusal: NO_WEB_TOKENS },
+    ],
+    'POST /fetch_api_key': ({ username }) => [{ parameters: { username, password: OWNER_PASSWORD } }],
+    'POST /users/me/api_key/regenerate': () => [{ as: 'moderator' }],
+  },
+  mutations: {
+    fetchApiKeyByJwt: () => [{ token: 'a.b.c' }],
+    fetchApiKey: ({ username }) => [{ username, password: OWNER_PASSWORD }],
+  },
+  refusals: { fetchApiKeyByJwt: NO_WEB_TOKENS },
+};

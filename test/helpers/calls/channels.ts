@@ -1,0 +1,82 @@
+import type { FeatureCalls } from './feature.ts';
+import { fresh, GRAPHQL_CREATION, graphqlPermissions, PAGE, REST_CREATION, restPermissions } from './shared.ts';
+
+export const channels: FeatureCalls = {
+  rest: {
+    'GET /streams': () => [
+      {
+        parameters: {
+          include_public: true,
+          include_web_public: true,
+          include_subscribed: true,
+          exclude_archived: false,
+          include_all: true,
+          include_default: true,
+          include_owner_subscribed: false,
+          include_can_access_content: true,
+        },
+      },
+    ],
+    'GET /streams/{stream_id}': ({ channelId }) => [{ slots: { stream_id: channelId } }],
+    'GET /get_stream_id': ({ channelName }) => [{ parameters: { stream: channelName } }],
+    'GET /streams/{stream_id}/members': ({ channelId }) => [{ slots: { stream_id: channelId } }],
+    'POST /channels/create': (names) => [
+      { parameters: { ...REST_CREATION, name: fresh(), description: 'new', subscribers: [names.userId] } },
+      { parameters: { name: fresh(), subscribers: [], folder_id: names.folderId } },
+      ...restPermissions(names).map(([name, value]) => ({
+        parameters: { name: fresh(), subscribers: [], [name]: value },
+      })),
+    ],
+    'PATCH /streams/{stream_id}': (names) => {
+      const slots = { stream_id: names.channelId };
+      return [
+        { slots, parameters: { description: fresh(), topics_policy: 'allow_empty_topic', message_retention_days: 30 } },
+        { slots, parameters: { is_private: true, history_public_to_subscribers: false } },
+        { slots, parameters: { is_private: false, is_web_public: false, is_default_stream: true } },
+        { slots, parameters: { folder_id: names.folderId } },
+        ...restPermissions(names).flatMap(([name, value]) => [
+          { slots, parameters: { [name]: { new: value } } },
+          { slots, parameters: { [name]: { new: value, old: value } } },
+        ]),
+        { slots: { stream_id: names.archivedId }, parameters: { is_archived: false } },
+        { slots, parameters: { new_name: fresh() } },
+      ];
+    },
+    'POST /default_streams': ({ channelId }) => [{ parameters: { stream_id: channelId } }],
+    'DELETE /default_streams': ({ channelId }) => [{ parameters: { stream_id: channelId } }],
+    'GET /users/{user_id}/channels': ({ userId }) => [{ slots: { user_id: userId } }],
+  },
+  queries: {
+    channel: ({ channelId, channelName }) => [{ channelId }, { name: channelName }],
+    channels: ({ folderId }) => [
+      { ...PAGE, includeArchived: true, onlyReadable: true, isDefault: false, isPrivate: false, isWebPublic: false },
+      { folderId, isSubscribed: true },
+    ],
+  },
+  mutations: {
+    createChannel: (names) => [
+      { ...GRAPHQL_CREATION, name: fresh(), description: 'new', subscriberIds: [names.userId] },
+      { name: fresh(), folderId: names.folderId },
+      ...graphqlPermissions(names).map(([permission, value]) => ({
+        name: fresh(),
+        permissions: { [permission]: value },
+      })),
+    ],
+    updateChannel: (names) => {
+      const { channelId } = names;
+      return [
+        { channelId, description: fresh(), topicsPolicy: 'ALLOW_EMPTY_TOPIC', messageRetentionDays: 30 },
+        { channelId, isPrivate: true, historyPublicToSubscribers: false },
+        { channelId, isPrivate: false, isWebPublic: false, isDefault: true },
+        { channelId, folderId: names.folderId },
+        ...graphqlPermissions(names).flatMap(([permission, value]) => [
+          { channelId, permissions: { [permission]: { new: value } } },
+          { channelId, permissions: { [permission]: { new: value, old: value } } },
+        ]),
+        { channelId, name: fresh() },
+      ];
+    },
+    unarchiveChannel: ({ archivedId }) => [{ channelId: archivedId }],
+  },
+  nodes: ({ channelId }) => ({ Channel: channelId }),
+};

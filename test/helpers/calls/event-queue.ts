@@ -1,0 +1,47 @@
+import type { FeatureCalls } from './feature.ts';
+
+const REGISTRATION = {
+  apply_markdown: true,
+  client_gravatar: true,
+  include_subscribers: 'partial',
+  slim_presence: true,
+  presence_history_limit_days: 1,
+  event_types: ['drafts'],
+  fetch_event_types: ['drafts'],
+  all_public_streams: false,
+  client_capabilities: { notification_settings_null: true },
+  idle_queue_timeout: 60,
+  queue_lifespan_secs: 60,
+};
+
+const CAPABILITIES = [
+  ...['archivedChannels', 'bulkMessageDeletion', 'emptyTopicName', 'includeDeactivatedGroups'],
+  ...['individualEmojiChanges', 'linkifierUrlTemplate', 'notificationSettingsNull', 'simplifiedPresenceEvents'],
+  ...['streamTypingNotifications', 'userAvatarUrlFieldOptional', 'userListIncomplete', 'userSettingsObject'],
+];
+
+export const eventQueue: FeatureCalls = {
+  rest: {
+    'POST /register': ({ channelName }) => [{ parameters: { ...REGISTRATION, narrow: [['channel', channelName]] } }],
+    'GET /events': ({ queueId, channelName }) => [
+      { parameters: { queue_id: queueId, last_event_id: -1, dont_block: true } },
+      { parameters: { ...REGISTRATION, narrow: [['channel', channelName]], dont_block: true } },
+    ],
+    'DELETE /events': ({ queueId }) => [{ parameters: { queue_id: queueId } }],
+  },
+  queries: {
+    events: ({ queueId }) => [{ queueId, after: -1 }],
+  },
+  mutations: {
+    acknowledgeEvents: ({ queueId }) => [{ queueId, upTo: 1 }],
+    registerEventQueue: ({ channelName, email }) => [
+      {
+        ...{ eventTypes: ['DRAFTS'], idleTimeoutSeconds: 60, applyMarkdown: true, clientGravatar: true },
+        ...{ includeSubscribers: 'PARTIAL', allPublicChannels: false },
+        narrow: [{ channelName }, { topic: 'greetings' }, { senderEmail: email }, { is: 'UNREAD' }],
+        capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, true])),
+      },
+    ],
+    deleteEventQueue: ({ queueId }) => [{ queueId }],
+  },
+};

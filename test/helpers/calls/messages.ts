@@ -1,0 +1,53 @@
+import type { FeatureCalls } from './feature.ts';
+import { graphqlNarrows, LATER, PAGE, restNarrows } from './shared.ts';
+
+export const messages: FeatureCalls = {
+  rest: {
+    'POST /messages': ({ channelId, channelName, userId, email, queueId }) => [
+      { parameters: { type: 'channel', to: channelId, topic: 'a topic', content: 'by id', read_by_sender: true } },
+      { parameters: { type: 'stream', to: channelName, topic: 'a topic', content: 'by name' } },
+      { parameters: { type: 'direct', to: [userId], content: 'by id', queue_id: queueId, local_id: '1' } },
+      { parameters: { type: 'private', to: [email], content: 'by address' } },
+    ],
+    'GET /messages': (names) => {
+      const [range, shown] = [
+        { anchor: 'newest', num_before: 9 },
+        { apply_markdown: false, client_gravatar: false },
+      ];
+      return [
+        { parameters: { anchor: 1, num_before: 1, num_after: 1, include_anchor: true, ...shown } },
+        { parameters: { anchor: 'date', anchor_date: '2026-01-01', num_after: 9, allow_empty_topic_name: true } },
+        { parameters: { use_first_unread_anchor: true } },
+        { parameters: { message_ids: [names.messageId] } },
+        { parameters: { message_ids: [names.directMessageId] } },
+        ...restNarrows(names).map((narrow) => ({ parameters: { ...range, narrow } })),
+      ];
+    },
+    'GET /messages/{message_id}': ({ messageId }) => [
+      { slots: { message_id: messageId }, parameters: { apply_markdown: false, allow_empty_topic_name: true } },
+    ],
+    'GET /messages/matches_narrow': (names) => [
+      { parameters: { msg_ids: [names.messageId], narrow: [] } },
+      ...restNarrows(names).map((narrow) => ({ parameters: { msg_ids: [names.messageId], narrow } })),
+    ],
+    'POST /messages/render': () => [{ parameters: { content: '**bold**' } }],
+  },
+  queries: {
+    message: ({ messageId }) => [{ messageId }],
+    directConversations: () => [PAGE],
+    messages: (names) => [
+      PAGE,
+      ...graphqlNarrows(names).map((narrow) => ({ narrow })),
+      ...[{ place: 'NEWEST' }, { messageId: names.messageId }, { date: LATER }].map((anchor) => ({ anchor, last: 2 })),
+    ],
+    renderMessage: () => [{ content: '**bold**' }],
+  },
+  mutations: {
+    sendMessage: ({ channelId, channelName, userId, queueId }) => [
+      { channelId, topic: 'a topic', content: 'by id', readBySender: true },
+      { channelName, topic: 'a topic', content: 'by name' },
+      { directTo: [userId], content: 'to people', queueId, localId: '1' },
+    ],
+  },
+  nodes: ({ conversationId, messageId }) => ({ DirectConversation: conversationId, Message: messageId }),
+};

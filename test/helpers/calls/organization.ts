@@ -1,0 +1,63 @@
+import { EDITABLE_REALM_SETTINGS, REALM_GROUP_SETTING_NAMES } from '../../../src/access/realm-settings.ts';
+import { toFieldName } from '../../../src/api/graphql/setting-fields.ts';
+import type { Names } from '../scene.ts';
+import type { FeatureCalls } from './feature.ts';
+import { fresh, graphqlInitial, graphqlPermissions, restInitial, restPermissions } from './shared.ts';
+
+/** Every permission of the organisation. */
+const realmPermissions = (names: Names) => {
+  const [[, group] = [], [, set] = []] = restPermissions(names);
+  const ofRoles = { can_access_all_users_group: names.everyoneGroupId, can_create_web_public_channel_group: group };
+  return Object.entries({
+    ...Object.fromEntries(REALM_GROUP_SETTING_NAMES.map((name, i) => [name, i % 2 === 0 ? group : set])),
+    ...ofRoles,
+  });
+};
+
+/** Every permission of the organisation. */
+const organizationPermissions = (names: Names) => {
+  const [[, group] = [], [, set] = []] = graphqlPermissions(names);
+  const fields = REALM_GROUP_SETTING_NAMES.map((name) => toFieldName(name.replace(/_group$/, '')));
+  const ofRoles = { canAccessAllUsers: { groupId: names.everyoneGroupId }, canCreateWebPublicChannel: group };
+  return Object.entries({
+    ...Object.fromEntries(fields.map((field, i) => [field, i % 2 === 0 ? group : set])),
+    ...ofRoles,
+  });
+};
+
+export const organization: FeatureCalls = {
+  rest: {
+    'PATCH /realm': (names) => [
+      {
+        parameters: {
+          ...restInitial(EDITABLE_REALM_SETTINGS),
+          ...{ name: fresh(), description: fresh(), message_retention_days: 30 },
+        },
+      },
+      { parameters: { moderation_request_channel_id: names.moderationChannelId } },
+      { parameters: { new_stream_announcements_stream_id: names.channelId } },
+      { parameters: { signup_announcements_stream_id: names.channelId } },
+      { parameters: { service_update_announcements_stream_id: names.channelId } },
+      ...realmPermissions(names).flatMap(([name, value]) => [
+        { parameters: { [name]: { new: value } } },
+        { parameters: { [name]: { new: value, old: value } } },
+      ]),
+    ],
+  },
+  queries: {
+    organization: () => [{}],
+  },
+  mutations: {
+    updateOrganization: (names) => [
+      { ...graphqlInitial(EDITABLE_REALM_SETTINGS), name: fresh(), description: fresh(), messageRetentionDays: 30 },
+      { moderationRequestChannelId: names.moderationChannelId },
+      { newChannelAnnouncementsChannelId: names.channelId },
+      { signupAnnouncementsChannelId: names.channelId },
+      { serviceUpdateAnnouncementsChannelId: names.channelId },
+      ...organizationPermissions(names).flatMap(([permission, value]) => [
+        { permissions: { [permission]: { new: value } } },
+        { permissions: { [permission]: { new: value, old: value } } },
+      ]),
+    ],
+  },
+};

@@ -1,0 +1,20 @@
+import type { FeatureCalls } from './feature.ts';
+import { PAGE } from './shared.ts';
+
+export const presence: FeatureCalls = {
+  rest: {
+    'POST /users/me/presence': () => [
+      { parameters: { status: 'active', new_user_input: true, last_update_id: -1, history_limit_days: 1 } },
+      { parameters: { status: 'idle', ping_only: true, slim_presence: true } },
+    ],
+    'GET /users/{user_id}/presence': ({ userId }) => [{ slots: { user_id: userId } }],
+    'GET /users/{email}/presence': ({ email }) => [{ slots: { email } }],
+    'GET /realm/presence': () => [{}],
+  },
+  queries: {
+    presences: () => [{ ...PAGE, newerThan: -1, historyDays: 1 }],
+  },
+  mutations: {
+    recordPresence: () => [{ status: 'ACTIVE' }],
+  },
+};

@@ -1,0 +1,37 @@
+import type { FeatureCalls } from './feature.ts';
+import { LATER, PAGE, REST_LATER } from './shared.ts';
+
+export const scheduledMessages: FeatureCalls = {
+  rest: {
+    'GET /scheduled_messages': () => [{}],
+    'POST /scheduled_messages': ({ channelId, userId }) => [
+      { parameters: { ...REST_LATER, type: 'channel', to: channelId, topic: 'a topic', content: 'later' } },
+      { parameters: { ...REST_LATER, type: 'direct', to: [userId], content: 'later', read_by_sender: true } },
+    ],
+    'PATCH /scheduled_messages/{scheduled_message_id}': ({ scheduledMessageId, channelId, userId }) => {
+      const slots = { scheduled_message_id: scheduledMessageId };
+      return [
+        { slots, parameters: { type: 'direct', to: [userId], content: 'changed' } },
+        { slots, parameters: { ...REST_LATER, type: 'channel', to: channelId, topic: 'a topic' } },
+      ];
+    },
+    'DELETE /scheduled_messages/{scheduled_message_id}': ({ scheduledMessageId }) => [
+      { slots: { scheduled_message_id: scheduledMessageId } },
+    ],
+  },
+  queries: {
+    scheduledMessages: () => [PAGE],
+  },
+  mutations: {
+    scheduleMessage: ({ channelId, userId }) => [
+      { channelId, topic: 'a topic', content: 'later', scheduledAt: LATER },
+      { directTo: [userId], content: 'later', scheduledAt: LATER, readBySender: true },
+    ],
+    updateScheduledMessage: ({ scheduledMessageId, channelId, userId }) => [
+      { scheduledMessageId, directTo: [userId], content: 'changed' },
+      { scheduledMessageId, channelId, topic: 'a topic', scheduledAt: LATER },
+    ],
+    cancelScheduledMessage: ({ scheduledMessageId }) => [{ scheduledMessageId }],
+  },
+  nodes: ({ scheduledMessageId }) => ({ ScheduledMessage: scheduledMessageId }),
+};

@@ -1,0 +1,98 @@
+import { CHANNEL_PERMISSION_NAMES } from '../../../src/access/permissions/channel-permissions.ts';
+import { settingFieldName } from '../../../src/api/graphql/setting-fields.ts';
+import type { Settings } from '../../../src/platform/setting.ts';
+import type { Parameters } from '../person.ts';
+import type { Names } from '../scene.ts';
+
+let made = 0;
+/** A name nothing has yet. */
+export const fresh = () => `new ${++made}`;
+export const freshAddress = () => `${fresh().replace(' ', '.')}@new.example`;
+
+/** A page of a list in GraphQL. */
+export const PAGE = { first: 10, last: null, after: null, before: null };
+
+/** In the year 2100: what REST is given, and what GraphQL is. */
+export const REST_LATER = { scheduled_delivery_timestamp: 4_102_444_800 };
+export const LATER = '2100-01-01T00:00:00Z';
+
+/** Of a new channel, all that names nothing. */
+export const REST_CREATION = {
+  announce: false,
+  invite_only: false,
+  is_web_public: false,
+  is_default_stream: false,
+  history_public_to_subscribers: true,
+  message_retention_days: '"realm_default"',
+  topics_policy: 'inherit',
+  send_new_subscription_messages: false,
+};
+
+export const GRAPHQL_CREATION = {
+  ...{ isPrivate: false, isWebPublic: false, isDefault: false, historyPublicToSubscribers: true },
+  ...{ topicsPolicy: 'INHERIT', messageRetentionDays: null },
+};
+
+/** Every permission of a channel, in one or the other form its value can have. */
+export const restPermissions = ({ groupId, userId }: Names) =>
+  CHANNEL_PERMISSION_NAMES.map(
+    (name, i) => [name, i % 2 === 0 ? groupId : { direct_members: [userId], direct_subgroups: [groupId] }] as const,
+  );
+
+const PERMISSIONS = [
+  ...['canAddSubscribers', 'canAdministerChannel', 'canCreateTopic', 'canDeleteAnyMessage', 'canDeleteOwnMessage'],
+  ...['canMoveMessagesOutOfChannel', 'canMoveMessagesWithinChannel', 'canRemoveSubscribers', 'canResolveTopics'],
+  ...['canSendMessage', 'canSubscribe'],
+];
+
+/** Every permission of a channel, in one or the other form its value can have. */
+export const graphqlPermissions = ({ groupId, userId }: Names) =>
+  PERMISSIONS.map(
+    (name, i) =>
+      [name, i % 2 === 0 ? { groupId } : { directMemberIds: [userId], directSubgroupIds: [groupId] }] as const,
+  );
+
+/** Every setting as it is in the beginning. */
+export const restInitial = (settings: Readonly<Record<string, { readonly initial: unknown }>>) =>
+  Object.fromEntries(Object.entries(settings).map(([name, { initial }]) => [name, initial]));
+
+/** Every setting as it is in the beginning. */
+export const graphqlInitial = (settings: Settings) =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, { initial, names, choices }]) => {
+      const choice = Object.entries(choices?.values ?? {}).find(([, [value]]) => value === initial);
+      // No object is null.
+      return [settingFieldName(name), names ? null : (choice?.[0] ?? initial)];
+    }),
+  );
+
+/** Every term that names something. */
+export const restNarrows = ({ channelId, channelName, userId, email, messageId }: Names) => [
+  [{ operator: 'channel', operand: channelId }],
+  [['channel', channelName]],
+  [{ operator: 'sender', operand: userId, negated: true }],
+  [{ operator: 'sender', operand: email }],
+  [{ operator: 'dm', operand: [userId] }],
+  [{ operator: 'dm', operand: email }],
+  [{ operator: 'dm-including', operand: userId }],
+  [{ operator: 'mentions', operand: email }],
+  [{ operator: 'id', operand: messageId }],
+  [{ operator: 'with', operand: messageId }],
+];
+
+/** Narrows of messages that together say all that can be said. */
+export const graphqlNarrows = ({ channelId, channelName, messageId, userId }: Names): readonly Parameters[] => {
+  const said = {
+    topic: 'greetings',
+    senderId: userId,
+    is: ['UNREAD'],
+    has: ['LINK'],
+    mentionsUserId: userId,
+    search: 'hello',
+  };
+  return [
+    { ...said, channelId, with: messageId },
+    { channelName, channels: 'PUBLIC', not: { ...said, channelId, channelName, channels: 'WEB_PUBLIC' } },
+    { directWith: [userId], directIncluding: userId, not: { directWith: [userId], directIncluding: userId } },
+  ];
+};

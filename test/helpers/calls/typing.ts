@@ -1,0 +1,20 @@
+import type { FeatureCalls } from './feature.ts';
+
+export const typing: FeatureCalls = {
+  rest: {
+    'POST /typing': ({ userId, channelId }) => [
+      { parameters: { op: 'start', type: 'direct', to: [userId] } },
+      { parameters: { op: 'stop', type: 'channel', stream_id: channelId, topic: 'greetings' } },
+    ],
+    'POST /messages/{message_id}/typing': ({ messageId }) => [
+      { slots: { message_id: messageId }, parameters: { op: 'start' } },
+    ],
+  },
+  mutations: {
+    setTyping: ({ userId, channelId }) => [
+      { operation: 'START', directTo: [userId] },
+      { operation: 'STOP', channelId, topic: 'greetings' },
+    ],
+    setEditTyping: ({ messageId }) => [{ messageId, operation: 'START' }],
+  },
+};

@@ -1,0 +1,50 @@
+import { OWNER_PASSWORD } from '../scene.ts';
+import type { FeatureCalls } from './feature.ts';
+import { fresh, freshAddress, PAGE } from './shared.ts';
+
+export const users: FeatureCalls = {
+  rest: {
+    'GET /users': ({ userId }) => [
+      { parameters: { user_ids: [userId], client_gravatar: false, include_custom_profile_fields: true } },
+    ],
+    'GET /users/me': () => [{}],
+    'GET /users/{user_id}': ({ userId }) => [
+      { slots: { user_id: userId }, parameters: { client_gravatar: false, include_custom_profile_fields: true } },
+    ],
+    'GET /users/{email}': ({ email }) => [
+      { slots: { email }, parameters: { client_gravatar: false, include_custom_profile_fields: true } },
+    ],
+    'POST /users': () => {
+      const name = fresh();
+      const email = `${name.replace(' ', '.')}@new.example`;
+      return [{ parameters: { email, password: OWNER_PASSWORD, full_name: name } }];
+    },
+    'PATCH /users/{user_id}': ({ userId, botId, profileFieldId: id }) => [
+      { slots: { user_id: botId }, parameters: { new_email: freshAddress() } },
+      { slots: { user_id: userId }, parameters: { full_name: fresh(), role: 300 } },
+      { slots: { user_id: userId }, parameters: { profile_data: [{ id, value: 'argo' }] } },
+    ],
+    'PATCH /users/{email}': ({ email, profileFieldId: id }) => [
+      { slots: { email }, parameters: { full_name: fresh(), role: 300 } },
+      { slots: { email }, parameters: { profile_data: [{ id, value: 'argo' }], new_email: email } },
+    ],
+  },
+  queries: {
+    user: ({ userId, email }) => [{ userId }, { email }],
+    users: () => [{ ...PAGE, role: 'MEMBER', isBot: false, isActive: true }],
+    viewer: () => [{}],
+  },
+  mutations: {
+    createUser: () => {
+      const fullName = fresh();
+      return [{ email: `${fullName.replaceAll(' ', '.')}@new.example`, password: OWNER_PASSWORD, fullName }];
+    },
+    updateUser: ({ userId, botId, profileFieldId }) => [
+      { userId, fullName: fresh(), role: 'MODERATOR' },
+      { userId: botId, newEmail: `${fresh().replaceAll(' ', '.')}@new.example` },
+      { userId, profileData: [{ fieldId: profileFieldId, text: 'argo' }] },
+      { userId, profileData: [{ fieldId: profileFieldId, userIds: [] }] },
+    ],
+  },
+  nodes: ({ userId }) => ({ User: userId }),
+};
