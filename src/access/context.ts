@@ -23,6 +23,11 @@ export interface Deliveries {
 export interface IdempotentTransaction extends RequestTransaction {
   /** What `runOutsideTransaction` does in such a request. */
   runOutside<T>(name: string, work: (app: App) => Promise<T>): Promise<T>;
+  /**
+   * Has `tell` complete the reply with the position of the request's last event, null where there is none, before the
+   * reply is kept.
+   */
+  whenLogged(tell: (position: number | null) => void): void;
 }
 
 /** One running service: everything a request needs that is not the request's own. */

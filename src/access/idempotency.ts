@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { lastPosition } from '../events/act.ts';
 import { committing, retrying } from '../events/commit.ts';
 import { logAll, type RequestTransaction } from '../events/log.ts';
 import type { StoredEvent } from '../events/stored.ts';
@@ -130,8 +131,14 @@ async function answerWithin<T>(
   if (xid === undefined) return { reply: (await replyUnder(tx, key)) as T, after: [] };
   await requireRoomForKey(tx, key);
   const reply = await answer(work.app);
-  await keepReply(tx, key, JSON.stringify(reply ?? null));
+  const keep = () => keepReply(tx, key, JSON.stringify(reply ?? null));
+  // The organisation waits from the first event on: a reply that does not tell of it is kept before.
+  if (!work.isAwaited) await keep();
   for (const { realmId, events } of await logAll(work)) work.published(realmId, events);
+  if (work.isAwaited) {
+    work.tellPosition(key.realmId);
+    await keep();
+  }
   return { reply, after: work.after(), xid };
 }
 
@@ -143,6 +150,7 @@ class IdempotentRequest implements IdempotentTransaction {
   readonly #hub: App['hub'];
   readonly #events = new Map<number, StoredEvent[]>();
   readonly #wakes: Date[] = [];
+  readonly #listeners: ((position: number | null) => void)[] = [];
   readonly #deliveries: App['deliveries'];
   readonly #done: Outcomes;
 
@@ -159,6 +167,21 @@ class IdempotentRequest implements IdempotentTransaction {
 
   published(realmId: number, events: readonly StoredEvent[]): void {
     this.#events.set(realmId, [...(this.#events.get(realmId) ?? []), ...events]);
+  }
+
+  whenLogged(tell: (position: number | null) => void): void {
+    this.#listeners.push(tell);
+  }
+
+  /** Whether the reply says where the request's changes stand in the log. */
+  get isAwaited(): boolean {
+    return this.#listeners.length > 0;
+  }
+
+  /** Says it, when all is logged. */
+  tellPosition(realmId: number): void {
+    const position = lastPosition(this.#events.get(realmId) ?? []);
+    for (const tell of this.#listeners) tell(position);
   }
 
   async runOutside<T>(name: string, work: (app: App) => Promise<T>): Promise<T> {

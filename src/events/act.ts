@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { RequestTimeoutError } from '../platform/errors.ts';
+import { canBeHeard } from './audience.ts';
+import type { StoredEvent } from './stored.ts';
 
 /** What a request does, as far as it has come. */
 interface Act {
@@ -9,24 +11,53 @@ interface Act {
   hasCommitted: boolean;
   /** Whether what was begun last, as a whole, was committed. */
   isMade: boolean;
+  /** Of the last event that was committed; null where there is none that anybody can hear. */
+  position: number | null;
 }
 
 const acts = new AsyncLocalStorage<Act>();
 
+/** What something came to that answers a request. */
+type Outcome<T> = { readonly value: T } | { readonly error: unknown; readonly isMade: boolean };
+
 /**
- * Runs something that answers a request, and says whether it failed only after it had done what it was to do.
+ * Runs something that answers a request, and says whether it failed only after it had done what it was to do, and where the
+ * log tells of it.
  *
- * @returns What `run` returns; or, thrown by it, an error, and whether the change was made before.
+ * @returns What `run` returns; or, thrown by it, an error, and whether the change was made before. And the position of the
+ *   last event of its changes, as far as they are committed.
  */
 export async function observingChanges<T>(
   run: () => Promise<T>,
-): Promise<{ readonly value: T } | { readonly error: unknown; readonly isMade: boolean }> {
-  const act: Act = { depth: 0, hasCommitted: false, isMade: false };
+): Promise<Outcome<T> & { readonly position: number | null }> {
+  const act: Act = { depth: 0, hasCommitted: false, isMade: false, position: null };
   try {
-    return { value: await acts.run(act, run) };
+    const value = await acts.run(act, run);
+    return { value, position: act.position };
   } catch (error) {
-    return { error, isMade: act.isMade };
+    return { error, isMade: act.isMade, position: act.position };
   }
+}
+
+/** Does what has a time of its own, and is no part of the request that sets it going. */
+export const apart = <T>(run: () => T): T => acts.exit(run);
+
+/** Takes note of events of the request's changes, which are committed. */
+export function noteCommitted(events: readonly StoredEvent[]): void {
+  const act = acts.getStore();
+  const position = lastPosition(events);
+  if (act !== undefined && position !== null) act.position = Math.max(position, act.position ?? 0);
+}
+
+/**
+ * Where the last of some events stands that somebody can hear: those for the service itself reach no client, which would
+ * wait for them in vain.
+ *
+ * @param events In order.
+ * @returns Null where there is none.
+ */
+export function lastPosition(events: readonly StoredEvent[]): number | null {
+  return events.findLast(({ audience }) => canBeHeard(audience))?.id ?? null;
 }
 
 /**

@@ -49,6 +49,10 @@ export function except(audience: Audience, userIds: readonly number[]): Audience
   return { ...audience, exceptUserIds: [...new Set([...audience.exceptUserIds, ...userIds])] };
 }
 
+/** Whether the audience may be anybody at all. */
+export const canBeHeard = ({ maxRole, channelIds, userIds, publicChannelId }: Audience): boolean =>
+  maxRole !== null || channelIds.length > 0 || userIds.length > 0 || publicChannelId !== null;
+
 /** What decides whether one user hears an event: what they are at its id. */
 export interface Listener {
   readonly userId: number;

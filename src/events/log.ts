@@ -1,5 +1,6 @@
 import type { Tx } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
+import { noteCommitted } from './act.ts';
 import { type Appended, appendAll, type EventsReading, type LoggingStatement, type LogStep } from './append.ts';
 import type { Audience } from './audience.ts';
 import { committing, retrying } from './commit.ts';
@@ -73,11 +74,17 @@ function collect(steps: LogStep[]): Emit {
  * @see src/events/README.md#the-log
  */
 export async function transact<T>(scope: ChangeScope, change: (tx: Tx, emit: Emit) => Promise<T>): Promise<T> {
-  const { app, realmId } = scope;
+  const { app } = scope;
   if (app.transaction !== undefined) return changeWithin(app.transaction, scope, change);
   const { result, events } = await retrying(() => committing(scope, (tx) => make(tx, scope, change)));
-  if (events.length > 0) app.hub.publish(realmId, events);
+  publishCommitted(scope, events);
   return result;
+}
+
+/** Tells readers of events that are committed, and the request that made the change where they stand. */
+export function publishCommitted({ app, realmId }: ChangeScope, events: readonly StoredEvent[]): void {
+  noteCommitted(events);
+  if (events.length > 0) app.hub.publish(realmId, events);
 }
 
 /** What a change comes to. */

@@ -1,4 +1,5 @@
-import { type InProcessOptions, startInProcess } from './in-process.ts';
+import { createDatabase } from './database.ts';
+import { type InProcess, type InProcessOptions, startInProcess } from './in-process.ts';
 import { IS_WHOLE } from './part.ts';
 import { startServer } from './server.ts';
 
@@ -14,3 +15,19 @@ export interface Served extends AsyncDisposable {
  */
 export const startService = (options: Required<Pick<InProcessOptions, 'env'>>): Promise<Served> =>
   IS_WHOLE ? startServer(options) : startInProcess(options);
+
+/** Starts a service in the test's own process, on a database of the kind that the run is made on: `await using` it. */
+export async function startOnDatabaseOfRun({ env = {}, ...options }: InProcessOptions = {}): Promise<InProcess> {
+  const { DATABASE_URL } = process.env;
+  if (DATABASE_URL === undefined || DATABASE_URL === '') return startInProcess({ env, ...options });
+  const database = await createDatabase(DATABASE_URL);
+  const place = { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) };
+  const service = await startInProcess({ env: { ...place, ...env }, ...options });
+  return {
+    ...service,
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,10 +1,11 @@
 import type { InputFieldMap, InputShapeFromFields, ShapeFromTypeParam, TypeParam } from '@pothos/core';
-import type { GraphQLField, GraphQLResolveInfo } from 'graphql';
+import { type GraphQLField, type GraphQLResolveInfo, responsePathAsArray as responsePath } from 'graphql';
 import { type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import { observingChanges } from '../../events/act.ts';
 import { AbandonedError, BadRequestError, type ChatError, RequestTimeoutError } from '../../platform/errors.ts';
 import { builder, type Types } from './builder.ts';
 import { noteInputPath } from './input-path.ts';
+import { notePosition } from './positions.ts';
 import { isOutOfReach, noteUnread } from './read-back.ts';
 import { refersTo } from './refs.ts';
 
@@ -88,13 +89,15 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
   const Payload = builder.objectRef<PayloadShape<P>>(`${typeName}Payload`);
   Payload.implement({
     description: PAYLOAD,
-    fields: (t) =>
-      Object.fromEntries(
+    fields: (t) => ({
+      ...positionField(t as never),
+      ...Object.fromEntries(
         Object.entries(payload()).map(([field, { refersTo: typename, ...options }]) => {
           const named = typename === undefined ? {} : refersTo(typename);
           return [field, t.expose(field as never, { ...options, ...named, nullable: true } as never)];
         }),
       ),
+    }),
   });
   builder.mutationField(name, (t) =>
     t.field({
@@ -117,11 +120,13 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
           if (ctx.caller?.isGone === true) throw new AbandonedError();
           return resolve(contextOf(ctx), input as InputShapeFromFields<I>);
         });
-        if ('value' in outcome) return outcome.value;
+        const { position } = outcome;
+        // One that says where something else stands has a position of its own.
+        if ('value' in outcome) return { position, ...outcome.value };
         // Who signs in wants the key: that the first login is recorded is no answer to them.
         if (outcome.isMade && provesIdentity !== true && isOutOfReach(outcome.error)) {
           noteUnread(ctx, [path.key]);
-          return {};
+          return { position };
         }
         failed.add(ctx);
         noteInputPath(outcome.error, parentType.getFields()[fieldName]?.args ?? []);
@@ -130,6 +135,23 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     }),
   );
 }
+
+/** Where the change stands in the log, which every payload tells. */
+const positionField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, { readonly position: number | null }>) => ({
+  position: t.field({
+    type: 'LongId',
+    nullable: true,
+    description:
+      'The position of the last event that tells of the change: once an event of this position or a higher one has come, ' +
+      'so has all of the change, and what was shown of it meanwhile can go. It may be an event that others hear, not the ' +
+      'viewer: a heartbeat passes it at the latest. Null where nothing was changed, and where nobody is told.',
+    resolve: ({ position }, _args, ctx, { path }) => {
+      // Under an idempotency key nothing is logged before all else is read.
+      if (ctx.app.transaction !== undefined) notePosition(ctx, responsePath(path));
+      return position;
+    },
+  }),
+});
 
 const PAYLOAD =
   'What the change came to. Where the database went away after it was made, what could not be read is null, and ' +

@@ -20,6 +20,7 @@ import { countMore, countRequest } from '../rate-limits.ts';
 import type { Cost, GraphQLContext } from './context.ts';
 import { introspects } from './documents.ts';
 import { hasFailed, ignoresIdempotencyKey } from './mutation.ts';
+import { awaitsPosition, tellPosition } from './positions.ts';
 import { acknowledged } from './read-back.ts';
 
 type Extensions = Readonly<Record<string, unknown>> | null | undefined;
@@ -172,6 +173,9 @@ async function execution(
   // What else it answers with is undone, too.
   if (data != null && errors !== undefined) throw new NotKept({ ...result, data: null });
   if (data == null || hasFailed(contextValue)) throw new NotKept(result);
+  if (awaitsPosition(contextValue)) {
+    contextValue.app.transaction?.whenLogged((position) => tellPosition(contextValue, data, position));
+  }
   return data;
 }
 

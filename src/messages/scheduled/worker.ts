@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { App } from '../../access/context.ts';
+import { apart } from '../../events/act.ts';
 import { RequestTimeoutError } from '../../platform/errors.ts';
 import { deliverOne, giveUp } from './delivery.ts';
 import { type Due, purge, untilNextDue, whatIsDue } from './queue.ts';
@@ -95,10 +96,12 @@ export class DeliveryWorker {
     if (this.#state !== 'running' || wakesAt >= this.#wakesAt) return;
     clearTimeout(this.#timer);
     this.#wakesAt = wakesAt;
-    this.#timer = setTimeout(async () => {
+    const deliver = async () => {
       this.#wakesAt = Number.POSITIVE_INFINITY;
       this.#wakeIn(await this.deliverDue());
-    }, ms).unref();
+    };
+    // The request that wakes it has not sent what is due.
+    this.#timer = apart(() => setTimeout(deliver, ms).unref());
   }
 
   async #deliverDue(): Promise<number> {

@@ -7,7 +7,7 @@ import { emptyTopicName } from '../../channels/topic-name.ts';
 import type { Appended } from '../../events/append.ts';
 import { subscribersOf, users } from '../../events/audience.ts';
 import { retrying } from '../../events/commit.ts';
-import { type Emit, transact } from '../../events/log.ts';
+import { type Emit, publishCommitted, transact } from '../../events/log.ts';
 import type { StoredEvent } from '../../events/stored.ts';
 import { topicLinks } from '../../markdown/render.ts';
 import { toFacts } from '../../people/wire.ts';
@@ -92,7 +92,7 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
     }
   });
   if (!('events' in sent)) return sent;
-  app.hub.publish(realmId, sent.events);
+  publishCommitted(ctx, sent.events);
   return { id: sent.messageId, newPolicy: undefined };
 }
 

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ignoresIdempotencyKey } from '../src/api/graphql/mutation.ts';
+import { buildSchema } from '../src/server/registries/schema.ts';
+import { fieldOf, GRAPHQL_CALLS, type GraphQLCall, REFUSALS } from './helpers/graphql-calls.ts';
+import { type Json, send } from './helpers/http.ts';
+import type { InProcess } from './helpers/in-process.ts';
+import { IS_WHOLE } from './helpers/part.ts';
+import { operationBody, type Parameters, type Person } from './helpers/person.ts';
+import { makeScene, type Names, type Scene } from './helpers/scene.ts';
+import { organisation } from './helpers/server.ts';
+import { startOnDatabaseOfRun } from './helpers/service.ts';
+
+// Where a write stands in the log: what a mutation says of it, and what the log holds.
+
+const schema = buildSchema();
+
+/** These tell nobody of anything: that a key is void is for the service itself. */
+const SILENT = ['acknowledgeEvents', 'deleteEventQueue', 'fetchApiKey', 'regenerateApiKey'];
+/** Answers with a position of its own. */
+const OTHER = 'registerEventQueue';
+/** What does something where calls made one after the other have nothing left to do. */
+const IN_EARNEST: Readonly<Record<string, (names: Names) => Parameters>> = {
+  markChannelAsRead: ({ channelId }) => ({ channelId }),
+  markTopicAsRead: ({ channelId }) => ({ channelId, topic: 'unread' }),
+  removeAlertWords: () => ({ words: ['argo'] }),
+  setTopicVisibility: ({ channelId }) => ({ channelId, topic: 'another', visibility: 'MUTED' }),
+  updateUserSettingsDefaults: () => ({ twentyFourHourTime: true }),
+};
+/** Our choice: of the many calls that differ in one field. */
+const MOST_CALLS = 6;
+
+/** The position under another name, in a fragment. */
+function documentOf(call: GraphQLCall): string {
+  const field = fieldOf(schema, call);
+  const payload = `${call.field[0]?.toUpperCase()}${call.field.slice(1)}Payload`;
+  const [outer, inner] = field.args.length === 0 ? ['', ''] : [`($input: ${field.args[0]?.type})`, '(input: $input)'];
+  return `mutation ${outer} { done: ${call.field}${inner} { __typename ... on ServiceError { code message } ...Place } }
+    fragment Place on ${payload} { at: position }`;
+}
+
+async function ask(who: Person, call: GraphQLCall, idempotencyKey?: string): Promise<Json> {
+  const extensions = { ...(idempotencyKey !== undefined && { idempotencyKey }) };
+  const operation = { query: documentOf(call), variables: call.args, extensions };
+  const { headers, body } = operationBody(operation);
+  const all = { ...who.headers, ...headers, accept: 'application/graphql-response+json' };
+  const { data, errors } = JSON.parse(
+    (await send(who.url, { method: 'POST', path: '/graphql', headers: all, body })).text,
+  );
+  expect(errors, JSON.stringify(call)).toBeUndefined();
+  return data.done;
+}
+
+/** What the owner hears in one queue, as far as it was read. */
+class Ear {
+  readonly #owner: Person;
+  #queueId = '';
+  #position = 0;
+
+  constructor(owner: Person) {
+    this.#owner = owner;
+  }
+
+  async open(): Promise<void> {
+    const { queue_id, last_event_id } = await this.#owner.register({ fetch_event_types: [] });
+    this.#queueId = queue_id;
+    this.#position = last_event_id;
+  }
+
+  /** The positions of what has come since. */
+  async heard(): Promise<number[]> {
+    const events = await this.#owner.poll(this.#queueId, this.#position, { dontBlock: true });
+    const positions: number[] = events.map(({ id }) => id);
+    this.#position = positions.at(-1) ?? this.#position;
+    return positions;
+  }
+}
+
+describe('the position in the payload of a mutation', () => {
+  let service: InProcess;
+  const scenes: Record<string, { readonly scene: Scene; readonly ear: Ear }> = {};
+  beforeAll(async () => {
+    service = await startOnDatabaseOfRun();
+    for (const name of ['without a key', 'under a key']) {
+      const scene = await makeScene({ on: service, withPassword: true });
+      const ear = new Ear(scene.owner);
+      await ear.open();
+      scenes[name] = { scene, ear };
+    }
+  }, 60_000);
+  afterAll(() => service[Symbol.asyncDispose]());
+
+  async function lastId(realmId: number): Promise<number> {
+    const { lastId } = await service.app.db.eventCounter.findUniqueOrThrow({ where: { realmId } });
+    return Number(lastId);
+  }
+
+  /** Of the last event since that there is somebody to hear. */
+  async function lastEvent(realmId: number, since: number): Promise<number | null> {
+    const [row] = await service.app.db.$queryRaw<{ last: bigint | null }[]>`
+      SELECT max(id) AS last FROM event WHERE realm_id = ${realmId} AND id > ${since}
+        AND (max_role IS NOT NULL OR channel_ids <> '{}' OR user_ids <> '{}' OR public_channel_id IS NOT NULL)`;
+    return row?.last == null ? null : Number(row.last);
+  }
+
+  /** Something unread, and a word. */
+  async function toBeDone({ owner, member, names }: Scene): Promise<void> {
+    const message = { type: 'channel', to: names.channelId, topic: 'unread', content: 'unread' };
+    await member.ok('POST', '/messages', message);
+    await owner.ok('POST', '/users/me/alert_words', { alert_words: ['argo'] });
+  }
+
+  const told = new Set<string>();
+  const counts = { heard: 0, null: 0 };
+
+  /** Whoever is gone cannot ask again. */
+  const LEAVES = 'deactivateOwnAccount';
+  const mutations = Object.entries(GRAPHQL_CALLS).filter(([name]) => name.startsWith('Mutation.'));
+  describe.for(['without a key', 'under a key'])('%s', (how) => {
+    test.for(mutations)('%s', async ([name, make]) => {
+      const { scene, ear } = scenes[how] as { scene: Scene; ear: Ear };
+      const field = name.slice('Mutation.'.length);
+      const input = IN_EARNEST[field]?.(scene.names);
+      const usual = make(scene.names);
+      const calls = IS_WHOLE ? usual : usual.slice(0, MOST_CALLS);
+      if (input !== undefined) await toBeDone(scene);
+      for (const call of input === undefined
+        ? calls
+        : [{ operation: 'mutation', field, args: { input } } as const, ...calls]) {
+        const said = JSON.stringify(call);
+        const who = scene[call.as ?? 'owner'];
+        const before = await lastId(scene.realm.id);
+        const key = how === 'under a key' ? randomUUID() : undefined;
+        const result = await ask(who, call, key);
+        expect(result.code, `${said} ${JSON.stringify(result)}`).toBe(REFUSALS[call.field] && 'BAD_REQUEST');
+        if (result.code !== undefined || field === OTHER) continue;
+        const last = await lastEvent(scene.realm.id, before);
+        expect(result.at, said).toBe(last);
+        if (last === null) counts.null++;
+        else told.add(call.field);
+        const heard = await ear.heard();
+        if (heard.length > 0) expect(heard.at(-1), said).toBeLessThanOrEqual(last ?? 0);
+        if (last !== null && heard.at(-1) === last) counts.heard++;
+        if (key === undefined || ignoresIdempotencyKey(fieldOf(schema, call)) || field === LEAVES) continue;
+        const after = await lastId(scene.realm.id);
+        expect(await ask(who, call, key), said).toEqual(result);
+        expect(await lastId(scene.realm.id), said).toBe(after);
+      }
+    });
+  });
+
+  test('is there for all that tell of something, and mostly for those who did it', () => {
+    const names = mutations.map(([name]) => name.slice('Mutation.'.length));
+    const others = [...SILENT, OTHER, ...Object.keys(REFUSALS)];
+    expect(names.filter((name) => !told.has(name) && !others.includes(name))).toEqual([]);
+    expect([...told].filter((name) => others.includes(name))).toEqual([]);
+    expect(counts.heard).toBeGreaterThan(told.size);
+    expect(counts.null).toBeGreaterThan(SILENT.length);
+  });
+
+  test('is its own of each mutation of an operation', async () => {
+    const { member, realm } = await organisation({}, { on: service });
+    const query = `mutation ($a: CreateSavedSnippetInput!, $b: CreateSavedSnippetInput!, $c: DeleteDraftInput!) {
+      a: createSavedSnippet(input: $a) { ... on CreateSavedSnippetPayload { position } }
+      b: createSavedSnippet(input: $b) { ... on CreateSavedSnippetPayload { position again: position } }
+      c: deleteDraft(input: $c) { __typename ... on DeleteDraftPayload { position } } }`;
+    const before = await lastId(realm.id);
+    const { data } = await member.graphql(query, {
+      ...{ a: { title: 'a', content: 'a' }, b: { title: 'b', content: 'b' }, c: { draftId: 1 } },
+    });
+    expect(data).toMatchObject({
+      a: { position: before + 1 },
+      b: { position: before + 2, again: before + 2 },
+      c: { __typename: 'BadRequestError' },
+    });
+  });
+
+  test('takes a statement of the time in which the organisation waits, and only where it is asked for', async () => {
+    const { owner } = await organisation({}, { on: service });
+    const statements = async (selection: string) => {
+      const query = `mutation ($input: CreateSavedSnippetInput!) { createSavedSnippet(input: $input) {
+        __typename ... on CreateSavedSnippetPayload { ${selection} } } }`;
+      const variables = { input: { title: selection, content: 'content' } };
+      const operation = { query, variables, extensions: { idempotencyKey: selection } };
+      const { headers, body } = operationBody(operation);
+      const request = { method: 'POST', path: '/graphql', headers: { ...owner.headers, ...headers }, body } as const;
+      const made = await service.queriesOf(() => send(owner.url, request));
+      return made.filter((sql) => /UPDATE event_counter|UPDATE idempotency_record|"COMMIT"/.test(sql)).map(kindOf);
+    };
+    const kindOf = (sql: string) => /event_counter|idempotency_record|COMMIT/.exec(sql)?.[0];
+    expect(await statements('__typename')).toEqual(['idempotency_record', 'event_counter', 'COMMIT']);
+    expect(await statements('position')).toEqual(['event_counter', 'idempotency_record', 'COMMIT']);
+  });
+});
