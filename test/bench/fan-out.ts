@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Burst } from './generator.ts';
 import { median } from './measure.ts';
 import type { Row } from './report.ts';
-import { bareTriggers, FolderTriggers, makeQueues, type Stage } from './stage.ts';
+import { makeChannel, sendRequest, subscribe } from './sends.ts';
+import { type BenchUser, bareTriggers, makeQueues, type Stage } from './stage.ts';
 
 const SUBSCRIBERS = 1_000;
 /** Events of a round that are sent one by one. */
@@ -10,11 +12,15 @@ const TRAIN = 40;
 /** Events on their way at a time in a train, as in an organisation where much happens. */
 const IN_FLIGHT = 4;
 
+/** What the list of messages of a chat shows of each. */
+export const USUAL = `id content renderedContent topic sentAt lastEditedAt flags channel { id name }
+      sender { id fullName avatarUrl }`;
+
 const QUERY = `subscription Bench($queueId: String!) {
   events(queueId: $queueId) {
     position
-    type
-    ... on ChannelFolderUpdatedEvent { channelFolderId name description renderedDescription isArchived }
+    __typename
+    ... on MessageSentEvent { localMessageId message { ${USUAL} } }
   }
 }`;
 
@@ -42,8 +48,8 @@ interface Round {
 export async function measureFanOut(stage: Stage): Promise<Row[]> {
   const { generator, yardsticks, port, quick } = stage;
   const subscribers = await makeQueues(stage, SUBSCRIBERS);
+  const take = await makeSends(stage, stage.users);
   await generator.ask('listen', { set: 'service', port, query: QUERY, subscribers });
-  const triggers = await FolderTriggers.make(stage);
   const barePort = await yardsticks.ask('broadcast', undefined);
   const silent = { set: 'yardstick', port: barePort, query: QUERY, subscribers: [], silent: SUBSCRIBERS };
   await generator.ask('listen', silent);
@@ -51,15 +57,13 @@ export async function measureFanOut(stage: Stage): Promise<Row[]> {
   const burst = (to: number, sent: Buffer[], inFlight: number) =>
     generator.ask('burst', { port: to, triggers: sent, inFlight, expected: sent.length * SUBSCRIBERS });
   const service: Side = {
-    burst: (events, inFlight) => burst(port, triggers.take(events), inFlight),
+    burst: (events, inFlight) => burst(port, take(events), inFlight),
     cpu: async () => stage.cpu(),
   };
   const yardstick: Side = {
     burst: (events, inFlight) => burst(barePort, bareTriggers(barePort, events), inFlight),
     cpu: () => yardsticks.ask('cpu', undefined),
   };
-  // The folder's own beginning is heard first; what follows is all alike.
-  await generator.ask('burst', { port, triggers: triggers.take(1), inFlight: 1, expected: 2 * SUBSCRIBERS });
   const { sample } = await service.burst(1, 1);
   await yardsticks.ask('deliver', { text: sample });
 
@@ -74,6 +78,18 @@ export async function measureFanOut(stage: Stage): Promise<Row[]> {
   await generator.ask('close', { set: 'service' });
   await generator.ask('close', { set: 'yardstick' });
   return rowsOf(rounds, sample);
+}
+
+/** Makes a channel of all these people, and gives requests that each send a message to it. */
+export async function makeSends(stage: Stage, readers: readonly BenchUser[]): Promise<(count: number) => Buffer[]> {
+  const ground = await makeChannel(stage, `Bench ${randomUUID().slice(0, 8)}`);
+  await subscribe(
+    stage,
+    ground,
+    readers.map(({ id }) => id),
+  );
+  const request = sendRequest(stage.port, stage.owner.basic, { channelId: ground.channelId, topic: 'bench' });
+  return (count) => Array.from({ length: count }, () => request);
 }
 
 async function runRound({ burst, cpu }: Side): Promise<Round> {
@@ -113,7 +129,7 @@ function rowsOf(rounds: { service: Round[]; yardstick: Round[] }, sample: string
     measured: `from the first delivery to the last; each round is the middle of ${ALONE} events, one after another`,
   };
   const train = {
-    measured: `${TRAIN} events, ${IN_FLIGHT} on their way at a time; each of the service's is a signed-in PATCH and a commit`,
+    measured: `${TRAIN} events, ${IN_FLIGHT} on their way at a time; each of the service's is a message sent, and a commit`,
     'CPU of one core, service': shares(rounds.service),
     'CPU of one core, yardstick': shares(rounds.yardstick),
   };

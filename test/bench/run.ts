@@ -6,6 +6,7 @@ import { measureHistory } from './history.ts';
 import { measureLatency, measureMemory } from './idle.ts';
 import { measureLongPolls } from './long-polls.ts';
 import { measureMarkdown } from './markdown.ts';
+import { measureReaders } from './readers.ts';
 import { measureReads } from './reads.ts';
 import { measureRegistration } from './registration.ts';
 import { printJson, printTable, type Row } from './report.ts';
@@ -24,6 +25,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   h: measureHistory,
   i: measureMarkdown,
   j: measureRegistration,
+  k: measureReaders,
 };
 
 const { values: options } = parseArgs({

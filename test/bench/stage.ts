@@ -85,9 +85,16 @@ async function makeUsers(db: pg.Client, count: number): Promise<BenchUser[]> {
      SELECT id, realm_id, sha256(id::text::bytea), 'x' FROM made`,
     [Array.from({ length: OTHERS }, (_, i) => `other${i}@example.com`)],
   );
+  const users = await makeAccounts(db, 'bench', count);
+  await db.query('VACUUM ANALYZE user_account, api_key');
+  return users;
+}
+
+/** Accounts that can sign in. */
+export async function makeAccounts(db: pg.Client, name: string, count: number): Promise<BenchUser[]> {
   const users: BenchUser[] = [];
   for (let i = 0; i < count; i++) {
-    const email = `bench${i}@example.com`;
+    const email = `${name}${i}@example.com`;
     const key = randomBytes(16).toString('hex');
     const { rows } = await db.query<{ id: number }>(
       `WITH made AS (${NEW_MEMBERS}) INSERT INTO api_key (user_id, realm_id, hash, sealed)
@@ -97,7 +104,6 @@ async function makeUsers(db: pg.Client, count: number): Promise<BenchUser[]> {
     const id = rows[0]?.id ?? 0;
     users.push({ id, basic: `Basic ${Buffer.from(`${email}:${key}`).toString('base64')}` });
   }
-  await db.query('VACUUM ANALYZE user_account, api_key');
   return users;
 }
 
@@ -111,7 +117,10 @@ export interface BenchQueue {
  * Queues of the benchmark's users, as many for each. One is registered over REST; the others are copies of its row, each
  * with an owner and an id of its own.
  */
-export async function makeQueues({ db, url, owner, users }: Stage, count: number): Promise<BenchQueue[]> {
+export async function makeQueues(
+  { db, url, owner, users }: Pick<Stage, 'db' | 'url' | 'owner' | 'users'>,
+  count: number,
+): Promise<BenchQueue[]> {
   const client = new Client(url, owner);
   const { queueId } = await client.register();
   client.close();
