@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { shownIds } from './helpers/global-ids.ts';
+import { globalId, shownIds } from './helpers/global-ids.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
@@ -357,10 +357,12 @@ describe('over GraphQL', () => {
 
   test('is the same as over REST', async () => {
     const { owner, member, guest, bot } = await place();
-    await using stream = await owner.events('... on PresenceChangedEvent { userId activeAt idleAt }');
+    await using stream = await owner.events('... on PresenceChangedEvent { user { id presence { idleAt version } } }');
     const { presence } = await member.mutate('recordPresence', { status: 'IDLE' }, `presence { ${PRESENCE} }`);
     expect(presence).toMatchObject(shownIds({ userId: member.id, idleAt: new Date(clock).toISOString(), version: 1 }));
-    expect(await stream.next()).toMatchObject(shownIds({ userId: member.id, idleAt: new Date(clock).toISOString() }));
+    expect(await stream.next()).toEqual({
+      user: { id: globalId('User', member.id), presence: { idleAt: new Date(clock).toISOString(), version: 1 } },
+    });
     await guest.mutate('recordPresence', { status: 'ACTIVE' }, 'presence { userId }');
     const { users } = await owner.query(
       `{ users { edges { node { databaseId presence { ${PRESENCE} user { fullName } } } } } }`,

@@ -445,13 +445,16 @@ describe('POST /user_topics', () => {
     const { member, owner } = await organisation();
     const channel = await create(owner, 'hidden', { invite_only: true, subscribers: [member.id] });
     await using events = await member.events(
-      '... on TopicVisibilityChangedEvent { channelId topic visibility lastUpdated }',
+      '... on TopicVisibilityChangedEvent { channel { databaseId } topicName visibility lastUpdated }',
     );
     const input = { channelId: channel, topic: 'general chat', visibility: 'FOLLOWED' };
     expect(await member.mutate('setTopicVisibility', input, 'channelId topic visibility')).toEqual(
       shownIds({ ...input, topic: '' }),
     );
-    expect(await events.next()).toEqual({ ...shownIds(input), lastUpdated: expect.stringMatching(/^20/) });
+    expect(await events.next()).toEqual({
+      ...{ channel: { databaseId: channel }, topicName: '', visibility: 'FOLLOWED' },
+      lastUpdated: expect.stringMatching(/^20/),
+    });
     await member.mutate('setTopicVisibility', { ...input, topic: 'other', visibility: 'MUTED' }, '__typename');
     const document = '{ userTopics { edges { node { channelId topic visibility channel { name } } } } }';
     const nodes = async () => (await member.query(document)).userTopics.edges.map(({ node }: Json) => node);

@@ -1,11 +1,11 @@
 import { EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
-import { namedChannel } from '../channels/entity-facts.ts';
-import { isMeMessage } from '../markdown/render.ts';
+import { channelReference, namedChannel } from '../channels/entity-facts.ts';
+import { isMeMessage, topicLinks } from '../markdown/render.ts';
 import { userFacts } from '../people/entity-facts.ts';
 import type { Requester } from '../people/wire.ts';
 import { isFlag, type MemberFacts, type MessageFacts, toWireFlags, type UserFlags } from './wire.ts';
 
-/** A message as it was sent, what it is to those who look, and who they are. */
+/** A message as an event tells it, what it is to those who look, and who they are. */
 export interface KnownMessage {
   readonly message: MessageFacts;
   readonly flags: UserFlags;
@@ -21,28 +21,103 @@ const participant = new EntityFacts<MemberFacts>(
   { databaseId: ({ id }) => id, email: ({ email }) => email, fullName: ({ fullName }) => fullName },
 );
 
+const idOf = ({ message }: { readonly message: { readonly id: number } }) => message.id;
+
+/** What is known of a message whenever it is told, but for what was said of it later. */
+const told = {
+  databaseId: idOf,
+  type: ({ message }: Told) => (message.channel === null ? 'direct' : 'channel'),
+  sender: { facts: userFacts, of: ({ message, viewer }: Told) => ({ user: message.sender, viewer }) },
+  client: ({ message }: Told) => message.client,
+  channel: { facts: namedChannel, of: ({ message }: Told) => message.channel },
+  topic: ({ message }: Told) => message.topic,
+  topicLinks: ({ message }: Told) => message.topicLinks,
+  sentAt: ({ message }: Told) => new Date(message.sentAt ?? message.timestamp * 1000),
+  flags: ({ flags }: Told) => toWireFlags(flags).filter(isFlag),
+};
+
+interface Told extends Pick<KnownMessage, 'flags' | 'viewer'> {
+  readonly message: Omit<MessageFacts, 'content' | 'renderedContent' | 'members'>;
+}
+
 const nothing = () => null;
 
 /** What is known of a message that has just been sent. */
 export const sentMessage = new EntityFacts<KnownMessage>(
   'Message',
-  { idOf: ({ message }) => message.id },
+  { idOf },
   {
-    databaseId: ({ message }) => message.id,
-    type: ({ message }) => (message.channel === null ? 'direct' : 'channel'),
-    sender: { facts: userFacts, of: ({ message, viewer }) => ({ user: message.sender, viewer }) },
-    client: ({ message }) => message.client,
-    channel: { facts: namedChannel, of: ({ message }) => message.channel },
-    topic: ({ message }) => message.topic,
-    topicLinks: ({ message }) => message.topicLinks,
+    ...told,
     participants: { facts: participant, of: ({ message }) => (message.channel === null ? message.members : null) },
     content: ({ message }) => message.content,
     renderedContent: ({ message }) => message.renderedContent,
     isMeMessage: ({ message }) => isMeMessage(message.content),
-    sentAt: ({ message }) => new Date(message.sentAt ?? message.timestamp * 1000),
     lastEditedAt: nothing,
     lastMovedAt: nothing,
-    flags: ({ flags }) => toWireFlags(flags).filter(isFlag),
     reactions: () => [],
   },
 );
+
+/** What is known of a message whose content its sender has edited. */
+export interface KnownEdit extends Told {
+  readonly message: Told['message'] & { readonly lastEditedAt: string; readonly lastMovedAt: string | null };
+  readonly content: { readonly source: string; readonly html: string; readonly isMeMessage: boolean };
+}
+
+const dateOrNull = (iso: string | null) => (iso === null ? null : new Date(iso));
+
+export const editedMessage = new EntityFacts<KnownEdit>(
+  'Message',
+  { idOf },
+  {
+    ...told,
+    participants: nothing,
+    content: ({ content }) => content.source,
+    renderedContent: ({ content }) => content.html,
+    isMeMessage: ({ content }) => content.isMeMessage,
+    lastEditedAt: ({ message }) => new Date(message.lastEditedAt),
+    lastMovedAt: ({ message }) => dateOrNull(message.lastMovedAt),
+  },
+);
+
+/** One of the messages that an event says were moved, or one whose id alone it knows. */
+export interface KnownMove {
+  readonly id: number;
+  readonly channelId: number;
+  readonly topic: string;
+  /** ISO 8601; absent in events logged before they told it, which say it to the second. */
+  readonly at: string;
+}
+
+/** What is known of a message that was moved: where it is now. */
+export const movedMessage = new EntityFacts<KnownMove>(
+  'Message',
+  { idOf: ({ id }) => id },
+  {
+    databaseId: ({ id }) => id,
+    type: () => 'channel',
+    channel: { facts: channelReference, of: ({ channelId }) => channelId },
+    topic: ({ topic }) => topic,
+    topicLinks: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
+    participants: nothing,
+    lastMovedAt: ({ at }) => new Date(at),
+  },
+);
+
+/** The field of a message that says whether the viewer has it so; other flags stand among `flags` alone. */
+const FIELD_OF: Readonly<Record<string, string>> = { read: 'viewerHasRead', starred: 'viewerHasStarred' };
+
+const flagFacts = new Map<string, EntityFacts<number>>();
+
+/** What is known of a message, by its id, that has a flag of the viewer now or does not have it any more. */
+export function flaggedMessage(flag: string, isSet: boolean): EntityFacts<number> {
+  const key = `${flag} ${isSet}`;
+  let facts = flagFacts.get(key);
+  if (facts === undefined) {
+    const field = FIELD_OF[flag];
+    const said = field === undefined ? {} : { [field]: () => isSet };
+    facts = new EntityFacts<number>('Message', { idOf: (id) => id }, { databaseId: (id) => id, ...said });
+    flagFacts.set(key, facts);
+  }
+  return facts;
+}

@@ -1,18 +1,29 @@
 import { defineEvent, type RenderedEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import type { TopicLink } from '../../markdown/render.ts';
-import { shownTopic, toWireFlags } from '../wire.ts';
+import type { Requester } from '../../people/wire.ts';
+import { type MessageFacts, shownTopic, toWireFlags, type UserFlags } from '../wire.ts';
 import { type FlagFacts, flagsOf } from './flags.ts';
 
 /** How far a move reaches: one message, it and the later ones of its topic, or all of them. */
 export const PROPAGATE_MODES = ['change_one', 'change_later', 'change_all'] as const;
 export type PropagateMode = (typeof PROPAGATE_MODES)[number];
 
+/** A message after a change of it, as everybody sees it who may read it: what `MessageFacts` have, and when it changed. */
+export type EditedFacts = Omit<MessageFacts, 'content' | 'renderedContent' | 'members'> & {
+  /** ISO 8601, to the millisecond. */
+  readonly lastEditedAt: string;
+  /** ISO 8601, to the millisecond; null when it never was. */
+  readonly lastMovedAt: string | null;
+};
+
 /** An edit or move of messages, as those hear of it who may read them all. */
 export interface UpdatedPayload {
   readonly editorId: number;
   /** UNIX seconds. */
   readonly timestamp: number;
+  /** ISO 8601, to the millisecond; absent in events logged before they told it. */
+  readonly at?: string | undefined;
   /** The message asked for, or the last of `ids` where that one is not for them. */
   readonly id: number;
   /** All that were moved, or the one that was edited, ascending. */
@@ -39,6 +50,8 @@ export interface UpdatedPayload {
   } | null;
   /** Of the message `id`. */
   readonly flags: FlagFacts;
+  /** The message `id` as it is now; absent where the change does not know all of it. */
+  readonly message?: EditedFacts | undefined;
   /** The name that clients are shown that do not know the empty topic. */
   readonly emptyTopicName: string;
 }
@@ -49,10 +62,23 @@ export const messageUpdated = defineEvent(
   undefined,
   (payload: UpdatedPayload): UpdatedPayload => payload,
   {
-    perUser: ({ flags }, { userId }) => toWireFlags(flagsOf(flags, userId)).join(),
+    // The editor knows their own address, hidden or not.
+    perUser: ({ flags, editorId }, { userId }) =>
+      `${toWireFlags(flagsOf(flags, userId)).join()} ${editorId === userId}`,
     render: renderUpdate,
+    facts: (payload, { userId, role }): KnownUpdate => ({
+      ...payload,
+      flags: flagsOf(payload.flags, userId),
+      viewer: { id: userId, role },
+    }),
   },
 );
+
+/** A change, what the message is to those who look, and who they are. */
+export interface KnownUpdate extends Omit<UpdatedPayload, 'flags'> {
+  readonly flags: UserFlags;
+  readonly viewer: Requester;
+}
 
 function renderUpdate(payload: UpdatedPayload, { userId, options }: EventView): RenderedEvent {
   const { channel, move, content, emptyTopicName } = payload;
@@ -96,7 +122,11 @@ export const messagesDeleted = defineEvent(
   'delete_message',
   undefined,
   (payload: DeletedPayload): DeletedPayload => payload,
-  { width: ({ ids }) => ids.length, render: renderDeletion },
+  {
+    width: ({ ids }) => ids.length,
+    facts: ({ place }): Pick<DeletedPayload, 'place'> => ({ place }),
+    render: renderDeletion,
+  },
 );
 
 function renderDeletion({ ids, place, emptyTopicName }: DeletedPayload, { options }: EventView) {

@@ -2,25 +2,27 @@ import type { Ctx } from '../../access/context.ts';
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOfList } from '../../api/graphql/connection.ts';
+import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { fromUnix } from '../../api/graphql/scalars.ts';
+import { channelReference, namedChannel } from '../../channels/entity-facts.ts';
+import { Channel } from '../../channels/graphql.ts';
 import { htmlDiff } from '../../markdown/diff.ts';
-import type { TopicLink } from '../../markdown/render.ts';
+import { userReference } from '../../people/entity-facts.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { BadRequestError, ExpectationMismatchError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
 import { historyPolicy, historySteps } from '../edit-history.ts';
-import { Message, MessageFlag, TopicLinkType } from '../graphql.ts';
+import { editedMessage, type KnownEdit, type KnownMove, messageReference, movedMessage } from '../entity-facts.ts';
+import { Message } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
-import { isFlag } from '../wire.ts';
 import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
-import type { PropagateMode } from './events.ts';
+import type { DeletedPayload, KnownUpdate } from './events.ts';
 import { type Snapshot, toSnapshots } from './history.ts';
 import { editsOf } from './loaders.ts';
 
@@ -228,115 +230,94 @@ mutation('deleteMessage', {
   },
 });
 
-interface UpdateBody {
-  readonly user_id: number | null;
-  readonly edit_timestamp: number;
-  readonly message_id: number;
-  readonly message_ids: readonly number[];
-  readonly flags: readonly string[];
-  readonly stream_id?: number;
-  readonly new_stream_id?: number;
-  readonly propagate_mode?: PropagateMode;
-  readonly orig_subject?: string;
-  readonly subject?: string;
-  readonly topic_links?: readonly TopicLink[];
-  readonly orig_content?: string;
-  readonly orig_rendered_content?: string;
-  readonly content?: string;
-  readonly rendered_content?: string;
-  readonly is_me_message?: boolean;
+type UpdateSource = EventSource<unknown, KnownUpdate>;
+
+const isEditKnown = ({ message, content }: KnownUpdate): boolean => message !== undefined && content !== null;
+
+/** What the event knows of the messages it is about. */
+function factsOfUpdated({ facts }: UpdateSource): EntityFacts {
+  if (isEditKnown(facts)) return editedMessage;
+  return facts.move === null ? messageReference : movedMessage;
 }
 
-eventType<UpdateBody>(
+/** What it knows of each that it lists: of several all that moved is the same. */
+const factsOfEach = (source: UpdateSource): EntityFacts =>
+  source.facts.move === null ? factsOfUpdated(source) : movedMessage;
+
+/** One of them, as those facts have it. */
+const updated = (facts: KnownUpdate, id: number): KnownEdit | KnownMove | number =>
+  isEditKnown(facts) ? (facts as KnownEdit) : moved(facts, id);
+
+/** One of the messages that moved, as `movedMessage` has it; its id where none did. */
+function moved(facts: KnownUpdate, id: number): KnownMove | number {
+  const { move, channel } = facts;
+  if (move === null) return id;
+  return {
+    id,
+    channelId: move.channelId ?? channel?.id ?? 0,
+    topic: move.topic ?? move.origTopic,
+    at: atOf(facts),
+  };
+}
+
+const atOf = ({ at, timestamp }: KnownUpdate): string => at ?? new Date(timestamp * 1000).toISOString();
+
+eventType<unknown, KnownUpdate>(
   'update_message',
   undefined,
   'MessageUpdatedEvent',
   (t) => ({
-    editorId: t.id({
-      ...refersTo('User'),
+    editor: t.field({
+      type: User,
       nullable: true,
-      description: 'Who edited or moved them; null when the service did.',
-      resolve: ({ event }) => event.user_id,
+      description: 'Who edited or moved them.',
+      ...fromEvent(userReference, ({ facts }: UpdateSource) => facts.editorId),
     }),
     editedAt: t.field({
       type: 'DateTime',
       description: 'When they were edited or moved.',
-      resolve: ({ event }) => fromUnix(event.edit_timestamp),
+      resolve: ({ facts }) => new Date(atOf(facts)),
     }),
-    messageId: t.id({
-      ...refersTo('Message'),
-      description: 'The message `flags` are of, and whose content changed, if it did.',
-      resolve: ({ event }) => event.message_id,
+    message: t.field({
+      type: Message,
+      nullable: true,
+      description: 'The message whose content changed, if one did; else the one that was named when they were moved.',
+      ...fromEvent(factsOfUpdated, ({ facts }: UpdateSource) => updated(facts, facts.id)),
     }),
-    messageIds: t.idList({
-      ...refersTo('Message'),
+    messages: t.field({
+      type: [Message],
+      nullable: { list: false, items: true },
       description: 'All messages that moved, in the order they were sent; or the one that was edited.',
-      resolve: ({ event }) => event.message_ids,
+      ...fromEvent(factsOfEach, ({ facts }: UpdateSource) =>
+        facts.ids.map((id) => (facts.move === null ? updated(facts, id) : moved(facts, id))),
+      ),
     }),
-    flags: t.field({
-      type: [MessageFlag],
-      description: "The user's own flags of the message, after the edit.",
-      resolve: ({ event }) => event.flags.filter(isFlag),
-    }),
-    channelId: t.id({
-      ...refersTo('Channel'),
+    origChannel: t.field({
+      type: Channel,
       nullable: true,
       description: 'Where they were before; null for a direct message.',
-      resolve: ({ event }) => event.stream_id ?? null,
+      ...fromEvent(namedChannel, ({ facts }: UpdateSource) => facts.channel),
     }),
-    newChannelId: t.id({
-      ...refersTo('Channel'),
+    origTopicName: t.string({
       nullable: true,
-      description: 'The channel they are in now; null when they stay in theirs.',
-      resolve: ({ event }) => event.new_stream_id ?? null,
+      description: 'The topic they had before; null when nothing moved.',
+      resolve: ({ facts }) => facts.move?.origTopic ?? null,
     }),
     propagateMode: t.field({
       type: PropagateModeEnum,
       nullable: true,
       description: 'What of the topic went along; null when nothing moved.',
-      resolve: ({ event }) => event.propagate_mode ?? null,
-    }),
-    origTopic: t.string({
-      nullable: true,
-      description: 'The topic they had before; null when nothing moved.',
-      resolve: ({ event }) => event.orig_subject ?? null,
-    }),
-    topic: t.string({
-      nullable: true,
-      description: 'The topic they have now; null when they keep theirs.',
-      resolve: ({ event }) => event.subject ?? null,
-    }),
-    topicLinks: t.field({
-      type: [TopicLinkType],
-      nullable: true,
-      description: "The links in the new topic's name; null when they keep their topic.",
-      resolve: ({ event }) => event.topic_links ?? null,
+      resolve: ({ facts }) => facts.move?.propagateMode ?? null,
     }),
     origContent: t.string({
       nullable: true,
       description: 'What the message said before, as flavored Markdown; null when its content stays.',
-      resolve: ({ event }) => event.orig_content ?? null,
+      resolve: ({ facts }) => facts.content?.origSource ?? null,
     }),
     origRenderedContent: t.string({
       nullable: true,
       description: '`origContent` as HTML; null when the content stays.',
-      resolve: ({ event }) => event.orig_rendered_content ?? null,
-    }),
-    content: t.string({
-      nullable: true,
-      description: 'What the message says now, as flavored Markdown; null when its content stays.',
-      resolve: ({ event }) => event.content ?? null,
-    }),
-    renderedContent: t.string({
-      nullable: true,
-      description: '`content` as HTML; null when the content stays.',
-      resolve: ({ event }) => event.rendered_content ?? null,
-    }),
-    isMeMessage: t.boolean({
-      nullable: true,
-      description:
-        'Whether it now tells what its sender does, and is shown behind their name; null when the content stays.',
-      resolve: ({ event }) => event.is_me_message ?? null,
+      resolve: ({ facts }) => facts.content?.origHtml ?? null,
     }),
   }),
   { description: 'A message was edited, or messages were moved.' },
@@ -345,11 +326,11 @@ eventType<UpdateBody>(
 interface DeleteBody {
   readonly message_id?: number;
   readonly message_ids?: readonly number[];
-  readonly stream_id?: number;
-  readonly topic?: string;
 }
 
-eventType<DeleteBody>(
+type DeletedSource = EventSource<DeleteBody, Pick<DeletedPayload, 'place'>>;
+
+eventType<DeleteBody, Pick<DeletedPayload, 'place'>>(
   'delete_message',
   undefined,
   'MessagesDeletedEvent',
@@ -361,16 +342,16 @@ eventType<DeleteBody>(
         '`bulkMessageDeletion`.',
       resolve: ({ event }) => event.message_ids ?? [event.message_id ?? 0],
     }),
-    channelId: t.id({
-      ...refersTo('Channel'),
+    channel: t.field({
+      type: Channel,
       nullable: true,
       description: 'Where they were; null for direct messages.',
-      resolve: ({ event }) => event.stream_id ?? null,
+      ...fromEvent(channelReference, ({ facts }: DeletedSource) => facts.place?.channelId ?? null),
     }),
-    topic: t.string({
+    topicName: t.string({
       nullable: true,
       description: 'The topic they had; null for direct messages.',
-      resolve: ({ event }) => event.topic ?? null,
+      resolve: ({ facts }) => facts.place?.topic ?? null,
     }),
   }),
   { description: 'Messages were deleted, or are not for the user to read any more.' },

@@ -4,8 +4,10 @@ import type { AddressedEvent } from '../../events/append.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { isMeMessage, topicLinks } from '../../markdown/render.ts';
+import { toFacts as toUserFacts } from '../../people/wire.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import type { PlacedMessage } from '../access.ts';
+import { channelRecipientId } from '../wire.ts';
 import { hearingsOf, hearingsOfMove } from './audience.ts';
 import type { ContentEdit } from './content.ts';
 import { messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
@@ -64,12 +66,37 @@ function factsOf({ message, move, content, editor, mode }: Edited, realm: Realm,
   return {
     editorId: editor.id,
     timestamp: Math.floor(now.getTime() / 1000),
+    at: now.toISOString(),
     id: isTheirs ? Number(message.id) : (ids.at(-1) ?? 0),
     ids,
     channel: channel === null ? null : { id: channel.id, name: channel.name },
     move: move === null ? null : toMoveFacts(move, mode),
     content: content === null || !isTheirs ? null : toContentFacts(message, content),
+    message: isTheirs ? toEditedFacts({ message, move, content, editor, mode }, realm, now) : undefined,
     emptyTopicName: emptyTopicName(realm),
+  };
+}
+
+/** The message after an edit of its content by its sender, who is known, in the channel where it was. */
+function toEditedFacts({ message, move, content, editor }: Edited, realm: Realm, now: Date): UpdatedPayload['message'] {
+  const { channel } = message;
+  if (content === null || channel === null || message.senderId !== editor.id) return undefined;
+  if (move !== null && move.to.id !== move.from.id) return undefined;
+  const topic = move?.topic ?? message.topic;
+  return {
+    id: Number(message.id),
+    recipientId: channelRecipientId(channel.id),
+    sender: toUserFacts(editor.user),
+    realm: realm.subdomain,
+    client: message.clientName,
+    timestamp: Math.floor(message.sentAt.getTime() / 1000),
+    sentAt: message.sentAt.toISOString(),
+    channel: { id: channel.id, name: channel.name },
+    topic,
+    topicLinks: topic === '' ? [] : topicLinks(topic),
+    emptyTopicName: emptyTopicName(realm),
+    lastEditedAt: now.toISOString(),
+    lastMovedAt: (move === null ? message.lastMovedAt : now)?.toISOString() ?? null,
   };
 }
 

@@ -7,18 +7,21 @@ import { shownTopic } from '../wire.ts';
 export const MESSAGE_FLAGS = ['read', 'starred', 'collapsed'] as const;
 export type MessageFlag = (typeof MESSAGE_FLAGS)[number];
 
-/** Our choice: an event of more ids is several, so that a page of events stays small. */
-const MAX_PER_EVENT = 5_000;
+/** Our choice: an event of more messages is several, so that a page of events stays small, and what is shown of each. */
+export const MAX_PER_EVENT = 500;
 
 // All go to the user's own clients only.
 
 /** The messages now have the flag: one event, or several for very many. */
 export function flagAdded(flag: MessageFlag, messageIds: readonly number[]) {
+  return inEvents(messageIds).map((ids) => flagsAdded(flag, ids, false));
+}
+
+/** The ids, ascending, as many at a time as an event holds. */
+function inEvents(messageIds: readonly number[]): readonly (readonly number[])[] {
   const ascending = messageIds.toSorted((a, b) => a - b);
   const count = Math.ceil(ascending.length / MAX_PER_EVENT);
-  return Array.from({ length: count }, (_, i) =>
-    flagsAdded(flag, ascending.slice(i * MAX_PER_EVENT, (i + 1) * MAX_PER_EVENT), false),
-  );
+  return Array.from({ length: count }, (_, i) => ascending.slice(i * MAX_PER_EVENT, (i + 1) * MAX_PER_EVENT));
 }
 
 const flagsAdded = defineEvent(
@@ -72,13 +75,21 @@ export interface Removed {
   readonly details?: readonly UnreadDetails[];
 }
 
-/** The messages do not have the flag any more. */
-export const flagRemoved = defineEvent(
+/** The messages do not have the flag any more: one event, or several for very many. */
+export function flagRemoved(flag: MessageFlag, { ids, details }: Removed, realm: Realm) {
+  const detailsOf = new Map(details?.map((message) => [message.id, message]));
+  const of = (id: number) => detailsOf.get(id) ?? [];
+  return inEvents(ids).map((part) =>
+    flagsRemoved(flag, { ids: part, ...(details !== undefined && { details: part.flatMap(of) }) }, realm),
+  );
+}
+
+const flagsRemoved = defineEvent(
   'update_message_flags',
   'remove',
   (flag: MessageFlag, { ids, details }: Removed, realm: Realm): RemovedPayload => ({
     flag,
-    messages: ids.toSorted((a, b) => a - b),
+    messages: ids,
     ...(details !== undefined && {
       details: Object.fromEntries(details.map((message) => [message.id, toWireDetails(message)])),
     }),

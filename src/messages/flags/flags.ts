@@ -142,12 +142,9 @@ function announce(emit: Emit, { viewer }: Ctx, { operation, flag }: FlagChange, 
   if (changed.length === 0) return;
   const ids = changed.map(({ id }) => id);
   const audience = users([viewer.id]);
-  if (operation === 'add') for (const event of flagAdded(flag, ids)) emit(event, audience);
-  else
-    emit(
-      flagRemoved(flag, { ids, ...(flag === 'read' && { details: changed.map(detailsFor(viewer.id)) }) }, viewer.realm),
-      audience,
-    );
+  const details = flag === 'read' ? { details: changed.map(detailsFor(viewer.id)) } : {};
+  const events = operation === 'add' ? flagAdded(flag, ids) : flagRemoved(flag, { ids, ...details }, viewer.realm);
+  for (const event of events) emit(event, audience);
 }
 
 const detailsFor = (userId: number) => (row: FlaggedMessage) => ({

@@ -2,13 +2,15 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { accessMessage } from '../access.ts';
+import { flaggedMessage } from '../entity-facts.ts';
 import {
   Message,
   MessageAnchor,
@@ -19,7 +21,7 @@ import {
   termsIn,
 } from '../graphql.ts';
 import { BadNarrowError } from '../narrow/errors.ts';
-import type { MessageFlag, WireUnreadDetails } from './events.ts';
+import { MAX_PER_EVENT, type MessageFlag } from './events.ts';
 import { requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
 import { ownUnread, receiptPages } from './loaders.ts';
 import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
@@ -263,16 +265,22 @@ interface FlagsBody {
   readonly all: boolean;
 }
 
+type FlagsSource = EventSource<FlagsBody>;
+
 eventType<FlagsBody>(
   'update_message_flags',
   'add',
   'MessageFlagsAddedEvent',
   (t) => ({
     flag: t.field({ type: MessageFlagEnum, description: 'The flag.', resolve: ({ event }) => event.flag }),
-    messageIds: t.idList({
-      ...refersTo('Message'),
-      description: 'The messages that have it now; empty when `all` is true.',
-      resolve: ({ event }) => [...event.messages],
+    messages: t.field({
+      type: [Message],
+      nullable: { list: false, items: true },
+      description: `The messages that have it now, ${MAX_PER_EVENT} at most; empty when \`all\` is true.`,
+      ...fromEvent(
+        ({ event }: FlagsSource) => flaggedMessage(event.flag, true),
+        ({ event }) => [...event.messages],
+      ),
     }),
     all: t.boolean({
       description: 'Whether it is about every message there is; they are not listed then.',
@@ -282,58 +290,20 @@ eventType<FlagsBody>(
   { description: 'Messages have a flag of the viewer now.' },
 );
 
-interface UnreadMessage extends WireUnreadDetails {
-  readonly id: number;
-}
-
-const UnreadMessageType = builder.objectRef<UnreadMessage>('UnreadMessage').implement({
-  description: 'What there is to know of a message that is unread again.',
-  fields: (t) => ({
-    messageId: t.expose('id', { type: 'ID', ...refersTo('Message'), description: 'The message.' }),
-    channelId: t.id({
-      ...refersTo('Channel'),
-      nullable: true,
-      description: 'The channel it is in; null for a direct message.',
-      resolve: ({ stream_id }) => stream_id ?? null,
-    }),
-    topic: t.string({
-      nullable: true,
-      description: 'The topic it has; null for a direct message.',
-      resolve: ({ topic }) => topic ?? null,
-    }),
-    otherUserIds: t.idList({
-      ...refersTo('User'),
-      nullable: true,
-      description: 'Who takes part in the conversation besides the viewer; null for a channel message.',
-      resolve: ({ user_ids }) => (user_ids === undefined ? null : [...user_ids]),
-    }),
-    isMentioned: t.boolean({
-      description: 'Whether it mentions the viewer: by name, through a group, or with everybody.',
-      resolve: ({ mentioned }) => mentioned === true,
-    }),
-  }),
-});
-
-interface RemovedBody extends FlagsBody {
-  readonly message_details?: Readonly<Record<string, WireUnreadDetails>>;
-}
-
-eventType<RemovedBody>(
+eventType<FlagsBody>(
   'update_message_flags',
   'remove',
   'MessageFlagsRemovedEvent',
   (t) => ({
     flag: t.field({ type: MessageFlagEnum, description: 'The flag.', resolve: ({ event }) => event.flag }),
-    messageIds: t.idList({
-      ...refersTo('Message'),
-      description: 'The messages that do not have it any more.',
-      resolve: ({ event }) => [...event.messages],
-    }),
-    unread: t.field({
-      type: [UnreadMessageType],
-      description: 'The messages, when the flag is READ; empty for others.',
-      resolve: ({ event }) =>
-        Object.entries(event.message_details ?? {}).map(([id, details]) => ({ ...details, id: Number(id) })),
+    messages: t.field({
+      type: [Message],
+      nullable: { list: false, items: true },
+      description: `The messages that do not have it any more, ${MAX_PER_EVENT} at most.`,
+      ...fromEvent(
+        ({ event }: FlagsSource) => flaggedMessage(event.flag, false),
+        ({ event }) => [...event.messages],
+      ),
     }),
   }),
   { description: 'Messages do not have a flag of the viewer any more.' },

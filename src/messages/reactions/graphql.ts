@@ -1,10 +1,14 @@
 import { builder } from '../../api/graphql/builder.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
+import { userReference } from '../../people/entity-facts.ts';
+import { User } from '../../people/graphql.ts';
+import { messageReference } from '../entity-facts.ts';
 import { Message } from '../graphql.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import { addReaction, removeReaction } from './service.ts';
@@ -100,15 +104,17 @@ for (const [op, name, description] of [
     op,
     name,
     (t) => ({
-      messageId: t.id({
-        ...refersTo('Message'),
+      message: t.field({
+        type: Message,
+        nullable: true,
         description: 'The message.',
-        resolve: ({ event }) => event.message_id,
+        ...fromEvent(messageReference, ({ event }: EventSource<ReactionBody>) => event.message_id),
       }),
-      userId: t.id({
-        ...refersTo('User'),
+      user: t.field({
+        type: User,
+        nullable: true,
         description: 'Whose reaction it is.',
-        resolve: ({ event }) => event.user_id,
+        ...fromEvent(userReference, ({ event }: EventSource<ReactionBody>) => event.user_id),
       }),
       emojiName: t.string({ nullable: true, description: NAME, resolve: ({ event }) => event.emoji_name }),
       emojiCode: t.string({ nullable: true, description: CODE, resolve: ({ event }) => event.emoji_code }),

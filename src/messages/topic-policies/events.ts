@@ -23,12 +23,18 @@ export const topicPolicyChanged = defineEvent(
     empty_topic_name: emptyTopicName(realm),
   }),
   {
+    facts: ({ empty_topic_name: _, ...entry }): WireUserTopic => entry,
     render: ({ empty_topic_name, ...entry }, { options }) => ({
       type: 'user_topic',
       ...withShownTopic(entry, empty_topic_name, options.capabilities.empty_topic_name),
     }),
   },
 );
+
+/** All that a user has muted, under its true names. */
+export interface MutedTopics {
+  readonly muted_topics: readonly WireMutedTopic[];
+}
 
 /**
  * To one user's own clients, beside the former, when what they have muted changed: the same for clients that know nothing
@@ -42,6 +48,7 @@ export const mutedTopicsChanged = defineEvent(
     empty_topic_name: emptyTopicName(realm),
   }),
   {
+    facts: ({ muted_topics }): MutedTopics => ({ muted_topics }),
     render: ({ muted_topics, empty_topic_name }, { options }) => ({
       type: 'muted_topics',
       muted_topics: withShownTopics(muted_topics, empty_topic_name, options.capabilities.empty_topic_name),

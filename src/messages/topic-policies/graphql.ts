@@ -1,13 +1,16 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
+import { channelReference } from '../../channels/entity-facts.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
+import type { MutedTopics } from './events.ts';
 import { FOLLOWED, INHERITED, MUTED, type TopicPolicy, UNMUTED } from './policies.ts';
 import { setTopicVisibility } from './service.ts';
 import type { WireMutedTopic, WireUserTopic } from './wire.ts';
@@ -87,31 +90,31 @@ mutation('setTopicVisibility', {
   },
 });
 
-eventType<WireUserTopic>(
+eventType<unknown, WireUserTopic>(
   'user_topic',
   undefined,
   'TopicVisibilityChangedEvent',
   (t) => ({
-    channelId: t.id({
-      ...refersTo('Channel'),
+    channel: t.field({
+      type: Channel,
       nullable: true,
       description: CHANNEL,
-      resolve: ({ event }) => event.stream_id,
+      ...fromEvent(channelReference, ({ facts }: EventSource<unknown, WireUserTopic>) => facts.stream_id),
     }),
-    topic: t.string({
+    topicName: t.string({
       nullable: true,
       description: NAME,
-      resolve: ({ event }) => event.topic_name,
+      resolve: ({ facts }) => facts.topic_name,
     }),
     visibility: t.field({
       type: TopicVisibility,
       description: CHOICE,
-      resolve: ({ event }) => event.visibility_policy,
+      resolve: ({ facts }) => facts.visibility_policy,
     }),
     lastUpdated: t.field({
       type: 'DateTime',
       description: CHOSEN_AT,
-      resolve: ({ event }) => fromUnix(event.last_updated),
+      resolve: ({ facts }) => fromUnix(facts.last_updated),
     }),
   }),
   { description: 'The user muted, unmuted or followed a topic, or took that back; or the topic moved, or is no more.' },
@@ -121,7 +124,7 @@ const MutedTopic = builder.objectRef<WireMutedTopic>('MutedTopic').implement({
   description: 'A topic that is muted, as clients from before there were more choices know it.',
   fields: (t) => ({
     channelName: t.string({ description: "Its channel's name.", resolve: ([name]) => name }),
-    topic: t.string({ description: NAME, resolve: ([, topic]) => topic }),
+    topicName: t.string({ description: NAME, resolve: ([, topic]) => topic }),
     since: t.field({
       type: 'DateTime',
       description: 'When it was muted.',
@@ -130,7 +133,7 @@ const MutedTopic = builder.objectRef<WireMutedTopic>('MutedTopic').implement({
   }),
 });
 
-eventType<{ readonly muted_topics: readonly WireMutedTopic[] }>(
+eventType<unknown, MutedTopics>(
   'muted_topics',
   undefined,
   'MutedTopicsChangedEvent',
@@ -138,7 +141,7 @@ eventType<{ readonly muted_topics: readonly WireMutedTopic[] }>(
     mutedTopics: t.field({
       type: [MutedTopic],
       description: 'All topics that are muted now.',
-      resolve: ({ event }) => event.muted_topics,
+      resolve: ({ facts }) => facts.muted_topics,
     }),
   }),
   {

@@ -21,10 +21,16 @@ interface TypingPayload {
   readonly empty_topic_name: string;
 }
 
+/** The topic that is written to, under its true name; null for a direct message. */
+export interface KnownTopic {
+  readonly topic: string | null;
+}
+
 // Ephemeral: who was writing a minute ago is of no use to anybody.
 const typing = (op: TypingOp) =>
   defineEvent('typing', op, (payload: TypingPayload) => payload, {
     ephemeral: true,
+    facts: ({ recipients, topic }): KnownTopic => ({ topic: recipients === null ? topic : null }),
     render: ({ sender, recipients, stream_id, topic, empty_topic_name }, { options: { capabilities } }) => {
       if (recipients !== null) return { type: 'typing', op, message_type: 'direct', sender, recipients };
       if (!capabilities.stream_typing_notifications) return null;
@@ -49,6 +55,7 @@ interface TypingEditPayload {
 const typingEdit = (op: TypingOp) =>
   defineEvent('typing_edit_message', op, (payload: TypingEditPayload) => payload, {
     ephemeral: true,
+    facts: ({ recipient }): KnownTopic => ({ topic: recipient.type === 'channel' ? recipient.topic : null }),
     render: ({ recipient, empty_topic_name, ...fields }, { options: { capabilities } }) => ({
       type: 'typing_edit_message',
       op,

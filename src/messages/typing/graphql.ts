@@ -1,11 +1,18 @@
 import { builder } from '../../api/graphql/builder.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { channelReference } from '../../channels/entity-facts.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
+import { Channel } from '../../channels/graphql.ts';
+import { userReference } from '../../people/entity-facts.ts';
+import { User } from '../../people/graphql.ts';
 import { RequestVariableMissingError } from '../../platform/errors.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
-import { TYPING_OPS, type Typist } from './events.ts';
+import { messageReference } from '../entity-facts.ts';
+import { Message } from '../graphql.ts';
+import { type KnownTopic, TYPING_OPS, type Typist } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 
 const TypingOperation = builder.enumType('TypingOperation', {
@@ -64,25 +71,23 @@ mutation('setEditTyping', {
   },
 });
 
-const TypistValue = builder.objectRef<Typist>('Typist').implement({
-  description: 'Somebody in a conversation.',
-  fields: (t) => ({
-    userId: t.id({ ...refersTo('User'), description: 'Who it is.', resolve: ({ user_id }) => user_id }),
-    email: t.exposeString('email', { description: 'The address that the API knows them by.' }),
-  }),
-});
+/** Somebody in a conversation, as the event names them. */
+const typist = new EntityFacts<Typist>(
+  'User',
+  { idOf: ({ user_id }) => user_id },
+  { databaseId: ({ user_id }) => user_id, email: ({ email }) => email },
+);
 
 interface TypingBody {
   readonly sender: Typist;
   readonly recipients?: readonly Typist[];
   readonly stream_id?: number;
-  readonly topic?: string;
 }
 
 interface EditTypingBody {
   readonly sender_id: number;
   readonly message_id: number;
-  readonly recipient: { readonly channel_id?: number; readonly topic?: string; readonly user_ids?: readonly number[] };
+  readonly recipient: { readonly channel_id?: number; readonly user_ids?: readonly number[] };
 }
 
 const CHANNEL = 'The channel of the message; null for a direct message.';
@@ -90,51 +95,72 @@ const TOPIC = 'The topic of the message; null for a direct message.';
 
 for (const op of TYPING_OPS) {
   const what = op === 'start' ? 'Started' : 'Stopped';
-  eventType<TypingBody>(
+  eventType<TypingBody, KnownTopic>(
     'typing',
     op,
     `Typing${what}Event`,
     (t) => ({
-      sender: t.field({ type: TypistValue, description: 'Who writes.', resolve: ({ event }) => event.sender }),
-      recipients: t.field({
-        type: [TypistValue],
+      sender: t.field({
+        type: User,
         nullable: true,
-        description: 'Everyone in the conversation; null in a channel.',
-        resolve: ({ event }) => event.recipients ?? null,
+        description: 'Who writes.',
+        ...fromEvent(typist, ({ event }: EventSource<TypingBody, KnownTopic>) => event.sender),
       }),
-      channelId: t.id({
-        ...refersTo('Channel'),
+      recipients: t.field({
+        type: [User],
+        nullable: { list: true, items: true },
+        description: 'Everyone in the conversation; null in a channel.',
+        ...fromEvent(typist, ({ event }: EventSource<TypingBody, KnownTopic>) => event.recipients ?? null),
+      }),
+      channel: t.field({
+        type: Channel,
         nullable: true,
         description: CHANNEL,
-        resolve: ({ event }) => event.stream_id ?? null,
+        ...fromEvent(channelReference, ({ event }: EventSource<TypingBody, KnownTopic>) => event.stream_id ?? null),
       }),
-      topic: t.string({ nullable: true, description: TOPIC, resolve: ({ event }) => event.topic ?? null }),
+      topicName: t.string({ nullable: true, description: TOPIC, resolve: ({ facts }) => facts.topic }),
     }),
     { description: `Somebody has ${what.toLowerCase()} writing.` },
   );
-  eventType<EditTypingBody>(
+  eventType<EditTypingBody, KnownTopic>(
     'typing_edit_message',
     op,
     `EditTyping${what}Event`,
     (t) => ({
-      senderId: t.id({ ...refersTo('User'), description: 'Who edits it.', resolve: ({ event }) => event.sender_id }),
-      messageId: t.id({
-        ...refersTo('Message'),
-        description: 'The message that is edited.',
-        resolve: ({ event }) => event.message_id,
+      sender: t.field({
+        type: User,
+        nullable: true,
+        description: 'Who edits it.',
+        ...fromEvent(userReference, ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.sender_id),
       }),
-      channelId: t.id({
-        ...refersTo('Channel'),
+      message: t.field({
+        type: Message,
+        nullable: true,
+        description: 'The message that is edited.',
+        ...fromEvent(messageReference, ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.message_id),
+      }),
+      recipients: t.field({
+        type: [User],
+        nullable: { list: true, items: true },
+        description: 'Of a direct message: everyone in the conversation. Null in a channel.',
+        ...fromEvent(
+          userReference,
+          ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.recipient.user_ids ?? null,
+        ),
+      }),
+      channel: t.field({
+        type: Channel,
         nullable: true,
         description: CHANNEL,
-        resolve: ({ event }) => event.recipient.channel_id ?? null,
+        ...fromEvent(
+          channelReference,
+          ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.recipient.channel_id ?? null,
+        ),
       }),
-      topic: t.string({ nullable: true, description: TOPIC, resolve: ({ event }) => event.recipient.topic ?? null }),
-      userIds: t.idList({
-        ...refersTo('User'),
+      topicName: t.string({
         nullable: true,
-        description: 'Of a direct message: everyone in the conversation. Null in a channel.',
-        resolve: ({ event }) => event.recipient.user_ids ?? null,
+        description: TOPIC,
+        resolve: ({ facts }) => facts.topic,
       }),
     }),
     { description: `Somebody has ${what.toLowerCase()} editing a message.` },

@@ -2,6 +2,14 @@ import { apiEmailOf } from '../../access/address.ts';
 import { defineEvent } from '../../events/define.ts';
 import { type Presence, toLegacyPresence, toWirePresence } from './wire.ts';
 
+/** Somebody's presence as its event tells it: times in ISO 8601. */
+export interface KnownPresence {
+  readonly userId: number;
+  readonly active_at: string;
+  readonly idle_at: string;
+  readonly version: number;
+}
+
 /**
  * To everyone who can access the user: they have come online, or show that they are there no longer. Ephemeral: a minute
  * later clients have asked for everybody's presence themselves.
@@ -14,9 +22,18 @@ export const presenceChanged = defineEvent(
     email: apiEmailOf(presence.user),
     server_timestamp: now.getTime() / 1000,
     seen: toWirePresence(presence),
+    active_at: presence.activeAt.toISOString(),
+    idle_at: presence.idleAt.toISOString(),
+    version: presence.updateId,
   }),
   {
     ephemeral: true,
+    facts: ({ user_id, active_at, idle_at, version }): KnownPresence => ({
+      userId: user_id,
+      active_at,
+      idle_at,
+      version,
+    }),
     render: ({ user_id, email, server_timestamp, seen }, { options: { capabilities, slimPresence } }) =>
       capabilities.simplified_presence_events
         ? { type: 'presence', presences: { [user_id]: seen } }

@@ -3,13 +3,15 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { idInCursor, pageByIds } from '../../api/graphql/connection.ts';
 import { perOperation } from '../../api/graphql/context.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { fromUnix } from '../../api/graphql/scalars.ts';
+import { userReference } from '../entity-facts.ts';
 import { User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
+import type { KnownPresence } from './events.ts';
 import { presencesOf, readPresences } from './reads.ts';
 import { recordPresence } from './service.ts';
 import { type Presence, statusAt, toWirePresence } from './wire.ts';
@@ -120,46 +122,34 @@ mutation('recordPresence', {
   },
 });
 
-interface LegacyBody {
-  readonly user_id: number;
-  readonly presence: { readonly website: { readonly status: string; readonly timestamp: number } };
-}
+const knownPresence: EntityFacts<KnownPresence> = new EntityFacts<KnownPresence>(
+  'UserPresence',
+  { idOf: ({ userId }) => userId },
+  {
+    user: { facts: userReference, of: ({ userId }) => userId },
+    activeAt: ({ active_at }) => new Date(active_at),
+    idleAt: ({ idle_at }) => new Date(idle_at),
+    version: ({ version }) => version,
+  },
+);
 
-interface PresenceBody {
-  readonly presences: Readonly<Record<string, { readonly active_timestamp: number; readonly idle_timestamp: number }>>;
-}
+const presentUser = new EntityFacts<KnownPresence>(
+  'User',
+  { idOf: ({ userId }) => userId },
+  { databaseId: ({ userId }) => userId, presence: { facts: knownPresence, of: (presence) => presence } },
+);
 
-/** The one user of the event, in either form; the older one tells the later of the two times. */
-function told(event: LegacyBody | PresenceBody) {
-  if ('presences' in event) {
-    const [entry] = Object.entries(event.presences);
-    if (entry === undefined) throw new Error('A presence event is about somebody');
-    return { userId: Number(entry[0]), activeAt: entry[1].active_timestamp, idleAt: entry[1].idle_timestamp };
-  }
-  const { status, timestamp } = event.presence.website;
-  return { userId: event.user_id, activeAt: status === 'active' ? timestamp : null, idleAt: timestamp };
-}
-
-eventType<LegacyBody | PresenceBody>(
+eventType<unknown, KnownPresence>(
   'presence',
   undefined,
   'PresenceChangedEvent',
   (t) => ({
-    userId: t.id({ ...refersTo('User'), description: 'Whom it is about.', resolve: ({ event }) => told(event).userId }),
-    activeAt: t.field({
-      type: 'DateTime',
+    user: t.field({
+      type: User,
       nullable: true,
-      description:
-        'Last seen doing something; null without `simplifiedPresenceEvents`, where that was before `idleAt`.',
-      resolve: ({ event }) => fromSeconds(told(event).activeAt),
-    }),
-    idleAt: t.field({
-      type: 'DateTime',
-      description: 'Last seen at all.',
-      resolve: ({ event }) => fromUnix(told(event).idleAt),
+      description: 'Whose `presence` it is.',
+      ...fromEvent(presentUser, ({ facts }: EventSource<unknown, KnownPresence>) => facts),
     }),
   }),
   { description: 'Somebody came online, or shows that they are there no longer.' },
 );
-
-const fromSeconds = (seconds: number | null) => (seconds === null ? null : fromUnix(seconds));

@@ -1,7 +1,8 @@
 import DataLoader from 'dataloader';
 import { builder } from '../../api/graphql/builder.ts';
 import { perOperation } from '../../api/graphql/context.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { ReactionType } from '../emoji/emoji.ts';
@@ -95,37 +96,51 @@ interface StatusBody {
   readonly reaction_type?: ReactionType | '';
 }
 
+const PARTS = {
+  status_text: { text: ({ status_text }: StatusBody) => status_text ?? '' },
+  emoji_name: { emojiName: ({ emoji_name }: StatusBody) => emoji_name || null },
+  emoji_code: { emojiCode: ({ emoji_code }: StatusBody) => emoji_code || null },
+  reaction_type: { reactionType: ({ reaction_type }: StatusBody) => reaction_type || null },
+  away: { isAway: ({ away }: StatusBody) => away === true },
+} as const;
+
+const idOf = ({ user_id }: StatusBody) => user_id;
+const factsByParts = new Map<string, EntityFacts<StatusBody>>();
+
+/** What the event knows of the user: the parts of their status that were set. */
+function factsOf(event: StatusBody): EntityFacts<StatusBody> {
+  const parts = (Object.keys(PARTS) as (keyof typeof PARTS)[]).filter((part) => event[part] !== undefined);
+  const key = parts.join();
+  let facts = factsByParts.get(key);
+  if (facts === undefined) {
+    const status = new EntityFacts<StatusBody>(
+      'UserStatus',
+      { idOf },
+      Object.assign({}, ...parts.map((p) => PARTS[p])),
+    );
+    facts = new EntityFacts<StatusBody>(
+      'User',
+      { idOf },
+      { databaseId: idOf, status: { facts: status, of: (e) => e } },
+    );
+    factsByParts.set(key, facts);
+  }
+  return facts;
+}
+
 eventType<StatusBody>(
   'user_status',
   undefined,
   'UserStatusSetEvent',
   (t) => ({
-    userId: t.id({ ...refersTo('User'), description: 'Whom it is about.', resolve: ({ event }) => event.user_id }),
-    text: t.string({
+    user: t.field({
+      type: User,
       nullable: true,
-      description: 'In words; null when not set, empty when cleared.',
-      resolve: ({ event }) => event.status_text ?? null,
-    }),
-    emojiName: t.string({
-      nullable: true,
-      description: 'The name of the emoji beside it; null when not set, empty when cleared.',
-      resolve: ({ event }) => event.emoji_name ?? null,
-    }),
-    emojiCode: t.string({
-      nullable: true,
-      description: 'Which emoji it is; null when not set, empty when cleared.',
-      resolve: ({ event }) => event.emoji_code ?? null,
-    }),
-    reactionType: t.field({
-      type: ReactionTypeEnum,
-      nullable: true,
-      description: 'The namespace of the emoji; null when not set, or cleared.',
-      resolve: ({ event }) => event.reaction_type || null,
-    }),
-    isAway: t.boolean({
-      nullable: true,
-      description: 'Whether they show no presence; null when not set.',
-      resolve: ({ event }) => event.away ?? null,
+      description: 'Whose `status` it is.',
+      ...fromEvent(
+        ({ event }: EventSource<StatusBody>) => factsOf(event),
+        ({ event }) => event,
+      ),
     }),
   }),
   { description: 'A user set their status.' },
