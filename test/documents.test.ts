@@ -146,6 +146,15 @@ describe('the cost of an operation', () => {
     expect(cost(FIRST_SCREEN)).toBeLessThan(DOCUMENT_LIMITS.cost / 2);
   });
 
+  test('is under a registration what it is at the root, and one for the registration', () => {
+    const [screen = '', ...fragments] = FIRST_SCREEN.split(/(?=fragment )/);
+    const payload = `... on RegisterEventQueuePayload { position query ${screen} }`;
+    const source = `mutation { registerEventQueue(input: {}) { ${payload} ... on ServiceError { code } } } ${fragments.join('')}`;
+    expect(cost(source)).toBe(cost(FIRST_SCREEN) + 1);
+    const { document } = documents.check(source);
+    expect(document && documents.cost(document, undefined, {}).charged).toBe(1);
+  });
+
   test.for([
     ['a page of a page', '{ users(first: 100) { edges { node { channels(first: 100) { edges { node { id } } } } } } }'],
     [

@@ -297,14 +297,29 @@ describe('no more queries than it takes', () => {
       await register();
       return service.queriesOf(register);
     };
-    // To sign in, to begin, to read the log's end, to commit, and to save the queue.
-    expect(await queriesFor([])).toHaveLength(5);
+    // To sign in, to read the log's end, and to save the queue.
+    expect(await queriesFor([])).toHaveLength(3);
     // The channels, who is in them, what goes on in them; for subscriptions, the viewer's own besides.
     const subscriptions = await queriesFor(['subscription']);
     expect(await queriesFor(['stream'])).toHaveLength(subscriptions.length - 1);
     expect(await queriesFor(['stream', 'subscription'])).toHaveLength(subscriptions.length);
     const all = await queriesFor();
     expect(all.length, all.join('\n')).toBe(REGISTRATION_QUERIES);
+  });
+
+  test('six for a registration that asks for the state, besides those for the state', async () => {
+    const state = `viewer { id } messages(last: 20) { nodes { id sender { id fullName } } }
+      subscriptions(first: 20) { nodes { unreadCount channel { id topics(first: 5) { nodes { id name unreadCount } } } } }`;
+    const registering = `mutation { registerEventQueue(input: {}) {
+      __typename ... on RegisterEventQueuePayload { position query { ${state} } } } }`;
+    const queriesFor = async (document: string) => {
+      const ask = () => many.member.query(document);
+      await ask();
+      return service.queriesOf(ask);
+    };
+    const [atRoot, within] = [await queriesFor(`{ ${state} }`), await queriesFor(registering)];
+    // To begin and to commit, the log's end, the viewer as they are then, the role groups in each transaction, and the queue.
+    expect(within.length, within.join('\n')).toBe(atRoot.length + 6);
   });
 
   test('none for alert words where nobody ever had one, and one where somebody has, to send a message', async () => {

@@ -30,6 +30,14 @@ export interface IdempotentTransaction extends RequestTransaction {
   whenLogged(tell: (position: number | null) => void): void;
 }
 
+/** A moment at which a request reads all it answers with. */
+export interface Snapshot {
+  /** The log's last id then. */
+  readonly position: number;
+  /** Leaves for later what is to be done when all is read: with the app as it is otherwise. */
+  afterwards(act: (app: App) => Promise<unknown>): void;
+}
+
 /** One running service: everything a request needs that is not the request's own. */
 export interface App {
   readonly config: Config;
@@ -50,6 +58,8 @@ export interface App {
   readonly log: Logger;
   /** The one transaction a request is made in that is to have its effect once; `db` is that transaction then. */
   readonly transaction?: IdempotentTransaction;
+  /** The moment a request is answered from, where it asked for one; `db` reads there, and nothing can be changed. */
+  readonly snapshot?: Snapshot;
   /** The time: the only clock services read. */
   now(): Date;
 }

@@ -14,6 +14,17 @@ const MAX_TOMBSTONES = 1_000;
 /** The options of a queue that has ended are not needed any more. */
 const NO_OPTIONS = { options: {} };
 
+/** An id for a queue, that a client may be told before there is the queue. */
+export const newQueueId = (): string => randomUUID();
+
+/** A queue to be made. */
+interface NewQueue {
+  readonly id: string;
+  readonly options: QueueOptions;
+  readonly idleTimeoutSecs: number;
+  readonly startId: number;
+}
+
 /** Whose queue it is, as far as the log knows people. */
 export interface QueueOwner {
   readonly id: number;
@@ -60,15 +71,12 @@ export class QueueRegistry {
    * Makes a queue for the viewer. Where that is one more than a user may have, the least recently used one ends; one that
    * is being read is that only when all of them are.
    *
+   * @param id One that no queue has: `newQueueId`.
    * @param startId The log's last id in the snapshot the client was given.
    * @param idleTimeoutSecs 1 to 604800: how long the queue lives with nobody reading.
-   * @returns The queue's id.
    */
-  async register(
-    { viewer }: { readonly viewer: QueueOwner },
-    { options, idleTimeoutSecs, startId }: { options: QueueOptions; idleTimeoutSecs: number; startId: number },
-  ): Promise<string> {
-    const id = randomUUID();
+  async register({ viewer }: { readonly viewer: QueueOwner }, queue: NewQueue): Promise<void> {
+    const { id, options, idleTimeoutSecs, startId } = queue;
     const now = this.#app.now();
     const { queuesPerUser, queueWriteMs } = this.#app.config;
     const read = [...this.#queues.values()].filter((queue) => queue.userId === viewer.id && queue.reader !== undefined);
@@ -91,7 +99,6 @@ export class QueueRegistry {
         p_max_live => ${queuesPerUser}::int,
         p_max_ended => ${MAX_TOMBSTONES}::int)`;
     for (const queue of ended) this.#drop(queue.id);
-    return id;
   }
 
   /**

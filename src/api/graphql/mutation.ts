@@ -15,6 +15,8 @@ interface PayloadField {
   readonly type: TypeParam<Types>;
   /** Whether `resolve` may give null. */
   readonly nullable?: boolean;
+  /** Whether it is known whatever becomes of the database: of what makes no change but a place to read from. */
+  readonly isAlwaysThere?: true;
   readonly description?: string;
   /** Of type ID: the type whose objects it names. `resolve` gives the numbers of their rows. */
   readonly refersTo?: string;
@@ -42,6 +44,11 @@ interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, P
   readonly ignoresIdempotencyKey?: true;
   /** True for what tries credentials: an operation may do so once. */
   readonly provesIdentity?: true;
+  /**
+   * True where the payload has `query`, for all that can be asked for: an operation that does is answered from one moment,
+   * `app.snapshot`, and can change nothing but what it leaves for afterwards.
+   */
+  readonly answersWithState?: true;
   readonly resolve: (ctx: C, input: InputShapeFromFields<I>) => Promise<PayloadShape<P>>;
 }
 
@@ -78,6 +85,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     errors = [],
     ignoresIdempotencyKey,
     provesIdentity,
+    answersWithState,
     resolve,
   }: MutationOptions<C, I, P>,
   contextOf: (ctx: RequestCtx) => C,
@@ -92,11 +100,12 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     fields: (t) => ({
       ...positionField(t as never),
       ...Object.fromEntries(
-        Object.entries(payload()).map(([field, { refersTo: typename, ...options }]) => {
+        Object.entries(payload()).map(([field, { refersTo: typename, isAlwaysThere, ...options }]) => {
           const named = typename === undefined ? {} : refersTo(typename);
-          return [field, t.expose(field as never, { ...options, ...named, nullable: true } as never)];
+          return [field, t.expose(field as never, { ...options, ...named, nullable: isAlwaysThere !== true } as never)];
         }),
       ),
+      ...(answersWithState && stateField(t as never)),
     }),
   });
   builder.mutationField(name, (t) =>
@@ -108,7 +117,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         union: { description: `What \`${name}\` ends in: its payload, or an error that can be expected.` },
       },
       args: Input === undefined ? {} : { input: t.arg({ type: Input, description: 'What it goes by.' }) },
-      extensions: { ignoresIdempotencyKey, provesIdentity },
+      extensions: { ignoresIdempotencyKey, provesIdentity, answersWithState },
       resolve: (async (
         _root: unknown,
         { input = {} }: { input?: unknown },
@@ -153,6 +162,22 @@ const positionField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, { readonly
   }),
 });
 
+/** All that can be asked for, as it is where the payload stands. */
+const stateField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, object>) => ({
+  query: t.field({
+    type: 'Query' as never,
+    description:
+      'What can be read, as it is at `position`: what earlier events tell is in it, and nothing of later ones. All of it is ' +
+      'of one moment. The mutation must be the only field of its operation then. `events` is refused here.',
+    // What is below counts as it does at the root.
+    complexity: 0,
+    resolve: (_payload, _args, { app }) => {
+      if (app.snapshot === undefined) throw new Error('The operation is executed outside of a snapshot');
+      return {} as never;
+    },
+  }),
+});
+
 const PAYLOAD =
   'What the change came to. Where the database went away after it was made, what could not be read is null, and ' +
   '`extensions.notReadBack` of the reply has its path: the change was made all the same, and is not to be sent again.';
@@ -166,6 +191,10 @@ export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
 /** Whether idempotency keys mean nothing to a mutation. */
 export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['ignoresIdempotencyKey'] === true;
+
+/** Whether the payload of a mutation has `query`. */
+export const answersWithState = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['answersWithState'] === true;
 
 /** Whether a mutation tries credentials. */
 export const provesIdentity = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>

@@ -17,6 +17,7 @@ import type { Budget } from '../../platform/budget.ts';
 import type { Caller } from '../../platform/caller.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { countMore, countRequest } from '../rate-limits.ts';
+import { asksForState, executeAtOnce } from './at-once.ts';
 import type { Cost, GraphQLContext } from './context.ts';
 import { introspects } from './documents.ts';
 import { hasFailed, ignoresIdempotencyKey } from './mutation.ts';
@@ -144,6 +145,7 @@ class NotKept extends Error {
 
 async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
   const { app, viewer, idempotencyKey: key } = context;
+  if (viewer !== null && asksForState(args)) return executeAtOnce(args, context);
   if (key === undefined || viewer === null || !isKeyed(args)) {
     const result = await execute(args);
     return isMutation(args) ? acknowledged(result, context) : result;

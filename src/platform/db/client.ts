@@ -2,7 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { join } from 'node:path';
 import type { PGlite } from '@electric-sql/pglite';
 import { PrismaPg } from '@prisma/adapter-pg';
-import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import type {
+  SqlDriverAdapter,
+  SqlMigrationAwareDriverAdapterFactory,
+  SqlQuery,
+  SqlQueryable,
+} from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
@@ -11,7 +16,7 @@ import { EmbeddedDatabase } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 import { isOrganizationHeld } from './organization-lock.ts';
 import { keepPrivate } from './private-files.ts';
-import { placesOf, Turns } from './turns.ts';
+import { ONE_PLACE, placesOf, Turns } from './turns.ts';
 
 /** The client outside transactions; inside a change only `Tx` may be used. */
 export type Db = PrismaClient;
@@ -27,6 +32,8 @@ export interface Database {
   readonly db: Db;
   /** Whose change gets a connection next. */
   readonly turns: Turns;
+  /** Who reads the state at one moment next: for that, too, a connection is held for several statements. */
+  readonly snapshots: Turns;
   /** For the schema engine, which applies and compares migrations through the same driver. */
   readonly factory: SqlMigrationAwareDriverAdapterFactory;
   /** Runs SQL of many statements in one transaction: all of it, or nothing and an error. */
@@ -96,7 +103,7 @@ export async function openDatabase(config: Config): Promise<Database> {
   if (connectionString !== undefined) {
     const pool = { connectionString, max: config.databasePoolSize, options: SESSION_OPTIONS, ...PATIENCE };
     const factory = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementName(sql) });
-    return connect('postgresql', factory, {
+    return connect('postgresql', oneByOne(factory), {
       config,
       runScript: (sql) => runOnPostgres(connectionString, sql),
       close: async () => {},
@@ -153,6 +160,8 @@ function connect(
     db,
     factory,
     turns: new Turns(placesOf(config.databasePoolSize), (realmId) => isOrganizationHeld(db, realmId)),
+    // They wait for no locks.
+    snapshots: new Turns(kind === 'embedded' ? ONE_PLACE : placesOf(config.databasePoolSize), async () => false),
     runScript: driver.runScript,
     async close() {
       await db.$disconnect();
@@ -167,24 +176,57 @@ function connect(
  * loudly instead; tests alone, because the client sends look-ups of one turn together, in the name of whoever came first,
  * so that under load this can blame the innocent.
  */
-function guarded(factory: SqlMigrationAwareDriverAdapterFactory): SqlMigrationAwareDriverAdapterFactory {
+const guarded = (factory: SqlMigrationAwareDriverAdapterFactory) =>
+  adapting(factory, (adapter) =>
+    running(adapter, (run, query) => {
+      if (inTransaction.getStore() === true) {
+        throw new Error(`A change must query its own transaction, not the client: ${query.sql}`);
+      }
+      return run();
+    }),
+  );
+
+/**
+ * Has the statements of a transaction follow one another, as they do in the database: what is read for one answer is asked
+ * for at once, and the driver takes one statement at a time.
+ */
+const oneByOne = (factory: SqlMigrationAwareDriverAdapterFactory) =>
+  adapting(factory, (adapter) => {
+    const start = adapter.startTransaction.bind(adapter);
+    adapter.startTransaction = async (isolationLevel) => {
+      const transaction = await start(isolationLevel);
+      let last: Promise<unknown> = Promise.resolve();
+      running(transaction, (run) => {
+        const result = last.then(run);
+        last = result.catch(() => {});
+        return result;
+      });
+      return transaction;
+    };
+  });
+
+/** The same factory, with something done to each connection pool it makes. */
+function adapting(
+  factory: SqlMigrationAwareDriverAdapterFactory,
+  adapt: (adapter: SqlDriverAdapter) => void,
+): SqlMigrationAwareDriverAdapterFactory {
   return new Proxy(factory, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (name !== 'connect') return typeof value === 'function' ? value.bind(target) : value;
       return async () => {
         const adapter = await target.connect();
-        for (const method of ['queryRaw', 'executeRaw'] as const) {
-          const run = adapter[method].bind(adapter);
-          adapter[method] = (query: Parameters<typeof run>[0]) => {
-            if (inTransaction.getStore() === true) {
-              throw new Error(`A change must query its own transaction, not the client: ${query.sql}`);
-            }
-            return run(query) as never;
-          };
-        }
+        adapt(adapter);
         return adapter;
       };
     },
   });
+}
+
+/** Has `around` run each statement. */
+function running(where: SqlQueryable, around: <T>(run: () => Promise<T>, query: SqlQuery) => Promise<T>): void {
+  for (const method of ['queryRaw', 'executeRaw'] as const) {
+    const run = where[method].bind(where) as (query: SqlQuery) => Promise<never>;
+    where[method] = (query: SqlQuery) => around(() => run(query), query);
+  }
 }

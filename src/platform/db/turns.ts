@@ -27,6 +27,9 @@ export function placesOf(poolSize: number): Places {
   return { total, each: Math.ceil(total * 0.6), spare: Math.floor(total / 4) };
 }
 
+/** One after the other, of whatever organisation: everybody else waits for the one connection as long as it takes. */
+export const ONE_PLACE: Places = { total: 1, each: 1, spare: 0 };
+
 interface Waiting {
   readonly enter: () => void;
   readonly timer: NodeJS.Timeout;
@@ -42,7 +45,8 @@ interface OrganizationQueue {
 
 /**
  * Who may change something when: a bounded share of the connections for each organisation, because the changes of one wait
- * for each other's locks, and could take all connections with them while nobody of another organisation gets one.
+ * for each other's locks, and could take all connections with them while nobody of another organisation gets one. The same
+ * for whatever else holds a connection for several statements.
  *
  * Organisations take turns; within one, who came first is first.
  */

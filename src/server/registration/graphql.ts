@@ -91,9 +91,11 @@ const QUEUE = 'The queue, as `registerEventQueue` named it.';
 
 mutation('registerEventQueue', {
   ignoresIdempotencyKey: true,
+  answersWithState: true,
   description:
-    'Makes a queue: a place in the event log, and what is heard from there. State queried after this may already ' +
-    'hold the effect of some of its first events; each event carries full new values, so applying one again is harmless.',
+    'Makes a queue: a place in the event log, and what is heard from there. `query` answers with the state that its first ' +
+    'event follows, in the same request. State queried after this may already hold the effect of some of its first ' +
+    'events; each event carries full new values, so applying one again is harmless.',
   input: (t) => ({
     eventTypes: t.field({
       type: [eventTypeEnum()],
@@ -139,7 +141,11 @@ mutation('registerEventQueue', {
   }),
   payload: () => ({
     queueId: { type: 'String', description: 'What `events` takes, over every transport.' },
-    position: { type: 'LongId', description: 'Where the queue begins: the first event has a higher position.' },
+    position: {
+      type: 'LongId',
+      isAlwaysThere: true,
+      description: 'Where the queue begins, in the log: the first event has a higher position.',
+    },
     idleTimeoutSeconds: { type: 'Int', description: 'How long the queue lives with nobody reading, in seconds.' },
     longPollTimeoutSeconds: {
       type: 'Int',

@@ -1,17 +1,17 @@
-import { readAccount } from '../../access/accounts.ts';
 import type { Ctx } from '../../access/context.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { isStillSignedIn } from '../../access/sign-in.ts';
+import { readAtOnce } from '../../access/snapshot.ts';
 import { toSnapshot } from '../../api/state-group.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
 import { readCounter } from '../../events/log-reads.ts';
 import { longPoll } from '../../events/long-poll.ts';
 import { PrunedError, readPage } from '../../events/page.ts';
 import { checkPosition } from '../../events/queue.ts';
+import { newQueueId } from '../../events/queue-registry.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import { piecesFor } from '../../events/stream.ts';
 import type { QueueOptions } from '../../events/view.ts';
-import { withinTransaction } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
@@ -74,8 +74,12 @@ export async function registerQueue(
   const { lastEventId, state } = await readState(ctx, { options, presenceHistoryDays }, wanted);
   const idle = Math.min(idleTimeoutSecs, MAX_IDLE_SECONDS);
   const heard = { ...options, eventTypes: withoutReplaced(options.eventTypes) };
-  const queueId = await ctx.app.queues.register(ctx, { options: heard, idleTimeoutSecs: idle, startId: lastEventId });
-  return { queueId, lastEventId, idleTimeoutSecs: idle, state };
+  const id = newQueueId();
+  const queue = { id, options: heard, idleTimeoutSecs: idle, startId: lastEventId };
+  const { app } = ctx;
+  if (app.snapshot === undefined) await app.queues.register(ctx, queue);
+  else app.snapshot.afterwards(({ queues }) => queues.register(ctx, queue));
+  return { queueId: id, lastEventId, idleTimeoutSecs: idle, state };
 }
 
 /** Without the older of two names for the same, where a client that knows both gives both. */
@@ -110,30 +114,25 @@ function requireBounded(name: string, texts: readonly string[], max: number): vo
 }
 
 async function readState(
-  { app, viewer }: Ctx,
+  ctx: Ctx,
   asked: { readonly options: QueueOptions; readonly presenceHistoryDays: number | null },
   wanted: readonly string[] | null,
 ): Promise<{ lastEventId: number; state: Record<string, unknown> }> {
   const wantedGroups = STATE_GROUPS.filter(
     ({ name, besides = name }) => wanted === null || (wanted.includes(name) && wanted.includes(besides)),
   );
+  const { app, viewer } = ctx;
+  if (wantedGroups.length === 0) {
+    const lastEventId = app.snapshot?.position ?? (await readCounter(app.db, viewer.realm.id)).lastId;
+    return { lastEventId, state: {} };
+  }
   const groups = await systemGroups(app.db, viewer.realm.id);
-  const read = () =>
-    app.db.$transaction(
-      async (db) => {
-        await db.$executeRaw`SET TRANSACTION READ ONLY`;
-        const { lastId } = await readCounter(db, viewer.realm.id);
-        if (wantedGroups.length === 0) return { lastEventId: lastId, state: {} };
-        const account = await readAccount(db, viewer.id);
-        const current = { ...viewer, ...account, role: account.user.role };
-        const snapshot = toSnapshot({ app, db, ...asked, groups, viewer: current });
-        const state: Record<string, unknown> = {};
-        for (const group of wantedGroups) Object.assign(state, await group.read(snapshot));
-        return { lastEventId: lastId, state };
-      },
-      { isolationLevel: 'RepeatableRead', maxWait: 5_000, timeout: 15_000 },
-    );
-  return withinTransaction(read);
+  return readAtOnce(ctx, async ({ db, position, viewer: readViewer }) => {
+    const snapshot = toSnapshot({ app, db, ...asked, groups, viewer: await readViewer() });
+    const state: Record<string, unknown> = {};
+    for (const group of wantedGroups) Object.assign(state, await group.read(snapshot));
+    return { lastEventId: position, state };
+  });
 }
 
 /**
