@@ -12,6 +12,7 @@ describe('the schema', () => {
     ['every mutation has its typed errors', 'mutationsWithoutErrorUnion'],
     ['nothing asked for is named by a bare number', 'integerIdsInInputs'],
     ['nothing answered names another object by a bare number', 'integerForeignKeys'],
+    ['nothing answered names another object without showing it', 'foreignKeys'],
     ['every list has its nodes', 'connectionsWithoutNodes'],
     ['every list has its total', 'connectionsWithoutTotalCount'],
     ['every type is described', 'undescribedTypes'],

@@ -31,6 +31,8 @@ export interface Findings {
   readonly mutationsWithoutErrorUnion: readonly string[];
   readonly integerIdsInInputs: readonly string[];
   readonly integerForeignKeys: readonly string[];
+  /** Fields that name an object by its id and do not show it. */
+  readonly foreignKeys: readonly string[];
   readonly connectionsWithoutNodes: readonly string[];
   readonly connectionsWithoutTotalCount: readonly string[];
   readonly unionFieldConflicts: readonly string[];
@@ -52,6 +54,12 @@ export interface Counted {
   readonly eventTypes: number;
 }
 
+/**
+ * Fields that name by its id what cannot be shown: it is gone, it was never there, or whoever asks is not signed in as
+ * anybody who might see it.
+ */
+const NAMES_NOTHING_SHOWN =
+  /^(Cancel|Delete|Remove)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKeyPayload|UserValue)\./;
 const INTEGERS = new Set(['Int', 'LongId']);
 /** Integers by these names tell which object is meant: `channelId`, `userIds`, `with` of a narrow. */
 const NAMES_AN_OBJECT = /(Id|Ids)$/;
@@ -93,6 +101,7 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
   const connections = objects.filter(({ name }) => name.endsWith('Connection')) as GraphQLObjectType[];
   const connectionFields = fields.filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'));
+  const shown = shownByReading(schema);
   const isIntegerId = ({ name, type }: { name: string; type: GraphQLInputType | GraphQLOutputType }) =>
     INTEGERS.has(getNamedType(type).name) && NAMES_AN_OBJECT.test(name) && !OWN.has(name);
   const bare = <T extends { at: string; description?: string | null | undefined }>(all: readonly T[]) =>
@@ -119,6 +128,10 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
       integerForeignKeys: fields
         .filter(({ field }) => isIntegerId({ name: field.name, type: field.type }))
         .map(({ at }) => at),
+      foreignKeys: fields
+        .filter(({ parent, field }) => shown.has(parent.name) && field.name !== 'id')
+        .filter(({ at, field }) => getNamedType(field.type).name === 'ID' && !NAMES_NOTHING_SHOWN.test(at))
+        .map(({ at }) => at),
       connectionsWithoutNodes: connections.filter((type) => type.getFields()['nodes'] === undefined).map(nameOf),
       connectionsWithoutTotalCount: connections
         .filter((type) => type.getFields()['totalCount'] === undefined)
@@ -141,6 +154,24 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
       eventTypes: eventTypes.length,
     },
   };
+}
+
+/**
+ * The types that queries and mutations lead to. What events alone lead to is left out as long as they tell of entities by
+ * values.
+ */
+function shownByReading(schema: GraphQLSchema): ReadonlySet<string> {
+  const reached = new Set<string>(['Event']);
+  const walk = (type: GraphQLNamedType): void => {
+    if (reached.has(type.name)) return;
+    reached.add(type.name);
+    if (isUnionType(type) || isInterfaceType(type)) schema.getPossibleTypes(type).forEach(walk);
+    if (isObjectType(type) || isInterfaceType(type)) {
+      for (const field of Object.values(type.getFields())) walk(getNamedType(field.type));
+    }
+  };
+  for (const root of [schema.getQueryType(), schema.getMutationType()]) if (root != null) walk(root);
+  return reached;
 }
 
 const nameOf = ({ name }: GraphQLNamedType) => name;
@@ -172,6 +203,7 @@ function table({ findings, counted }: ReturnType<typeof count>): string {
     ['mutations with a typed error union, %', share(findings.mutationsWithoutErrorUnion, counted.mutations)],
     ['integer ids in arguments and inputs', findings.integerIdsInInputs.length],
     ['integer foreign keys on output objects', findings.integerForeignKeys.length],
+    ['ids of objects that are not shown', findings.foreignKeys.length],
     ['connection types', counted.connections],
     ['connections with `nodes`, %', share(findings.connectionsWithoutNodes, counted.connections)],
     ['connections with `totalCount`, %', share(findings.connectionsWithoutTotalCount, counted.connections)],

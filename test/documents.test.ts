@@ -119,7 +119,7 @@ describe('the cost of an operation', () => {
   });
 
   test('has names of types, scalars and the parts of a page for nothing', () => {
-    const scalars = 'id databaseId topic content type directTo lastEditedAt __typename';
+    const scalars = 'id databaseId topic content type lastEditedAt __typename';
     const parts = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor __typename } __typename';
     expect(cost(`{ __typename drafts(first: 100) { edges { cursor __typename node { ${scalars} } } ${parts} } }`)).toBe(
       101,

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compact } from '../src/messages/flags/read-state.ts';
 import { readUnread } from '../src/messages/flags/unread.ts';
 import { readFlags } from '../src/messages/user-flags.ts';
-import { shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
@@ -572,14 +571,14 @@ describe('POST /messages/flags/narrow', () => {
     const starred = await ann.mutate(
       'updateMessageFlagsInNarrow',
       { narrow: { channelId: two }, anchor: 'NEWEST', numBefore: 5, numAfter: 0, operation: 'ADD', flag: 'STARRED' },
-      'changedIds skippedChannelIds processedCount firstProcessedId lastProcessedId foundOldest foundNewest',
+      `change { changedCount changedMessages { databaseId } skippedChannels { name } } processedCount
+        firstProcessed { databaseId } lastProcessed { databaseId } foundOldest foundNewest`,
     );
-    expect(starred).toEqual(
-      shownIds({
-        ...{ changedIds: [other], skippedChannelIds: [], processedCount: 1, firstProcessedId: other },
-        ...{ lastProcessedId: other, foundOldest: true, foundNewest: true },
-      }),
-    );
+    const found = { databaseId: other };
+    expect(starred).toEqual({
+      change: { changedCount: 1, changedMessages: [found], skippedChannels: [] },
+      ...{ processedCount: 1, firstProcessed: found, lastProcessed: found, foundOldest: true, foundNewest: true },
+    });
     expect(ofFlags(await heard())).toEqual([
       added('read', [a, c, e]),
       added('read', [d]),
@@ -621,9 +620,17 @@ test('GraphQL clients hear of flags as they are', async () => {
     ... on MessageFlagsAddedEvent { flag messages { databaseId } all }
     ... on MessageFlagsRemovedEvent { flag messages { databaseId flags } }`);
   const change = (operation: string, flag: string) =>
-    ann.mutate('updateMessageFlags', { messageIds: [id, direct], operation, flag }, 'changedIds skippedChannelIds');
-  expect(await change('ADD', 'STARRED')).toEqual(shownIds({ changedIds: [id, direct], skippedChannelIds: [] }));
-  expect(await change('ADD', 'STARRED')).toEqual({ changedIds: [], skippedChannelIds: [] });
+    ann.mutate(
+      'updateMessageFlags',
+      { messageIds: [id, direct], operation, flag },
+      'change { changedCount changedMessages { databaseId } skippedChannels { name } }',
+    );
+  const changedMessages = [id, direct].map((databaseId) => ({ databaseId }));
+  const both = { change: { changedCount: 2, changedMessages, skippedChannels: [] } };
+  expect(await change('ADD', 'STARRED')).toEqual(both);
+  expect(await change('ADD', 'STARRED')).toEqual({
+    change: { changedCount: 0, changedMessages: [], skippedChannels: [] },
+  });
   await change('REMOVE', 'STARRED');
   await ann.ok('POST', '/mark_all_as_read');
   await change('REMOVE', 'READ');

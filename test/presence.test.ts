@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { globalId, shownIds } from './helpers/global-ids.ts';
+import { globalId } from './helpers/global-ids.ts';
+import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
@@ -168,13 +169,10 @@ describe('who asks for what is newer than the last answer', () => {
     const people = names.map((name) => (made as unknown as Record<string, Person>)[name] as Person);
     const read = async (newerThan: number): Promise<[number, number][]> => {
       const { presences } = await made.owner.query(
-        'query ($n: LongId) { presences(first: 100, newerThan: $n) { edges { node { userId version } } } }',
+        'query ($n: LongId) { presences(first: 100, newerThan: $n) { edges { node { user { databaseId } version } } } }',
         { n: newerThan },
       );
-      return presences.edges.map(({ node }: { node: { userId: number; version: number } }) => [
-        node.userId,
-        node.version,
-      ]);
+      return presences.edges.map(({ node }: Json) => [node.user.databaseId, node.version]);
     };
     const seen = new Map<number, number>();
     let known = -1;
@@ -353,17 +351,19 @@ describe('registration', () => {
 });
 
 describe('over GraphQL', () => {
-  const PRESENCE = 'userId status activeAt idleAt version';
+  const PRESENCE = 'user { databaseId } status activeAt idleAt version';
 
   test('is the same as over REST', async () => {
     const { owner, member, guest, bot } = await place();
     await using stream = await owner.events('... on PresenceChangedEvent { user { id presence { idleAt version } } }');
     const { presence } = await member.mutate('recordPresence', { status: 'IDLE' }, `presence { ${PRESENCE} }`);
-    expect(presence).toMatchObject(shownIds({ userId: member.id, idleAt: new Date(clock).toISOString(), version: 1 }));
+    expect(presence).toMatchObject({
+      ...{ user: { databaseId: member.id }, idleAt: new Date(clock).toISOString(), version: 1 },
+    });
     expect(await stream.next()).toEqual({
       user: { id: globalId('User', member.id), presence: { idleAt: new Date(clock).toISOString(), version: 1 } },
     });
-    await guest.mutate('recordPresence', { status: 'ACTIVE' }, 'presence { userId }');
+    await guest.mutate('recordPresence', { status: 'ACTIVE' }, 'presence { version }');
     const { users } = await owner.query(
       `{ users { edges { node { databaseId presence { ${PRESENCE} user { fullName } } } } } }`,
     );

@@ -103,11 +103,11 @@ const PERSON =
 const page = (fields: string) => `{ edges { cursor node { ${fields} } } pageInfo { hasNextPage endCursor } }`;
 const PROFILE = 'profileData { value field { name } users { fullName } }';
 const FOLDER = `name creator { ${PERSON} }`;
-const CHANNEL = `name createdAt creator { ${PERSON} } folder { ${FOLDER} } subscriberCount weeklyTraffic firstMessageId
-  permissions { canSubscribe { groupId directMemberIds } canSendMessage { groupId } } ownSubscription { color }
+const CHANNEL = `name createdAt creator { ${PERSON} } folder { ${FOLDER} } subscriberCount weeklyTraffic firstMessage { id }
+  permissions { canSubscribe { group { name } directMembers { fullName } } canSendMessage { group { name } directSubgroups { id } } } ownSubscription { color }
   viewerCanAdminister viewerCanSubscribe viewerCanAddSubscribers`;
 const WITH_SUBSCRIBERS = `${CHANNEL} subscribers(first: 10) ${page(PERSON)}`;
-const GROUP = `name viewerCanManage viewerCanJoin viewerCanLeave viewerCanMention permissions { canJoin { groupId } } creator { ${PERSON} } members(first: 5) ${page(PERSON)}
+const GROUP = `name viewerCanManage viewerCanJoin viewerCanLeave viewerCanMention permissions { canJoin { group { name } directMembers { fullName } } } creator { ${PERSON} } members(first: 5) ${page(PERSON)}
   subgroups(first: 5) ${page('name creator { fullName }')}`;
 const TOPIC = `id name viewerVisibility isResolved unreadCount unreadMentionCount channel { name }
   lastMessage { id content sender { fullName } channel { name } } firstUnread { id sender { id } reactions { emojiName } }`;
@@ -139,12 +139,20 @@ describe('as many queries for many rows as for few', () => {
         `{ userGroups(first: 50) ${page(`hasMember(userId: "${globalId('User', id)}") direct: hasMember(userId: "${globalId('User', id)}", directOnly: true)`)} }`,
     ],
     ['folders with their creators', () => `{ channelFolders(first: 50) ${page(FOLDER)} }`],
-    ['drafts with their authors', () => `{ drafts(first: 50) ${page(`content author { ${PERSON} }`)} }`],
+    [
+      'drafts with their authors',
+      () =>
+        `{ drafts(first: 50) ${page(`content author { ${PERSON} } channel { ${CHANNEL} } recipients { ${PERSON} }`)} }`,
+    ],
     [
       'scheduled messages with their owners and channels',
-      () => `{ scheduledMessages(first: 50) ${page(`content channel { ${CHANNEL} } owner { ${PERSON} }`)} }`,
+      () =>
+        `{ scheduledMessages(first: 50) ${page(`content channel { ${CHANNEL} } owner { ${PERSON} } recipients { ${PERSON} } message { id }`)} }`,
     ],
-    ['reminders', () => `{ reminders(first: 50) ${page('content messageId')} }`],
+    [
+      'reminders',
+      () => `{ reminders(first: 50) ${page(`content message { content sender { ${PERSON} } channel { name } }`)} }`,
+    ],
     ['emoji with their authors', () => `{ customEmoji(first: 50) ${page(`name author { ${PERSON} }`)} }`],
     ['snippets with their authors', () => `{ savedSnippets(first: 50) ${page(`title author { ${PERSON} }`)} }`],
     ['channels with their topics', () => `{ channels(first: 50) ${page(`name topics(first: 10) ${page(TOPIC)}`)} }`],
@@ -221,7 +229,7 @@ describe('as many queries for many rows as for few', () => {
         owner.mutate(
           'unsubscribe',
           { channels: channelIds.map((channelId) => ({ channelId })), userIds },
-          'outcomes { channelId unsubscribedUserIds }',
+          'outcomes { channel { name } unsubscribed { fullName } notSubscribed { id } }',
         ),
     ],
     [
@@ -230,7 +238,7 @@ describe('as many queries for many rows as for few', () => {
         owner.mutate(
           'subscribe',
           { channels: channelIds.map((channelId) => ({ channelId })), userIds },
-          'outcomes { channelId subscribedUserIds }',
+          'outcomes { channel { name } subscribed { fullName } alreadySubscribed { id } }',
         ),
     ],
     [

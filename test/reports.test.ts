@@ -57,7 +57,7 @@ test.concurrent('tells the moderators, and nobody else, who reports what', async
   const others = await Promise.all([member, guest, administrator].map((person) => person.hearing()));
   await report(guest, id, { description: 'Look.' });
   // Again and again, by people who are not subscribed, and one's own.
-  await administrator.mutate('reportMessage', { messageId: id, reportType: 'NORMS' }, 'messageId');
+  await administrator.mutate('reportMessage', { messageId: id, reportType: 'NORMS' }, 'reportedMessage { id }');
   await report(member, id, { report_type: 'other', description: 'Mea culpa' });
   const events = messagesIn(await heard());
   expect(events[0]).toMatchObject({

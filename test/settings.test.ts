@@ -222,7 +222,7 @@ test.concurrent('updateOrganization does and tells the same', async () => {
     await member.events(`... on RealmUpdatedEvent { changes { setting booleanValue intValue stringValue
     permission { groupId directMemberIds directSubgroupIds } } }`);
   const selection = `organization { name renderedDescription moveMessagesWithinChannelLimitSeconds messageRetentionDays
-    topicsPolicy orgType digestWeekday newChannelAnnouncementsChannelId permissions { canCreateGroups { groupId directMemberIds } } }`;
+    topicsPolicy orgType digestWeekday newChannelAnnouncementsChannel { name } permissions { canCreateGroups { group { name } directMembers { databaseId } } } }`;
   const input = {
     ...{ name: 'Engines', description: '*a*', moveMessagesWithinChannelLimitSeconds: null, messageRetentionDays: 7 },
     ...{ topicsPolicy: 'DISABLE_EMPTY_TOPIC', digestWeekday: null, orgType: 'RESEARCH' },
@@ -231,9 +231,9 @@ test.concurrent('updateOrganization does and tells the same', async () => {
   const { organization } = await owner.mutate('updateOrganization', input, selection);
   expect(organization).toEqual({
     ...{ name: 'Engines', renderedDescription: '<p><em>a</em></p>', moveMessagesWithinChannelLimitSeconds: null },
-    ...{ messageRetentionDays: 7, topicsPolicy: 'DISABLE_EMPTY_TOPIC', newChannelAnnouncementsChannelId: null },
+    ...{ messageRetentionDays: 7, topicsPolicy: 'DISABLE_EMPTY_TOPIC', newChannelAnnouncementsChannel: null },
     ...{ orgType: 'RESEARCH', digestWeekday: 'TUESDAY' },
-    permissions: shownIds({ canCreateGroups: { groupId: null, directMemberIds: [member.id] } }),
+    permissions: { canCreateGroups: { group: null, directMembers: [{ databaseId: member.id }] } },
   });
   expect((await member.query(`{ ${selection} }`)).organization).toEqual(organization);
   const none = { booleanValue: null, intValue: null, stringValue: null, permission: null };

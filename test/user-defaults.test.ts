@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAccount } from '../src/access/accounts.ts';
 import { createUser } from '../src/administration/users/service.ts';
-import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
@@ -138,12 +137,12 @@ describe('settings of others', () => {
     const told = await Promise.all(heard.map((read) => read()));
     const own = { type: 'user_settings', op: 'update', property: 'color_scheme', value: 3 };
     expect(told.map((events) => events.filter(({ type }) => type === 'user_settings'))).toEqual([[own], [own], []]);
-    const { userIds } = await owner.mutate(
+    const { users } = await owner.mutate(
       'updateSettingsOf',
       { userIds: [guest.id], colorScheme: 'DARK', enterSends: true },
-      'userIds',
+      'users { databaseId }',
     );
-    expect([userIds, await schemes([owner, guest])]).toEqual([[globalId('User', guest.id)], [1, 2]]);
+    expect([users, await schemes([owner, guest])]).toEqual([[{ databaseId: guest.id }], [1, 2]]);
   });
 
   test.concurrent('stay as they are, where that is wanted, with those who have changed them themselves', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { globalId, shownIds } from './helpers/global-ids.ts';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
@@ -71,7 +71,7 @@ describe('a group', () => {
     expect(realm_user_groups).toEqual(user_groups);
     const { userGroup } = await member.query(`{ userGroup(userGroupId: "${globalId('UserGroup', id)}") {
       name description isRoleGroup isDeactivated creator { databaseId }
-      permissions { canJoin { groupId } canManage { groupId directMemberIds } }
+      permissions { canJoin { group { databaseId } } canManage { group { name } directMembers { databaseId } } }
       direct: members(directOnly: true) { edges { node { databaseId } } }
       all: members { edges { node { databaseId } } }
       subgroups { edges { node { name } } }
@@ -83,10 +83,10 @@ describe('a group', () => {
     expect(userGroup).toMatchObject({
       ...{ name: 'Sailors', description: 'Who sails', isRoleGroup: false, isDeactivated: false, hasMember: true },
       creator: { databaseId: member.id },
-      permissions: shownIds({
-        canJoin: { groupId: groups['nobody'] },
-        canManage: { groupId: null, directMemberIds: [member.id] },
-      }),
+      permissions: {
+        canJoin: { group: { databaseId: groups['nobody'] } },
+        canManage: { group: null, directMembers: [{ databaseId: member.id }] },
+      },
       subgroups: {
         edges: ['role:moderators', 'role:administrators', 'role:owners'].toReversed().map(() => expect.anything()),
       },
@@ -610,15 +610,15 @@ describe('a deactivated group', () => {
     const { data } =
       await owner.graphql(`mutation { deactivateUserGroup(input: { userGroupId: "${globalId('UserGroup', id)}" }) {
       ... on CannotDeactivateGroupInUseError { code
-        objections { kind supergroupIds channelId userGroupId settings } } } }`);
+        objections { kind supergroups { databaseId } channel { databaseId } userGroup { databaseId } settings } } } }`);
     expect(data.deactivateUserGroup).toMatchObject({
       code: 'CANNOT_DEACTIVATE_GROUP_IN_USE',
-      objections: shownIds([
-        { kind: 'SUBGROUP', supergroupIds: [outer] },
-        { kind: 'CHANNEL', channelId: channel.id },
-        { kind: 'USER_GROUP', userGroupId: outer },
+      objections: [
+        { kind: 'SUBGROUP', supergroups: [{ databaseId: outer }], channel: null, userGroup: null },
+        { kind: 'CHANNEL', supergroups: [], channel: { databaseId: channel.id }, userGroup: null },
+        { kind: 'USER_GROUP', supergroups: [], channel: null, userGroup: { databaseId: outer } },
         { kind: 'ORGANIZATION', settings: ['can_create_bots_group'] },
-      ]),
+      ],
     });
     // A deactivated group above it is no use of it.
     await owner.ok('PATCH', '/realm', { can_create_bots_group: { new: outer } });

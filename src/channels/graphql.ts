@@ -14,7 +14,7 @@ import { eventType } from '../api/graphql/event-types.ts';
 import { given, mutation } from '../api/graphql/mutation.ts';
 import { nodeTypeForEach } from '../api/graphql/node.ts';
 import {
-  GroupSetting,
+  GroupSettingValue,
   permissionEditsGiven,
   permissionEditsInput,
   permissionsGiven,
@@ -93,6 +93,12 @@ const TopicsPolicyEnum = enumOf(TOPICS_POLICY);
 type PermissionsSource = Record<ChannelPermissionName, WireGroupSetting>;
 
 const ChannelPermissionsType = permissionsType('ChannelPermissions', 'Who may do what in a channel.', MEANING);
+const ChannelPermissionsValue = permissionsType(
+  'ChannelPermissionsValue',
+  'Who might do what in a channel when the event happened.',
+  MEANING,
+  GroupSettingValue,
+);
 
 async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions): Promise<PermissionsSource> {
   const groups = await systemGroups(app.db, realmId);
@@ -126,12 +132,6 @@ export const Channel = builder.prismaNode('Channel', {
       nullable: true,
       description: TRAFFIC,
       resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).weeklyTraffic,
-    }),
-    firstMessageId: t.id({
-      ...refersTo('Message'),
-      nullable: true,
-      description: FIRST,
-      resolve: async (channel, _args, ctx) => (await channelActivities(ctx).load(channel)).firstMessageId,
     }),
     topicsPolicy: t.field({
       type: TopicsPolicyEnum,
@@ -289,7 +289,7 @@ export function toOptions(input: typeof ChannelOptionsInput.$inferInput): Channe
 }
 
 /** The channel, unless the change put it out of the viewer's sight. */
-async function stillSeen(ctx: Ctx, channelId: number) {
+export async function stillSeen(ctx: Ctx, channelId: number) {
   const where = { AND: [{ id: channelId }, await visibleTo(ctx)] };
   return { channel: await ctx.app.db.channel.findFirst({ where }) };
 }
@@ -310,10 +310,7 @@ mutation('createChannel', {
     }),
     ...optionFields(t),
   }),
-  payload: () => ({
-    channelId: { type: 'ID', refersTo: 'Channel', description: 'The `id` of the new channel.' },
-    ...seenChannel(),
-  }),
+  payload: seenChannel,
   errors: [ChannelAlreadyExistsError, UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description, subscriberIds, ...options }) => {
     const channelId = await createChannel(ctx, {
@@ -322,7 +319,7 @@ mutation('createChannel', {
       description: description ?? '',
       subscriberIds: subscriberIds ?? [],
     });
-    return { channelId, ...(await stillSeen(ctx, channelId)) };
+    return stillSeen(ctx, channelId);
   },
 });
 
@@ -415,7 +412,7 @@ export const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').imple
       description:
         'How many users are subscribed, deactivated ones left out. To be kept current by the events about subscribers.',
     }),
-    permissions: t.field({ type: ChannelPermissionsType, description: PERMISSIONS, resolve: (channel) => channel }),
+    permissions: t.field({ type: ChannelPermissionsValue, description: PERMISSIONS, resolve: (channel) => channel }),
   }),
 });
 
@@ -577,7 +574,7 @@ eventType<WireChannelUpdate>(
       resolve: (source) => valueIn<boolean>(source, 'is_announcement_only'),
     }),
     permission: t.field({
-      type: GroupSetting,
+      type: GroupSettingValue,
       nullable: true,
       description: 'Who holds the permission `property` names.',
       resolve: ({ event }) => (event.property.endsWith('_group') ? (event.value as WireGroupSetting) : null),

@@ -8,12 +8,12 @@ import { fromEvent } from '../api/graphql/entity-facts.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { mutation } from '../api/graphql/mutation.ts';
-import { nodeTypeForEach } from '../api/graphql/node.ts';
+import { nodeOf, nodeTypeForEach } from '../api/graphql/node.ts';
 import { DEFAULT_PAGE_SIZE, pageSize } from '../api/graphql/page-size.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../channels/errors.ts';
 import { Channel } from '../channels/graphql.ts';
-import { visibleChannels } from '../channels/loaders.ts';
+import { channelActivities, visibleChannels } from '../channels/loaders.ts';
 import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
 import { User } from '../people/graphql.ts';
 import { BadRequestError } from '../platform/errors.ts';
@@ -339,6 +339,18 @@ async function messagesAround(
   return { ...page, pageInfo };
 }
 
+builder.prismaObjectField(Channel, 'firstMessage', (t) =>
+  t.field({
+    type: Message,
+    nullable: true,
+    description:
+      'The first message in it that there still is; null when it holds none, and when the viewer may not read it.',
+    select: { id: true, createdAt: true },
+    resolve: async (channel, _args, ctx) =>
+      nodeOf(ctx, 'Message', (await channelActivities(ctx).load(channel)).firstMessageId),
+  }),
+);
+
 builder.prismaObjectField(Channel, 'messages', (t) =>
   t.connection(
     {
@@ -473,8 +485,8 @@ function destinationIn({ channelId, channelName, directTo }: Destinations): Chan
   return destination;
 }
 
-/** The message; null when it is not the viewer's to read any more. */
-async function readBack(ctx: Ctx, messageId: number) {
+/** The message, after something was done with it; null when it is not the viewer's to read any more. */
+export async function readBack(ctx: Ctx, messageId: number) {
   try {
     return await accessMessage(ctx, messageId);
   } catch (error) {

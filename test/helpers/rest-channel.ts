@@ -1,15 +1,16 @@
-import { numberOf } from './global-ids.ts';
 import type { Json } from './http.ts';
 
 /** What GraphQL is asked of a channel to say it in REST's words; with `GROUP_FRAGMENT`. */
 export const CHANNEL_FIELDS = `databaseId name description renderedDescription isPrivate isWebPublic historyPublicToSubscribers
   isArchived isRecentlyActive weeklyTraffic topicsPolicy messageRetentionDays createdAt creator { databaseId }
   folder { databaseId } subscriberCount permissions { canSendMessage { ...G } canAdministerChannel { ...G } }`;
-export const GROUP_FRAGMENT = 'fragment G on GroupSetting { groupId directMemberIds directSubgroupIds }';
-const toRestSetting = ({ groupId, directMemberIds, directSubgroupIds }: Json) =>
-  groupId === null
-    ? { direct_members: directMemberIds.map(numberOf), direct_subgroups: directSubgroupIds.map(numberOf) }
-    : numberOf(groupId);
+export const GROUP_FRAGMENT = `fragment G on GroupSetting {
+  group { databaseId } directMembers { databaseId } directSubgroups { databaseId } }`;
+const numbers = (objects: readonly Json[]) => objects.map(({ databaseId }) => databaseId);
+const toRestSetting = ({ group, directMembers, directSubgroups }: Json) =>
+  group === null
+    ? { direct_members: numbers(directMembers), direct_subgroups: numbers(directSubgroups) }
+    : group.databaseId;
 /** The channel as REST has it. */
 export const toRestChannel = (channel: Json) => ({
   ...{ stream_id: channel.databaseId, name: channel.name, description: channel.description },

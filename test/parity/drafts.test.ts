@@ -89,7 +89,7 @@ describe('drafts', () => {
     await member.ok('POST', '/saved_snippets', { title: 'a', content: 'b' });
     for (const name of ['A', 'B']) await owner.ok('POST', '/channel_folders/create', { name, description: '*c*' });
     const { drafts, savedSnippets, channelFolders } = await member.query(`{
-      drafts { edges { node { databaseId type channelId directTo topic content lastEditedAt } } }
+      drafts { edges { node { databaseId type channel { databaseId } recipients { databaseId } topic content lastEditedAt } } }
       savedSnippets { edges { node { databaseId title content createdAt } } }
       channelFolders { edges { node { databaseId name description renderedDescription order isArchived createdAt
         creator { databaseId } } } } }`);
@@ -97,9 +97,9 @@ describe('drafts', () => {
     const nodes = ({ edges }: Json) => edges.map(({ node: { databaseId: id, ...node } }: Json) => ({ id, ...node }));
     // Last edited first on GraphQL, last on REST.
     expect((await member.ok('GET', '/drafts')).drafts.toReversed()).toEqual(
-      nodes(drafts).map(({ lastEditedAt, type: _, channelId, directTo, ...draft }: Json) => ({
+      nodes(drafts).map(({ lastEditedAt, type: _, channel, recipients, ...draft }: Json) => ({
         ...draft,
-        to: [...(channelId === null ? [] : [channelId]), ...directTo],
+        to: [...(channel === null ? [] : [channel]), ...recipients].map(({ databaseId }: Json) => databaseId),
         type: '',
         timestamp: seconds(lastEditedAt),
       })),

@@ -15,7 +15,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import {
-  GroupSetting,
+  GroupSettingValue,
   permissionEditsGiven,
   permissionEditsInput,
   permissionsType,
@@ -28,6 +28,7 @@ import {
   settingsGiven,
   settingValueFields,
 } from '../../api/graphql/setting-fields.ts';
+import { Channel } from '../../channels/graphql.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
@@ -206,7 +207,9 @@ const Organization = builder.objectRef<Realm>('Organization').implement({
     }),
     uuid: t.exposeString('uuid', { description: 'What names it for ever, whatever its address.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    ...settingFields<Realm>(t, REALM_SETTINGS, (realm, name) => realmSetting(realm, name as RealmSettingName)),
+    ...settingFields<Realm>(t, REALM_SETTINGS, (realm, name) => realmSetting(realm, name as RealmSettingName), {
+      Channel,
+    }),
     permissions: t.field({
       type: OrganizationPermissions,
       description: 'Who may do what in it.',
@@ -288,7 +291,7 @@ const OrganizationSettingChange = builder
       setting: t.expose('setting', { type: OrganizationSetting, description: 'The setting that changed.' }),
       ...settingValueFields(t, ({ setting, value }) => (isPermission(setting) ? null : value)),
       permission: t.field({
-        type: GroupSetting,
+        type: GroupSettingValue,
         nullable: true,
         description: 'Who holds the permission that `setting` names.',
         resolve: ({ setting, value }) => (isPermission(setting) ? (value as WireGroupSetting) : null),

@@ -14,10 +14,11 @@ import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import {
   GroupSetting,
+  GroupSettingValue,
   permissionEditsGiven,
   permissionEditsInput,
   permissionFieldName,
@@ -28,6 +29,7 @@ import {
 } from '../../api/graphql/permission-fields.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
+import { Channel } from '../../channels/graphql.ts';
 import { viewerAsActor } from '../../channels/loaders.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
@@ -49,6 +51,12 @@ const MEANING: Record<GroupPermissionName, string> = {
 };
 
 const GroupPermissions = permissionsType('UserGroupPermissions', 'Who may do what with a group.', MEANING);
+const GroupPermissionsValue = permissionsType(
+  'UserGroupPermissionsValue',
+  'Who might do what with a group when the event happened.',
+  MEANING,
+  GroupSettingValue,
+);
 
 const CALLED = 'What it is called, in at most 100 characters.';
 const SAID = 'What it is for; at most 1,024 characters.';
@@ -106,6 +114,26 @@ export const UserGroup = builder.prismaNode('UserGroup', {
   }),
 });
 nodeModel('UserGroup', 'UserGroup', visibleTo);
+
+builder.objectFields(GroupSetting, (t) => ({
+  group: t.field({
+    type: UserGroup,
+    nullable: true,
+    description: 'The group that holds it, when it is one group and nobody else.',
+    resolve: (setting, _args, ctx) => nodeOf(ctx, 'UserGroup', typeof setting === 'number' ? setting : null),
+  }),
+  directMembers: t.field({
+    type: [User],
+    description: 'The users who hold it themselves, whatever groups they are in; no more than there are users.',
+    resolve: (setting, _args, ctx) => (typeof setting === 'number' ? [] : nodesOf(ctx, 'User', setting.direct_members)),
+  }),
+  directSubgroups: t.field({
+    type: [UserGroup],
+    description: 'The groups whose members hold it, `group` included; no more than there are groups.',
+    resolve: (setting, _args, ctx) =>
+      nodesOf(ctx, 'UserGroup', typeof setting === 'number' ? [setting] : setting.direct_subgroups),
+  }),
+}));
 
 const UserGroupConnection = builder.connectionObject(
   { type: UserGroup, name: 'UserGroupConnection' },
@@ -282,22 +310,24 @@ const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').i
       description: 'What it is; the field of its kind tells which one.',
       resolve: ({ type }) => type,
     }),
-    supergroupIds: t.idList({
-      ...refersTo('UserGroup'),
+    supergroups: t.field({
+      type: [UserGroup],
       description: 'The groups it is within, for SUBGROUP; empty for all others.',
-      resolve: (objection) => ('supergroup_ids' in objection ? [...objection.supergroup_ids] : []),
+      resolve: (objection, _args, ctx) =>
+        'supergroup_ids' in objection ? nodesOf(ctx, 'UserGroup', objection.supergroup_ids) : [],
     }),
-    channelId: t.id({
-      ...refersTo('Channel'),
+    channel: t.field({
+      type: Channel,
       nullable: true,
-      description: 'Which channel, for CHANNEL.',
-      resolve: (objection) => ('channel_id' in objection ? objection.channel_id : null),
+      description: 'Which channel, for CHANNEL; null when the viewer does not see it.',
+      resolve: (objection, _args, ctx) =>
+        nodeOf(ctx, 'Channel', 'channel_id' in objection ? objection.channel_id : null),
     }),
-    userGroupId: t.id({
-      ...refersTo('UserGroup'),
+    userGroup: t.field({
+      type: UserGroup,
       nullable: true,
       description: 'Which group, for USER_GROUP.',
-      resolve: (objection) => ('group_id' in objection ? objection.group_id : null),
+      resolve: (objection, _args, ctx) => nodeOf(ctx, 'UserGroup', 'group_id' in objection ? objection.group_id : null),
     }),
     settings: t.stringList({
       description: 'The permissions it holds there, by their names in the REST API.',
@@ -383,7 +413,7 @@ const UserGroupValue = builder.objectRef<WireUserGroup>('UserGroupValue').implem
       description: 'The groups in the group itself.',
       resolve: ({ direct_subgroup_ids }) => [...direct_subgroup_ids],
     }),
-    permissions: t.field({ type: GroupPermissions, description: PERMISSIONS, resolve: (group) => group }),
+    permissions: t.field({ type: GroupPermissionsValue, description: PERMISSIONS, resolve: (group) => group }),
   }),
 });
 
@@ -404,7 +434,7 @@ const GroupPermissionChanges = builder.objectRef<WireGroupChanges>('UserGroupPer
       GROUP_PERMISSION_NAMES.map((name) => [
         permissionFieldName(name),
         t.field({
-          type: GroupSetting,
+          type: GroupSettingValue,
           nullable: true,
           description: MEANING[name],
           resolve: (changes) => changes[name] ?? null,

@@ -5,6 +5,7 @@ import { given, mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { settingInputs, settingsGiven } from '../../api/graphql/setting-fields.ts';
 import { ProfileValueInput, toEntries, User, UserRole, UserSettings } from '../../people/graphql.ts';
+import { listUsers } from '../../people/users.ts';
 import { RateLimitHitError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { createUser, updateUser } from './service.ts';
@@ -110,13 +111,15 @@ mutation('updateSettingsOf', {
     }),
     ...settingInputs(t, SETTINGS_OF_OTHERS),
   }),
-  payload: () => ({ userIds: { type: ['ID'], refersTo: 'User', description: 'Whom it was about.' } }),
+  payload: () => ({ users: { type: [User], description: 'Whom it was about, by id; at most 2,000.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { userIds, groupIds, skipsEdited, ...settings }) => ({
-    userIds: await updateSettingsOf(
-      ctx,
-      given({ userIds, groupIds, skipsEdited }),
-      settingsGiven(SETTINGS_OF_OTHERS, settings),
-    ),
+    users: await listUsers(ctx, {
+      userIds: await updateSettingsOf(
+        ctx,
+        given({ userIds, groupIds, skipsEdited }),
+        settingsGiven(SETTINGS_OF_OTHERS, settings),
+      ),
+    }),
   }),
 });

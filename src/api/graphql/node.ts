@@ -81,11 +81,28 @@ async function visible(ctx: Ctx, load: Load, ids: readonly number[]) {
   }
 }
 
+/** A node type that is called as the model of its rows is. */
+type ModelName = keyof PrismaTypes & string;
+
 /** An object of a node type by the number of its row; null where `node` is. */
-export async function nodeOf(ctx: GraphQLContext, typename: string, id: number): Promise<object | null> {
+export async function nodeOf<Model extends ModelName>(
+  ctx: GraphQLContext,
+  typename: Model,
+  id: number | null,
+): Promise<PrismaTypes[Model]['Shape'] | null> {
   const loader = loaders.get(typename);
   if (loader === undefined) throw new Error(`There is no node type ${typename}`);
-  return loader(ctx).load(id);
+  return id === null ? null : ((await loader(ctx).load(id)) as PrismaTypes[Model]['Shape'] | null);
+}
+
+/** Those of several objects of a node type that are there and that the viewer sees, in the order of their numbers. */
+export async function nodesOf<Model extends ModelName>(
+  ctx: GraphQLContext,
+  typename: Model,
+  ids: readonly number[],
+): Promise<PrismaTypes[Model]['Shape'][]> {
+  const found = await Promise.all(ids.map((id) => nodeOf(ctx, typename, id)));
+  return found.filter((node) => node !== null);
 }
 
 type FindByText = (ctx: GraphQLContext, text: string) => Promise<object | null>;

@@ -10,8 +10,13 @@ import { toFieldName } from './setting-fields.ts';
 /** `can_send_message_group` as GraphQL names it. */
 export const permissionFieldName = (name: string): string => toFieldName(name.replace(/_group$/, ''));
 
+/** Its fields stand beside the type of groups. */
 export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').implement({
   description: 'Who holds a permission: users, and the members of groups.',
+});
+
+export const GroupSettingValue = builder.objectRef<WireGroupSetting>('GroupSettingValue').implement({
+  description: 'Who held a permission when the event happened: users, and the members of groups.',
   fields: (t) => ({
     groupId: t.id({
       ...refersTo('UserGroup'),
@@ -81,7 +86,12 @@ type Meanings<N extends string> = Readonly<Record<N, string>>;
 const namesOf = <N extends string>(meanings: Meanings<N>) => Object.keys(meanings) as N[];
 
 /** Adds the type of an object that tells who holds each of several permissions. */
-export function permissionsType<N extends string>(name: string, description: string, meanings: Meanings<N>) {
+export function permissionsType<N extends string>(
+  name: string,
+  description: string,
+  meanings: Meanings<N>,
+  type = GroupSetting,
+) {
   return builder.objectRef<Record<N, WireGroupSetting>>(name).implement({
     description,
     fields: (t) =>
@@ -89,7 +99,7 @@ export function permissionsType<N extends string>(name: string, description: str
         namesOf(meanings).map((permission) => [
           permissionFieldName(permission),
           t.field({
-            type: GroupSetting,
+            type,
             description: meanings[permission],
             resolve: (permissions) => permissions[permission],
           }),

@@ -1,6 +1,8 @@
 import type { InputFieldMap, ObjectFieldsShape } from '@pothos/core';
 import type { ClosedSet, Setting, Settings, SettingValue } from '../../platform/setting.ts';
 import { builder, type Types } from './builder.ts';
+import type { GraphQLContext } from './context.ts';
+import { nodeOf } from './node.ts';
 import { refersTo } from './refs.ts';
 
 /** `web_font_size_px` as GraphQL names it. */
@@ -60,27 +62,56 @@ function describeWithDefault(setting: Setting<unknown>): string {
 type ObjectFields<S extends object> = Parameters<ObjectFieldsShape<Types, S>>[0];
 type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
 
-/** The fields of an object that holds every setting, by its name on the wire. */
+/** The types of the objects that settings name, by the names of their models. */
+type Named = Readonly<Record<string, unknown>>;
+
+/**
+ * The fields of an object that holds every setting, by its name on the wire. A setting that names an object shows it, as
+ * far as the viewer sees it: `announcementsChannel` for `announcements_channel_id`.
+ */
 export function settingFields<S extends object>(
   t: ObjectFields<S>,
   settings: Settings,
   read: (source: S, name: string) => SettingValue,
+  named: Named = {},
 ) {
   return Object.fromEntries(
-    Object.entries(settings).map(([name, setting]) => [
-      settingFieldName(name),
-      t.field({
-        type: typeOf(setting) as 'String',
-        nullable: isNullable(setting),
-        description: describeWithDefault(setting),
-        ...namedBy(setting),
-        resolve: (source: S) => {
-          const value = read(source, name);
-          return (setting.names !== undefined && value === NOTHING ? null : value) as string;
-        },
-      }),
-    ]),
+    Object.entries(settings).map(([name, setting]) =>
+      setting.names === undefined
+        ? [settingFieldName(name), valueField(t, setting, (source) => read(source, name))]
+        : [settingFieldName(name).replace(/Id$/, ''), objectField(t, setting, named, (source) => read(source, name))],
+    ),
   );
+}
+
+const valueField = <S extends object>(
+  t: ObjectFields<S>,
+  setting: Setting<unknown>,
+  read: (source: S) => SettingValue,
+) =>
+  t.field({
+    type: typeOf(setting) as 'String',
+    nullable: isNullable(setting),
+    description: describeWithDefault(setting),
+    resolve: (source: S) => read(source) as string,
+  });
+
+function objectField<S extends object>(
+  t: ObjectFields<S>,
+  setting: Setting<unknown>,
+  named: Named,
+  read: (source: S) => SettingValue,
+) {
+  const model = setting.names as 'Channel';
+  return t.field({
+    type: named[model] as 'String',
+    nullable: true,
+    description: `${describe(setting)} Null as well when the viewer does not see it.`,
+    resolve: async (source: S, _args: object, ctx: GraphQLContext) => {
+      const id = read(source);
+      return (await nodeOf(ctx, model, id === NOTHING ? null : (id as number))) as never;
+    },
+  });
 }
 
 /** The fields of an input that changes some of the settings. */

@@ -4,6 +4,7 @@ import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../../a
 import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
+import { nodesOf } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { Channel as ChannelRow } from '../../generated/prisma/client.ts';
@@ -193,20 +194,28 @@ function toKey({ channelId, name }: typeof ChannelKeyInput.$inferInput) {
   return channelId == null ? { name: name ?? '' } : { id: channelId };
 }
 
+const OUTCOME_CHANNEL = "The channel; null when the change put it out of the viewer's sight.";
+const NAMED = 'No more than were named.';
+
 const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').implement({
   description: 'What became of the subscriptions to one channel.',
   fields: (t) => ({
-    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel'), description: 'The channel.' }),
-    name: t.exposeString('name', { description: 'What the channel is called.' }),
-    subscribedUserIds: t.idList({
-      ...refersTo('User'),
-      description: 'Who was not subscribed before, and is.',
-      resolve: ({ changedIds }) => changedIds,
+    channel: t.field({
+      type: Channel,
+      nullable: true,
+      description: OUTCOME_CHANNEL,
+      resolve: ({ channelId }, _args, ctx) => visibleChannels(ctx).load(channelId),
     }),
-    alreadySubscribedUserIds: t.idList({
-      ...refersTo('User'),
-      description: 'Who was subscribed before.',
-      resolve: ({ unchangedIds }) => unchangedIds,
+    name: t.exposeString('name', { description: 'What the channel is called.' }),
+    subscribed: t.field({
+      type: [User],
+      description: `Who was not subscribed before, and is. ${NAMED}`,
+      resolve: ({ changedIds }, _args, ctx) => nodesOf(ctx, 'User', changedIds),
+    }),
+    alreadySubscribed: t.field({
+      type: [User],
+      description: `Who was subscribed before. ${NAMED}`,
+      resolve: ({ unchangedIds }, _args, ctx) => nodesOf(ctx, 'User', unchangedIds),
     }),
   }),
 });
@@ -214,17 +223,22 @@ const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').i
 const UnsubscribeOutcome = builder.objectRef<ChannelOutcome>('UnsubscribeOutcome').implement({
   description: 'What became of the subscriptions to one channel.',
   fields: (t) => ({
-    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel'), description: 'The channel.' }),
-    name: t.exposeString('name', { description: 'What the channel is called.' }),
-    unsubscribedUserIds: t.idList({
-      ...refersTo('User'),
-      description: 'Who was subscribed before, and is no more.',
-      resolve: ({ changedIds }) => changedIds,
+    channel: t.field({
+      type: Channel,
+      nullable: true,
+      description: OUTCOME_CHANNEL,
+      resolve: ({ channelId }, _args, ctx) => visibleChannels(ctx).load(channelId),
     }),
-    notSubscribedUserIds: t.idList({
-      ...refersTo('User'),
-      description: 'Who was not subscribed before.',
-      resolve: ({ unchangedIds }) => unchangedIds,
+    name: t.exposeString('name', { description: 'What the channel is called.' }),
+    unsubscribed: t.field({
+      type: [User],
+      description: `Who was subscribed before, and is no more. ${NAMED}`,
+      resolve: ({ changedIds }, _args, ctx) => nodesOf(ctx, 'User', changedIds),
+    }),
+    notSubscribed: t.field({
+      type: [User],
+      description: `Who was not subscribed before. ${NAMED}`,
+      resolve: ({ unchangedIds }, _args, ctx) => nodesOf(ctx, 'User', unchangedIds),
     }),
   }),
 });

@@ -1,10 +1,9 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { idInCursor, pageByIds } from '../../api/graphql/connection.ts';
-import { nodeOf, nodeType } from '../../api/graphql/node.ts';
+import { nodeOf, nodesOf, nodeType } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { User } from '../../people/graphql.ts';
-import { usersById } from '../../people/loaders.ts';
 import { ownUnreadIn } from '../flags/loaders.ts';
 import { Message } from '../graphql.ts';
 import { type Conversation, countConversations, readConversations } from './queries.ts';
@@ -18,13 +17,13 @@ builder.node(DirectConversation, {
     participants: t.field({
       type: [User],
       description: 'Who takes part, the viewer included, by id; at most 250. The viewer alone: notes to self.',
-      resolve: ({ memberIds }, _args, ctx) => usersById(ctx).loadMany(memberIds) as never,
+      resolve: ({ memberIds }, _args, ctx) => nodesOf(ctx, 'User', memberIds),
     }),
     lastMessage: t.field({
       type: Message,
       nullable: true,
       description: 'The last message in it; null when it is gone by now.',
-      resolve: ({ lastId }, _args, ctx) => nodeOf(ctx, 'Message', lastId) as never,
+      resolve: ({ lastId }, _args, ctx) => nodeOf(ctx, 'Message', lastId),
     }),
     unreadCount: t.int({
       description: 'How many messages in it are unread for the viewer, of the newest 50,000 that are in all.',
@@ -41,7 +40,7 @@ builder.node(DirectConversation, {
       description: 'The oldest unread message in it; null when there is none.',
       resolve: async ({ memberIds }, _args, ctx) => {
         const first = (await ownUnreadIn(ctx)).conversation(memberIds)?.ids[0];
-        return first === undefined ? null : (nodeOf(ctx, 'Message', first) as never);
+        return nodeOf(ctx, 'Message', first ?? null);
       },
     }),
   }),

@@ -3,9 +3,11 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
+import { Channel } from '../../channels/graphql.ts';
+import { User } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { createDrafts, deleteDraft, updateDraft, visibleTo } from './service.ts';
 import type { DraftType, WireDraft } from './wire.ts';
@@ -41,8 +43,17 @@ export const Draft = builder.prismaNode('Draft', {
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
     type: t.field({ type: DraftTypeEnum, description: ADDRESS, resolve: ({ type }) => type as DraftType }),
-    channelId: t.id({ ...refersTo('Channel'), nullable: true, description: CHANNEL, resolve: channelOf }),
-    directTo: t.idList({ ...refersTo('User'), description: PEOPLE, resolve: peopleOf }),
+    channel: t.field({
+      type: Channel,
+      nullable: true,
+      description: `${CHANNEL} Null as well when the viewer does not see it.`,
+      resolve: (draft, _args, ctx) => nodeOf(ctx, 'Channel', channelOf(draft)),
+    }),
+    recipients: t.field({
+      type: [User],
+      description: `${PEOPLE} At most 500.`,
+      resolve: (draft, _args, ctx) => nodesOf(ctx, 'User', peopleOf(draft)),
+    }),
     topic: t.exposeString('topic', { description: TOPIC }),
     content: t.exposeString('content', { description: CONTENT }),
     lastEditedAt: t.expose('lastEditedAt', { type: 'DateTime', description: EDITED }),

@@ -1,4 +1,3 @@
-import type { Ctx } from '../../access/context.ts';
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOfList } from '../../api/graphql/connection.ts';
@@ -6,6 +5,7 @@ import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { channelReference, namedChannel } from '../../channels/entity-facts.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -13,11 +13,10 @@ import { htmlDiff } from '../../markdown/diff.ts';
 import { userReference } from '../../people/entity-facts.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { BadRequestError, ExpectationMismatchError } from '../../platform/errors.ts';
-import { accessMessage } from '../access.ts';
+import { ExpectationMismatchError } from '../../platform/errors.ts';
 import { historyPolicy, historySteps } from '../edit-history.ts';
 import { editedMessage, type KnownEdit, type KnownMove, messageReference, movedMessage } from '../entity-facts.ts';
-import { Message } from '../graphql.ts';
+import { Message, readBack } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
 import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
@@ -50,17 +49,20 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
       description: 'The topic it had before; null when the edit left it as it was.',
       resolve: ({ step }) => (step?.showsTopic === true ? step.before.topic : null),
     }),
-    channelId: t.id({
-      ...refersTo('Channel'),
+    channel: t.field({
+      type: Channel,
       nullable: true,
-      description: 'The channel it was in then; null for a direct message.',
-      resolve: ({ state }) => state.channelId,
+      description:
+        'The channel it was in then; null for a direct message, and when the viewer does not see the channel.',
+      resolve: ({ state }, _args, ctx) => nodeOf(ctx, 'Channel', state.channelId),
     }),
-    prevChannelId: t.id({
-      ...refersTo('Channel'),
+    prevChannel: t.field({
+      type: Channel,
       nullable: true,
-      description: 'The channel it was in before; null when the edit left it there.',
-      resolve: ({ step }) => (step?.showsChannel === true ? step.before.channelId : null),
+      description:
+        'The channel it was in before; null when the edit left it there, and when the viewer does not see the channel.',
+      resolve: ({ step }, _args, ctx) =>
+        nodeOf(ctx, 'Channel', step?.showsChannel === true ? step.before.channelId : null),
     }),
     content: t.string({
       description: 'What it said then, as flavored Markdown.',
@@ -110,16 +112,6 @@ builder.prismaObjectField(Message, 'editHistory', (t) =>
   ),
 );
 
-/** The message after a change of it; null when it is not the viewer's to read any more. */
-async function readBack(ctx: Ctx, messageId: number) {
-  try {
-    return await accessMessage(ctx, messageId);
-  } catch (error) {
-    if (error instanceof BadRequestError) return null;
-    throw error;
-  }
-}
-
 mutation('editMessage', {
   description: "Edits the content of one of the viewer's own messages.",
   input: (t) => ({
@@ -153,10 +145,11 @@ mutation('editMessage', {
 });
 
 errorType(MoveMessagesTimeLimitExceededError, 'Some messages of the topic are too old to be moved.', (t) => ({
-  firstAllowedMessageId: t.id({
-    ...refersTo('Message'),
-    description: 'The oldest message that may be moved, with all after it.',
-    resolve: ({ data }) => data.first_message_id_allowed_to_move,
+  firstAllowedMessage: t.field({
+    type: Message,
+    nullable: true,
+    description: 'The oldest message that may be moved, with all after it; null when it is gone by now.',
+    resolve: ({ data }, _args, ctx) => nodeOf(ctx, 'Message', data.first_message_id_allowed_to_move),
   }),
   messagesInTopic: t.int({
     description: 'How many messages the topic has.',

@@ -5,11 +5,13 @@ import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { nodesOf } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { Channel } from '../../channels/graphql.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { accessMessage } from '../access.ts';
+import { accessMessage, readableMessages } from '../access.ts';
 import { flaggedMessage } from '../entity-facts.ts';
 import {
   Message,
@@ -22,7 +24,7 @@ import {
 } from '../graphql.ts';
 import { BadNarrowError } from '../narrow/errors.ts';
 import { MAX_PER_EVENT, type MessageFlag } from './events.ts';
-import { requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
+import { type FlagsChanged, requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
 import { ownUnread, receiptPages } from './loaders.ts';
 import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
 import { showsReceipts } from './receipts.ts';
@@ -40,7 +42,32 @@ const OperationEnum = builder.enumType('FlagOperation', {
 const GIVES = 'Whether the messages get the flag, or lose it.';
 const SETTABLE = 'The flag: READ, STARRED or COLLAPSED. The service sets the others.';
 
-const SKIPPED = 'Channels whose messages did not become unread, because the viewer is not subscribed to them.';
+/** Our choice: what an event tells of at most. Who changes more reads them again. */
+const MAX_SHOWN = 500;
+
+const FlagChange = builder.objectRef<FlagsChanged>('MessageFlagChange').implement({
+  description: 'What became of a flag of messages.',
+  fields: (t) => ({
+    changedCount: t.int({
+      description: 'How many messages are different now.',
+      resolve: ({ changedIds }) => changedIds.length,
+    }),
+    changedMessages: t.field({
+      type: [Message],
+      description: `The messages that are different now: the first ${MAX_SHOWN} of them, of those that are still there.`,
+      complexity: { field: 1, multiplier: MAX_SHOWN },
+      resolve: ({ changedIds }, _args, ctx) => nodesOf(ctx, 'Message', changedIds.slice(0, MAX_SHOWN)),
+    }),
+    skippedChannels: t.field({
+      type: [Channel],
+      description:
+        'Channels whose messages did not become unread, because the viewer is not subscribed to them; no more than those ' +
+        'of the messages.',
+      resolve: ({ skippedChannelIds }, _args, ctx) => nodesOf(ctx, 'Channel', skippedChannelIds),
+    }),
+  }),
+});
+const CHANGE = { type: FlagChange, description: 'What became of it.' } as const;
 
 mutation('updateMessageFlags', {
   description:
@@ -51,14 +78,10 @@ mutation('updateMessageFlags', {
     operation: t.field({ type: OperationEnum, description: GIVES }),
     flag: t.field({ type: MessageFlagEnum, description: SETTABLE }),
   }),
-  payload: () => ({
-    changedIds: { type: ['ID'], refersTo: 'Message', description: 'The messages that are different now.' },
-    skippedChannelIds: { type: ['ID'], refersTo: 'Channel', description: SKIPPED },
+  payload: () => ({ change: CHANGE }),
+  resolve: async (ctx, { messageIds, operation, flag }) => ({
+    change: await updateFlags(ctx, messageIds, requireFlagChange(operation, flag)),
   }),
-  resolve: async (ctx, { messageIds, operation, flag }) => {
-    const { changedIds, skippedChannelIds } = await updateFlags(ctx, messageIds, requireFlagChange(operation, flag));
-    return { changedIds: [...changedIds], skippedChannelIds: [...skippedChannelIds] };
-  },
 });
 
 mutation('updateMessageFlagsInNarrow', {
@@ -94,21 +117,10 @@ mutation('updateMessageFlagsInNarrow', {
     flag: t.field({ type: MessageFlagEnum, description: SETTABLE }),
   }),
   payload: () => ({
-    changedIds: { type: ['ID'], refersTo: 'Message', description: 'The messages that are different now.' },
-    skippedChannelIds: { type: ['ID'], refersTo: 'Channel', description: SKIPPED },
+    change: CHANGE,
     processedCount: { type: 'Int', description: 'How many messages were found.' },
-    firstProcessedId: {
-      type: 'ID',
-      refersTo: 'Message',
-      nullable: true,
-      description: 'The oldest message that was found; null when none was.',
-    },
-    lastProcessedId: {
-      type: 'ID',
-      refersTo: 'Message',
-      nullable: true,
-      description: 'The newest message that was found; null when none was.',
-    },
+    firstProcessed: { type: Message, nullable: true, description: 'The oldest message that was found; null for none.' },
+    lastProcessed: { type: Message, nullable: true, description: 'The newest message that was found; null for none.' },
     foundOldest: { type: 'Boolean', description: 'Whether there is none older in the narrow.' },
     foundNewest: { type: 'Boolean', description: 'Whether there is none newer in the narrow.' },
   }),
@@ -120,12 +132,13 @@ mutation('updateMessageFlagsInNarrow', {
     const terms = termsIn(narrow ?? {});
     const change = requireFlagChange(operation, flag);
     const { selection, ...changed } = await updateFlagsInNarrow(ctx, { narrow: terms, ...range }, change);
+    const ends = [selection.ids.at(0), selection.ids.at(-1)].filter((id) => id !== undefined);
+    const messages = new Map((await readableMessages(ctx, ends)).map((message) => [Number(message.id), message]));
     return {
-      changedIds: [...changed.changedIds],
-      skippedChannelIds: [...changed.skippedChannelIds],
+      change: changed,
       processedCount: selection.ids.length,
-      firstProcessedId: selection.ids.at(0) ?? null,
-      lastProcessedId: selection.ids.at(-1) ?? null,
+      firstProcessed: messages.get(ends.at(0) ?? 0) ?? null,
+      lastProcessed: messages.get(ends.at(-1) ?? 0) ?? null,
       foundOldest: selection.foundOldest,
       foundNewest: selection.foundNewest,
     };

@@ -9,7 +9,7 @@ import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
 import { userReference } from '../../people/entity-facts.ts';
 import { User } from '../../people/graphql.ts';
 import { messageReference } from '../entity-facts.ts';
-import { Message } from '../graphql.ts';
+import { Message, readBack } from '../graphql.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import { addReaction, removeReaction } from './service.ts';
 
@@ -74,8 +74,13 @@ mutation('removeReaction', {
       description: `${NAMESPACE} Absent: that of the name.`,
     }),
   }),
+  // Not `message`: that is the word of every error in the same union.
   payload: () => ({
-    messageId: { type: 'ID', refersTo: 'Message', description: 'The message the reaction was on.' },
+    changedMessage: {
+      type: Message,
+      nullable: true,
+      description: 'The message the reaction was on; null when it is gone by now.',
+    },
   }),
   resolve: async (ctx, { messageId, emojiName, emojiCode, reactionType }) => {
     await removeReaction(ctx, messageId, {
@@ -83,7 +88,7 @@ mutation('removeReaction', {
       code: emojiCode ?? undefined,
       type: reactionType ?? undefined,
     });
-    return { messageId };
+    return { changedMessage: await readBack(ctx, messageId) };
   },
 });
 

@@ -3,10 +3,11 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { nodeModel, nodeOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { MAX_REMINDER_NOTE_LENGTH } from '../../platform/limits.ts';
+import { Message } from '../graphql.ts';
 import { DeliveryState, type State } from '../scheduled/graphql.ts';
 import { accessReminder, createReminder, deleteReminder, undelivered, visibleTo } from './service.ts';
 import type { WireReminder } from './wire.ts';
@@ -20,10 +21,11 @@ export const Reminder = builder.prismaNode('ScheduledMessage', {
   description: 'What the notification bot sends its owner when its time comes.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
-    messageId: t.id({
-      ...refersTo('Message'),
-      description: TARGET,
-      resolve: ({ reminderTargetId }) => Number(reminderTargetId),
+    message: t.field({
+      type: Message,
+      nullable: true,
+      description: `${TARGET} Null when it is gone, or not for the viewer to read any more.`,
+      resolve: ({ reminderTargetId: id }, _args, ctx) => nodeOf(ctx, 'Message', id === null ? null : Number(id)),
     }),
     content: t.exposeString('content', {
       description: 'What would be sent now, as Markdown. It quotes the message as it is by then.',

@@ -2,6 +2,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { REPORT_TYPES } from '../../platform/limits.ts';
+import { Message, readBack } from '../graphql.ts';
 import { reportMessage } from './service.ts';
 
 const ReportType = builder.enumType('ReportType', {
@@ -22,9 +23,16 @@ mutation('reportMessage', {
       description: 'What more there is to say: at most 1,000 characters. Not blank for OTHER.',
     }),
   }),
-  payload: () => ({ messageId: { type: 'ID', refersTo: 'Message', description: 'The message that was reported.' } }),
+  // Not `message`: that is the word of every error in the same union.
+  payload: () => ({
+    reportedMessage: {
+      type: Message,
+      nullable: true,
+      description: 'The message that was reported; null when it is gone by now.',
+    },
+  }),
   resolve: async (ctx, { messageId, reportType, description }) => {
     await reportMessage(ctx, messageId, { reportType, description: description ?? '' });
-    return { messageId };
+    return { reportedMessage: await readBack(ctx, messageId) };
   },
 });

@@ -3,13 +3,15 @@ import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
+import { User } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { Message } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
 import { LATENESS_MS } from './delivery.ts';
 import {
@@ -45,12 +47,6 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     databaseId: t.exposeInt('id', {
       description: 'The number that the REST API knows it by. Not that of the message it becomes.',
     }),
-    channelId: t.expose('channelId', {
-      type: 'ID',
-      ...refersTo('Channel'),
-      nullable: true,
-      description: 'The channel it is for; null for a direct message.',
-    }),
     channel: t.field({
       type: Channel,
       nullable: true,
@@ -58,11 +54,12 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
         'The channel it is for; null for a direct message, and when the viewer does not see the channel any more.',
       resolve: ({ channelId }, _args, ctx) => (channelId === null ? null : visibleChannels(ctx).load(channelId)),
     }),
-    directTo: t.idList({
-      ...refersTo('User'),
+    recipients: t.field({
+      type: [User],
       nullable: true,
-      description: DIRECT_TO,
-      resolve: ({ channelId, recipientIds }) => (channelId === null ? recipientIds : null),
+      description: `${DIRECT_TO} At most 250.`,
+      resolve: ({ channelId, recipientIds }, _args, ctx) =>
+        channelId === null ? nodesOf(ctx, 'User', recipientIds) : null,
     }),
     topic: t.exposeString('topic', { description: 'The topic it is for; empty unless it is for a channel.' }),
     content: t.exposeString('content', { description: 'What it says, as flavored Markdown.' }),
@@ -85,11 +82,12 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
       nullable: true,
       description: 'Why it could not be sent; null unless it failed.',
     }),
-    messageId: t.id({
-      ...refersTo('Message'),
+    message: t.field({
+      type: Message,
       nullable: true,
-      description: 'The message it became; null until it is sent.',
-      resolve: ({ deliveredMessageId: id }) => (id === null ? null : Number(id)),
+      description:
+        'The message it became; null until it is sent, and when that is not for the viewer to read any more.',
+      resolve: ({ deliveredMessageId: id }, _args, ctx) => nodeOf(ctx, 'Message', id === null ? null : Number(id)),
     }),
     owner: t.relation('owner', { description: 'Who scheduled it, and in whose name it is sent.' }),
   }),

@@ -7,7 +7,7 @@ import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { channelReference } from '../../channels/entity-facts.ts';
-import { Channel } from '../../channels/graphql.ts';
+import { Channel, stillSeen } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
 import type { MutedTopics } from './events.ts';
@@ -33,7 +33,6 @@ const CHOSEN_AT = 'When the choice was last made.';
 const UserTopic = builder.prismaObject('UserTopic', {
   description: 'A topic that is not as visible to the viewer as its channel is. It need hold no message.',
   fields: (t) => ({
-    channelId: t.expose('channelId', { type: 'ID', ...refersTo('Channel'), description: CHANNEL }),
     channel: t.field({
       type: Channel,
       nullable: true,
@@ -80,13 +79,13 @@ mutation('setTopicVisibility', {
     }),
   }),
   payload: () => ({
-    channelId: { type: 'ID', refersTo: 'Channel', description: CHANNEL },
+    channel: { type: Channel, nullable: true, description: `${CHANNEL} Null when the viewer does not see it.` },
     topic: { type: 'String', description: `${NAME} As it is stored.` },
     visibility: { type: TopicVisibility, description: CHOICE },
   }),
   resolve: async (ctx, { channelId, topic, visibility }) => {
     const set = await setTopicVisibility(ctx, { channelId, topic, policy: visibility });
-    return { channelId, topic: set.topic, visibility: set.policy };
+    return { ...(await stillSeen(ctx, channelId)), topic: set.topic, visibility: set.policy };
   },
 });
 

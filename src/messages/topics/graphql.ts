@@ -43,7 +43,7 @@ builder.node(Topic, {
       type: Message,
       nullable: true,
       description: 'The last message in it that the viewer may read; null when it is gone by now.',
-      resolve: ({ maxId }, _args, ctx) => nodeOf(ctx, 'Message', maxId) as never,
+      resolve: ({ maxId }, _args, ctx) => nodeOf(ctx, 'Message', maxId),
     }),
     isResolved: t.boolean({
       description: 'Whether it is marked as resolved, which its name begins with then.',
@@ -70,7 +70,7 @@ builder.node(Topic, {
       description: 'The oldest unread message in it; null when there is none.',
       resolve: async ({ channelId, name }, _args, ctx) => {
         const first = (await ownUnreadIn(ctx)).topic(channelId, name)?.ids[0];
-        return first === undefined ? null : (nodeOf(ctx, 'Message', first) as never);
+        return nodeOf(ctx, 'Message', first ?? null);
       },
     }),
   }),

@@ -7,7 +7,6 @@ import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
 import { userReference } from '../entity-facts.ts';
 import { User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
@@ -36,7 +35,6 @@ const PresencePing = builder.enumType('PresencePing', {
 const UserPresence = builder.objectRef<Presence>('UserPresence').implement({
   description: 'When somebody was last there.',
   fields: (t) => ({
-    userId: t.id({ ...refersTo('User'), description: 'The `id` of the user.', resolve: ({ user }) => user.id }),
     user: t.field({
       type: User,
       description: 'Whom it is about.',
