@@ -31,7 +31,6 @@ const registering = (selection: string, definitions = '') => `mutation ${definit
 }`;
 
 let service: InProcess;
-/** Made after it was asked for, so that a sender need not be waited for. */
 let scene: Scene;
 beforeAll(async () => {
   // It fails whatever reads beside the transaction.
