@@ -1,4 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { channelReference } from '../src/channels/entity-facts.ts';
+import { messageReference } from '../src/messages/entity-facts.ts';
+import { ownThings } from './entity-events/own-things.ts';
+import { expectShownAlike, notAsked, notThere, watchFacts } from './helpers/entity-events.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
@@ -8,31 +12,36 @@ import { channelOf, say } from './helpers/talk.ts';
 let service: InProcess;
 beforeAll(async () => {
   service = await startInProcess();
+  watchFacts();
 });
-afterAll(() => service[Symbol.asyncDispose]());
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await service[Symbol.asyncDispose]();
+});
 
-describe('a message that is sent', () => {
-  test('is shown by its event and by itself alike, whichever of the two a document takes', async () => {
-    const { owner, member, guest } = await organisation({}, { on: service });
-    const channel = await channelOf(owner, 'general', [owner, member, guest]);
-    const fields = `__typename id databaseId type client topic content renderedContent isMeMessage sentAt lastEditedAt
-      lastMovedAt flags topicLinks { text url } channel { id name } participants { id databaseId email fullName }
-      reactions { emojiName } sender { id databaseId fullName email deliveryEmail role isActive isBot botType timezone
-      avatarUrl large: avatarUrl(size: MEDIUM) avatarSource avatarVersion joinedAt isImportedStub isDeleted }`;
-    for (const reader of [owner, member, guest]) {
-      const listen = async (more = '') => {
-        const { queue_id: queueId } = await reader.register({ event_types: ['message'] });
-        return reader.events(`position ... on MessageSentEvent { message { ${fields} ${more} } }`, { queueId });
-      };
-      await using shared = await listen();
-      await using own = await listen('channel { description } readReceipts { totalCount }');
-      await say(owner, channel, 'lunch', `who comes, @**${member.name}**?`);
-      await owner.ok('POST', '/messages', { type: 'direct', to: [member.id, guest.id], content: '/me waves' });
-      for (const event of [await shared.next(), await shared.next()]) {
-        expect(await own.next()).toMatchObject(event);
-        expect(event.message.id).toEqual(expect.any(String));
-      }
-    }
+test('a message that is sent is shown by its event as by itself', async () => {
+  const { owner, member, guest, bot } = await organisation({}, { on: service });
+  const readers = [owner, member, guest];
+  const channel = await channelOf(owner, 'general', [...readers, bot]);
+  const send = async () => {
+    await say(owner, channel, 'lunch', `who comes, @**${member.name}**?`);
+    await owner.ok('POST', '/messages', { type: 'direct', to: [member.id, guest.id], content: '/me waves' });
+    await say(bot, channel, 'lunch', 'I do');
+  };
+  const heard = await expectShownAlike(readers, send, { event_types: ['message'] });
+  for (const events of heard) expect(events.map(({ type }) => type)).toEqual(Array(3).fill('MessageSentEvent'));
+});
+
+ownThings(() => service);
+
+describe('what events know', () => {
+  test('is of fields that are there', () => {
+    expect(notThere()).toEqual([]);
+  });
+
+  test('was asked of them here, all of it', () => {
+    // No event tells of these by the id alone.
+    expect(notAsked([messageReference, channelReference])).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { LATENESS_MS } from '../src/messages/scheduled/delivery.ts';
+import { LATENESS_MS } from '../src/messages/scheduled/lateness.ts';
 import { createDatabase } from './helpers/database.ts';
 import { globalId, shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';

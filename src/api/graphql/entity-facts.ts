@@ -24,9 +24,9 @@ interface Identity<V> {
  */
 // biome-ignore lint/suspicious/noExplicitAny: a value is only ever given to the facts it was made for.
 export class EntityFacts<V = any> {
-  static #made = 0;
+  static readonly #all: EntityFacts[] = [];
   /** Tells these facts from all others. */
-  readonly key = EntityFacts.#made++;
+  readonly key = EntityFacts.#all.push(this) - 1;
   readonly typename: string;
   readonly #fields: ReadonlyMap<string, Answer<V> | Related<V>>;
   readonly #idOf: Identity<V>['idOf'];
@@ -35,6 +35,11 @@ export class EntityFacts<V = any> {
     this.typename = typename;
     this.#idOf = idOf;
     this.#fields = new Map(Object.entries(fields));
+  }
+
+  /** All that any event knows of anything. */
+  static get all(): readonly EntityFacts[] {
+    return EntityFacts.#all;
   }
 
   /** Whether the field is known. */
@@ -92,6 +97,26 @@ export function referenceFacts(typename: string, { withNumber = true } = {}): En
   return new EntityFacts<number>(typename, { idOf: (id) => id }, withNumber ? { databaseId } : {});
 }
 
+/** What an event knows of one object, by what kind of change it tells: a reference where nothing more is known. */
+export function changeFacts<V>(
+  typename: string,
+  idOf: (value: V) => number,
+  changes: Readonly<Record<string, Readonly<Record<string, Answer<V> | Related<V>>>>>,
+): (change: string) => EntityFacts<V> {
+  const make = (known: Readonly<Record<string, Answer<V> | Related<V>>>) =>
+    new EntityFacts<V>(typename, { idOf }, { databaseId: idOf, ...known });
+  const byChange = new Map(Object.entries(changes).map(([change, known]) => [change, make(known)]));
+  const nothingMore = make({});
+  return (change) => byChange.get(change) ?? nothingMore;
+}
+
+/**
+ * An instant in an event.
+ *
+ * @param precise ISO 8601; absent in events logged before they told it so. @param seconds UNIX.
+ */
+export const instantOf = (precise: string | undefined, seconds: number): Date => new Date(precise ?? seconds * 1000);
+
 /** How a field of an event comes by its entity. */
 export interface FromEvent {
   /** What this event knows of the entity. */
@@ -113,11 +138,12 @@ export const fromEventOf = (extensions: object | null | undefined): FromEvent | 
  * is then: null where it is gone, or not for them to see.
  *
  * @param facts What the event knows of it: always the same, or as it depends on the event.
- * @param of What stands in the event for it, which `facts` are of; null where there is none.
+ * @param of What stands in the event for it, which `facts` are of; null where there is none. Default: what the event's
+ *   definition says besides what REST is sent.
  */
 export function fromEvent<Source, V>(
   facts: EntityFacts<V> | ((source: Source) => EntityFacts<V>),
-  of: (source: Source) => V | readonly V[] | null,
+  of: (source: Source) => V | readonly V[] | null = (source) => (source as { readonly facts: V }).facts,
 ) {
   const factsIn = facts instanceof EntityFacts ? () => facts : facts;
   const told: FromEvent = {

@@ -15,6 +15,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { type EntityFacts, fromEventOf, KnownEntity } from './entity-facts.ts';
+import { shownIds } from './refs.ts';
 
 /**
  * The schema that events are shown by to all who hear them alike: entities are what the event knows of them, and nothing
@@ -43,7 +44,7 @@ function makeEventSchema(schema: GraphQLSchema): GraphQLSchema {
         ...field,
         resolve: (source, args, ctx, info) =>
           source instanceof KnownEntity
-            ? source.answer(name, args)
+            ? shownIds(extensions, source.answer(name, args))
             : (resolve ?? defaultFieldResolver)(source, args, ctx, info),
       };
     },

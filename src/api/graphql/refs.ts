@@ -27,6 +27,14 @@ export const refersTo = (typename: string): { readonly extensions: RefExtensions
 export const referredType = (extensions: object | null | undefined): string | undefined =>
   (extensions as Partial<RefExtensions> | null | undefined)?.refersTo;
 
+/** What clients are shown of a field's value: global ids for the numbers of rows, where the field names objects. */
+export function shownIds(extensions: object | null | undefined, value: unknown): unknown {
+  const typename = referredType(extensions);
+  if (typename === undefined) return value;
+  if (Array.isArray(value)) return value.map((id) => shownIds(extensions, id));
+  return value === null || value === undefined ? null : toGlobalId(typename, value as number);
+}
+
 /** Turns global ids into numbers of rows before resolvers see them, wherever they stand in the arguments, and back. */
 class RefsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   readonly #mappings = new Map<string, InputTypeFieldsMapping<Types, string>>();
@@ -49,12 +57,8 @@ class RefsPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
     { extensions }: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    const typename = referredType(extensions);
-    if (typename === undefined) return resolve;
-    const encode = (ids: unknown): unknown => {
-      if (Array.isArray(ids)) return ids.map(encode);
-      return ids === null || ids === undefined ? null : toGlobalId(typename, ids as number);
-    };
+    if (referredType(extensions) === undefined) return resolve;
+    const encode = (ids: unknown) => shownIds(extensions, ids);
     return (...field) => {
       const ids: unknown = resolve(...field);
       // What an event's fields show is worked out at once.

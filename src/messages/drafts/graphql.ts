@@ -1,16 +1,17 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { fromUnix } from '../../api/graphql/scalars.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { User } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { channelOf, draftFacts, peopleOf } from './entity-facts.ts';
 import { createDrafts, deleteDraft, updateDraft, visibleTo } from './service.ts';
-import type { DraftType, WireDraft } from './wire.ts';
+import type { DraftType } from './wire.ts';
 
 const DraftTypeEnum = builder.enumType('DraftType', {
   description: 'Where a draft is to go.',
@@ -27,15 +28,6 @@ const TOPIC = 'The topic it is for; empty unless it is for a channel.';
 const CONTENT = 'What it says, as flavored Markdown.';
 const EDITED = 'When its author last changed it.';
 const PEOPLE = 'Whom it is for, of type DIRECT; else nobody.';
-
-/** A draft, in the database or in an event. */
-interface Addressed {
-  readonly type: string;
-  readonly to: readonly number[];
-}
-
-const channelOf = ({ type, to }: Addressed): number | null => (type === 'stream' ? (to[0] ?? null) : null);
-const peopleOf = ({ type, to }: Addressed): number[] => (type === 'private' ? [...to] : []);
 
 export const Draft = builder.prismaNode('Draft', {
   id: { field: 'id' },
@@ -139,40 +131,32 @@ mutation('deleteDraft', {
   },
 });
 
-const DraftValue = builder.objectRef<WireDraft>('DraftValue').implement({
-  description: 'A draft as it was when the event happened.',
-  fields: (t) => ({
-    id: t.expose('id', { type: 'ID', ...refersTo('Draft'), description: 'The `id` of the Draft.' }),
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
-    type: t.field({ type: DraftTypeEnum, description: ADDRESS, resolve: ({ type }) => type as DraftType }),
-    channelId: t.id({ ...refersTo('Channel'), nullable: true, description: CHANNEL, resolve: channelOf }),
-    directTo: t.idList({ ...refersTo('User'), description: PEOPLE, resolve: peopleOf }),
-    topic: t.exposeString('topic', { description: TOPIC }),
-    content: t.exposeString('content', { description: CONTENT }),
-    lastEditedAt: t.field({
-      type: 'DateTime',
-      description: EDITED,
-      resolve: ({ timestamp }) => fromUnix(timestamp),
-    }),
-  }),
-});
-
-eventType<{ drafts: readonly WireDraft[] }>(
+eventType(
   'drafts',
   'add',
   'DraftsAddedEvent',
   (t) => ({
-    drafts: t.field({ type: [DraftValue], description: 'The new drafts.', resolve: ({ event }) => event.drafts }),
+    drafts: t.field({
+      type: [Draft],
+      nullable: { list: false, items: true },
+      description: 'The new drafts.',
+      ...fromEvent(draftFacts),
+    }),
   }),
   { description: 'The user saved drafts.' },
 );
 
-eventType<{ draft: WireDraft }>(
+eventType(
   'drafts',
   'update',
   'DraftUpdatedEvent',
   (t) => ({
-    draft: t.field({ type: DraftValue, description: 'As it is now.', resolve: ({ event }) => event.draft }),
+    draft: t.field({
+      type: Draft,
+      nullable: true,
+      description: 'As it is now.',
+      ...fromEvent(draftFacts),
+    }),
   }),
   { description: 'The user edited a draft.' },
 );

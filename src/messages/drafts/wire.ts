@@ -19,9 +19,23 @@ export const wireDraft = z
   .meta({ id: 'Draft' });
 export type WireDraft = Wire<typeof wireDraft>;
 
+/** A draft as its events keep it. */
+export interface DraftFacts extends WireDraft {
+  /** ISO 8601, to the millisecond; absent in events logged before they told it. */
+  readonly lastEditedAt?: string;
+}
+
 export function toWire({ id, type, to, topic, content, lastEditedAt }: Draft): WireDraft {
   return { id, type: type as DraftType, to, topic, content, timestamp: Math.floor(lastEditedAt.getTime() / 1000) };
 }
+
+export const toFacts = (draft: Draft): DraftFacts => ({
+  ...toWire(draft),
+  lastEditedAt: draft.lastEditedAt.toISOString(),
+});
+
+/** What the wire has of a draft. */
+export const wireOf = ({ lastEditedAt: _, ...draft }: DraftFacts): WireDraft => draft;
 
 /** The draft for a client that may not know the empty topic. */
 export function withShownTopic(draft: WireDraft, emptyTopicName: string, knowsEmptyTopic: boolean): WireDraft {

@@ -1,45 +1,32 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel, nodeOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { fromUnix } from '../../api/graphql/scalars.ts';
 import { MAX_REMINDER_NOTE_LENGTH } from '../../platform/limits.ts';
 import { Message } from '../graphql.ts';
-import { DeliveryState, type State } from '../scheduled/graphql.ts';
+import { deliveryFields } from '../scheduled/delivery-fields.ts';
+import { factsAbout } from './entity-facts.ts';
 import { accessReminder, createReminder, deleteReminder, undelivered, visibleTo } from './service.ts';
-import type { WireReminder } from './wire.ts';
-
-const TARGET = 'The message it reminds of.';
-const DUE = 'When it is to be sent.';
 
 export const Reminder = builder.prismaNode('ScheduledMessage', {
   variant: 'Reminder',
   id: { field: 'id' },
   description: 'What the notification bot sends its owner when its time comes.',
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    ...deliveryFields(t, {
+      databaseId: 'The number that the REST API knows it by.',
+      content: 'What would be sent now, as Markdown. It quotes the message as it is by then.',
+      renderedContent: '`content` as HTML.',
+    }),
     message: t.field({
       type: Message,
       nullable: true,
-      description: `${TARGET} Null when it is gone, or not for the viewer to read any more.`,
+      description: 'The message it reminds of. Null when it is gone, or not for the viewer to read any more.',
       resolve: ({ reminderTargetId: id }, _args, ctx) => nodeOf(ctx, 'Message', id === null ? null : Number(id)),
-    }),
-    content: t.exposeString('content', {
-      description: 'What would be sent now, as Markdown. It quotes the message as it is by then.',
-    }),
-    renderedContent: t.exposeString('renderedContent', { description: '`content` as HTML.' }),
-    scheduledAt: t.expose('scheduledAt', { type: 'DateTime', description: DUE }),
-    state: t.field({
-      type: DeliveryState,
-      description: 'Whether it was sent.',
-      resolve: ({ state }) => state as State,
-    }),
-    failureReason: t.exposeString('failureMessage', {
-      nullable: true,
-      description: 'Why it could not be delivered; null unless it failed.',
     }),
   }),
 });
@@ -98,32 +85,16 @@ mutation('deleteReminder', {
   },
 });
 
-const ReminderValue = builder.objectRef<WireReminder>('ReminderValue').implement({
-  description: 'A reminder as it was when the event happened.',
-  fields: (t) => ({
-    id: t.expose('reminder_id', { type: 'ID', ...refersTo('Reminder'), description: 'The `id` of the Reminder.' }),
-    databaseId: t.exposeInt('reminder_id', { description: 'The number that the REST API knows it by.' }),
-    messageId: t.expose('reminder_target_message_id', { type: 'ID', ...refersTo('Message'), description: TARGET }),
-    content: t.exposeString('content', { description: 'What it says, as Markdown.' }),
-    renderedContent: t.exposeString('rendered_content', { description: '`content` as HTML.' }),
-    scheduledAt: t.field({
-      type: 'DateTime',
-      description: DUE,
-      resolve: (reminder) => fromUnix(reminder.scheduled_delivery_timestamp),
-    }),
-    failed: t.exposeBoolean('failed', { description: 'Whether it could not be delivered, and is not tried again.' }),
-  }),
-});
-
-eventType<{ reminders: readonly WireReminder[] }>(
+eventType(
   'reminders',
   'add',
   'RemindersAddedEvent',
   (t) => ({
     reminders: t.field({
-      type: [ReminderValue],
+      type: [Reminder],
+      nullable: { list: false, items: true },
       description: 'The new reminders, or those that failed.',
-      resolve: ({ event }) => event.reminders,
+      ...fromEvent(factsAbout),
     }),
   }),
   { description: 'The user asked to be reminded; or, right after it was removed, a reminder failed.' },

@@ -28,3 +28,21 @@ export function toWire(row: ScheduledMessage): WireReminder {
     reminder_target_message_id: Number(row.reminderTargetId),
   };
 }
+
+/** A reminder as its events keep it. All is absent in events logged before they told it. */
+export interface ReminderFacts extends WireReminder {
+  /** ISO 8601, to the millisecond. */
+  readonly scheduledAt?: string;
+  /** Null unless it failed. */
+  readonly failureReason?: string | null;
+}
+
+export const toFacts = (row: ScheduledMessage): ReminderFacts => ({
+  ...toWire(row),
+  scheduledAt: row.scheduledAt.toISOString(),
+  failureReason: row.failureMessage,
+});
+
+/** What the wire has of a reminder. */
+export const wireOf = ({ scheduledAt: _, failureReason: _reason, ...reminder }: ReminderFacts): WireReminder =>
+  reminder;

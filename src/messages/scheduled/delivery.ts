@@ -13,11 +13,10 @@ import { emitMessage, prepareMessage } from '../sending/send.ts';
 import { senderFor } from '../sending/sender.ts';
 import { setAutomaticPolicy } from '../topic-policies/service.ts';
 import { scheduledMessageRemoved, scheduledMessageUpdated } from './events.ts';
+import { LATENESS_MS } from './lateness.ts';
 import { type Claimed, claim, type Due } from './queue.ts';
 import { destinationOf } from './service.ts';
 
-/** What would come later than this is not meant any more. */
-export const LATENESS_MS = 600_000;
 const TOO_LATE = 'Message could not be sent at the scheduled time.';
 const UNEXPECTED = 'Internal server error';
 

@@ -1,11 +1,11 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { fromUnix } from '../../api/graphql/scalars.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
@@ -13,39 +13,26 @@ import { User } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { Message } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
-import { LATENESS_MS } from './delivery.ts';
+import { deliveryFields } from './delivery-fields.ts';
+import { factsAbout } from './entity-facts.ts';
+import { lastMoment } from './lateness.ts';
 import {
   accessScheduledMessage,
   cancelScheduledMessage,
-  LAST_TIMESTAMP,
   scheduleMessage,
   undelivered,
   updateScheduledMessage,
   visibleTo,
 } from './service.ts';
-import type { WireScheduledMessage } from './wire.ts';
-
-/** Of what waits to be delivered, and of reminders as well. */
-export const DeliveryState = builder.enumType('DeliveryState', {
-  description: 'What has become of something that was to be delivered at a time.',
-  values: {
-    SCHEDULED: { value: 'scheduled', description: 'Its time has not come.' },
-    DELIVERED: { value: 'delivered', description: 'It was sent.' },
-    FAILED: { value: 'failed', description: 'It could not be sent, and is not tried again by itself.' },
-  } as const,
-});
-
-export type State = 'scheduled' | 'delivered' | 'failed';
-
-const DIRECT_TO = 'Those it is for; null for a channel message.';
-const DUE = 'When it is to be sent.';
 
 export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
   id: { field: 'id' },
   description: 'A message that is sent in the name of its owner when its time comes.',
   fields: (t) => ({
-    databaseId: t.exposeInt('id', {
-      description: 'The number that the REST API knows it by. Not that of the message it becomes.',
+    ...deliveryFields(t, {
+      databaseId: 'The number that the REST API knows it by. Not that of the message it becomes.',
+      content: 'What it says, as flavored Markdown.',
+      renderedContent: '`content` as HTML. Rendered again when it is sent.',
     }),
     channel: t.field({
       type: Channel,
@@ -57,31 +44,17 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     recipients: t.field({
       type: [User],
       nullable: true,
-      description: `${DIRECT_TO} At most 250.`,
+      description: 'Those it is for, 250 at most; null for a channel message.',
       resolve: ({ channelId, recipientIds }, _args, ctx) =>
         channelId === null ? nodesOf(ctx, 'User', recipientIds) : null,
     }),
     topic: t.exposeString('topic', { description: 'The topic it is for; empty unless it is for a channel.' }),
-    content: t.exposeString('content', { description: 'What it says, as flavored Markdown.' }),
-    renderedContent: t.exposeString('renderedContent', {
-      description: '`content` as HTML. Rendered again when it is sent.',
-    }),
-    scheduledAt: t.expose('scheduledAt', { type: 'DateTime', description: DUE }),
     sentUntil: t.field({
       type: 'DateTime',
       description: 'Should the service not come to send it until then, it fails.',
-      resolve: ({ scheduledAt }) => new Date(Math.min(scheduledAt.getTime() + LATENESS_MS, LAST_TIMESTAMP * 1000)),
+      resolve: ({ scheduledAt }) => lastMoment(scheduledAt),
     }),
     readBySender: t.exposeBoolean('readBySender', { description: 'Whether its owner will have read it.' }),
-    state: t.field({
-      type: DeliveryState,
-      description: 'Whether it was sent.',
-      resolve: ({ state }) => state as State,
-    }),
-    failureReason: t.exposeString('failureMessage', {
-      nullable: true,
-      description: 'Why it could not be sent; null unless it failed.',
-    }),
     message: t.field({
       type: Message,
       nullable: true,
@@ -208,65 +181,31 @@ mutation('cancelScheduledMessage', {
   },
 });
 
-const ScheduledMessageValue = builder.objectRef<WireScheduledMessage>('ScheduledMessageValue').implement({
-  description: 'A scheduled message as it was when the event happened.',
-  fields: (t) => ({
-    id: t.expose('scheduled_message_id', {
-      type: 'ID',
-      ...refersTo('ScheduledMessage'),
-      description: 'The `id` of the ScheduledMessage.',
-    }),
-    databaseId: t.exposeInt('scheduled_message_id', { description: 'The number that the REST API knows it by.' }),
-    channelId: t.id({
-      ...refersTo('Channel'),
-      nullable: true,
-      description: 'The channel it is for; null for a direct message.',
-      resolve: ({ to }) => (typeof to === 'number' ? to : null),
-    }),
-    directTo: t.idList({
-      ...refersTo('User'),
-      nullable: true,
-      description: DIRECT_TO,
-      resolve: ({ to }) => (typeof to === 'number' ? null : to),
-    }),
-    topic: t.string({
-      description: 'The topic it is for; empty unless it is for a channel.',
-      resolve: ({ topic }) => topic ?? '',
-    }),
-    content: t.exposeString('content', { description: 'What it says, as flavored Markdown.' }),
-    renderedContent: t.exposeString('rendered_content', { description: '`content` as HTML.' }),
-    scheduledAt: t.field({
-      type: 'DateTime',
-      description: DUE,
-      resolve: (message) => fromUnix(message.scheduled_delivery_timestamp),
-    }),
-    failed: t.exposeBoolean('failed', { description: 'Whether it could not be sent, and is not tried again.' }),
-  }),
-});
-
-eventType<{ scheduled_messages: readonly WireScheduledMessage[] }>(
+eventType(
   'scheduled_messages',
   'add',
   'ScheduledMessagesAddedEvent',
   (t) => ({
     scheduledMessages: t.field({
-      type: [ScheduledMessageValue],
+      type: [ScheduledMessage],
+      nullable: { list: false, items: true },
       description: 'What is scheduled now.',
-      resolve: ({ event }) => event.scheduled_messages,
+      ...fromEvent(factsAbout),
     }),
   }),
   { description: 'The user scheduled messages.' },
 );
 
-eventType<{ scheduled_message: WireScheduledMessage }>(
+eventType(
   'scheduled_messages',
   'update',
   'ScheduledMessageUpdatedEvent',
   (t) => ({
     scheduledMessage: t.field({
-      type: ScheduledMessageValue,
+      type: ScheduledMessage,
+      nullable: true,
       description: 'As it is now.',
-      resolve: ({ event }) => event.scheduled_message,
+      ...fromEvent(factsAbout),
     }),
   }),
   { description: 'The user edited a scheduled message, or it could not be sent.' },

@@ -12,6 +12,7 @@ import type { Recipients } from '../sending/direct.ts';
 import { type PreparedMessage, prepareMessage } from '../sending/send.ts';
 import { type ChannelReference, requireTopic, requireTopicPolicy } from '../sending/target.ts';
 import { scheduledMessageAdded, scheduledMessageRemoved, scheduledMessageUpdated } from './events.ts';
+import { LAST_TIMESTAMP } from './lateness.ts';
 import { lockScheduled } from './queries.ts';
 import { requireWaitingWithin } from './totals.ts';
 
@@ -32,9 +33,6 @@ export interface NewScheduledMessage {
 
 /** What is to change of a scheduled message. Absent fields stay. */
 export type ScheduledMessageEdit = Partial<Omit<NewScheduledMessage, 'readBySender'>>;
-
-/** Our choice: the last second of the year 9999, beyond which date libraries disagree. */
-export const LAST_TIMESTAMP = 253_402_300_799;
 
 /** The order in which they are sent, and listed. */
 export const IN_ORDER: Prisma.ScheduledMessageOrderByWithRelationInput[] = [{ scheduledAt: 'asc' }, { id: 'asc' }];

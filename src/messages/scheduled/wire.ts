@@ -17,6 +17,30 @@ export const wireScheduledMessage = z
   .meta({ id: 'ScheduledMessage' });
 export type WireScheduledMessage = Wire<typeof wireScheduledMessage>;
 
+/** A scheduled message as its events keep it. All is absent in events logged before they told it. */
+export interface ScheduledFacts extends WireScheduledMessage {
+  /** ISO 8601, to the millisecond. */
+  readonly scheduledAt?: string;
+  readonly readBySender?: boolean;
+  /** Null unless it failed. */
+  readonly failureReason?: string | null;
+}
+
+export const toFacts = (row: ScheduledMessage): ScheduledFacts => ({
+  ...toWire(row),
+  scheduledAt: row.scheduledAt.toISOString(),
+  readBySender: row.readBySender,
+  failureReason: row.failureMessage,
+});
+
+/** What the wire has of a scheduled message. */
+export const wireOf = ({
+  scheduledAt: _,
+  readBySender: _read,
+  failureReason: _reason,
+  ...message
+}: ScheduledFacts): WireScheduledMessage => message;
+
 export function toWire(row: ScheduledMessage): WireScheduledMessage {
   const { channelId } = row;
   return {

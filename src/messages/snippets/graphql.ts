@@ -1,13 +1,13 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { fromUnix } from '../../api/graphql/scalars.ts';
+import { snippetFacts } from './entity-facts.ts';
 import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
-import type { WireSavedSnippet } from './wire.ts';
 
 const TITLE = 'What its author finds it by.';
 const CONTENT = 'The text, as flavored Markdown.';
@@ -82,48 +82,28 @@ mutation('deleteSavedSnippet', {
   },
 });
 
-const SavedSnippetValue = builder.objectRef<WireSavedSnippet>('SavedSnippetValue').implement({
-  description: 'A saved snippet as it was when the event happened.',
-  fields: (t) => ({
-    id: t.expose('id', { type: 'ID', ...refersTo('SavedSnippet'), description: 'The `id` of the SavedSnippet.' }),
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
-    title: t.exposeString('title', { description: TITLE }),
-    content: t.exposeString('content', { description: CONTENT }),
-    createdAt: t.field({
-      type: 'DateTime',
-      description: CREATED,
-      resolve: ({ date_created }) => fromUnix(date_created),
+for (const { op, name, shown, description } of [
+  { op: 'add', name: 'SavedSnippetAddedEvent', shown: 'The new snippet.', description: 'The user saved a snippet.' },
+  {
+    ...{ op: 'update', name: 'SavedSnippetUpdatedEvent' },
+    ...{ shown: 'As it is now.', description: 'The user edited a saved snippet.' },
+  },
+]) {
+  eventType(
+    'saved_snippets',
+    op,
+    name,
+    (t) => ({
+      savedSnippet: t.field({
+        type: SavedSnippet,
+        nullable: true,
+        description: shown,
+        ...fromEvent(snippetFacts),
+      }),
     }),
-  }),
-});
-
-eventType<{ saved_snippet: WireSavedSnippet }>(
-  'saved_snippets',
-  'add',
-  'SavedSnippetAddedEvent',
-  (t) => ({
-    savedSnippet: t.field({
-      type: SavedSnippetValue,
-      description: 'The new snippet.',
-      resolve: ({ event }) => event.saved_snippet,
-    }),
-  }),
-  { description: 'The user saved a snippet.' },
-);
-
-eventType<{ saved_snippet: WireSavedSnippet }>(
-  'saved_snippets',
-  'update',
-  'SavedSnippetUpdatedEvent',
-  (t) => ({
-    savedSnippet: t.field({
-      type: SavedSnippetValue,
-      description: 'As it is now.',
-      resolve: ({ event }) => event.saved_snippet,
-    }),
-  }),
-  { description: 'The user edited a saved snippet.' },
-);
+    { description },
+  );
+}
 
 eventType<{ saved_snippet_id: number }>(
   'saved_snippets',

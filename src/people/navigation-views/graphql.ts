@@ -1,11 +1,14 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
+import { viewFacts } from './entity-facts.ts';
+import type { KnownView } from './events.ts';
 import { addNavigationView, removeNavigationView, updateNavigationView, visibleTo } from './service.ts';
-import type { WireNavigationView } from './wire.ts';
 
 const FRAGMENT = 'What stands behind the # of the address; unique among the views of one user.';
 const PINNED = 'Whether it stands in the sidebar, or under "More views".';
@@ -76,57 +79,56 @@ mutation('removeNavigationView', {
   },
 });
 
-const NavigationViewValue = builder.objectRef<WireNavigationView>('NavigationViewValue').implement({
-  description: 'A navigation view as it was when the event happened.',
-  fields: (t) => ({
-    fragment: t.exposeString('fragment', { description: FRAGMENT }),
-    isPinned: t.boolean({ description: PINNED, resolve: ({ is_pinned }) => is_pinned }),
-    name: t.exposeString('name', { nullable: true, description: NAME }),
-  }),
-});
+const navigationView = fromEvent(
+  viewFacts,
+  ({ facts }: EventSource<unknown, { readonly view: KnownView }>) => facts.view,
+);
 
-eventType<{ navigation_view: WireNavigationView }>(
+eventType<unknown, { readonly view: KnownView }>(
   'navigation_view',
   'add',
   'NavigationViewAddedEvent',
   (t) => ({
     navigationView: t.field({
-      type: NavigationViewValue,
+      type: NavigationView,
+      nullable: true,
       description: 'The new view.',
-      resolve: ({ event }) => event.navigation_view,
+      ...navigationView,
     }),
   }),
   { description: 'The user set up a view.' },
 );
 
-eventType<{ fragment: string; data: Partial<WireNavigationView> }>(
+eventType<{ fragment: string }, { readonly view: KnownView }>(
   'navigation_view',
   'update',
   'NavigationViewUpdatedEvent',
   (t) => ({
+    navigationView: t.field({
+      type: NavigationView,
+      nullable: true,
+      description: 'As it is now.',
+      ...navigationView,
+    }),
     fragment: t.string({
       description: 'Which view changed: what stands behind the # of its address.',
       resolve: ({ event }) => event.fragment,
-    }),
-    isPinned: t.boolean({
-      nullable: true,
-      description: `${PINNED} Null when that did not change.`,
-      resolve: ({ event }) => event.data.is_pinned ?? null,
-    }),
-    name: t.string({
-      nullable: true,
-      description: 'What it is called; null when that did not change.',
-      resolve: ({ event }) => event.data.name ?? null,
     }),
   }),
   { description: 'The user changed a view.' },
 );
 
-eventType<{ fragment: string }>(
+eventType<{ fragment: string }, { readonly id: number | null }>(
   'navigation_view',
   'remove',
   'NavigationViewRemovedEvent',
   (t) => ({
+    navigationViewId: t.id({
+      ...refersTo('NavigationView'),
+      nullable: true,
+      description: 'The view that is gone. Null for one that went before events told it: `fragment` names it too.',
+      resolve: ({ facts }) => facts.id,
+    }),
     fragment: t.string({
       description: 'Which view it was: what stood behind the # of its address.',
       resolve: ({ event }) => event.fragment,

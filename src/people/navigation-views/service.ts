@@ -118,7 +118,7 @@ export async function updateNavigationView(
       where: { id: view.id },
       data: { isPinned: change.is_pinned ?? view.isPinned, name: change.name ?? view.name },
     });
-    emit(navigationViewUpdated(view.fragment, change), users([ctx.viewer.id]));
+    emit(navigationViewUpdated(saved, change), users([ctx.viewer.id]));
     return saved;
   });
 }
@@ -133,7 +133,7 @@ export async function removeNavigationView(ctx: Ctx, fragment: string): Promise<
     await lockUser(tx, ctx.viewer);
     const view = await findView(tx, ctx, fragment);
     await tx.navigationView.delete({ where: { id: view.id } });
-    emit(navigationViewRemoved(view.fragment), users([ctx.viewer.id]));
+    emit(navigationViewRemoved(view), users([ctx.viewer.id]));
   });
 }
 

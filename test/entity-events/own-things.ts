@@ -1,0 +1,212 @@
+import { describe, expect, test } from 'vitest';
+import { expectShownAlike, logAsBefore, type Shown } from '../helpers/entity-events.ts';
+import { globalId } from '../helpers/global-ids.ts';
+import type { InProcess } from '../helpers/in-process.ts';
+import { organisation } from '../helpers/server.ts';
+import { channelOf, say } from '../helpers/talk.ts';
+
+const typesOf = (heard: readonly Shown[]) => heard.map(({ type }) => type);
+
+/** Of what everybody has for themselves. */
+export function ownThings(service: () => InProcess): void {
+  describe('drafts', () => {
+    test('are shown by their events as by themselves, to their author alone', async () => {
+      const { owner, member, guest } = await organisation({}, { on: service() });
+      const channel = await channelOf(owner, 'general', [owner, member, guest]);
+      const note = { type: 'stream', to: [channel], topic: 'lunch', content: 'hello' };
+      const drafts = [note, { type: 'private', to: [owner.id], topic: '', content: 'hi', timestamp: 1_700_000_000.25 }];
+      for (const author of [owner, member, guest]) {
+        const save = () => author.ok('POST', '/drafts', { drafts });
+        const [mine, others] = await expectShownAlike([author, author === owner ? member : owner], save);
+        expect(typesOf(mine ?? [])).toEqual(['DraftsAddedEvent']);
+        expect(mine?.[0]?.event.drafts[1].lastEditedAt).toBe('2023-11-14T22:13:20.250Z');
+        expect(others).toEqual([]);
+        const { nodes } = (await author.query('{ drafts { nodes { databaseId } } }')).drafts;
+        const edit = () =>
+          author.ok('PATCH', `/drafts/${nodes[0].databaseId}`, { draft: { ...note, topic: '', content: 'edited' } });
+        const [edited] = await expectShownAlike([author], edit);
+        expect(typesOf(edited ?? [])).toEqual(['DraftUpdatedEvent']);
+        expect(edited?.[0]?.event.draft).toMatchObject({ topic: '', content: 'edited' });
+        const [removed] = await expectShownAlike([author], () => author.ok('DELETE', `/drafts/${nodes[0].databaseId}`));
+        expect(removed?.[0]?.event.draftId).toBe(globalId('Draft', nodes[0].databaseId));
+      }
+    });
+
+    test('that are gone are null where they have to be read, and the event keeps its place', async () => {
+      const { owner } = await organisation({}, { on: service() });
+      const { queue_id: queueId } = await owner.register({ fetch_event_types: [] });
+      const note = { type: '', to: [], topic: '', content: 'hello' };
+      const { ids } = await owner.ok('POST', '/drafts', { drafts: [note, note] });
+      await owner.ok('PATCH', `/drafts/${ids[0]}`, { draft: { ...note, content: 'edited' } });
+      await owner.ok('DELETE', `/drafts/${ids[0]}`);
+      await using stream = await owner.events(
+        `position ... on DraftsAddedEvent { drafts { id author { fullName } } }
+         ... on DraftUpdatedEvent { draft { content author { fullName } } } ... on DraftRemovedEvent { draftId }`,
+        { queueId },
+      );
+      const [added, edited, removed] = await stream.take(3);
+      expect(added.drafts).toEqual([null, { id: globalId('Draft', ids[1]), author: { fullName: owner.name } }]);
+      expect(edited).toEqual({ position: added.position + 1, draft: null });
+      expect(removed).toEqual({ position: edited.position + 1, draftId: globalId('Draft', ids[0]) });
+    });
+
+    test('of events logged before have their time to the second', async () => {
+      const { owner, realm } = await organisation({}, { on: service() });
+      const wire = { id: 7, type: 'private', to: [owner.id], topic: '', content: 'hi', timestamp: 1_700_000_000 };
+      const { queue_id: queueId } = await owner.register({ fetch_event_types: [] });
+      await using stream = await owner.events('... on DraftUpdatedEvent { draft { id content lastEditedAt } }', {
+        queueId,
+      });
+      const before = { type: 'drafts', op: 'update', draft: wire, empty_topic_name: 'general chat' };
+      await logAsBefore(service(), realm.id, before, [owner]);
+      const lastEditedAt = '2023-11-14T22:13:20.000Z';
+      expect(await stream.next()).toEqual({ draft: { id: globalId('Draft', 7), content: 'hi', lastEditedAt } });
+    });
+  });
+
+  test('saved snippets are shown by their events as by themselves, to their author alone', async () => {
+    const { owner, member, guest } = await organisation({}, { on: service() });
+    for (const author of [owner, member, guest]) {
+      const other = author === owner ? member : owner;
+      let id = 0;
+      const [mine, others] = await expectShownAlike([author, other], async () => {
+        id = (await author.ok('POST', '/saved_snippets', { title: 'hello', content: '**hi**' })).saved_snippet_id;
+      });
+      expect([typesOf(mine ?? []), others]).toEqual([['SavedSnippetAddedEvent'], []]);
+      const [edited] = await expectShownAlike([author], () =>
+        author.ok('PATCH', `/saved_snippets/${id}`, { title: 'bye' }),
+      );
+      expect(edited?.[0]).toMatchObject({
+        type: 'SavedSnippetUpdatedEvent',
+        event: { savedSnippet: { title: 'bye' } },
+      });
+      const [removed] = await expectShownAlike([author], () => author.ok('DELETE', `/saved_snippets/${id}`));
+      expect(removed?.[0]?.event.savedSnippetId).toBe(globalId('SavedSnippet', id));
+    }
+  });
+
+  describe('scheduled messages', () => {
+    const LATER = 4_102_444_800;
+
+    test('are shown by their events as by themselves, to their owner alone', async () => {
+      const { owner, member, guest } = await organisation({}, { on: service() });
+      const channel = await channelOf(owner, 'general', [owner, member, guest]);
+      for (const author of [owner, member, guest]) {
+        let id = 0;
+        const [mine, others] = await expectShownAlike([author, author === owner ? member : owner], async () => {
+          const later = { scheduledAt: '2100-01-01T00:00:00.250Z', readBySender: true };
+          const message = { channelId: channel, topic: 'lunch', content: '*hi*', ...later };
+          const made = await author.mutate('scheduleMessage', message, 'scheduledMessage { databaseId }');
+          id = made.scheduledMessage.databaseId;
+        });
+        expect([typesOf(mine ?? []), others]).toEqual([['ScheduledMessagesAddedEvent'], []]);
+        expect(mine?.[0]?.event.scheduledMessages[0]).toMatchObject({
+          scheduledAt: '2100-01-01T00:00:00.250Z',
+          readBySender: true,
+          state: 'SCHEDULED',
+        });
+        const [edited] = await expectShownAlike([author], () =>
+          author.ok('PATCH', `/scheduled_messages/${id}`, { type: 'direct', to: [owner.id], content: 'bye' }),
+        );
+        expect(edited?.[0]).toMatchObject({
+          type: 'ScheduledMessageUpdatedEvent',
+          event: { scheduledMessage: { topic: '', content: 'bye' } },
+        });
+        const [removed] = await expectShownAlike([author], () => author.ok('DELETE', `/scheduled_messages/${id}`));
+        expect(removed?.[0]?.event.scheduledMessageId).toBe(globalId('ScheduledMessage', id));
+      }
+    });
+
+    test('of events logged before are shown as far as these tell, and read for the rest', async () => {
+      const { owner, realm } = await organisation({}, { on: service() });
+      const channel = await channelOf(owner, 'general', [owner]);
+      const message = { type: 'channel', to: channel, topic: 'lunch', content: 'hi', read_by_sender: true };
+      const { scheduled_message_id: id } = await owner.ok('POST', '/scheduled_messages', {
+        ...message,
+        scheduled_delivery_timestamp: LATER,
+      });
+      const wire = {
+        ...{ scheduled_message_id: id, type: 'stream', to: channel, topic: 'lunch', content: 'hi', failed: false },
+        ...{ rendered_content: '<p>hi</p>', scheduled_delivery_timestamp: LATER },
+      };
+      const before = { type: 'scheduled_messages', op: 'update', scheduled_message: wire, empty_topic_name: 'none' };
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
+      expect(heard?.[0]?.event.scheduledMessage).not.toHaveProperty('readBySender');
+    });
+  });
+
+  describe('reminders', () => {
+    test('are shown by their events as by themselves, to their owner alone', async () => {
+      const { owner, member, guest } = await organisation({}, { on: service() });
+      const channel = await channelOf(owner, 'general', [owner, member, guest]);
+      const messageId = await say(owner, channel, 'lunch');
+      for (const author of [owner, member, guest]) {
+        let id = 0;
+        const [mine, others] = await expectShownAlike([author, author === owner ? member : owner], async () => {
+          const reminder = { messageId, scheduledAt: '2100-01-01T00:00:00.750Z' };
+          id = (await author.mutate('createReminder', reminder, 'reminder { databaseId }')).reminder.databaseId;
+        });
+        expect([typesOf(mine ?? []), others]).toEqual([['RemindersAddedEvent'], []]);
+        expect(mine?.[0]?.event.reminders[0]).toMatchObject({
+          scheduledAt: '2100-01-01T00:00:00.750Z',
+        });
+        const [removed] = await expectShownAlike([author], () => author.ok('DELETE', `/reminders/${id}`));
+        expect(removed?.[0]?.event.reminderId).toBe(globalId('Reminder', id));
+      }
+    });
+
+    test('of events logged before are shown as far as these tell, and read for the rest', async () => {
+      const { owner, realm } = await organisation({}, { on: service() });
+      const messageId = await say(owner, await channelOf(owner, 'general', [owner]), 'lunch');
+      await owner.ok('POST', '/reminders', { message_id: messageId, scheduled_delivery_timestamp: 4e9 });
+      const { reminders } = await owner.ok('GET', '/reminders');
+      const before = { type: 'reminders', op: 'add', reminders };
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
+      expect(heard?.[0]?.event.reminders[0]).not.toHaveProperty('failureReason');
+    });
+  });
+
+  describe('navigation views', () => {
+    test('are shown by their events as by themselves, to their owner alone', async () => {
+      const { owner, member, guest } = await organisation({}, { on: service() });
+      for (const author of [owner, member, guest]) {
+        const view = { fragment: 'narrow/topic/lunch', is_pinned: true, name: 'Lunch' };
+        const [mine, others] = await expectShownAlike([author, author === owner ? member : owner], () =>
+          author.ok('POST', '/navigation_views', view),
+        );
+        expect([typesOf(mine ?? []), others]).toEqual([['NavigationViewAddedEvent'], []]);
+        const path = `/navigation_views/${encodeURIComponent(view.fragment)}`;
+        const [edited] = await expectShownAlike([author], () => author.ok('PATCH', path, { is_pinned: false }));
+        expect(edited?.[0]).toMatchObject({
+          type: 'NavigationViewUpdatedEvent',
+          event: { fragment: view.fragment, navigationView: { isPinned: false, name: 'Lunch' } },
+        });
+        const [removed] = await expectShownAlike([author], () => author.ok('DELETE', path));
+        expect(removed?.[0]?.event).toMatchObject({
+          navigationViewId: mine?.[0]?.event.navigationView.id,
+          fragment: view.fragment,
+        });
+      }
+    });
+
+    test('of events logged before are named by their fragment alone', async () => {
+      const { owner, realm } = await organisation({}, { on: service() });
+      const view = { fragment: 'inbox', is_pinned: true, name: null };
+      const [heard] = await expectShownAlike([owner], async () => {
+        const navigation_view = 'navigation_view';
+        const events = [
+          { op: 'add', navigation_view: view },
+          { op: 'update', fragment: 'inbox', data: { is_pinned: false } },
+          { op: 'remove', fragment: 'inbox' },
+        ];
+        for (const event of events)
+          await logAsBefore(service(), realm.id, { type: navigation_view, ...event }, [owner]);
+      });
+      expect(heard?.map(({ event: { position: _, type: _type, ...event } }) => event)).toEqual([
+        { navigationView: null },
+        { navigationView: null, fragment: 'inbox' },
+        { navigationViewId: null, fragment: 'inbox' },
+      ]);
+    });
+  });
+}
