@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { channelReference } from '../src/channels/entity-facts.ts';
 import { messageReference } from '../src/messages/entity-facts.ts';
+import { thingsOfTheOrganization } from './entity-events/organization.ts';
 import { ownThings } from './entity-events/own-things.ts';
 import { expectShownAlike, notAsked, notThere, watchFacts } from './helpers/entity-events.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
@@ -33,6 +34,7 @@ test('a message that is sent is shown by its event as by itself', async () => {
 });
 
 ownThings(() => service);
+thingsOfTheOrganization(() => service);
 
 describe('what events know', () => {
   test('is of fields that are there', () => {

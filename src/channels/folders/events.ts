@@ -1,32 +1,56 @@
 import { defineEvent } from '../../events/define.ts';
 import type { ChannelFolder } from '../../generated/prisma/client.ts';
-import { toWire, type WireChannelFolder } from './wire.ts';
+import { type FolderFacts, toFacts, toWire, type WireChannelFolder, wireOf } from './wire.ts';
 
 // All go to everyone of the organisation.
 
-export const channelFolderAdded = defineEvent('channel_folder', 'add', (folder: ChannelFolder) => ({
-  channel_folder: toWire(folder),
-}));
+export const channelFolderAdded = defineEvent(
+  'channel_folder',
+  'add',
+  (folder: ChannelFolder): { readonly channel_folder: FolderFacts } => ({ channel_folder: toFacts(folder) }),
+  {
+    render: ({ channel_folder }) => ({ type: 'channel_folder', op: 'add', channel_folder: wireOf(channel_folder) }),
+    facts: ({ channel_folder }) => channel_folder,
+  },
+);
 
 /** The changed fields with their new values; a description comes with its rendering. */
 export type WireFolderChanges = Partial<
   Pick<WireChannelFolder, 'name' | 'description' | 'rendered_description' | 'is_archived'>
 >;
 
-/** One event for one act, with only what changed. */
+interface UpdatedPayload {
+  readonly channel_folder_id: number;
+  readonly data: WireFolderChanges;
+  /** As it is now; absent in events logged before they told it. */
+  readonly folder?: FolderFacts;
+}
+
+/** One event for one act, that says what changed. */
 export const channelFolderUpdated = defineEvent(
   'channel_folder',
   'update',
-  (folder: ChannelFolder, changed: Partial<ChannelFolder>) => {
+  (folder: ChannelFolder, changed: Partial<ChannelFolder>): UpdatedPayload => {
     const { name, description, rendered_description, is_archived } = toWire(folder);
     const data: WireFolderChanges = {
       ...(changed.name !== undefined && { name }),
       ...(changed.description !== undefined && { description, rendered_description }),
       ...(changed.isArchived !== undefined && { is_archived }),
     };
-    return { channel_folder_id: folder.id, data };
+    return { channel_folder_id: folder.id, data, folder: toFacts(folder) };
+  },
+  {
+    render: ({ channel_folder_id, data }) => ({ type: 'channel_folder', op: 'update', channel_folder_id, data }),
+    facts: ({ channel_folder_id, folder }): KnownFolder => ({ id: channel_folder_id, folder }),
   },
 );
+
+/** A folder that changed. */
+export interface KnownFolder {
+  readonly id: number;
+  /** Undefined where it alone is known. */
+  readonly folder: FolderFacts | undefined;
+}
 
 /** All ids in their new order: the place in this list is the folder's new `order`. */
 export const channelFoldersReordered = defineEvent('channel_folder', 'reorder', (folderIds: readonly number[]) => ({

@@ -1,15 +1,16 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { fromUnix } from '../../api/graphql/scalars.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import type { WireFolderChanges } from './events.ts';
+import { folderFacts, folderReference, placedFolder } from './entity-facts.ts';
+import type { KnownFolder } from './events.ts';
 import { createChannelFolder, reorderChannelFolders, updateChannelFolder, visibleTo } from './service.ts';
-import type { WireChannelFolder } from './wire.ts';
+import type { FolderFacts } from './wire.ts';
 
 const CALLED = 'What it is called, in at most 60 characters.';
 const SOURCE = 'What it is for, in flavored Markdown; at most 1,024 characters.';
@@ -108,59 +109,38 @@ mutation('reorderChannelFolders', {
   resolve: async (ctx, { order }) => ({ channelFolders: await reorderChannelFolders(ctx, order) }),
 });
 
-const ChannelFolderValue = builder.objectRef<WireChannelFolder>('ChannelFolderValue').implement({
-  description: 'A channel folder as it was when the event happened.',
-  fields: (t) => ({
-    id: t.expose('id', { type: 'ID', ...refersTo('ChannelFolder'), description: 'The `id` of the ChannelFolder.' }),
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
-    name: t.exposeString('name', { description: CALLED }),
-    description: t.exposeString('description', { description: SOURCE }),
-    renderedDescription: t.exposeString('rendered_description', { description: HTML }),
-    order: t.exposeInt('order', { description: ORDER }),
-    isArchived: t.exposeBoolean('is_archived', { description: ARCHIVED }),
-    createdAt: t.field({
-      type: 'DateTime',
-      description: CREATED,
-      resolve: ({ date_created }) => fromUnix(date_created),
-    }),
-    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true, description: CREATOR }),
-  }),
-});
-
-eventType<{ channel_folder: WireChannelFolder }>(
+eventType(
   'channel_folder',
   'add',
   'ChannelFolderAddedEvent',
   (t) => ({
     channelFolder: t.field({
-      type: ChannelFolderValue,
+      type: ChannelFolder,
+      nullable: true,
       description: 'The new folder.',
-      resolve: ({ event }) => event.channel_folder,
+      ...fromEvent(folderFacts),
     }),
   }),
   { description: 'An administrator made a channel folder.' },
 );
 
-eventType<{ channel_folder_id: number; data: WireFolderChanges }>(
+eventType<unknown, KnownFolder>(
   'channel_folder',
   'update',
   'ChannelFolderUpdatedEvent',
   (t) => ({
-    channelFolderId: t.id({
-      ...refersTo('ChannelFolder'),
-      description: 'The folder that changed.',
-      resolve: ({ event }) => event.channel_folder_id,
-    }),
-    name: t.string({ nullable: true, description: CALLED, resolve: ({ event }) => event.data.name }),
-    description: t.string({ nullable: true, description: SOURCE, resolve: ({ event }) => event.data.description }),
-    renderedDescription: t.string({
+    channelFolder: t.field({
+      type: ChannelFolder,
       nullable: true,
-      description: HTML,
-      resolve: ({ event }) => event.data.rendered_description,
+      description: 'As it is now.',
+      ...fromEvent<EventSource<unknown, KnownFolder>, FolderFacts | number>(
+        ({ facts }) =>
+          (facts.folder === undefined ? folderReference : folderFacts) as EntityFacts<FolderFacts | number>,
+        ({ facts }) => facts.folder ?? facts.id,
+      ),
     }),
-    isArchived: t.boolean({ nullable: true, description: ARCHIVED, resolve: ({ event }) => event.data.is_archived }),
   }),
-  { description: 'An administrator changed a channel folder. What did not change is null.' },
+  { description: 'An administrator changed a channel folder.' },
 );
 
 eventType<{ order: readonly number[] }>(
@@ -168,10 +148,13 @@ eventType<{ order: readonly number[] }>(
   'reorder',
   'ChannelFoldersReorderedEvent',
   (t) => ({
-    order: t.idList({
-      ...refersTo('ChannelFolder'),
-      description: 'The id of every folder; its place here is its new order.',
-      resolve: ({ event }) => event.order,
+    channelFolders: t.field({
+      type: [ChannelFolder],
+      nullable: { list: false, items: true },
+      description: 'Every folder, in the new order.',
+      ...fromEvent(placedFolder, ({ event }: EventSource<{ order: readonly number[] }>) =>
+        event.order.map((id, order) => ({ id, order })),
+      ),
     }),
   }),
   { description: 'An administrator put the channel folders into a new order.' },

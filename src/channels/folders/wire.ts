@@ -28,3 +28,17 @@ export function toWire(folder: ChannelFolder): WireChannelFolder {
     is_archived: folder.isArchived,
   };
 }
+
+/** A folder as its events keep it. */
+export interface FolderFacts extends WireChannelFolder {
+  /** ISO 8601, to the millisecond; absent in events logged before they told it. */
+  readonly createdAt?: string;
+}
+
+export const toFacts = (folder: ChannelFolder): FolderFacts => ({
+  ...toWire(folder),
+  createdAt: folder.createdAt.toISOString(),
+});
+
+/** What the wire has of a folder. */
+export const wireOf = ({ createdAt: _, ...folder }: FolderFacts): WireChannelFolder => folder;

@@ -1,12 +1,13 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
+import { emojiFacts, emojiOutOfUse } from './entity-facts.ts';
 import { addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
 import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
 
@@ -84,30 +85,16 @@ mutation('deactivateCustomEmoji', {
   resolve: async (ctx, { name }) => ({ customEmoji: await deactivateCustomEmoji(ctx, name) }),
 });
 
-const CustomEmojiValue = builder.objectRef<WireCustomEmoji>('CustomEmojiValue').implement({
-  description: 'A custom emoji as it was when something happened.',
-  fields: (t) => ({
-    databaseId: t.int({
-      description: 'The number that the REST API knows it by, there a text.',
-      resolve: ({ id }) => Number(id),
-    }),
-    name: t.exposeString('name', { description: NAME }),
-    imageUrl: t.exposeString('source_url', { description: IMAGE_URL }),
-    stillUrl: t.exposeString('still_url', { nullable: true, description: STILL_URL }),
-    isActive: t.boolean({ description: ACTIVE, resolve: ({ deactivated }) => !deactivated }),
-    authorId: t.expose('author_id', { type: 'ID', ...refersTo('User'), nullable: true, description: AUTHOR }),
-  }),
-});
-
 eventType<{ emoji: WireCustomEmoji }>(
   'realm_emoji',
   'add',
   'CustomEmojiAddedEvent',
   (t) => ({
     customEmoji: t.field({
-      type: CustomEmojiValue,
+      type: CustomEmoji,
+      nullable: true,
       description: 'The new emoji.',
-      resolve: ({ event }) => event.emoji,
+      ...fromEvent(emojiFacts, ({ event }: EventSource<{ emoji: WireCustomEmoji }>) => event.emoji),
     }),
   }),
   { description: 'An emoji was added. For queues with `individualEmojiChanges`.' },
@@ -118,10 +105,11 @@ eventType<{ emoji_id: string }>(
   'update_one',
   'CustomEmojiDeactivatedEvent',
   (t) => ({
-    customEmojiId: t.id({
-      ...refersTo('CustomEmoji'),
-      description: 'Which emoji is out of use.',
-      resolve: ({ event }) => Number(event.emoji_id),
+    customEmoji: t.field({
+      type: CustomEmoji,
+      nullable: true,
+      description: 'The emoji that is out of use.',
+      ...fromEvent(emojiOutOfUse, ({ event }: EventSource<{ emoji_id: string }>) => Number(event.emoji_id)),
     }),
   }),
   { description: 'An emoji was taken out of use. For queues with `individualEmojiChanges`.' },
@@ -133,9 +121,12 @@ eventType<{ realm_emoji: WireCustomEmojiMap }>(
   'CustomEmojiUpdatedEvent',
   (t) => ({
     allCustomEmoji: t.field({
-      type: [CustomEmojiValue],
+      type: [CustomEmoji],
+      nullable: { list: false, items: true },
       description: 'All there are, those out of use included.',
-      resolve: ({ event }) => Object.values(event.realm_emoji),
+      ...fromEvent(emojiFacts, ({ event }: EventSource<{ realm_emoji: WireCustomEmojiMap }>) =>
+        Object.values(event.realm_emoji),
+      ),
     }),
   }),
   {
