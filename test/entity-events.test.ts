@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { channelReference } from '../src/channels/entity-facts.ts';
 import { messageReference } from '../src/messages/entity-facts.ts';
+import { messagesAndWhatIsDone } from './entity-events/messages.ts';
 import { thingsOfTheOrganization } from './entity-events/organization.ts';
 import { ownThings } from './entity-events/own-things.ts';
-import { expectShownAlike, notAsked, notThere, watchFacts } from './helpers/entity-events.ts';
+import { notAsked, notThere, watchFacts } from './helpers/entity-events.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
@@ -20,19 +21,7 @@ afterAll(async () => {
   await service[Symbol.asyncDispose]();
 });
 
-test('a message that is sent is shown by its event as by itself', async () => {
-  const { owner, member, guest, bot } = await organisation({}, { on: service });
-  const readers = [owner, member, guest];
-  const channel = await channelOf(owner, 'general', [...readers, bot]);
-  const send = async () => {
-    await say(owner, channel, 'lunch', `who comes, @**${member.name}**?`);
-    await owner.ok('POST', '/messages', { type: 'direct', to: [member.id, guest.id], content: '/me waves' });
-    await say(bot, channel, 'lunch', 'I do');
-  };
-  const heard = await expectShownAlike(readers, send, { event_types: ['message'] });
-  for (const events of heard) expect(events.map(({ type }) => type)).toEqual(Array(3).fill('MessageSentEvent'));
-});
-
+messagesAndWhatIsDone(() => service);
 ownThings(() => service);
 thingsOfTheOrganization(() => service);
 

@@ -5,6 +5,7 @@ import {
   type GraphQLCompositeType,
   type GraphQLField,
   GraphQLIncludeDirective,
+  type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
   GraphQLSkipDirective,
@@ -12,11 +13,10 @@ import {
   getDirectiveValues,
   getNamedType,
   getNullableType,
-  isCompositeType,
+  isAbstractType,
   isLeafType,
   isListType,
   isObjectType,
-  isUnionType,
   Kind,
   type OperationDefinitionNode,
   type SelectionNode,
@@ -46,6 +46,7 @@ const LIST_SIZE = 10;
  *   lists what their field says as its `complexity`, or 10.
  * - `__typename` and scalars are free, but for those that say a `complexity`, because they take a statement. Under an alias
  *   a scalar costs 1: the same long text could be asked for fifty times.
+ * - Of an interface or a union it is the type for which most is asked.
  * - `edges`, `node`, `nodes` and `pageInfo` are the connection's own parts.
  *
  * @param variables As coerced.
@@ -71,6 +72,13 @@ export function isLeftOut(selection: SelectionNode, variables: Variables): boole
   return getDirectiveValues(GraphQLIncludeDirective, selection, variables)?.['if'] === false;
 }
 
+/** Whether what is asked of a type is asked of an object: of its own, or of one it is among; of all where none is named. */
+export function isOf(schema: GraphQLSchema, condition: string | undefined, type: GraphQLObjectType): boolean {
+  if (condition === undefined || condition === type.name) return true;
+  const named = schema.getType(condition);
+  return isAbstractType(named) && schema.isSubType(named, type);
+}
+
 class Measure {
   readonly #schema: GraphQLSchema;
   readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>;
@@ -94,26 +102,29 @@ class Measure {
     }
     let cost = known.get(key);
     if (cost === undefined) {
-      cost = set.selections.reduce((sum, selection) => sum + this.#selection(selection, type, page), 0);
+      // Whatever it comes to be, it is of one type: what is asked of the others is not.
+      cost = isAbstractType(type)
+        ? Math.max(...this.#schema.getPossibleTypes(type).map((one) => this.selections(set, one, page)))
+        : set.selections.reduce((sum, selection) => sum + this.#selection(selection, type, page), 0);
       known.set(key, cost);
     }
     return cost;
   }
 
-  #selection(selection: SelectionNode, type: GraphQLCompositeType, page: number): number {
+  #selection(selection: SelectionNode, type: GraphQLObjectType, page: number): number {
     if (isLeftOut(selection, this.#variables)) return 0;
     if (selection.kind === Kind.FIELD) return this.#field(selection, type, page);
     const fragment = selection.kind === Kind.FRAGMENT_SPREAD ? this.#fragments.get(selection.name.value) : selection;
     if (fragment === undefined) return 0;
-    const name = fragment.typeCondition?.name.value;
-    const inner = name === undefined ? type : this.#schema.getType(name);
-    return isCompositeType(inner) ? this.selections(fragment.selectionSet, inner, page) : 0;
+    return isOf(this.#schema, fragment.typeCondition?.name.value, type)
+      ? this.selections(fragment.selectionSet, type, page)
+      : 0;
   }
 
-  #field(node: FieldNode, type: GraphQLCompositeType, page: number): number {
+  #field(node: FieldNode, type: GraphQLObjectType, page: number): number {
     const name = node.name.value;
     if (name === '__typename') return 0;
-    const field = isUnionType(type) ? undefined : type.getFields()[name];
+    const field = type.getFields()[name];
     // The schema itself, which has limits of its own.
     if (field === undefined) return 1;
     const args = getArgumentValues(field, node, this.#variables);

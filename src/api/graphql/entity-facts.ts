@@ -11,8 +11,8 @@ interface Related<V> {
 }
 
 interface Identity<V> {
-  /** What stands behind the type's name in the object's global id. */
-  readonly idOf: (value: V) => number | string;
+  /** What stands behind the type's name in the object's global id; null for a part of another object, which has none. */
+  readonly idOf: ((value: V) => number | string) | null;
 }
 
 /**
@@ -44,7 +44,7 @@ export class EntityFacts<V = any> {
 
   /** Whether the field is known. */
   has(field: string): boolean {
-    return field === 'id' || field === '__typename' || this.#fields.has(field);
+    return field === 'id' ? this.#idOf !== null : field === '__typename' || this.#fields.has(field);
   }
 
   /** What is known of the object, or of the objects, that a field shows; undefined for a field of another kind. */
@@ -59,6 +59,7 @@ export class EntityFacts<V = any> {
   }
 
   globalIdOf(value: V): string {
+    if (this.#idOf === null) throw new Error(`${this.typename} has no id`);
     return toGlobalId(this.typename, this.#idOf(value));
   }
 

@@ -3,17 +3,13 @@ import {
   defaultFieldResolver,
   type FieldNode,
   type FragmentDefinitionNode,
-  GraphQLIncludeDirective,
   GraphQLObjectType,
   type GraphQLSchema,
-  GraphQLSkipDirective,
-  getDirectiveValues,
-  isAbstractType,
   isObjectType,
   Kind,
-  type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
+import { isLeftOut, isOf } from './cost.ts';
 import { type EntityFacts, fromEventOf, KnownEntity } from './entity-facts.ts';
 import { shownIds } from './refs.ts';
 
@@ -90,21 +86,10 @@ function isKnown(selecting: Selecting, selection: SelectionSetNode | undefined, 
 /** The fields that a selection asks of an object of the type, wherever they stand. */
 function fieldsOf(selecting: Selecting, { selections }: SelectionSetNode, type: GraphQLObjectType): FieldNode[] {
   return selections.flatMap((selection) => {
-    if (!isIncluded(selection, selecting.variables)) return [];
+    if (isLeftOut(selection, selecting.variables)) return [];
     if (selection.kind === Kind.FIELD) return [selection];
     const part = selection.kind === Kind.FRAGMENT_SPREAD ? selecting.fragments.get(selection.name.value) : selection;
     if (part === undefined || !isOf(selecting.schema, part.typeCondition?.name.value, type)) return [];
     return fieldsOf(selecting, part.selectionSet, type);
   });
-}
-
-function isIncluded(selection: SelectionNode, variables: Selecting['variables']): boolean {
-  if (getDirectiveValues(GraphQLSkipDirective, selection, variables)?.['if'] === true) return false;
-  return getDirectiveValues(GraphQLIncludeDirective, selection, variables)?.['if'] !== false;
-}
-
-function isOf(schema: GraphQLSchema, condition: string | undefined, type: GraphQLObjectType): boolean {
-  if (condition === undefined || condition === type.name) return true;
-  const named = schema.getType(condition);
-  return isAbstractType(named) && schema.isSubType(named, type);
 }

@@ -122,7 +122,7 @@ mutation('recordPresence', {
 
 const knownPresence: EntityFacts<KnownPresence> = new EntityFacts<KnownPresence>(
   'UserPresence',
-  { idOf: ({ userId }) => userId },
+  { idOf: null },
   {
     user: { facts: userReference, of: ({ userId }) => userId },
     activeAt: ({ active_at }) => new Date(active_at),

@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { expectShownAlike, logAsBefore } from '../helpers/entity-events.ts';
+import { globalId } from '../helpers/global-ids.ts';
+import type { InProcess } from '../helpers/in-process.ts';
+import { organisation } from '../helpers/server.ts';
+import { channelOf, say } from '../helpers/talk.ts';
+
+/** Of messages, and of what people do with them. */
+export function messagesAndWhatIsDone(service: () => InProcess): void {
+  const place = async () => {
+    const people = await organisation({}, { on: service() });
+    const { owner, member, guest } = people;
+    const readers = [owner, member, guest];
+    return { ...people, readers, channel: await channelOf(owner, 'general', readers) };
+  };
+
+  test('a message that is sent is shown by its event as by itself', async () => {
+    const { owner, member, guest, bot, readers, channel } = await place();
+    await owner.ok('POST', '/users/me/subscriptions', {
+      subscriptions: [{ name: 'general' }],
+      principals: [bot.id],
+    });
+    const send = async () => {
+      await say(owner, channel, 'lunch', `who comes, @**${member.name}**?`);
+      await owner.ok('POST', '/messages', { type: 'direct', to: [member.id, guest.id], content: '/me waves' });
+      await say(bot, channel, 'lunch', 'I do');
+    };
+    const heard = await expectShownAlike(readers, send, { event_types: ['message'] });
+    for (const events of heard) expect(events.map(({ type }) => type)).toEqual(Array(3).fill('MessageSentEvent'));
+  });
+
+  describe('a change of messages', () => {
+    const updates = { event_types: ['update_message'] };
+
+    test('of their content, by their sender in their channel, shows all of them', async () => {
+      const { owner, member, readers, channel } = await place();
+      const id = await say(member, channel, 'lunch', 'first');
+      const heard = await expectShownAlike(
+        readers,
+        () => member.ok('PATCH', `/messages/${id}`, { content: `/me says @**${owner.name}**`, topic: 'dinner' }),
+        updates,
+      );
+      for (const [update] of heard) {
+        expect(update?.event).toMatchObject({
+          editor: { id: globalId('User', member.id) },
+          message: { content: `/me says @**${owner.name}**`, sender: { fullName: member.name } },
+          ...{ origContent: 'first', origTopicName: 'lunch', origChannel: { name: 'general' } },
+        });
+      }
+      expect(heard[0]?.[0]?.event.message.flags).toEqual(['MENTIONED']);
+    });
+
+    test('of where they are shows where', async () => {
+      const { owner, readers, channel } = await place();
+      const other = await channelOf(owner, 'other', readers);
+      const ids = [await say(owner, channel, 'lunch'), await say(owner, channel, 'lunch')];
+      const move = { stream_id: other, topic: 'dinner', propagate_mode: 'change_all' };
+      const quiet = { send_notification_to_old_thread: false, send_notification_to_new_thread: false };
+      const heard = await expectShownAlike(
+        readers,
+        () => owner.ok('PATCH', `/messages/${ids[0]}`, { ...move, ...quiet }),
+        updates,
+      );
+      for (const [update] of heard) {
+        expect(update?.event.messages.map((message: { databaseId: number }) => message.databaseId)).toEqual(ids);
+      }
+    });
+
+    test('in a conversation is read, and so are events logged before they told more', async () => {
+      const { owner, member, realm, channel } = await place();
+      const note = { type: 'direct', to: [member.id], content: 'hi' };
+      const { id } = await owner.ok('POST', '/messages', note);
+      await expectShownAlike([owner, member], () => owner.ok('PATCH', `/messages/${id}`, { content: 'ho' }), updates);
+      const old = await say(owner, channel, 'lunch', 'as it was');
+      const flags = { starred: [], collapsed: [], mentioned: [], topicMentioned: [], alerted: [] };
+      const before = {
+        ...{ type: 'update_message', editorId: owner.id, timestamp: 1_700_000_000, id: old, ids: [old] },
+        ...{ channel: { id: channel, name: 'general' }, move: null, emptyTopicName: 'none' },
+        content: {
+          origSource: 'a',
+          origHtml: '<p>a</p>',
+          source: 'as it was',
+          html: '<p>as it was</p>',
+          isMeMessage: false,
+        },
+        flags: { ...flags, channelWildcard: false, most: 'unread', others: {} },
+      };
+      const [heard] = await expectShownAlike(
+        [member],
+        () => logAsBefore(service(), realm.id, before, [member]),
+        updates,
+      );
+      expect(heard?.[0]?.event.editedAt).toBe('2023-11-14T22:13:20.000Z');
+    });
+
+    test('that takes them away names them and where they were', async () => {
+      const { owner, readers, channel } = await place();
+      const id = await say(owner, channel, 'lunch');
+      const options = { event_types: ['delete_message'] };
+      const heard = await expectShownAlike(readers, () => owner.ok('DELETE', `/messages/${id}`), options);
+      for (const [gone] of heard) {
+        expect(gone?.event).toMatchObject({
+          messageIds: [globalId('Message', id)],
+          ...{ channel: { databaseId: channel }, topicName: 'lunch' },
+        });
+      }
+    });
+  });
+
+  test('flags and reactions are shown on the messages that have them', async () => {
+    const { owner, member, readers, channel } = await place();
+    const id = await say(owner, channel, 'lunch');
+    const flags = { event_types: ['update_message_flags'] };
+    for (const flag of ['read', 'starred', 'collapsed']) {
+      for (const op of ['add', 'remove']) {
+        const change = () => member.ok('POST', '/messages/flags', { messages: [id], op, flag });
+        await expectShownAlike([member], change, flags);
+      }
+    }
+    const reaction = { emoji_name: 'tada' };
+    await expectShownAlike(readers, () => member.ok('POST', `/messages/${id}/reactions`, reaction), {
+      event_types: ['reaction'],
+    });
+    await expectShownAlike(readers, () => member.ok('DELETE', `/messages/${id}/reactions`, reaction), {
+      event_types: ['reaction'],
+    });
+  });
+
+  test('who writes, where, is shown by references', async () => {
+    const { owner, member, guest, channel } = await place();
+    const typing = { event_types: ['typing', 'typing_edit_message'] };
+    const direct = { type: 'direct', to: [member.id, guest.id] };
+    const inChannel = { type: 'channel', stream_id: channel, topic: 'general chat' };
+    const act = async () => {
+      await owner.ok('POST', '/typing', { op: 'start', ...direct });
+      await owner.ok('POST', '/typing', { op: 'start', ...inChannel });
+      const mine = await say(owner, channel, 'lunch');
+      await owner.ok('POST', `/messages/${mine}/typing`, { op: 'start' });
+    };
+    const client_capabilities = { notification_settings_null: true, stream_typing_notifications: true };
+    const heard = await expectShownAlike([member, guest], act, { ...typing, client_capabilities });
+    for (const events of heard) {
+      // The true name, whatever the queue was registered with.
+      expect(events.map(({ event }) => event.topicName)).toEqual([null, '', 'lunch']);
+    }
+  });
+
+  test("a topic's visibility is told with its channel", async () => {
+    const { member, channel } = await place();
+    const set = { stream_id: channel, topic: 'lunch', visibility_policy: 3 };
+    const [heard] = await expectShownAlike([member], () => member.ok('POST', '/user_topics', set), {
+      event_types: ['user_topic'],
+    });
+    expect(heard?.[0]?.event).toMatchObject({ topicName: 'lunch', channel: { databaseId: channel } });
+  });
+
+  test('presence and status are shown on the user whose they are', async () => {
+    const { member, readers } = await place();
+    await expectShownAlike(readers, () => member.ok('POST', '/users/me/presence', { status: 'active' }), {
+      event_types: ['presence'],
+    });
+    const emoji = { emoji_name: 'tada' };
+    for (const status of [
+      { status_text: 'out' },
+      emoji,
+      { status_text: 'in', ...emoji, away: true },
+      { status_text: '' },
+    ]) {
+      await expectShownAlike(readers, () => member.ok('POST', '/users/me/status', status), {
+        event_types: ['user_status'],
+      });
+    }
+  });
+}
