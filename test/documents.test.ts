@@ -98,7 +98,7 @@ const FIRST_SCREEN = `
       ...message __typename channel { __typename id name }
       reactions { __typename emojiName emojiCode user { ...person __typename } } } } } }
   fragment person on User { __typename id fullName email role }
-  fragment message on Message { __typename id databaseId topic content renderedContent sentAt lastEditedAt flags sender { ...person __typename } }`;
+  fragment message on Message { __typename id databaseId topicName content renderedContent sentAt lastEditedAt flags sender { ...person __typename } }`;
 
 describe('the cost of an operation', () => {
   const page = (size: number | string) => `drafts(first: ${size}) { edges { node { id } } }`;
@@ -119,7 +119,7 @@ describe('the cost of an operation', () => {
   });
 
   test('has names of types, scalars and the parts of a page for nothing', () => {
-    const scalars = 'id databaseId topic content type lastEditedAt __typename';
+    const scalars = 'id databaseId topicName content type lastEditedAt __typename';
     const parts = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor __typename } __typename';
     expect(cost(`{ __typename drafts(first: 100) { edges { cursor __typename node { ${scalars} } } ${parts} } }`)).toBe(
       101,

@@ -328,7 +328,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       graphql: ({ member }) =>
         asked(
           member,
-          `{ messages(last: 1, narrow: { channelId: "${globalId('Channel', NOBODY)}" }) { edges { node { topic } } } }`,
+          `{ messages(last: 1, narrow: { channelId: "${globalId('Channel', NOBODY)}" }) { edges { node { topicName } } } }`,
         ),
     },
   ],

@@ -161,7 +161,7 @@ describe('PATCH /messages/{message_id}', () => {
     const { editedMessage } = await member.mutate(
       'editMessage',
       { messageId: id, content: ' \n ' },
-      'editedMessage { content lastEditedAt lastMovedAt editHistory(last: 2) { edges { node { content prevContent prevTopic } } } }',
+      'editedMessage { content lastEditedAt lastMovedAt editHistory(last: 2) { edges { node { content prevContent prevTopicName } } } }',
     );
     expect(editedMessage).toEqual({
       content: '(deleted)',
@@ -169,8 +169,8 @@ describe('PATCH /messages/{message_id}', () => {
       lastMovedAt: null,
       editHistory: {
         edges: [
-          { node: { content: '*hi*', prevContent: 'hello', prevTopic: null } },
-          { node: { content: '(deleted)', prevContent: '*hi*', prevTopic: null } },
+          { node: { content: '*hi*', prevContent: 'hello', prevTopicName: null } },
+          { node: { content: '(deleted)', prevContent: '*hi*', prevTopicName: null } },
         ],
       },
     });
@@ -353,7 +353,7 @@ describe('moving', () => {
       member.mutate(
         'moveMessages',
         { ...parameters, sendNotificationToNewTopic: false },
-        'movedMessage { topic channel { name } lastMovedAt lastEditedAt }',
+        'movedMessage { topicName topic { name } channel { name } lastMovedAt lastEditedAt }',
       ),
     );
     expect(heard).toEqual([

@@ -470,7 +470,8 @@ describe('a range', () => {
   });
 });
 
-const MESSAGE = `databaseId type content renderedContent topic isMeMessage client sentAt lastEditedAt lastMovedAt flags
+const MESSAGE = `databaseId type content renderedContent topicName topic { name } viewerHasRead viewerHasStarred isMeMessage
+  client sentAt lastEditedAt lastMovedAt flags
   sender { databaseId email fullName } channel { databaseId name } participants { databaseId email fullName }
   topicLinks { text url }`;
 
@@ -481,7 +482,9 @@ function asGraphQL(message: Json, source: string): Json {
   const at = (seconds: number | undefined) => (seconds === undefined ? null : seconds);
   const named = (flag: string) => flag.replace('stream_', 'channel_').toUpperCase();
   return {
-    ...{ databaseId: message.id, type: isDirect ? 'DIRECT' : 'CHANNEL', topic: message.subject },
+    ...{ databaseId: message.id, type: isDirect ? 'DIRECT' : 'CHANNEL', topicName: message.subject },
+    topic: isDirect ? null : { name: message.subject },
+    ...{ viewerHasRead: message.flags.includes('read'), viewerHasStarred: message.flags.includes('starred') },
     ...{
       content: source,
       renderedContent: message.content,
@@ -613,7 +616,7 @@ describe('a message', () => {
     const { owner, member } = await organisation({}, { on: service });
     const id = await channelOf(owner, 'general', [owner, member]);
     const { queue_id } = await owner.register({ fetch_event_types: [], apply_markdown: true });
-    const selection = `... on MessageSentEvent { localMessageId message { databaseId type topic content renderedContent
+    const selection = `... on MessageSentEvent { localMessageId message { databaseId type topicName content renderedContent
       client flags channel { databaseId name } isMeMessage sentAt sender { databaseId email fullName avatarUrl }
       participants { databaseId } topicLinks { text url } } }`;
     await using here = await owner.events(selection, { queueId: queue_id });
@@ -626,7 +629,7 @@ describe('a message', () => {
     expect(event).toEqual({
       localMessageId: '12.5',
       message: {
-        ...{ databaseId: first.sentMessage.databaseId, type: 'CHANNEL', topic: 'topic', client: 'Unspecified' },
+        ...{ databaseId: first.sentMessage.databaseId, type: 'CHANNEL', topicName: 'topic', client: 'Unspecified' },
         ...{ content: `hello @**${member.name}**`, renderedContent: expect.stringContaining('user-mention') },
         ...{ isMeMessage: false, flags: [], participants: null, topicLinks: [] },
         channel: { databaseId: id, name: 'general' },

@@ -111,7 +111,7 @@ const GROUP = `name viewerCanManage viewerCanJoin viewerCanLeave viewerCanMentio
   subgroups(first: 5) ${page('name creator { fullName }')}`;
 const TOPIC = `id name viewerVisibility isResolved unreadCount unreadMentionCount channel { name }
   lastMessage { id content sender { fullName } channel { name } } firstUnread { id sender { id } reactions { emojiName } }`;
-const MESSAGE = `content flags isMeMessage sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} }
+const MESSAGE = `content flags viewerHasRead isMeMessage topicName topic { ${TOPIC} } reactionGroups { emojiName users { fullName } } sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} }
   topicLinks { url }`;
 const SUBSCRIPTION = `color isMuted channel { ${WITH_SUBSCRIBERS} }`;
 
@@ -142,7 +142,7 @@ describe('as many queries for many rows as for few', () => {
     [
       'drafts with their authors',
       () =>
-        `{ drafts(first: 50) ${page(`content author { ${PERSON} } channel { ${CHANNEL} } recipients { ${PERSON} }`)} }`,
+        `{ drafts(first: 50) ${page(`content author { ${PERSON} } topic { name } channel { ${CHANNEL} } recipients { ${PERSON} }`)} }`,
     ],
     [
       'scheduled messages with their owners and channels',
@@ -156,12 +156,15 @@ describe('as many queries for many rows as for few', () => {
     ['emoji with their authors', () => `{ customEmoji(first: 50) ${page(`name author { ${PERSON} }`)} }`],
     ['snippets with their authors', () => `{ savedSnippets(first: 50) ${page(`title author { ${PERSON} }`)} }`],
     ['channels with their topics', () => `{ channels(first: 50) ${page(`name topics(first: 10) ${page(TOPIC)}`)} }`],
-    ['muted topics with their channels', () => `{ userTopics(first: 50) ${page(`topic channel { ${CHANNEL} }`)} }`],
-    ['messages with all that is theirs', () => `{ messages(first: 50) ${page(MESSAGE)} }`],
+    [
+      'muted topics with their channels',
+      () => `{ userTopics(first: 50) ${page(`topicName topic { ${TOPIC} } channel { ${CHANNEL} }`)} }`,
+    ],
+    ['messages with all that is theirs', () => `{ messages(first: 40) ${page(MESSAGE)} }`],
     [
       'the messages of a channel',
       ({ channelIds }) =>
-        `{ channel(channelId: "${globalId('Channel', channelIds[0] ?? 0)}") { messages(first: 50) ${page(MESSAGE)} } }`,
+        `{ channel(channelId: "${globalId('Channel', channelIds[0] ?? 0)}") { messages(first: 40) ${page(MESSAGE)} } }`,
     ],
     ['what is found in messages', () => `{ messages(narrow: { search: "hello", is: [UNREAD] }) ${page(MESSAGE)} }`],
     ['everything at once', () => `{ users ${page('id')} channels ${page('name')} drafts ${page('id')} viewer { id } }`],

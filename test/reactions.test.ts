@@ -51,6 +51,23 @@ test.concurrent('adds and takes back an emoji on both doors, by the name it got 
   expect((await guest.query(`{ ${emoji} }`)).message.reactions[1]).toEqual({
     ...{ emojiName: '+1', emojiCode: '1f44d', reactionType: 'UNICODE_EMOJI', user: { databaseId: administrator.id } },
   });
+  await react(guest, id, { emoji_name: 'octopus' });
+  const groups = async (viewer: Person) =>
+    (
+      await viewer.query(`{ message(messageId: "${globalId('Message', id)}") { reactionGroups { emojiName emojiCode
+      reactionType count viewerHasReacted users { databaseId } } } }`)
+    ).message.reactionGroups;
+  const thumbs = { emojiName: '+1', emojiCode: '1f44d', reactionType: 'UNICODE_EMOJI', count: 2 };
+  const octopus = { emojiName: 'octopus', emojiCode: '1f419', reactionType: 'UNICODE_EMOJI', count: 1 };
+  const groupsOf = (viewer: Person) => [
+    {
+      ...{ ...thumbs, viewerHasReacted: viewer !== guest },
+      users: [{ databaseId: owner.id }, { databaseId: administrator.id }],
+    },
+    { ...octopus, viewerHasReacted: viewer === guest, users: [{ databaseId: guest.id }] },
+  ];
+  for (const viewer of [owner, guest]) expect(await groups(viewer)).toEqual(groupsOf(viewer));
+  await unreact(guest, id, { emoji_name: 'octopus' });
   expect(await unreact(owner, id, { emoji_code: '1f44d' })).toMatchObject({ status: 200 });
   expect(await mutate(administrator, 'removeReaction', id, { emoji_name: 'like' })).toEqual({
     __typename: 'RemoveReactionPayload',
@@ -58,7 +75,11 @@ test.concurrent('adds and takes back an emoji on both doors, by the name it got 
   expect((await unreact(owner, id)).body).toMatchObject({ code: 'REACTION_DOES_NOT_EXIST' });
   expect(await mutate(owner, 'removeReaction', id, THUMBS_UP)).toMatchObject({ code: 'REACTION_DOES_NOT_EXIST' });
   const [ofOwner, ofAdministrator, ...others] = await Promise.all(hearings.map(async (heard) => told(await heard())));
-  const all = ['add', 'remove'].flatMap((op) => [owner, administrator].map((user) => [op, user.id, '+1']));
+  const all = [
+    ...[owner, administrator].map((user) => ['add', user.id, '+1']),
+    ...['add', 'remove'].map((op) => [op, guest.id, 'octopus']),
+    ...[owner, administrator].map((user) => ['remove', user.id, '+1']),
+  ];
   expect(ofOwner).toEqual(all);
   // From their own reaction on, and to the end of it.
   expect(ofAdministrator).toEqual(all.slice(1));

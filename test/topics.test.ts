@@ -447,21 +447,26 @@ describe('POST /user_topics', () => {
       '... on TopicVisibilityChangedEvent { channel { databaseId } topicName visibility lastUpdated }',
     );
     const input = { channelId: channel, topic: 'general chat', visibility: 'FOLLOWED' };
-    expect(await member.mutate('setTopicVisibility', input, 'channel { name } topic visibility')).toEqual({
-      ...{ channel: { name: 'hidden' }, topic: '', visibility: 'FOLLOWED' },
+    expect(
+      await member.mutate('setTopicVisibility', input, 'channel { name } topicName topic { id } visibility'),
+    ).toEqual({
+      ...{ channel: { name: 'hidden' }, topicName: '', topic: null, visibility: 'FOLLOWED' },
     });
     expect(await events.next()).toEqual({
       ...{ channel: { databaseId: channel }, topicName: '', visibility: 'FOLLOWED' },
       lastUpdated: expect.stringMatching(/^20/),
     });
     await member.mutate('setTopicVisibility', { ...input, topic: 'other', visibility: 'MUTED' }, '__typename');
-    const document = '{ userTopics { edges { node { topic visibility channel { name } } } } }';
+    const document = '{ userTopics { edges { node { topicName topic { name } visibility channel { name } } } } }';
     const nodes = async () => (await member.query(document)).userTopics.edges.map(({ node }: Json) => node);
     const wanted = [
-      { topic: '', visibility: 'FOLLOWED', channel: { name: 'hidden' } },
-      { topic: 'other', visibility: 'MUTED', channel: { name: 'hidden' } },
+      { topicName: '', topic: null, visibility: 'FOLLOWED', channel: { name: 'hidden' } },
+      { topicName: 'other', topic: null, visibility: 'MUTED', channel: { name: 'hidden' } },
     ];
     expect(await nodes()).toEqual(wanted);
+    // There is a topic once there is a message in it.
+    await member.ok('POST', '/messages', { type: 'channel', to: channel, topic: 'Other', content: 'x' });
+    expect((await nodes()).map((node: Json) => node.topic)).toEqual([null, { name: 'Other' }]);
     await unsubscribe(owner, 'hidden', member);
     expect((await nodes()).map((node: Json) => node.channel)).toEqual([null, null]);
   });

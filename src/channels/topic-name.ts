@@ -18,6 +18,13 @@ export const namesEmptyTopic = (name: string, shown: string): boolean => ['', '(
 /** What clients that do not know the empty topic are told instead. */
 export const emptyTopicName = (realm: Realm): string => realmSetting(realm, 'empty_topic_display_name');
 
+/**
+ * A topic's name as it is compared: in lower case, each character by itself as the database has it. `toLowerCase` knows
+ * more, such as the sigma at the end of a word.
+ */
+export const topicKey = (name: string): string =>
+  [...name].map((character) => String.fromCodePoint(character.toLowerCase().codePointAt(0) ?? 0)).join('');
+
 /** Before the name of a resolved topic. */
 export const RESOLVED_PREFIX = '✔ ';
 

@@ -3,6 +3,7 @@ import { channelReference, namedChannel } from '../channels/entity-facts.ts';
 import { isMeMessage, topicLinks } from '../markdown/render.ts';
 import { userFacts } from '../people/entity-facts.ts';
 import type { Requester } from '../people/wire.ts';
+import { type NamedTopic, namedTopic, topicReference } from './topics/entity-facts.ts';
 import { isFlag, type MemberFacts, type MessageFacts, toWireFlags, type UserFlags } from './wire.ts';
 
 /** A message as an event tells it, what it is to those who look, and who they are. */
@@ -30,15 +31,20 @@ const told = {
   sender: { facts: userFacts, of: ({ message, viewer }: Told) => ({ user: message.sender, viewer }) },
   client: ({ message }: Told) => message.client,
   channel: { facts: namedChannel, of: ({ message }: Told) => message.channel },
-  topic: ({ message }: Told) => message.topic,
+  topicName: ({ message }: Told) => message.topic,
   topicLinks: ({ message }: Told) => message.topicLinks,
   sentAt: ({ message }: Told) => new Date(message.sentAt ?? message.timestamp * 1000),
   flags: ({ flags }: Told) => toWireFlags(flags).filter(isFlag),
+  viewerHasRead: ({ flags }: Told) => flags.read === true,
+  viewerHasStarred: ({ flags }: Told) => flags.starred === true,
 };
 
 interface Told extends Pick<KnownMessage, 'flags' | 'viewer'> {
   readonly message: Omit<MessageFacts, 'content' | 'renderedContent' | 'members'>;
 }
+
+const topicOf = ({ message: { channel, topic } }: Told): NamedTopic | null =>
+  channel === null ? null : { channelId: channel.id, name: topic };
 
 const nothing = () => null;
 
@@ -48,6 +54,7 @@ export const sentMessage = new EntityFacts<KnownMessage>(
   { idOf },
   {
     ...told,
+    topic: { facts: namedTopic, of: topicOf },
     participants: { facts: participant, of: ({ message }) => (message.channel === null ? message.members : null) },
     content: ({ message }) => message.content,
     renderedContent: ({ message }) => message.renderedContent,
@@ -55,6 +62,7 @@ export const sentMessage = new EntityFacts<KnownMessage>(
     lastEditedAt: nothing,
     lastMovedAt: nothing,
     reactions: () => [],
+    reactionGroups: () => [],
   },
 );
 
@@ -71,7 +79,8 @@ export const editedMessage = new EntityFacts<KnownEdit>(
   { idOf },
   {
     ...told,
-    participants: nothing,
+    topic: { facts: topicReference, of: topicOf },
+    participants: { facts: participant, of: nothing },
     content: ({ content }) => content.source,
     renderedContent: ({ content }) => content.html,
     isMeMessage: ({ content }) => content.isMeMessage,
@@ -97,9 +106,10 @@ export const movedMessage = new EntityFacts<KnownMove>(
     databaseId: ({ id }) => id,
     type: () => 'channel',
     channel: { facts: channelReference, of: ({ channelId }) => channelId },
-    topic: ({ topic }) => topic,
+    topicName: ({ topic }) => topic,
+    topic: { facts: topicReference, of: ({ channelId, topic }) => ({ channelId, name: topic }) },
     topicLinks: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
-    participants: nothing,
+    participants: { facts: participant, of: nothing },
     lastMovedAt: ({ at }) => new Date(at),
   },
 );

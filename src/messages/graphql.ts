@@ -30,7 +30,7 @@ import type { Recipients } from './sending/direct.ts';
 import { WildcardMentionNotAllowedError } from './sending/errors.ts';
 import { sendMessage } from './sending/send.ts';
 import type { ChannelReference } from './sending/target.ts';
-import { TopicVisibility } from './topic-policies/graphql.ts';
+import { TopicVisibility } from './topic-policies/topic-visibility.ts';
 import { isFlag, toWireFlags } from './wire.ts';
 
 const MessageType = builder.enumType('MessageType', {
@@ -87,7 +87,7 @@ export const Message = builder.prismaNode('Message', {
       description: 'Where it stands; null for a direct message.',
       resolve: ({ channelId }, _args, ctx) => (channelId === null ? null : visibleChannels(ctx).load(channelId)),
     }),
-    topic: t.exposeString('topic', { description: 'Empty for a direct message, and for the empty topic.' }),
+    topicName: t.exposeString('topic', { description: 'Empty for a direct message, and for the empty topic.' }),
     topicLinks: t.field({
       type: [TopicLinkType],
       description: 'The links in its topic, in their order.',
@@ -125,6 +125,14 @@ export const Message = builder.prismaNode('Message', {
       type: [MessageFlag],
       description: "The viewer's own.",
       resolve: async ({ id }, _args, ctx) => toWireFlags(await ownFlags(ctx).load(Number(id))).filter(isFlag),
+    }),
+    viewerHasRead: t.boolean({
+      description: 'Whether the viewer has read it.',
+      resolve: async ({ id }, _args, ctx) => (await ownFlags(ctx).load(Number(id))).read === true,
+    }),
+    viewerHasStarred: t.boolean({
+      description: 'Whether the viewer keeps it among those they have starred.',
+      resolve: async ({ id }, _args, ctx) => (await ownFlags(ctx).load(Number(id))).starred === true,
     }),
   }),
 });

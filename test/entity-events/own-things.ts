@@ -26,7 +26,7 @@ export function ownThings(service: () => InProcess): void {
           author.ok('PATCH', `/drafts/${nodes[0].databaseId}`, { draft: { ...note, topic: '', content: 'edited' } });
         const [edited] = await expectShownAlike([author], edit);
         expect(typesOf(edited ?? [])).toEqual(['DraftUpdatedEvent']);
-        expect(edited?.[0]?.event.draft).toMatchObject({ topic: '', content: 'edited' });
+        expect(edited?.[0]?.event.draft).toMatchObject({ topicName: '', content: 'edited' });
         const [removed] = await expectShownAlike([author], () => author.ok('DELETE', `/drafts/${nodes[0].databaseId}`));
         expect(removed?.[0]?.event.draftId).toBe(globalId('Draft', nodes[0].databaseId));
       }
@@ -110,7 +110,7 @@ export function ownThings(service: () => InProcess): void {
         );
         expect(edited?.[0]).toMatchObject({
           type: 'ScheduledMessageUpdatedEvent',
-          event: { scheduledMessage: { topic: '', content: 'bye' } },
+          event: { scheduledMessage: { topicName: '', content: 'bye' } },
         });
         const [removed] = await expectShownAlike([author], () => author.ok('DELETE', `/scheduled_messages/${id}`));
         expect(removed?.[0]?.event.scheduledMessageId).toBe(globalId('ScheduledMessage', id));

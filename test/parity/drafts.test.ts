@@ -89,7 +89,7 @@ describe('drafts', () => {
     await member.ok('POST', '/saved_snippets', { title: 'a', content: 'b' });
     for (const name of ['A', 'B']) await owner.ok('POST', '/channel_folders/create', { name, description: '*c*' });
     const { drafts, savedSnippets, channelFolders } = await member.query(`{
-      drafts { edges { node { databaseId type channel { databaseId } recipients { databaseId } topic content lastEditedAt } } }
+      drafts { edges { node { databaseId type channel { databaseId } recipients { databaseId } topicName content lastEditedAt } } }
       savedSnippets { edges { node { databaseId title content createdAt } } }
       channelFolders { edges { node { databaseId name description renderedDescription order isArchived createdAt
         creator { databaseId } } } } }`);

@@ -22,7 +22,7 @@ export const draftFacts = new EntityFacts<KnownDraft>(
     databaseId: ({ id }) => id,
     type: ({ type }) => type,
     recipients: { facts: userReference, of: peopleOf },
-    topic: ({ topic }) => topic,
+    topicName: ({ topic }) => topic,
     content: ({ content }) => content,
     lastEditedAt: ({ lastEditedAt, timestamp }) => instantOf(lastEditedAt, timestamp),
     author: { facts: userReference, of: ({ authorId }) => authorId },

@@ -9,6 +9,7 @@ import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { User } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { Topic, topicAt } from '../topics/graphql.ts';
 import { channelOf, draftFacts, peopleOf } from './entity-facts.ts';
 import { createDrafts, deleteDraft, updateDraft, visibleTo } from './service.ts';
 import type { DraftType } from './wire.ts';
@@ -46,7 +47,13 @@ export const Draft = builder.prismaNode('Draft', {
       description: `${PEOPLE} At most 500.`,
       resolve: (draft, _args, ctx) => nodesOf(ctx, 'User', peopleOf(draft)),
     }),
-    topic: t.exposeString('topic', { description: TOPIC }),
+    topicName: t.exposeString('topic', { description: TOPIC }),
+    topic: t.field({
+      type: Topic,
+      nullable: true,
+      description: 'The topic it is for; null as long as that holds no message that the viewer may read.',
+      resolve: (draft, _args, ctx) => topicAt(ctx, channelOf(draft), draft.topic),
+    }),
     content: t.exposeString('content', { description: CONTENT }),
     lastEditedAt: t.expose('lastEditedAt', { type: 'DateTime', description: EDITED }),
     author: t.relation('author', { description: 'Who writes it.' }),

@@ -18,6 +18,7 @@ import { historyPolicy, historySteps } from '../edit-history.ts';
 import { editedMessage, type KnownEdit, type KnownMove, messageReference, movedMessage } from '../entity-facts.ts';
 import { Message, readBack } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
+import { Topic, topicAt } from '../topics/graphql.ts';
 import { deleteMessage } from './delete.ts';
 import { updateMessage } from './edit.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
@@ -43,8 +44,15 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
       description: 'Who sent or edited it.',
       resolve: ({ userId }, _args, ctx) => usersById(ctx).load(userId),
     }),
-    topic: t.string({ description: 'The topic it had then.', resolve: ({ state }) => state.topic }),
-    prevTopic: t.string({
+    topicName: t.string({ description: 'The topic it had then.', resolve: ({ state }) => state.topic }),
+    topic: t.field({
+      type: Topic,
+      nullable: true,
+      description:
+        'The topic it had then; null for a direct message, and when there is nothing to read in it any more.',
+      resolve: ({ state: { channelId, topic } }, _args, ctx) => topicAt(ctx, channelId, topic),
+    }),
+    prevTopicName: t.string({
       nullable: true,
       description: 'The topic it had before; null when the edit left it as it was.',
       resolve: ({ step }) => (step?.showsTopic === true ? step.before.topic : null),

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/context.ts';
+import { topicKey } from '../../channels/topic-name.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { type ReceiptPage, readReceiptPages } from './receipts.ts';
 import { readUnread, type UnreadGroup } from './unread.ts';
@@ -24,12 +25,12 @@ interface OwnUnreadIn {
 /** What is unread for the viewer, by where it is: read once for each operation. */
 export const ownUnreadIn = perOperation(async (ctx): Promise<OwnUnreadIn> => {
   const { groups } = await ownUnread(ctx);
-  const topicKey = (channelId: number | null, name: string) => `${channelId} ${name.toLowerCase()}`;
-  const byTopic = new Map(groups.map((group) => [topicKey(group.channelId, group.topic), group]));
+  const keyOf = (channelId: number | null, name: string) => `${channelId} ${topicKey(name)}`;
+  const byTopic = new Map(groups.map((group) => [keyOf(group.channelId, group.topic), group]));
   const byChannel = Map.groupBy(groups, ({ channelId }) => channelId);
   const byMembers = new Map(groups.map((group) => [group.memberIds?.join(), group]));
   return {
-    topic: (channelId, name) => byTopic.get(topicKey(channelId, name)),
+    topic: (channelId, name) => byTopic.get(keyOf(channelId, name)),
     channel: (channelId) => byChannel.get(channelId) ?? [],
     conversation: (memberIds) => byMembers.get(memberIds.join()),
   };

@@ -3,6 +3,7 @@ import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { nodesOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
@@ -11,6 +12,8 @@ import { User } from '../../people/graphql.ts';
 import { messageReference } from '../entity-facts.ts';
 import { Message, readBack } from '../graphql.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
+import { reactionGroups } from './loaders.ts';
+import { MAX_GROUP_USERS, type ReactionGroup } from './queries.ts';
 import { addReaction, removeReaction } from './service.ts';
 
 const NAME = 'The name it was chosen by: "tada".';
@@ -33,6 +36,35 @@ const Reaction = builder.prismaObject('Reaction', {
 
 builder.prismaObjectField(Message, 'reactions', (t) =>
   t.relation('reactions', { description: 'The emoji on it, the oldest first.', query: { orderBy: { id: 'asc' } } }),
+);
+
+const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').implement({
+  description: 'One emoji on a message, with all who have put it there.',
+  fields: (t) => ({
+    emojiName: t.exposeString('emojiName', { description: 'The name it was first chosen by: "tada".' }),
+    emojiCode: t.exposeString('emojiCode', { description: CODE }),
+    reactionType: t.field({
+      type: ReactionTypeEnum,
+      description: NAMESPACE,
+      resolve: ({ reactionType }) => reactionType as ReactionType,
+    }),
+    count: t.exposeInt('count', { description: 'How many have put it there.' }),
+    viewerHasReacted: t.exposeBoolean('viewerHasReacted', { description: 'Whether the viewer is one of them.' }),
+    users: t.field({
+      type: [User],
+      description: `The first ${MAX_GROUP_USERS} who have, in the order in which they did. All of them: \`reactions\`.`,
+      complexity: { field: 1, multiplier: MAX_GROUP_USERS },
+      resolve: ({ userIds }, _args, ctx) => nodesOf(ctx, 'User', userIds),
+    }),
+  }),
+});
+
+builder.prismaObjectField(Message, 'reactionGroups', (t) =>
+  t.field({
+    type: [ReactionGroupType],
+    description: 'The emoji on it, the one that came first before the others; at most 100.',
+    resolve: ({ id }, _args, ctx) => reactionGroups(ctx).load(Number(id)),
+  }),
 );
 
 errorType(ReactionAlreadyExistsError, 'The viewer has this emoji on the message already.');

@@ -10,7 +10,7 @@ const scheduledAt = (message: KnownScheduled): Date =>
 const always = {
   databaseId: (message: KnownScheduled) => message.scheduled_message_id,
   recipients: { facts: userReference, of: ({ to }: KnownScheduled) => (typeof to === 'number' ? null : to) },
-  topic: ({ topic }: KnownScheduled) => topic ?? '',
+  topicName: ({ topic }: KnownScheduled) => topic ?? '',
   content: ({ content }: KnownScheduled) => content,
   renderedContent: (message: KnownScheduled) => message.rendered_content,
   scheduledAt,

@@ -13,6 +13,7 @@ import { User } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { Message } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
+import { Topic, topicAt } from '../topics/graphql.ts';
 import { deliveryFields } from './delivery-fields.ts';
 import { factsAbout } from './entity-facts.ts';
 import { lastMoment } from './lateness.ts';
@@ -48,7 +49,13 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
       resolve: ({ channelId, recipientIds }, _args, ctx) =>
         channelId === null ? nodesOf(ctx, 'User', recipientIds) : null,
     }),
-    topic: t.exposeString('topic', { description: 'The topic it is for; empty unless it is for a channel.' }),
+    topicName: t.exposeString('topic', { description: 'The topic it is for; empty unless it is for a channel.' }),
+    topic: t.field({
+      type: Topic,
+      nullable: true,
+      description: 'The topic it is for; null as long as that holds no message that the viewer may read.',
+      resolve: ({ channelId, topic }, _args, ctx) => topicAt(ctx, channelId, topic),
+    }),
     sentUntil: t.field({
       type: 'DateTime',
       description: 'Should the service not come to send it until then, it fails.',

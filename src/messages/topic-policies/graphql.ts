@@ -10,20 +10,13 @@ import { channelReference } from '../../channels/entity-facts.ts';
 import { Channel, stillSeen } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
+import { Topic, topicAt } from '../topics/graphql.ts';
+import { findTopics } from '../topics/topics.ts';
 import type { MutedTopics } from './events.ts';
-import { FOLLOWED, INHERITED, MUTED, type TopicPolicy, UNMUTED } from './policies.ts';
+import type { TopicPolicy } from './policies.ts';
 import { setTopicVisibility } from './service.ts';
+import { TopicVisibility } from './topic-visibility.ts';
 import type { WireMutedTopic, WireUserTopic } from './wire.ts';
-
-export const TopicVisibility = builder.enumType('TopicVisibility', {
-  description: 'How visible a topic is to a user.',
-  values: {
-    INHERIT: { value: INHERITED, description: 'As its channel is.' },
-    MUTED: { value: MUTED, description: 'Hidden, and not counted as unread.' },
-    UNMUTED: { value: UNMUTED, description: 'Visible, although its channel is muted.' },
-    FOLLOWED: { value: FOLLOWED, description: 'Visible, and told of when something is written to it.' },
-  } as const,
-});
 
 const CHANNEL = 'The channel the topic is of.';
 const NAME = "The topic's name.";
@@ -39,7 +32,13 @@ const UserTopic = builder.prismaObject('UserTopic', {
       description: 'Its channel; null when the viewer does not see it any more.',
       resolve: ({ channelId }, _args, ctx) => visibleChannels(ctx).load(channelId),
     }),
-    topic: t.exposeString('topic', { description: `${NAME} Compared without regard to case.` }),
+    topicName: t.exposeString('topic', { description: `${NAME} Compared without regard to case.` }),
+    topic: t.field({
+      type: Topic,
+      nullable: true,
+      description: 'The topic; null as long as it holds no message that the viewer may read.',
+      resolve: ({ channelId, topic }, _args, ctx) => topicAt(ctx, channelId, topic),
+    }),
     visibility: t.field({
       type: TopicVisibility,
       description: CHOICE,
@@ -80,12 +79,21 @@ mutation('setTopicVisibility', {
   }),
   payload: () => ({
     channel: { type: Channel, nullable: true, description: `${CHANNEL} Null when the viewer does not see it.` },
-    topic: { type: 'String', description: `${NAME} As it is stored.` },
+    topicName: { type: 'String', description: `${NAME} As it is stored.` },
+    topic: {
+      type: Topic,
+      nullable: true,
+      description: 'The topic; null as long as it holds no message that the viewer may read.',
+    },
     visibility: { type: TopicVisibility, description: CHOICE },
   }),
   resolve: async (ctx, { channelId, topic, visibility }) => {
     const set = await setTopicVisibility(ctx, { channelId, topic, policy: visibility });
-    return { ...(await stillSeen(ctx, channelId)), topic: set.topic, visibility: set.policy };
+    const [found] = await findTopics(ctx, [{ channelId, name: set.topic }]);
+    return {
+      ...(await stillSeen(ctx, channelId)),
+      ...{ topicName: set.topic, visibility: set.policy, topic: found == null ? null : { ...found, channelId } },
+    };
   },
 });
 

@@ -8,31 +8,36 @@ import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { ChannelSubscription } from '../../channels/subscriptions/graphql.ts';
-import { isResolved } from '../../channels/topic-name.ts';
+import { isResolved, topicKey } from '../../channels/topic-name.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { deleteTopic } from '../edits/delete-topic.ts';
 import { ownUnreadIn } from '../flags/loaders.ts';
 import { Message } from '../graphql.ts';
-import { TopicVisibility } from '../topic-policies/graphql.ts';
-import { ownPolicies, topicPages } from './topic-loaders.ts';
-import type { Topic as ReadTopic } from './topics.ts';
+import { TopicVisibility } from '../topic-policies/topic-visibility.ts';
+import { topicId } from './entity-facts.ts';
+import { ownPolicies, topicPages, topicsNamed } from './topic-loaders.ts';
+import type { Topic as ReadTopic, TopicKey } from './topics.ts';
 
 /** A topic, and the channel it is of. */
-interface TopicSource extends ReadTopic {
-  readonly channelId: number;
+interface TopicSource extends TopicKey {
+  /** Of its last message that the viewer may read; absent where the topic is known by its name alone. */
+  readonly maxId?: number;
 }
 
-const Topic = builder.objectRef<TopicSource>('Topic');
+export const Topic = builder.objectRef<TopicSource>('Topic');
 
 builder.node(Topic, {
   description:
     'What messages of a channel have in common: its name, in whatever case. Renaming it makes another topic, and its ' +
     'messages are of that one then.',
   // No row's: the channel, and the name as it is compared.
-  id: { resolve: ({ channelId, name }) => `${channelId}:${name.toLowerCase()}` as never },
+  id: { resolve: (topic) => topicId(topic) as never },
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'As the last message has it; empty for the empty topic.' }),
+    name: t.string({
+      description: 'As the last message has it; empty for the empty topic.',
+      resolve: async (topic, _args, ctx) => (await lastIn(ctx, topic))?.name ?? topic.name,
+    }),
     channel: t.field({
       type: Channel,
       nullable: true,
@@ -43,7 +48,7 @@ builder.node(Topic, {
       type: Message,
       nullable: true,
       description: 'The last message in it that the viewer may read; null when it is gone by now.',
-      resolve: ({ maxId }, _args, ctx) => nodeOf(ctx, 'Message', maxId),
+      resolve: async (topic, _args, ctx) => nodeOf(ctx, 'Message', (await lastIn(ctx, topic))?.maxId ?? null),
     }),
     isResolved: t.boolean({
       description: 'Whether it is marked as resolved, which its name begins with then.',
@@ -76,17 +81,37 @@ builder.node(Topic, {
   }),
 });
 
-/** Every topic there is, where one is looked for by its name. */
-const ALL = { above: 0, below: Number.MAX_SAFE_INTEGER, limit: Number.MAX_SAFE_INTEGER, newestFirst: true };
+/** Its last message, and its name as that has it. */
+async function lastIn(ctx: GraphQLContext, { channelId, name, maxId }: TopicSource): Promise<ReadTopic | null> {
+  return maxId === undefined ? topicsNamed(ctx).load({ channelId, name }) : { name, maxId };
+}
+
+/** The topic of a name; null when it holds nothing that the viewer may read, or when there is no channel. */
+export async function topicAt(
+  ctx: GraphQLContext,
+  channelId: number | null,
+  name: string,
+): Promise<TopicSource | null> {
+  const topic = channelId === null ? null : await topicsNamed(ctx).load({ channelId, name });
+  return channelId === null || topic === null ? null : { ...topic, channelId };
+}
 
 nodeByText('Topic', async (ctx, text) => {
-  const [, digits, key] = /^([1-9]\d{0,9}):(.*)$/s.exec(text) ?? [];
-  const channelId = Number(digits);
-  if (!isRowId(channelId)) return null;
-  const topics = await topicPages(ctx).load({ channelId, ...ALL });
-  const topic = topics.find(({ name }) => name.toLowerCase() === key);
-  return topic === undefined ? null : { ...topic, channelId };
+  const [, digits, name = ''] = /^([1-9]\d{0,9}):(.*)$/s.exec(text) ?? [];
+  // One text for each topic, and none that the database cannot hold.
+  if (!isRowId(Number(digits)) || name !== topicKey(name) || name.includes('\0') || !name.isWellFormed()) return null;
+  return topicAt(ctx, Number(digits), name);
 });
+
+builder.prismaObjectField(Message, 'topic', (t) =>
+  t.field({
+    type: Topic,
+    nullable: true,
+    description: 'What it is about; null for a direct message.',
+    select: { channelId: true, topic: true },
+    resolve: ({ channelId, topic }) => (channelId === null ? null : { channelId, name: topic }),
+  }),
+);
 
 const TopicConnection = builder.connectionObject({ type: Topic, name: 'TopicConnection' }, { name: 'TopicEdge' });
 

@@ -2,9 +2,10 @@ import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import { readableBy } from '../../channels/access.ts';
+import { topicKey } from '../../channels/topic-name.ts';
 import type { TopicPolicy } from '../topic-policies/policies.ts';
 import { readPolicies } from '../topic-policies/queries.ts';
-import { readTopics, type Topic, type TopicPage } from './topics.ts';
+import { findTopics, readTopics, type Topic, type TopicKey, type TopicPage } from './topics.ts';
 
 /** A page of one channel's topics. */
 export interface TopicPageKey extends TopicPage {
@@ -39,11 +40,13 @@ export const topicPages = perOperation(
     ),
 );
 
-/** A topic, by its channel and its name. */
-interface TopicKey {
-  readonly channelId: number;
-  readonly name: string;
-}
+/** Topics by their names: null for one in which there is nothing that the viewer may read. */
+export const topicsNamed = perOperation(
+  (ctx) =>
+    new DataLoader<TopicKey, Topic | null, string>((keys) => findTopics(signedIn(ctx), keys), {
+      cacheKeyFn: ({ channelId, name }) => `${channelId} ${topicKey(name)}`,
+    }),
+);
 
 /** The viewer's policies of topics. */
 export const ownPolicies = perOperation(

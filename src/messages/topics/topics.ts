@@ -1,8 +1,9 @@
 import type { Ctx } from '../../access/context.ts';
-import { accessChannelContent } from '../../channels/access.ts';
+import { accessChannelContent, readableBy } from '../../channels/access.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
-import { hasProtectedHistory } from '../access.ts';
+import { isRowId } from '../../platform/ids.ts';
+import { hasProtectedHistory, receivedBy } from '../access.ts';
 
 /** A topic of a channel: that, and nothing more, is known of topics that hold messages. */
 export interface Topic {
@@ -21,6 +22,54 @@ export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly 
   const channel = await accessChannelContent(ctx, channelId);
   const topicsOf = await readTopics(ctx.app.db, ctx.viewer.id, [channel], WHOLE_LIST);
   return topicsOf(channel.id);
+}
+
+/** A topic, by its channel and its name. */
+export interface TopicKey {
+  readonly channelId: number;
+  /** In whatever case. */
+  readonly name: string;
+}
+
+/**
+ * The topics of these names, as far as there is something in them that the viewer may read; null for others. As many
+ * queries for many as for one, each topic one step into an index.
+ */
+export async function findTopics(ctx: Ctx, keys: readonly TopicKey[]): Promise<(Topic | null)[]> {
+  const { app, viewer } = ctx;
+  const ids = [...new Set(keys.map(({ channelId }) => channelId))].filter(isRowId);
+  const where = { AND: [{ id: { in: ids } }, await readableBy(ctx)] };
+  const channels = new Map((await app.db.channel.findMany({ where })).map((channel) => [channel.id, channel]));
+  const places = keys.map(({ channelId, name }, place) => ({ place, name, channel: channels.get(channelId) }));
+  const { open = [], guarded = [] } = Object.groupBy(
+    places.filter(({ channel }) => channel !== undefined),
+    ({ channel }) => (channel !== undefined && hasProtectedHistory(channel) ? 'guarded' : 'open'),
+  );
+  const rows = [
+    ...(open.length === 0 ? [] : await readNamed(app.db, open, Prisma.sql`true`)),
+    ...(guarded.length === 0 ? [] : await readNamed(app.db, guarded, receivedBy(viewer.id))),
+  ];
+  const found = new Map(rows.map(({ place, name, max_id }) => [place, { name, maxId: Number(max_id) }]));
+  return keys.map((_, place) => found.get(place) ?? null);
+}
+
+interface Place {
+  readonly place: number;
+  readonly name: string;
+  readonly channel: Channel | undefined;
+}
+
+function readNamed(db: SqlClient, wanted: readonly Place[], isReadable: Prisma.Sql) {
+  const [places, names] = [wanted.map(({ place }) => place), wanted.map(({ name }) => name)];
+  const ids = wanted.map(({ channel }) => channel?.id ?? 0);
+  return db.$queryRaw<{ place: number; name: string; max_id: bigint }[]>`
+    SELECT wanted.place, last.* FROM unnest(${places}::int[], ${ids}::int[], ${names}::text[])
+      AS wanted(place, channel_id, name)
+    CROSS JOIN LATERAL (
+      SELECT m.topic AS name, m.id AS max_id FROM message m
+      WHERE m.channel_id = wanted.channel_id AND lower(m.topic) = lower(wanted.name) AND ${isReadable}
+      ORDER BY m.id DESC LIMIT 1
+    ) AS last`;
 }
 
 /** Where a page of topics lies, by the ids of their last messages. */

@@ -115,7 +115,7 @@ function factsOf(event: StatusBody): EntityFacts<StatusBody> {
   if (facts === undefined) {
     const status = new EntityFacts<StatusBody>(
       'UserStatus',
-      { idOf },
+      { idOf: null },
       Object.assign({}, ...parts.map((p) => PARTS[p])),
     );
     facts = new EntityFacts<StatusBody>(

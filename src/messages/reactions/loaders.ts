@@ -1,0 +1,12 @@
+import { acrossReaders } from '../../api/graphql/context.ts';
+import { type ReactionGroup, readReactionGroups } from './queries.ts';
+
+/** What is on a message, by its id, the emoji that came first before the others. */
+export const reactionGroups = acrossReaders<number, readonly ReactionGroup[]>(async (wanted) => {
+  const [first] = wanted;
+  if (first === undefined) return [];
+  const { app, realmId } = first.ctx;
+  const viewerIds = [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))];
+  const groupsOf = await readReactionGroups(app.db, realmId, viewerIds, [...new Set(wanted.map(({ key }) => key))]);
+  return wanted.map(({ ctx, key }) => groupsOf(key, ctx.viewer.id));
+});
