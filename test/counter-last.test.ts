@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Endpoint, takesIdempotencyKey } from '../src/api/rest/endpoint.ts';
 import { routes } from '../src/server/registries/endpoints.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { IS_WHOLE, isGroupPicked } from './helpers/part.ts';
 import { pathOf, REST_CALLS, type RestCall } from './helpers/rest-calls.ts';
 import { makeScene, type Scene } from './helpers/scene.ts';
@@ -45,7 +45,7 @@ describe.runIf(isGroupPicked('counter-last.test.ts'))(
     let server: InProcess;
     let scenes: { readonly plain: Scene; readonly keyed: Scene };
     beforeAll(async () => {
-      server = await startInProcess();
+      server = await shareInProcess({ counts: true });
       const on = { on: server, withPassword: true };
       scenes = { plain: await makeScene(on), keyed: await makeScene(on) };
     }, 240_000);

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { animation, colorAt, download, NO_PICTURES, PNG, plain } from './helpers/pictures.ts';
 import { organisation } from './helpers/server.ts';
@@ -267,7 +267,7 @@ describe('an emoji that is named', () => {
 describe('in messages', () => {
   let service: InProcess;
   beforeAll(async () => {
-    service = await startInProcess();
+    service = await shareInProcess({ counts: true });
   });
   afterAll(() => service[Symbol.asyncDispose]());
 

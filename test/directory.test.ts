@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { referencesIn } from '../src/markdown/references.ts';
 import { renderMessage } from '../src/markdown/render.ts';
 import { loadDirectory } from '../src/messages/sending/directory.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
@@ -10,7 +10,7 @@ let service: InProcess;
 let there: Organisation;
 
 beforeAll(async () => {
-  service = await startInProcess();
+  service = await shareInProcess({ counts: true });
   there = await organisation({}, { on: service });
 });
 afterAll(() => service[Symbol.asyncDispose]());

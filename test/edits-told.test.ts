@@ -7,7 +7,7 @@ import { OF_OTHER_MESSAGES } from '../src/messages/edits/tell.ts';
 import type { Tx } from '../src/platform/db/client.ts';
 import { routes } from '../src/server/registries/endpoints.ts';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { IS_WHOLE, isGroupPicked } from './helpers/part.ts';
 import type { Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
@@ -47,7 +47,7 @@ describe.runIf(isGroupPicked('edits-told.test.ts > what an edit tells stays as i
     const causes = new Set<string>();
 
     beforeAll(async () => {
-      service = await startInProcess();
+      service = await shareInProcess();
       scene = await makeScene({ on: service, withPassword: true });
       const { owner, member, moderator, names } = scene;
       outsider = moderator;

@@ -4,7 +4,7 @@ import { OPERATORS } from '../src/messages/narrow/narrow-operators.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { comparable, leavesOf, type Outcome } from './helpers/alike.ts';
 import { documentOf, GRAPHQL_CALLS, type GraphQLCall } from './helpers/graphql-calls.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { IS_WHOLE, isGroupPicked } from './helpers/part.ts';
 import type { Method, Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS, type RestCall } from './helpers/rest-calls.ts';
@@ -126,7 +126,7 @@ async function tellsApart(place: Place, at: Scene, who: Person, address: string)
 
 describe.runIf(isGroupPicked('hidden-addresses.test.ts'))('of addresses', () => {
   beforeAll(async () => {
-    service = await startInProcess();
+    service = await shareInProcess({ counts: true });
     scene = await makeScene({ on: service });
   });
   afterAll(() => service[Symbol.asyncDispose]());

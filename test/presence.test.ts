@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
@@ -10,7 +10,7 @@ let clock = START;
 let service: InProcess;
 
 beforeAll(async () => {
-  service = await startInProcess({ now: () => new Date(clock) });
+  service = await shareInProcess({ counts: true, now: () => new Date(clock) });
 });
 afterAll(() => service[Symbol.asyncDispose]());
 

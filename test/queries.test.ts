@@ -5,7 +5,7 @@ import { documentOf, type Limit } from './helpers/documents.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { nodeIds } from './helpers/graphql-calls.ts';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Method, Parameters, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { nothing } from './helpers/scene.ts';
@@ -27,7 +27,7 @@ let many: Filled;
 beforeAll(async () => {
   // A resolver that forgets `...query` fails here, instead of reading once per row.
   (builder.options.prisma as { onUnusedQuery: string }).onUnusedQuery = 'error';
-  service = await startInProcess();
+  service = await shareInProcess({ counts: true });
   few = await fill(2);
   many = await fill(6);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builder } from '../src/api/graphql/builder.ts';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
-import { type InProcess, startInProcess } from './helpers/in-process.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
@@ -30,7 +30,7 @@ const channelOf = async (by: Person, name: string, members: readonly Person[]): 
 beforeAll(async () => {
   // A resolver that forgets `...query` fails here, instead of reading once per row.
   (builder.options.prisma as { onUnusedQuery: string }).onUnusedQuery = 'error';
-  service = await startInProcess();
+  service = await shareInProcess({ counts: true });
   people = await organisation({}, { on: service });
   const { owner, member, guest } = people;
   channelId = await channelOf(owner, 'general', [owner, member, guest]);

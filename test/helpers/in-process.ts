@@ -27,19 +27,25 @@ export interface InProcess extends AsyncDisposable {
 
 const ofToday = () => new Date();
 let clock: () => Date = ofToday;
-let shared: Promise<InProcess> | undefined;
+const shared: { any?: Promise<InProcess>; counting?: Promise<InProcess> } = {};
 
 /**
  * The service that the files of one worker share, one after the other, each with organisations of its own: `await using` it.
- * For files that need no environment, and neither count queries nor have it do what is due in all organisations.
+ * For files that need no environment, and do not have it do what is due in all organisations.
  *
- * @param now Its clock until it is let go of.
+ * @param options.now Its clock until it is let go of.
+ * @param options.counts Whether queries are counted: those who do share another, where nothing looks for work by itself once
+ *   the first has counted.
  */
-export async function shareInProcess({ now = ofToday }: Pick<InProcessOptions, 'now'> = {}): Promise<InProcess> {
-  shared ??= startInProcess({ now: () => clock() });
+export async function shareInProcess({
+  now = ofToday,
+  counts = false,
+}: Pick<InProcessOptions, 'now'> & { readonly counts?: boolean } = {}): Promise<InProcess> {
+  const kind = counts ? 'counting' : 'any';
+  shared[kind] ??= startInProcess({ now: () => clock() });
   clock = now;
   return {
-    ...(await shared),
+    ...(await shared[kind]),
     async [Symbol.asyncDispose]() {
       clock = ofToday;
     },
