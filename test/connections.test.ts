@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { send } from './helpers/http.ts';
+import { isGroupPicked } from './helpers/part.ts';
 import type { Person } from './helpers/person.ts';
 import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
@@ -77,7 +78,7 @@ async function allGone(server: ServerProcess): Promise<void> {
   }, 10_000);
 }
 
-describe('connections of one address', () => {
+describe.runIf(isGroupPicked('connections.test.ts > connections of one address'))('connections of one address', () => {
   let server: ServerProcess;
   let people: Organisation;
 

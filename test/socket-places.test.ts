@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../src/platform/config.ts';
 import { send } from './helpers/http.ts';
+import { isGroupPicked } from './helpers/part.ts';
 import type { Visitor } from './helpers/person.ts';
 import { METRICS, type ServerProcess } from './helpers/process.ts';
 import { RawSocket } from './helpers/raw-socket.ts';
@@ -13,163 +14,165 @@ const PER_IP = 4;
 const PER_USER = 3;
 const MAX = 10;
 
-let server: ServerProcess;
-let people: Organisation;
+describe.runIf(isGroupPicked('socket-places.test.ts'))('places for sockets', () => {
+  let server: ServerProcess;
+  let people: Organisation;
 
-beforeAll(async () => {
-  const limits = { SOCKETS_PER_IP: String(PER_IP), SOCKETS_PER_USER: String(PER_USER), MAX_SOCKETS: String(MAX) };
-  server = await startServer({ env: { ...limits, ...METRICS.env, TRUST_PROXY: '1' } });
-  people = await organisation({}, { on: server });
-}, 60_000);
-afterAll(() => server[Symbol.asyncDispose]());
+  beforeAll(async () => {
+    const limits = { SOCKETS_PER_IP: String(PER_IP), SOCKETS_PER_USER: String(PER_USER), MAX_SOCKETS: String(MAX) };
+    server = await startServer({ env: { ...limits, ...METRICS.env, TRUST_PROXY: '1' } });
+    people = await organisation({}, { on: server });
+  }, 60_000);
+  afterAll(() => server[Symbol.asyncDispose]());
 
-let addresses = 0;
-/** As if from somewhere else: a proxy in front says where. */
-const from = (address = `192.0.2.${++addresses}`) => ({ 'x-forwarded-for': address });
+  let addresses = 0;
+  /** As if from somewhere else: a proxy in front says where. */
+  const from = (address = `192.0.2.${++addresses}`) => ({ 'x-forwarded-for': address });
 
-const open = (headers: Readonly<Record<string, string>>) => RawSocket.open(people.anonymous, undefined, headers);
+  const open = (headers: Readonly<Record<string, string>>) => RawSocket.open(people.anonymous, undefined, headers);
 
-/** A socket that is signed in, or why it is not. */
-async function signedIn(who: Visitor, headers: Readonly<Record<string, string>>): Promise<RawSocket> {
-  const socket = await RawSocket.open(who, undefined, headers);
-  socket.send({ type: 'connection_init', payload: { authorization: who.authorization } });
-  await socket.next('connection_ack');
-  return socket;
-}
+  /** A socket that is signed in, or why it is not. */
+  async function signedIn(who: Visitor, headers: Readonly<Record<string, string>>): Promise<RawSocket> {
+    const socket = await RawSocket.open(who, undefined, headers);
+    socket.send({ type: 'connection_init', payload: { authorization: who.authorization } });
+    await socket.next('connection_ack');
+    return socket;
+  }
 
-const handshake = {
-  ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
-  ...{ 'sec-websocket-key': Buffer.alloc(16).toString('base64'), 'sec-websocket-protocol': 'graphql-transport-ws' },
-};
+  const handshake = {
+    ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+    ...{ 'sec-websocket-key': Buffer.alloc(16).toString('base64'), 'sec-websocket-protocol': 'graphql-transport-ws' },
+  };
 
-/** The plain answer to a handshake that is refused. */
-async function refusal(headers: Readonly<Record<string, string>>) {
-  const { host } = people.realm;
-  const reply = await send(server.url, {
-    method: 'GET',
-    path: '/graphql',
-    headers: { ...handshake, host, ...headers },
-  });
-  return { status: reply.status, retryAfter: reply.headers['retry-after'], body: JSON.parse(reply.text) };
-}
-
-/** Until every socket of the test before is counted out. */
-async function allGone(): Promise<void> {
-  await vi.waitFor(async () => {
-    const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
-    expect(text).toMatch(/^websockets_open 0$/m);
-  }, 10_000);
-}
-
-/** Bytes on a connection of the test's own, which leaves its half open. */
-async function raw(bytes: string): Promise<{ socket: Socket; closed: Promise<void>; head: Promise<string> }> {
-  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
-  socket.on('error', () => {});
-  const head = once(socket, 'data').then(([data]) => String(data));
-  head.catch(() => {});
-  await once(socket, 'connect');
-  socket.write(bytes);
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-  return { socket, head, closed };
-}
-
-describe('sockets of one address', () => {
-  test('on which nobody signs in are limited: 429 at the handshake, and those that are open stay', async () => {
-    await allGone();
-    const here = from();
-    const sockets = [await open(here), await open(here), await open(here)];
-    // One that says it is nobody's is still the address's.
-    sockets[0]?.send({ type: 'connection_init' });
-    await sockets[0]?.next('connection_ack');
-    sockets.push(await open(here));
-    expect(await refusal(here)).toEqual({
-      status: 429,
-      retryAfter: '10',
-      body: {
-        ...{ result: 'error', code: 'RATE_LIMIT_HIT', 'retry-after': 10 },
-        msg: '4 sockets of this address are open without a sign-in; try again in 10 seconds',
-      },
+  /** The plain answer to a handshake that is refused. */
+  async function refusal(headers: Readonly<Record<string, string>>) {
+    const { host } = people.realm;
+    const reply = await send(server.url, {
+      method: 'GET',
+      path: '/graphql',
+      headers: { ...handshake, host, ...headers },
     });
-    sockets.push(await open(from()));
+    return { status: reply.status, retryAfter: reply.headers['retry-after'], body: JSON.parse(reply.text) };
+  }
+
+  /** Until every socket of the test before is counted out. */
+  async function allGone(): Promise<void> {
+    await vi.waitFor(async () => {
+      const { text } = await send(server.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
+      expect(text).toMatch(/^websockets_open 0$/m);
+    }, 10_000);
+  }
+
+  /** Bytes on a connection of the test's own, which leaves its half open. */
+  async function raw(bytes: string): Promise<{ socket: Socket; closed: Promise<void>; head: Promise<string> }> {
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.on('error', () => {});
+    const head = once(socket, 'data').then(([data]) => String(data));
+    head.catch(() => {});
+    await once(socket, 'connect');
+    socket.write(bytes);
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    return { socket, head, closed };
+  }
+
+  describe('sockets of one address', () => {
+    test('on which nobody signs in are limited: 429 at the handshake, and those that are open stay', async () => {
+      await allGone();
+      const here = from();
+      const sockets = [await open(here), await open(here), await open(here)];
+      // One that says it is nobody's is still the address's.
+      sockets[0]?.send({ type: 'connection_init' });
+      await sockets[0]?.next('connection_ack');
+      sockets.push(await open(here));
+      expect(await refusal(here)).toEqual({
+        status: 429,
+        retryAfter: '10',
+        body: {
+          ...{ result: 'error', code: 'RATE_LIMIT_HIT', 'retry-after': 10 },
+          msg: '4 sockets of this address are open without a sign-in; try again in 10 seconds',
+        },
+      });
+      sockets.push(await open(from()));
+      sockets[0]?.subscribe('1', '{ __typename }');
+      expect((await sockets[0]?.next('next'))?.payload.data).toEqual({ __typename: 'Query' });
+      // A place is free as soon as a socket is gone.
+      sockets[1]?.cut();
+      await vi.waitFor(async () => sockets.push(await open(here)), 5_000);
+      for (const socket of sockets) socket.cut();
+    });
+
+    test('are not limited by those that signed in, up to half of the process', async () => {
+      await allGone();
+      const here = from();
+      const { owner, member, guest } = people;
+      const sockets: RawSocket[] = [];
+      for (const who of [owner, member, guest, owner, member]) sockets.push(await signedIn(who, here));
+      expect(await refusal(here)).toMatchObject({
+        status: 429,
+        body: { code: 'RATE_LIMIT_HIT', msg: expect.stringContaining('Too many sockets of this address are open') },
+      });
+      for (const socket of sockets) socket.cut();
+    });
+  });
+
+  test('sockets of one account are limited over all addresses: 1013 with the reason, and those that are open stay', async () => {
+    await allGone();
+    const { member, owner } = people;
+    const sockets: RawSocket[] = [];
+    for (let i = 0; i < PER_USER; i++) sockets.push(await signedIn(member, from()));
+    await using late = await RawSocket.open(member, undefined, from());
+    late.send({ type: 'connection_init', payload: { authorization: member.authorization } });
+    expect(await late.closed).toEqual({
+      code: 1013,
+      reason: '3 sockets of this account are open; try again in 10 seconds',
+    });
+    sockets.push(await signedIn(owner, from()));
     sockets[0]?.subscribe('1', '{ __typename }');
     expect((await sockets[0]?.next('next'))?.payload.data).toEqual({ __typename: 'Query' });
-    // A place is free as soon as a socket is gone.
-    sockets[1]?.cut();
-    await vi.waitFor(async () => sockets.push(await open(here)), 5_000);
+    sockets[0]?.cut();
+    await vi.waitFor(async () => sockets.push(await signedIn(member, from())), 5_000);
     for (const socket of sockets) socket.cut();
   });
 
-  test('are not limited by those that signed in, up to half of the process', async () => {
+  test('sockets of the process are limited: 503 at the handshake', async () => {
     await allGone();
-    const here = from();
-    const { owner, member, guest } = people;
     const sockets: RawSocket[] = [];
-    for (const who of [owner, member, guest, owner, member]) sockets.push(await signedIn(who, here));
-    expect(await refusal(here)).toMatchObject({
-      status: 429,
-      body: { code: 'RATE_LIMIT_HIT', msg: expect.stringContaining('Too many sockets of this address are open') },
-    });
+    for (let i = 0; i < MAX; i++) sockets.push(await open(from()));
+    const { status, retryAfter, body } = await refusal(from());
+    expect([status, retryAfter, body.code]).toEqual([503, '1', 'REQUEST_TIMEOUT']);
     for (const socket of sockets) socket.cut();
   });
-});
 
-test('sockets of one account are limited over all addresses: 1013 with the reason, and those that are open stay', async () => {
-  await allGone();
-  const { member, owner } = people;
-  const sockets: RawSocket[] = [];
-  for (let i = 0; i < PER_USER; i++) sockets.push(await signedIn(member, from()));
-  await using late = await RawSocket.open(member, undefined, from());
-  late.send({ type: 'connection_init', payload: { authorization: member.authorization } });
-  expect(await late.closed).toEqual({
-    code: 1013,
-    reason: '3 sockets of this account are open; try again in 10 seconds',
+  const upgrade = (path: string): string =>
+    `GET ${path} HTTP/1.1\r\nHost: ${people.realm.host}\r\n${Object.entries(handshake)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n`;
+
+  test('sockets that never say anything, not even goodbye, are gone seconds after their time to introduce themselves', async () => {
+    await allGone();
+    const sockets = await Promise.all(Array.from({ length: PER_IP }, () => raw(upgrade('/graphql'))));
+    for (const { head } of sockets) expect(await head).toContain('101 Switching Protocols');
+    // 5 s to introduce itself, and 1 s to answer the close. The protocol's library would wait for the answer for 30 s.
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    await allGone();
+    for (const { socket } of sockets) socket.destroy();
   });
-  sockets.push(await signedIn(owner, from()));
-  sockets[0]?.subscribe('1', '{ __typename }');
-  expect((await sockets[0]?.next('next'))?.payload.data).toEqual({ __typename: 'Query' });
-  sockets[0]?.cut();
-  await vi.waitFor(async () => sockets.push(await signedIn(member, from())), 5_000);
-  for (const socket of sockets) socket.cut();
+
+  test.for([
+    ['no HTTP', (): string => 'garbage\r\n\r\n', '400'],
+    ['a socket where there is none', (): string => upgrade('/api/v1/events'), '404'],
+    ['a head without end', (): string => `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, '431'],
+  ] as const)(
+    'a connection that asked for %s is closed when the other end keeps it half open',
+    async ([, bytes, status]) => {
+      const { socket, head, closed } = await raw(bytes());
+      expect(await head).toContain(`HTTP/1.1 ${status}`);
+      // The connection of a peer that keeps its half is broken by what it sends after that.
+      const probe = setInterval(() => socket.write('still here'), 250);
+      await closed.finally(() => clearInterval(probe));
+    },
+  );
 });
-
-test('sockets of the process are limited: 503 at the handshake', async () => {
-  await allGone();
-  const sockets: RawSocket[] = [];
-  for (let i = 0; i < MAX; i++) sockets.push(await open(from()));
-  const { status, retryAfter, body } = await refusal(from());
-  expect([status, retryAfter, body.code]).toEqual([503, '1', 'REQUEST_TIMEOUT']);
-  for (const socket of sockets) socket.cut();
-});
-
-const upgrade = (path: string): string =>
-  `GET ${path} HTTP/1.1\r\nHost: ${people.realm.host}\r\n${Object.entries(handshake)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('')}\r\n`;
-
-test('sockets that never say anything, not even goodbye, are gone seconds after their time to introduce themselves', async () => {
-  await allGone();
-  const sockets = await Promise.all(Array.from({ length: PER_IP }, () => raw(upgrade('/graphql'))));
-  for (const { head } of sockets) expect(await head).toContain('101 Switching Protocols');
-  // 5 s to introduce itself, and 1 s to answer the close. The protocol's library would wait for the answer for 30 s.
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
-  await allGone();
-  for (const { socket } of sockets) socket.destroy();
-});
-
-test.for([
-  ['no HTTP', (): string => 'garbage\r\n\r\n', '400'],
-  ['a socket where there is none', (): string => upgrade('/api/v1/events'), '404'],
-  ['a head without end', (): string => `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, '431'],
-] as const)(
-  'a connection that asked for %s is closed when the other end keeps it half open',
-  async ([, bytes, status]) => {
-    const { socket, head, closed } = await raw(bytes());
-    expect(await head).toContain(`HTTP/1.1 ${status}`);
-    // The connection of a peer that keeps its half is broken by what it sends after that.
-    const probe = setInterval(() => socket.write('still here'), 250);
-    await closed.finally(() => clearInterval(probe));
-  },
-);
 
 test('the configuration is a number, or "off" but for the whole process', () => {
   expect(readConfig({})).toMatchObject({ socketsPerUser: 100, socketsPerIp: 100, maxSockets: 20_000 });

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './helpers/longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -13,6 +14,7 @@ export default defineConfig({
     // One process serves them all. Another worker is another to warm up: with a second, while one waits, its processor is used.
     maxWorkers: 2,
     maxConcurrency: 10,
+    sequence: { sequencer: LongestFirst },
     // Nothing here waits on a clock for longer than a heartbeat: what takes this long hangs.
     testTimeout: 60_000,
     hookTimeout: 60_000,
