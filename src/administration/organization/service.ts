@@ -9,7 +9,7 @@ import { isSubdomain } from '../../platform/hosts.ts';
 import { MAX_REALM_NAME_LENGTH } from '../../platform/limits.ts';
 import { OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
-import { checkNewUser, insertUser, type MadeUser, type NewUser } from '../users/new-user.ts';
+import { checkNewUser, insertUser, insertUsers, type MadeUser, type NewUser } from '../users/new-user.ts';
 
 /** An organisation to be made. */
 export interface NewRealm {
@@ -48,8 +48,10 @@ export async function createRealm(
   const { subdomain } = input;
   if (!isSubdomain(subdomain)) throw new BadRequestError(`"${subdomain}" cannot be a subdomain`);
   const name = requireText('name', input.name, { strip: true, min: 1, max: MAX_REALM_NAME_LENGTH });
-  const everybody = [{ ...owner, role: OWNER, canCreateUsers: true }, ...people];
-  const rows = await Promise.all(everybody.map((person) => checkNewUser(app, person)));
+  const [ownerRow, ...rows] = await Promise.all([
+    checkNewUser(app, { ...owner, role: OWNER, canCreateUsers: true }),
+    ...people.map((person) => checkNewUser(app, person)),
+  ]);
   const now = app.now();
   try {
     // No event: nobody is there yet to hear one. The realm's log begins after this.
@@ -60,15 +62,13 @@ export async function createRealm(
       });
       await tx.eventCounter.create({ data: { realmId: realm.id } });
       await createSystemGroups(tx, realm.id, now);
-      const made: MadeUser[] = [];
-      for (const row of rows) {
-        const botOwnerId = row.botOwnerId ?? made[0]?.user.id ?? null;
-        made.push(await insertUser(tx, app, realm, row.botType == null ? row : { ...row, botOwnerId }));
-      }
+      const made = await insertUser(tx, app, realm, ownerRow);
+      const withOwners = rows.map((row) =>
+        row.botType == null ? row : { ...row, botOwnerId: row.botOwnerId ?? made.user.id },
+      );
+      const others = await insertUsers(tx, app, realm, withOwners);
       await createNotificationBot(tx, realm.id, now);
-      const [first, ...others] = made;
-      if (first === undefined) throw new Error('An organisation has an owner');
-      return { realm, owner: first, people: others };
+      return { realm, owner: made, people: others };
     });
   } catch (error) {
     if (isUniqueViolation(error)) throw new BadRequestError('The subdomain is in use, or two users have one address');
