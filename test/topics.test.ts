@@ -588,7 +588,9 @@ describe('POST /streams/{stream_id}/delete_topic', () => {
       last_updated: expect.any(Number),
     });
     const deleted = (await members()).filter(({ type }) => type === 'delete_message');
-    expect(deleted.flatMap(({ message_id, message_ids }) => message_ids ?? [message_id]).toSorted()).toEqual(ids);
+    expect(
+      deleted.flatMap(({ message_id, message_ids }) => message_ids ?? [message_id]).toSorted((a, b) => a - b),
+    ).toEqual(ids);
     // There is no such topic any more, and never was another.
     expect(await remove(administrator, channel, 'lunch')).toMatchObject(complete(true));
     expect(await administrator.mutate('deleteTopic', { channelId: channel, topic: 'none' }, 'complete')).toEqual({
