@@ -150,6 +150,61 @@ describe('what is found by its id', () => {
     expect(await find(owner, id)).toBeNull();
   });
 
+  test('what is of one user or of the organization, under one id wherever it is shown', async () => {
+    const { owner, member } = people;
+    const id = await say(member, channelId, 'ids', 'x');
+    await owner.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'octopus' });
+    await owner.ok('POST', '/user_topics', { stream_id: channelId, topic: 'ids', visibility_policy: 3 });
+    const shown = await owner.query(`{
+      organization { id } ownSettings { id } userSettingsDefaults { id }
+      viewer { unreadCounts { id } status { id } }
+      channel(name: "general") { ownSubscription { id } }
+      subscriptions(first: 100) { nodes { id channel { name } } }
+      userTopics { nodes { id } }
+      messages(anchor: { messageId: "${globalId('Message', id)}" }, first: 0) { nodes { reactions { id } topic { id } } }
+    }`);
+    const { status } = await owner.mutate('setStatus', { text: 'busy' }, 'status { id text }');
+    expect(status).toEqual({ id: shown.viewer.status.id, text: 'busy' });
+    const { settings, user } = await owner.mutate(
+      'updateSettings',
+      { enterSends: true },
+      'settings { id } user { status { id } unreadCounts { id } }',
+    );
+    expect([settings, user.status, user.unreadCounts]).toEqual([
+      shown.ownSettings,
+      shown.viewer.status,
+      shown.viewer.unreadCounts,
+    ]);
+    const ofGeneral = shown.subscriptions.nodes.find(({ channel }: Json) => channel.name === 'general');
+    expect(ofGeneral.id).toBe(shown.channel.ownSubscription.id);
+    const [{ reactions, topic }] = shown.messages.nodes;
+    // Who sees each of them besides.
+    for (const [object, typename, seesToo] of [
+      [shown.organization, 'Organization', true],
+      [shown.ownSettings, 'UserSettings', false],
+      [shown.userSettingsDefaults, 'UserSettingsDefaults', true],
+      [shown.viewer.unreadCounts, 'UnreadCounts', false],
+      [shown.viewer.status, 'UserStatus', true],
+      [ofGeneral, 'ChannelSubscription', false],
+      [shown.userTopics.nodes[0], 'UserTopic', false],
+      [reactions[0], 'Reaction', true],
+      [topic, 'Topic', true],
+    ] as const) {
+      expect(await find(owner, object.id), typename).toMatchObject({ __typename: typename });
+      expect(await find(member, object.id), typename).toEqual(
+        seesToo ? expect.objectContaining({ __typename: typename }) : null,
+      );
+    }
+  });
+
+  test('a reaction, for those who may read what it is on', async () => {
+    const { owner, member, guest } = people;
+    const id = await write(owner, [member], 'between us two');
+    const { reaction } = await member.mutate('addReaction', { messageId: id, emojiName: 'octopus' }, 'reaction { id }');
+    expect(await find(owner, reaction.id)).toEqual({ __typename: 'Reaction' });
+    expect(await find(guest, reaction.id)).toBeNull();
+  });
+
   test('a page of conversations goes on where the last one ended, in both directions', async () => {
     const { member } = people;
     const page = 'nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }';

@@ -5,7 +5,7 @@ import { USER_SETTINGS, type UserSettingName, userSetting } from '../access/user
 import { builder } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
 import { eventType } from '../api/graphql/event-types.ts';
-import { nodeModel } from '../api/graphql/node.ts';
+import { nodeModel, nodeType } from '../api/graphql/node.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf, meaningsOf, settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
 import { BadRequestError } from '../platform/errors.ts';
@@ -218,14 +218,18 @@ export function toEntries(values: readonly SentValue[]): readonly ValueEntry[] {
   });
 }
 
-export const UserSettings = builder.objectRef<Pick<Ctx['viewer']['user'], 'settings'>>('UserSettings').implement({
+type Settled = Pick<Ctx['viewer']['user'], 'id' | 'settings'>;
+
+export const UserSettings = builder.objectRef<Settled>('UserSettings');
+
+builder.node(UserSettings, {
+  id: { resolve: ({ id }) => id },
   description:
     'Settings of one user, whom alone they concern. By default as the organization has it for new users, or as told here.',
-  fields: (t) =>
-    settingFields<Pick<Ctx['viewer']['user'], 'settings'>>(t, USER_SETTINGS, (user, name) =>
-      userSetting(user, name as UserSettingName),
-    ),
+  fields: (t) => settingFields<Settled>(t, USER_SETTINGS, (user, name) => userSetting(user, name as UserSettingName)),
 });
+
+nodeType('UserSettings', async ({ viewer }, ids) => (ids.includes(viewer.id) ? [{ ...viewer.user }] : []));
 
 builder.queryField('ownSettings', (t) =>
   t.field({

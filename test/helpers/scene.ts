@@ -36,6 +36,12 @@ export interface Names {
   /** A message among people. */
   readonly directMessageId: number;
   readonly conversationId: number;
+  /** Of the owner's, on the message among people. */
+  readonly reactionId: number;
+  /** A topic that the owner muted. */
+  readonly userTopicId: number;
+  readonly ownerId: number;
+  readonly organizationId: number;
   /** Of a custom navigation view. */
   readonly fragment: string;
   readonly navigationViewId: number;
@@ -121,6 +127,10 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
   const direct = await owner.ok('POST', '/messages', { type: 'direct', to: [member.id], content: 'hello' });
   const { directConversations } = await owner.query('{ directConversations { nodes { id } } }');
   const conversationId = numberOf(directConversations.nodes[0].id);
+  const onDirect = { messageId: direct.id, emojiName: 'heart' };
+  const { reaction } = await owner.mutate('addReaction', onDirect, 'reaction { id }');
+  await owner.ok('POST', '/user_topics', { stream_id: channelId, topic: 'muted', visibility_policy: 1 });
+  const { organization, userTopics } = await owner.query('{ organization { id } userTopics { nodes { id } } }');
   await member.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
   const leaver = await made.signUp('leaver');
   const { queue_id } = await owner.register({ fetch_event_types: [] });
@@ -148,6 +158,10 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
       messageId,
       directMessageId: direct.id,
       conversationId,
+      reactionId: numberOf(reaction.id),
+      userTopicId: numberOf(userTopics.nodes[0].id),
+      ownerId: owner.id,
+      organizationId: numberOf(organization.id),
       fragment,
       navigationViewId,
       domain,
@@ -184,6 +198,10 @@ export const nothing = (id = 2_000_000_000): Names => ({
   messageId: id,
   directMessageId: id,
   conversationId: id,
+  reactionId: id,
+  userTopicId: id,
+  ownerId: id,
+  organizationId: id,
   fragment: `no fragment of ${randomUUID()}`,
   navigationViewId: id,
   domain: `${randomUUID()}.example`,

@@ -14,6 +14,7 @@ import {
 import { builder } from '../../api/graphql/builder.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
+import { nodeType } from '../../api/graphql/node.ts';
 import {
   GroupSettingValue,
   permissionEditsGiven,
@@ -190,7 +191,10 @@ async function permissionsOf(
   return Object.fromEntries(settings) as Record<RealmGroupSettingName, WireGroupSetting>;
 }
 
-const Organization = builder.objectRef<Realm>('Organization').implement({
+const Organization = builder.objectRef<Realm>('Organization');
+
+builder.node(Organization, {
+  id: { resolve: ({ id }) => id },
   description: "The viewer's organization, and its settings.",
   fields: (t) => ({
     name: t.exposeString('name', { description: 'What it is called, in at most 40 characters.' }),
@@ -217,6 +221,8 @@ const Organization = builder.objectRef<Realm>('Organization').implement({
     }),
   }),
 });
+
+nodeType('Organization', async ({ realmId, viewer }, ids) => (ids.includes(realmId) ? [{ ...viewer.realm }] : []));
 
 builder.queryField('organization', (t) =>
   t.field({

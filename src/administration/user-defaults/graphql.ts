@@ -2,6 +2,7 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeType } from '../../api/graphql/node.ts';
 import {
   meaningsOf,
   settingEnum,
@@ -15,12 +16,19 @@ import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { updateUserDefaults } from './service.ts';
 import { EDITABLE_USER_DEFAULTS, USER_DEFAULTS, type UserDefaultName, userDefault } from './settings.ts';
 
-type Source = Pick<Realm, 'userDefaults'>;
+type Source = Pick<Realm, 'id' | 'userDefaults'>;
 
-const UserSettingsDefaults = builder.objectRef<Source>('UserSettingsDefaults').implement({
+const UserSettingsDefaults = builder.objectRef<Source>('UserSettingsDefaults');
+
+builder.node(UserSettingsDefaults, {
+  id: { resolve: ({ id }) => id },
   description: 'The settings that new users of the organization begin with.',
   fields: (t) => settingFields<Source>(t, USER_DEFAULTS, (realm, name) => userDefault(realm, name as UserDefaultName)),
 });
+
+nodeType('UserSettingsDefaults', async ({ realmId, viewer }, ids) =>
+  ids.includes(realmId) ? [{ ...viewer.realm }] : [],
+);
 
 builder.queryField('userSettingsDefaults', (t) =>
   t.field({

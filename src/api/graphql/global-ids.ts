@@ -7,8 +7,11 @@ export interface Reference {
   readonly id: number;
 }
 
-/** The largest id a row of the type can have: those of messages are int8. */
-const maxId = (typename: string): number => (typename === 'Message' ? Number.MAX_SAFE_INTEGER : MAX_ROW_ID);
+/** Whose rows have ids of int8. */
+const LONG_IDS: ReadonlySet<string> = new Set(['Message', 'Reaction']);
+
+/** The largest id a row of the type can have. */
+const maxId = (typename: string): number => (LONG_IDS.has(typename) ? Number.MAX_SAFE_INTEGER : MAX_ROW_ID);
 
 /** The global id of an object, as its `id` has it; of one that is no row's, by what stands for a number. */
 export const toGlobalId = (typename: string, id: number | bigint | string): string => encodeBase64(`${typename}:${id}`);

@@ -4,13 +4,13 @@ import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../../a
 import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodesOf } from '../../api/graphql/node.ts';
+import { nodeByText, nodesOf } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { Channel as ChannelRow } from '../../generated/prisma/client.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import { MAX_ROW_ID } from '../../platform/ids.ts';
+import { isRowId, MAX_ROW_ID } from '../../platform/ids.ts';
 import { readsChannel } from '../access.ts';
 import {
   CHANNEL_DESCRIPTION,
@@ -42,8 +42,14 @@ const EMAIL = `${EMAIL_SAID}; ${INHERITS}`;
 const WILDCARD_SAID = 'Whether mentions of everybody in it notify like those of the user';
 const WILDCARD = `${WILDCARD_SAID}; ${INHERITS}`;
 
-export const ChannelSubscription = builder.prismaObject('Subscription', {
+export const ChannelSubscription = builder.prismaNode('Subscription', {
   name: 'ChannelSubscription',
+  // No number's: the user, and the channel.
+  id: { resolve: ({ userId, channelId }) => `${userId}:${channelId}` as never },
+  findUnique: (id) => {
+    const [userId = 0, channelId = 0] = String(id).split(':').map(Number);
+    return { userId_channelId: { userId, channelId } };
+  },
   description: "The viewer's relation to a channel they are subscribed to.",
   fields: (t) => ({
     channel: t.relation('channel', { description: 'What the viewer is subscribed to.' }),
@@ -56,6 +62,12 @@ export const ChannelSubscription = builder.prismaObject('Subscription', {
     emailNotifications: t.exposeBoolean('emailNotifications', { nullable: true, description: EMAIL }),
     wildcardMentionsNotify: t.exposeBoolean('wildcardMentionsNotify', { nullable: true, description: WILDCARD }),
   }),
+});
+
+nodeByText('ChannelSubscription', async (ctx, text) => {
+  const [, userId, channelId] = /^([1-9]\d{0,9}):([1-9]\d{0,9})$/.exec(text) ?? [];
+  const isOwn = Number(userId) === signedIn(ctx).viewer.id && isRowId(Number(channelId));
+  return isOwn ? ownSubscriptions(ctx).load(Number(channelId)) : null;
 });
 
 /** Whether the viewer may read the channel, which is what subscribing to it takes. */

@@ -5,7 +5,7 @@ import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodesOf } from '../../api/graphql/node.ts';
+import { nodesOf, nodeType } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -28,7 +28,7 @@ import { type FlagsChanged, requireFlagChange, updateFlags, updateFlagsInNarrow 
 import { ownUnread, receiptPages } from './loaders.ts';
 import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
 import { showsReceipts } from './receipts.ts';
-import type { Unread, UnreadGroup } from './unread.ts';
+import { readUnread, type Unread, type UnreadGroup } from './unread.ts';
 import { countUnread } from './wire.ts';
 
 const OperationEnum = builder.enumType('FlagOperation', {
@@ -183,7 +183,15 @@ mutation('markAllAsRead', {
 const directOnly = (groups: readonly UnreadGroup[], isDirect: boolean): UnreadGroup[] =>
   groups.filter(({ channelId }) => (channelId === null) === isDirect);
 
-const UnreadCounts = builder.objectRef<Unread>('UnreadCounts').implement({
+/** What is unread, and for whom. */
+interface UnreadOfUser extends Unread {
+  readonly id: number;
+}
+
+const UnreadCounts = builder.objectRef<UnreadOfUser>('UnreadCounts');
+
+builder.node(UnreadCounts, {
+  id: { resolve: ({ id }) => id },
   description: 'How much is unread, of the newest 50,000 messages that are: in channels, what is not muted.',
   fields: (t) => ({
     total: t.int({
@@ -207,12 +215,16 @@ const UnreadCounts = builder.objectRef<Unread>('UnreadCounts').implement({
   }),
 });
 
+nodeType('UnreadCounts', async ({ app, realmId, viewer: { id } }, ids) =>
+  ids.includes(id) ? [{ ...(await readUnread(app.db, { realmId, userId: id })), id }] : [],
+);
+
 builder.prismaObjectField(User, 'unreadCounts', (t) =>
   t.field({
     type: UnreadCounts,
     nullable: true,
     description: 'Null for anybody but the viewer.',
-    resolve: ({ id }, _args, ctx) => (id === signedIn(ctx).viewer.id ? ownUnread(ctx) : null),
+    resolve: async ({ id }, _args, ctx) => (id === signedIn(ctx).viewer.id ? { ...(await ownUnread(ctx)), id } : null),
   }),
 );
 

@@ -3,12 +3,13 @@ import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodesOf } from '../../api/graphql/node.ts';
+import { nodesOf, nodeType } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
 import { userReference } from '../../people/entity-facts.ts';
 import { User } from '../../people/graphql.ts';
+import { readableMessages } from '../access.ts';
 import { messageReference } from '../entity-facts.ts';
 import { Message, readBack } from '../graphql.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
@@ -20,7 +21,9 @@ const NAME = 'The name it was chosen by: "tada".';
 const CODE = 'The identifier of the emoji within the namespace of `reactionType`.';
 const NAMESPACE = 'The namespace of `emojiCode`.';
 
-const Reaction = builder.prismaObject('Reaction', {
+const Reaction = builder.prismaNode('Reaction', {
+  id: { resolve: ({ id }) => id },
+  findUnique: (id) => ({ id: BigInt(id) }),
   description: 'An emoji that somebody has put on a message.',
   fields: (t) => ({
     emojiName: t.exposeString('emojiName', { description: NAME }),
@@ -37,6 +40,16 @@ const Reaction = builder.prismaObject('Reaction', {
 builder.prismaObjectField(Message, 'reactions', (t) =>
   t.relation('reactions', { description: 'The emoji on it, the oldest first.', query: { orderBy: { id: 'asc' } } }),
 );
+
+nodeType('Reaction', async (ctx, ids) => {
+  const rows = await ctx.app.db.reaction.findMany({ where: { realmId: ctx.realmId, id: { in: ids.map(BigInt) } } });
+  const messages = await readableMessages(
+    ctx,
+    rows.map(({ messageId }) => Number(messageId)),
+  );
+  const readable = new Set(messages.map(({ id }) => id));
+  return rows.filter(({ messageId }) => readable.has(messageId));
+});
 
 const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').implement({
   description: 'One emoji on a message, with all who have put it there.',

@@ -4,6 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { channelReference } from '../../channels/entity-facts.ts';
@@ -23,7 +24,8 @@ const NAME = "The topic's name.";
 const CHOICE = "The viewer's choice for it.";
 const CHOSEN_AT = 'When the choice was last made.';
 
-const UserTopic = builder.prismaObject('UserTopic', {
+const UserTopic = builder.prismaNode('UserTopic', {
+  id: { field: 'id' },
   description: 'A topic that is not as visible to the viewer as its channel is. It need hold no message.',
   fields: (t) => ({
     channel: t.field({
@@ -47,6 +49,8 @@ const UserTopic = builder.prismaObject('UserTopic', {
     lastUpdated: t.expose('lastUpdated', { type: 'DateTime', description: CHOSEN_AT }),
   }),
 });
+
+nodeModel('UserTopic', 'UserTopic', ({ viewer }) => ({ userId: viewer.id }));
 
 const UserTopicConnection = builder.connectionObject(
   { type: UserTopic, name: 'UserTopicConnection' },

@@ -6,6 +6,7 @@ import { perOperation } from '../../api/graphql/context.ts';
 import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeType } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { userReference } from '../entity-facts.ts';
 import { User } from '../graphql.ts';
@@ -32,7 +33,10 @@ const PresencePing = builder.enumType('PresencePing', {
   } as const,
 });
 
-const UserPresence = builder.objectRef<Presence>('UserPresence').implement({
+const UserPresence = builder.objectRef<Presence>('UserPresence');
+
+builder.node(UserPresence, {
+  id: { resolve: ({ user }) => user.id },
   description: 'When somebody was last there.',
   fields: (t) => ({
     user: t.field({
@@ -50,6 +54,10 @@ const UserPresence = builder.objectRef<Presence>('UserPresence').implement({
     version: t.expose('updateId', { type: 'LongId', description: 'Grows with each change of anybody.' }),
   }),
 });
+
+nodeType('UserPresence', async (ctx, ids) =>
+  [...(await presencesOf(ctx, ids)).values()].map((presence) => ({ ...presence, id: presence.user.id })),
+);
 
 const presences = perOperation(
   (ctx) =>

@@ -4,10 +4,14 @@ import { perOperation } from '../../api/graphql/context.ts';
 import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeType } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import type { UserStatus as StatusRow } from '../../generated/prisma/client.ts';
+import type { Db } from '../../platform/db/client.ts';
 import type { ReactionType } from '../emoji/emoji.ts';
 import { ReactionTypeEnum } from '../emoji/reaction-type.ts';
 import { User } from '../graphql.ts';
+import { visibleTo } from '../users.ts';
 import { setOwnStatus, setStatusOf } from './service.ts';
 import { isAway } from './state.ts';
 import { toWire, type WireStatus } from './wire.ts';
@@ -17,7 +21,15 @@ const EMOJI_NAME = 'The name of the emoji beside it; null when there is none.';
 const EMOJI_CODE = 'Which emoji it is, within the namespace; null when there is none.';
 const NAMESPACE = 'The namespace of the emoji; null when there is none.';
 
-const UserStatus = builder.objectRef<WireStatus>('UserStatus').implement({
+/** What a user says of themselves, and who it is. */
+interface StatusOfUser extends WireStatus {
+  readonly id: number;
+}
+
+const UserStatus = builder.objectRef<StatusOfUser>('UserStatus');
+
+builder.node(UserStatus, {
+  id: { resolve: ({ id }) => id },
   description: 'What a user says of themselves for the moment.',
   fields: (t) => ({
     text: t.string({ description: TEXT, resolve: ({ status_text }) => status_text ?? '' }),
@@ -33,21 +45,32 @@ const UserStatus = builder.objectRef<WireStatus>('UserStatus').implement({
   }),
 });
 
+/** What is stored of the statuses of users; null for one who never set any. */
+async function readStatuses(db: Db, ids: readonly number[]): Promise<(userId: number) => StatusRow | null> {
+  const rows = await db.userStatus.findMany({ where: { userId: { in: [...ids] } } });
+  const byUser = new Map(rows.map((row) => [row.userId, row]));
+  return (userId) => byUser.get(userId) ?? null;
+}
+
 const statuses = perOperation(
-  ({ app }) =>
-    new DataLoader<number, Awaited<ReturnType<typeof app.db.userStatus.findUnique>>>(async (ids) => {
-      const rows = await app.db.userStatus.findMany({ where: { userId: { in: [...ids] } } });
-      const byUser = new Map(rows.map((row) => [row.userId, row]));
-      return ids.map((id) => byUser.get(id) ?? null);
-    }),
+  ({ app }) => new DataLoader<number, StatusRow | null>(async (ids) => ids.map(await readStatuses(app.db, ids))),
 );
+
+nodeType('UserStatus', async ({ app, viewer }, ids) => {
+  const users = await app.db.user.findMany({ where: { AND: [visibleTo(viewer), { id: { in: [...ids] } }] } });
+  const statusOf = await readStatuses(
+    app.db,
+    users.map(({ id }) => id),
+  );
+  return users.map((user) => ({ ...toWire(statusOf(user.id), isAway(user)), id: user.id }));
+});
 
 builder.prismaObjectField(User, 'status', (t) =>
   t.field({
     type: UserStatus,
     description: 'What they say of themselves for the moment.',
     select: { id: true, settings: true },
-    resolve: async (user, _args, ctx) => toWire(await statuses(ctx).load(user.id), isAway(user)),
+    resolve: async (user, _args, ctx) => ({ ...toWire(await statuses(ctx).load(user.id), isAway(user)), id: user.id }),
   }),
 );
 
@@ -83,7 +106,8 @@ mutation('setStatus', {
       reactionType: reactionType ?? undefined,
       away: isAway ?? undefined,
     };
-    return { status: userId == null ? await setOwnStatus(ctx, edit) : await setStatusOf(ctx, userId, edit) };
+    const status = userId == null ? await setOwnStatus(ctx, edit) : await setStatusOf(ctx, userId, edit);
+    return { status: { ...status, id: userId ?? ctx.viewer.id } };
   },
 });
 

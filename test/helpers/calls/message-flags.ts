@@ -45,4 +45,5 @@ export const messageFlags: FeatureCalls = {
     markChannelAsRead: ({ channelId }) => [{ channelId }],
     markAllAsRead: () => [{ maxSeconds: 50 }],
   },
+  nodes: ({ ownerId }) => ({ UnreadCounts: ownerId }),
 };

@@ -60,4 +60,5 @@ export const organization: FeatureCalls = {
       ]),
     ],
   },
+  nodes: ({ organizationId }) => ({ Organization: organizationId }),
 };

@@ -17,4 +17,5 @@ export const presence: FeatureCalls = {
   mutations: {
     recordPresence: () => [{ status: 'ACTIVE' }],
   },
+  nodes: ({ userId }) => ({ UserPresence: userId }),
 };

@@ -31,4 +31,5 @@ export const reactions: FeatureCalls = {
       { messageId, emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
     ],
   },
+  nodes: ({ reactionId }) => ({ Reaction: reactionId }),
 };

@@ -39,4 +39,5 @@ export const settings: FeatureCalls = {
     ],
   },
   refusals: { confirmEmailChange: 'The link was used already, is too old, or was not copied as a whole.' },
+  nodes: ({ ownerId }) => ({ UserSettings: ownerId }),
 };

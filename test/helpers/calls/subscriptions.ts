@@ -74,4 +74,5 @@ export const subscriptions: FeatureCalls = {
       { channels: [{ channelId }], userIds: [userId] },
     ],
   },
+  nodes: ({ ownerId, channelId }) => ({ ChannelSubscription: `${ownerId}:${channelId}` }),
 };

@@ -24,5 +24,5 @@ export const topics: FeatureCalls = {
     setTopicVisibility: ({ channelId }) => [{ channelId, topic: 'a topic', visibility: 'FOLLOWED' }],
     deleteTopic: ({ channelId }) => [{ channelId, topic: 'a topic' }],
   },
-  nodes: ({ channelId }) => ({ Topic: `${channelId}:greetings` }),
+  nodes: ({ channelId, userTopicId }) => ({ Topic: `${channelId}:greetings`, UserTopic: userTopicId }),
 };

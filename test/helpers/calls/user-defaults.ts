@@ -12,4 +12,5 @@ export const userDefaults: FeatureCalls = {
   mutations: {
     updateUserSettingsDefaults: () => [graphqlInitial(EDITABLE_USER_DEFAULTS)],
   },
+  nodes: ({ organizationId }) => ({ UserSettingsDefaults: organizationId }),
 };

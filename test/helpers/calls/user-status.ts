@@ -23,4 +23,5 @@ export const userStatus: FeatureCalls = {
       { userId, emojiName: 'tada', emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
     ],
   },
+  nodes: ({ userId }) => ({ UserStatus: userId }),
 };
