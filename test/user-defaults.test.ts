@@ -50,7 +50,8 @@ describe('what new users begin with', () => {
   test.concurrent('is the same over GraphQL', async () => {
     const { owner, member } = await organisation();
     await using stream = await member.events(
-      '... on UserSettingsDefaultUpdatedEvent { setting: defaultSetting booleanValue intValue stringValue }',
+      `... on UserSettingsDefaultUpdatedEvent { defaultSetting
+        userSettingsDefaults { enableChannelDesktopNotifications defaultLanguage } }`,
     );
     const { defaults } = await owner.mutate(
       'updateUserSettingsDefaults',
@@ -59,7 +60,8 @@ describe('what new users begin with', () => {
     );
     expect(defaults).toEqual({ enableChannelDesktopNotifications: true, defaultLanguage: 'en' });
     expect(await stream.next()).toMatchObject({
-      ...{ setting: 'ENABLE_CHANNEL_DESKTOP_NOTIFICATIONS', booleanValue: true, intValue: null, stringValue: null },
+      defaultSetting: 'ENABLE_CHANNEL_DESKTOP_NOTIFICATIONS',
+      userSettingsDefaults: { enableChannelDesktopNotifications: true, defaultLanguage: 'en' },
     });
     const { userSettingsDefaults } = await member.query(
       '{ userSettingsDefaults { enableChannelDesktopNotifications } }',

@@ -1,14 +1,38 @@
 import { describe, expect, test } from 'vitest';
+import {
+  EDITABLE_USER_DEFAULT_NAMES,
+  EDITABLE_USER_DEFAULTS,
+} from '../../src/administration/user-defaults/settings.ts';
+import type { Setting } from '../../src/platform/setting.ts';
 import { expectShownAlike, logAsBefore, type Shown } from '../helpers/entity-events.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import { animation, PNG } from '../helpers/pictures.ts';
 import { organisation } from '../helpers/server.ts';
+import { channelOf } from '../helpers/talk.ts';
 
 /** What each heard, by types alone. */
 const typesOf = (heard: readonly (readonly Shown[])[]) => heard.map((events) => events.map(({ type }) => type));
 
 /** What everybody hears the same of. */
 const everybody = (...types: readonly string[]) => [types, types, types];
+
+/** A value that a setting does not begin with. */
+function anotherValue({ initial, type, choices }: Setting<unknown>): unknown {
+  const tried = [
+    ...Object.values(choices?.values ?? {}).map(([value]) => value),
+    !initial,
+    'fr',
+    20,
+    1,
+    2,
+    3,
+    150,
+    'x',
+  ];
+  return tried.find(
+    (value) => value !== initial && typeof value === typeof (initial ?? true) && type.safeParse(value).success,
+  );
+}
 
 /** Of what the organisation has. */
 export function thingsOfTheOrganization(service: () => InProcess): void {
@@ -64,6 +88,134 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       const before = { type: 'channel_folder', op: 'update', channel_folder_id, data: { name: 'Lunch' } };
       const heard = await expectShownAlike([member], () => logAsBefore(service(), realm.id, before, [member]));
       expect(heard[0]?.[0]?.event.channelFolder).not.toHaveProperty('name');
+    });
+  });
+
+  test('custom profile fields are shown by their event as by themselves', async () => {
+    const { owner, member, guest } = await organisation({}, { on: service() });
+    const fields = [
+      { field_type: 3, name: 'Flag', field_data: { r: { text: 'Red', order: '1' } }, hint: 'Whose?' },
+      {
+        field_type: 7,
+        name: 'Site',
+        field_data: { subtype: 'custom', url_pattern: 'https://example.com/%(username)s' },
+      },
+      { field_type: 1, name: 'Ship', display_in_profile_summary: true, use_for_user_matching: true },
+    ];
+    for (const field of fields) {
+      const add = () => owner.ok('POST', '/realm/profile_fields', field);
+      const heard = await expectShownAlike([owner, member, guest], add);
+      expect(typesOf(heard)).toEqual(everybody('CustomProfileFieldsChangedEvent'));
+      expect(heard[2]?.[0]?.event.customProfileFields.at(-1)).toMatchObject({ name: field.name });
+    }
+  });
+
+  describe('allowed domains', () => {
+    test('are shown by their events as by themselves', async () => {
+      const { owner, member, guest } = await organisation({}, { on: service() });
+      const readers = [owner, member, guest];
+      const add = () => owner.ok('POST', '/realm/domains', { domain: 'a.example', allow_subdomains: false });
+      const added = await expectShownAlike(readers, add);
+      expect(typesOf(added)).toEqual(everybody('RealmDomainAddedEvent'));
+      const { realmDomain } = added[2]?.[0]?.event ?? {};
+      expect(realmDomain).toMatchObject({ domain: 'a.example', allowSubdomains: false });
+      const change = () => owner.ok('PATCH', '/realm/domains/a.example', { allow_subdomains: true });
+      const changed = await expectShownAlike(readers, change);
+      expect(changed[2]?.[0]?.event.realmDomain).toEqual({ ...realmDomain, allowSubdomains: true });
+      const removed = await expectShownAlike(readers, () => owner.ok('DELETE', '/realm/domains/a.example'));
+      expect(removed[2]?.[0]?.event).toMatchObject({ realmDomainId: realmDomain.id, domain: 'a.example' });
+    });
+
+    test('of events logged before are named by themselves alone', async () => {
+      const { owner, realm } = await organisation({}, { on: service() });
+      const [heard] = await expectShownAlike([owner], async () => {
+        const wire = { domain: 'a.example', allow_subdomains: false };
+        const type = 'realm_domains';
+        await logAsBefore(service(), realm.id, { type, op: 'add', realm_domain: wire }, [owner]);
+        await logAsBefore(service(), realm.id, { type, op: 'remove', domain: wire.domain }, [owner]);
+      });
+      expect(heard?.map(({ event }) => event)).toMatchObject([
+        { realmDomain: null },
+        { realmDomainId: null, domain: 'a.example' },
+      ]);
+    });
+  });
+
+  describe('the settings that new users begin with', () => {
+    test('are shown by their event as by themselves, each that can change', async () => {
+      const { owner, member } = await organisation({}, { on: service() });
+      const others = Object.fromEntries(
+        Object.entries(EDITABLE_USER_DEFAULTS).map(([name, setting]) => [name, anotherValue(setting)]),
+      );
+      const change = () => owner.ok('PATCH', '/realm/user_settings_defaults', others);
+      const [heard] = await expectShownAlike([member], change);
+      expect(heard).toHaveLength(EDITABLE_USER_DEFAULT_NAMES.length);
+    });
+
+    test('are shown alike to everybody', async () => {
+      const { owner, member, guest } = await organisation({}, { on: service() });
+      const change = () => owner.ok('PATCH', '/realm/user_settings_defaults', { enter_sends: true });
+      const heard = await expectShownAlike([owner, member, guest], change);
+      expect(typesOf(heard)).toEqual(everybody('UserSettingsDefaultUpdatedEvent'));
+      expect(heard[2]?.[0]?.event).toMatchObject({
+        defaultSetting: 'ENTER_SENDS',
+        userSettingsDefaults: { enterSends: true },
+      });
+    });
+
+    test('of events logged before are named by the setting alone', async () => {
+      const { owner, realm } = await organisation({}, { on: service() });
+      const before = { type: 'realm_user_settings_defaults', op: 'update', property: 'enter_sends', value: true };
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
+      expect(heard?.[0]?.event).toMatchObject({ defaultSetting: 'ENTER_SENDS', userSettingsDefaults: null });
+    });
+  });
+
+  describe('bots', () => {
+    const ONLY = { event_types: ['realm_bot'] };
+
+    test('are shown by their events as by themselves, to who may administer them', async () => {
+      const { owner, administrator, member, guest } = await organisation({}, { on: service() });
+      const channel = await channelOf(owner, 'general', [owner, administrator, member]);
+      const readers = [owner, administrator, member, guest];
+      let id = 0;
+      const make = async () => {
+        id = (await member.ok('POST', '/bots', { full_name: 'Helper', short_name: 'helper' })).user_id;
+      };
+      const added = await expectShownAlike(readers, make, ONLY);
+      expect(typesOf(added)).toEqual([['BotAddedEvent'], ['BotAddedEvent'], ['BotAddedEvent'], []]);
+      expect(added[2]?.[0]?.event.user).toMatchObject({ databaseId: id, bot: { hearsAllPublicChannels: false } });
+      const hear = () => member.mutate('updateBot', { botId: id, hearsAllPublicChannels: true }, '__typename');
+      const hearing = await expectShownAlike(readers, hear, ONLY);
+      expect(hearing[1]?.[0]?.event).toMatchObject({
+        botSetting: 'HEARS_ALL_PUBLIC_CHANNELS',
+        user: { bot: { hearsAllPublicChannels: true } },
+      });
+      const settle = () => member.mutate('updateBot', { botId: id, defaultSendingChannelId: channel }, '__typename');
+      const settled = await expectShownAlike(readers, settle, ONLY);
+      expect(settled[1]?.[0]?.event).toMatchObject({ botSetting: 'DEFAULT_SENDING_CHANNEL' });
+      const give = () => owner.mutate('updateBot', { botId: id, ownerId: guest.id }, '__typename');
+      const given = await expectShownAlike(readers, give, ONLY);
+      expect(typesOf(given)).toEqual([[], [], ['BotLostEvent'], ['BotAddedEvent']]);
+      // A guest administers nothing.
+      for (const heard of given.slice(2)) expect(heard[0]?.event.user).toMatchObject({ databaseId: id, bot: null });
+    });
+
+    test("with the role of an owner are no administrator's", async () => {
+      const { owner, administrator } = await organisation({}, { on: service() });
+      const { user_id: botId } = await owner.ok('POST', '/bots', { full_name: 'Helper', short_name: 'helper' });
+      await owner.mutate('updateBot', { botId, role: 'OWNER' }, '__typename');
+      const hear = () => owner.mutate('updateBot', { botId, hearsAllPublicChannels: true }, '__typename');
+      const [toOwner, toAdministrator] = await expectShownAlike([owner, administrator], hear, ONLY);
+      expect(toOwner?.[0]?.event.user.bot).toMatchObject({ hearsAllPublicChannels: true });
+      expect(toAdministrator?.[0]?.event.user.bot).toBeNull();
+    });
+
+    test('of events logged before are read', async () => {
+      const { owner, bot, realm } = await organisation({}, { on: service() });
+      const before = { type: 'realm_bot', op: 'update', bot: { user_id: bot.id, default_all_public_streams: false } };
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
+      expect(heard?.[0]?.event.user).not.toHaveProperty('bot');
     });
   });
 }

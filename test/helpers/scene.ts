@@ -47,6 +47,7 @@ export interface Names {
   readonly navigationViewId: number;
   /** An allowed one. */
   readonly domain: string;
+  readonly domainId: number;
   /** Of the organisation's own emoji. */
   readonly emojiName: string;
   readonly emojiId: number;
@@ -109,7 +110,8 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
     owner.ok('POST', '/user_groups/create', { name: `${name} of ${realm.subdomain}`, description: '', members: [] });
   const [group, idleGroup] = [await newGroup('group'), await newGroup('idle group')];
   const domain = `${realm.subdomain}.example`;
-  await owner.ok('POST', '/realm/domains', { domain, allow_subdomains: false });
+  const allowed = { domain, allowSubdomains: false };
+  const { realmDomain } = await owner.mutate('addRealmDomain', allowed, 'realmDomain { id }');
   const { id: profileFieldId } = await owner.ok('POST', '/realm/profile_fields', {
     ...{ field_type: 7, name: `account of ${realm.subdomain}` },
     field_data: { subtype: 'custom', url_pattern: 'https://example.com/%(username)s' },
@@ -165,6 +167,7 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
       fragment,
       navigationViewId,
       domain,
+      domainId: numberOf(realmDomain.id),
       emojiName,
       emojiId,
       profileFieldId,
@@ -205,6 +208,7 @@ export const nothing = (id = 2_000_000_000): Names => ({
   fragment: `no fragment of ${randomUUID()}`,
   navigationViewId: id,
   domain: `${randomUUID()}.example`,
+  domainId: id,
   emojiName: `no_emoji_${randomUUID()}`,
   emojiId: id,
   profileFieldId: id,

@@ -59,13 +59,13 @@ export async function tellDefaults(tx: Tx, emit: Emit, before: User, after: User
   const [was, is] = [toWireDefaults(before, nameOf), toWireDefaults(after, nameOf)];
   const audience = administratorsOf(after);
   if (before.defaultSendingChannelId !== after.defaultSendingChannelId) {
-    emit(botUpdated(after.id, { default_sending_stream: is.default_sending_stream }), audience);
+    emit(botUpdated(after, { default_sending_stream: is.default_sending_stream }), audience);
   }
   if (before.defaultEventsChannelId !== after.defaultEventsChannelId) {
-    emit(botUpdated(after.id, { default_events_register_stream: is.default_events_register_stream }), audience);
+    emit(botUpdated(after, { default_events_register_stream: is.default_events_register_stream }), audience);
   }
   if (was.default_all_public_streams !== is.default_all_public_streams) {
-    emit(botUpdated(after.id, { default_all_public_streams: is.default_all_public_streams }), audience);
+    emit(botUpdated(after, { default_all_public_streams: is.default_all_public_streams }), audience);
   }
 }
 
@@ -81,7 +81,7 @@ export async function renameInBots(
   });
   for (const bot of bots) {
     const audience = administratorsOf(bot);
-    if (bot.defaultSendingChannelId === id) emit(botUpdated(bot.id, { default_sending_stream: name }), audience);
-    if (bot.defaultEventsChannelId === id) emit(botUpdated(bot.id, { default_events_register_stream: name }), audience);
+    if (bot.defaultSendingChannelId === id) emit(botUpdated(bot, { default_sending_stream: name }), audience);
+    if (bot.defaultEventsChannelId === id) emit(botUpdated(bot, { default_events_register_stream: name }), audience);
   }
 }

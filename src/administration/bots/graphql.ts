@@ -4,8 +4,10 @@ import { requireMember } from '../../access/roles.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { perOperation } from '../../api/graphql/context.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeType } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
@@ -13,9 +15,12 @@ import type { User as UserRow } from '../../generated/prisma/client.ts';
 import { User, UserConnection, UserRole } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
+import { administersBot } from './administers.ts';
 import type { DefaultsEdit } from './defaults.ts';
+import { factsAbout, lostBot } from './entity-facts.ts';
+import type { KnownBot } from './events.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
-import { administersBot, createBot, deactivateBot, ownBots, updateBot } from './service.ts';
+import { administeredBots, createBot, deactivateBot, ownBots, updateBot } from './service.ts';
 
 /** The API keys of bots, opened, by the bot's id: only for who may administer them. */
 const keys = perOperation(
@@ -33,8 +38,12 @@ const HEARS = 'Whether its queues hear all public channels where they do not say
 const SENDING = 'Kept for its program: where it sends when nothing else is said.';
 const EVENTS = 'Whose messages its queues hear when they name none.';
 
-const Bot = builder.objectRef<BotRow>('Bot').implement({
+const Bot = builder.objectRef<BotRow>('Bot');
+
+builder.node(Bot, {
   description: 'What those who may administer a bot know of it.',
+  // That of its user.
+  id: { resolve: ({ id }) => id },
   fields: (t) => ({
     apiKey: t.string({
       description: 'The secret it signs in with. Not in an operation under an idempotency key, whose answer is kept.',
@@ -61,6 +70,8 @@ const Bot = builder.objectRef<BotRow>('Bot').implement({
     }),
   }),
 });
+
+nodeType('Bot', administeredBots);
 
 builder.prismaObjectField(User, 'bot', (t) =>
   t.field({
@@ -210,31 +221,7 @@ mutation('regenerateApiKey', {
 
 interface BotBody {
   readonly user_id: number;
-  readonly default_sending_stream?: string | null;
-  readonly default_events_register_stream?: string | null;
-  readonly default_all_public_streams?: boolean;
 }
-
-const BotValue = builder.objectRef<BotBody>('BotValue').implement({
-  description: 'What those who may administer a bot know of it, as it was when something happened.',
-  fields: (t) => ({
-    userId: t.expose('user_id', { type: 'ID', ...refersTo('User'), description: 'The `id` of the bot, a User.' }),
-    defaultSendingChannelName: t.string({
-      nullable: true,
-      description: `${SENDING} The name of the channel; null for nowhere.`,
-      resolve: ({ default_sending_stream }) => default_sending_stream ?? null,
-    }),
-    defaultEventsChannelName: t.string({
-      nullable: true,
-      description: `${EVENTS} The name of the channel; null for none.`,
-      resolve: ({ default_events_register_stream }) => default_events_register_stream ?? null,
-    }),
-    hearsAllPublicChannels: t.boolean({
-      description: HEARS,
-      resolve: ({ default_all_public_streams }) => default_all_public_streams ?? false,
-    }),
-  }),
-});
 
 const BotSetting = builder.enumType('BotSetting', {
   description: 'What can be set of a bot.',
@@ -247,38 +234,27 @@ const BotSetting = builder.enumType('BotSetting', {
 
 const SETTINGS = ['default_sending_stream', 'default_events_register_stream', 'default_all_public_streams'] as const;
 
-eventType<{ bot: BotBody }>(
+/** The user of whom an event tells those who may administer it. */
+const administered = fromEvent(factsAbout, ({ facts }: EventSource<unknown, KnownBot>) => facts);
+
+eventType<unknown, KnownBot>(
   'realm_bot',
   'add',
   'BotAddedEvent',
-  (t) => ({ bot: t.field({ type: BotValue, description: 'The bot.', resolve: ({ event }) => event.bot }) }),
+  (t) => ({ user: t.field({ type: User, nullable: true, description: 'The bot.', ...administered }) }),
   { description: 'A bot is there that the viewer may administer, or they may from here on.' },
 );
 
-eventType<{ bot: BotBody }>(
+eventType<{ bot: BotBody }, KnownBot>(
   'realm_bot',
   'update',
   'BotUpdatedEvent',
   (t) => ({
-    userId: t.id({
-      ...refersTo('User'),
-      description: 'The bot that changed.',
-      resolve: ({ event }) => event.bot.user_id,
-    }),
+    user: t.field({ type: User, nullable: true, description: 'The bot that changed.', ...administered }),
     botSetting: t.field({
       type: BotSetting,
-      description: 'The one that changed; its value stands in the field of its type.',
+      description: 'What changed of its `bot`.',
       resolve: ({ event }) => SETTINGS.find((name) => name in event.bot) ?? SETTINGS[0],
-    }),
-    channelName: t.string({
-      nullable: true,
-      description: 'Of a default channel: its name, or null when there is none any more.',
-      resolve: ({ event: { bot } }) => bot.default_sending_stream ?? bot.default_events_register_stream ?? null,
-    }),
-    hearsAllPublicChannels: t.boolean({
-      nullable: true,
-      description: `${HEARS} Null for other settings.`,
-      resolve: ({ event }) => event.bot.default_all_public_streams ?? null,
     }),
   }),
   { description: 'A setting of a bot changed, that those know who may administer it.' },
@@ -289,7 +265,12 @@ eventType<{ bot: BotBody }>(
   'delete',
   'BotLostEvent',
   (t) => ({
-    userId: t.id({ ...refersTo('User'), description: 'The bot.', resolve: ({ event }) => event.bot.user_id }),
+    user: t.field({
+      type: User,
+      nullable: true,
+      description: 'The bot, whose `bot` is null from here on.',
+      ...fromEvent(lostBot, ({ event }: EventSource<{ bot: BotBody }>) => event.bot.user_id),
+    }),
   }),
   { description: 'The viewer may not administer the bot any more.' },
 );

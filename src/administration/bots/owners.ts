@@ -18,7 +18,7 @@ export const administratorsOf = ({ botOwnerId }: Pick<User, 'botOwnerId'>): Audi
 
 /** Tells those who may administer a new bot what they alone know of it. */
 export async function introduceBot(tx: Tx, emit: Emit, bot: User): Promise<void> {
-  for (const wire of await readWireBots(tx, bot.realmId, [bot])) emit(botAdded(wire), administratorsOf(bot));
+  for (const wire of await readWireBots(tx, bot.realmId, [bot])) emit(botAdded(wire, bot), administratorsOf(bot));
 }
 
 /** @throws BadRequestError unless the viewer may create bots of the only type there is. */
@@ -63,7 +63,7 @@ export async function giveBotTo(tx: Tx, emit: Emit, bot: User, owner: Pick<User,
   const after = await tx.user.update({ where: { id }, data: { botOwnerId: owner.id } });
   if (former !== null && !isAdministrator(former.role)) emit(botLost(id), users([former.id]));
   if (!isAdministrator(owner.role)) {
-    for (const wire of await readWireBots(tx, realmId, [after])) emit(botAdded(wire), users([owner.id]));
+    for (const wire of await readWireBots(tx, realmId, [after])) emit(botAdded(wire, after), users([owner.id]));
   }
   emit(botOwnerChanged(id, owner.id), everyone());
 }
@@ -85,7 +85,10 @@ export async function botsAfterRoleChange(
     },
     orderBy: { id: 'asc' },
   });
-  for (const wire of await readWireBots(tx, realmId, bots)) {
-    emit(isAdministrator(newRole) ? botAdded(wire) : botLost(wire.user_id), users([id]));
+  const wires = await readWireBots(tx, realmId, bots);
+  for (const [i, bot] of bots.entries()) {
+    const wire = wires[i];
+    if (wire === undefined) continue;
+    emit(isAdministrator(newRole) ? botAdded(wire, bot) : botLost(bot.id), users([id]));
   }
 }

@@ -11,10 +11,11 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { domainOf } from '../../platform/hosts.ts';
 import { isRowId } from '../../platform/ids.ts';
-import { isAdministrator, isGuest, isOwner } from '../../platform/roles.ts';
+import { isAdministrator, isOwner } from '../../platform/roles.ts';
 import { deactivateBotOf } from '../deactivation/service.ts';
 import { checkNewUser, isNameTaken, type MadeUser, refusingTakenAddress } from '../users/new-user.ts';
 import { changeRole, introduceUser, rename, requireRole, requireRoleChange } from '../users/service.ts';
+import { administersBot } from './administers.ts';
 import { type DefaultsEdit, requireDefaults, tellDefaults } from './defaults.ts';
 import { giveBotTo, requireMayCreateBots, requireRoomForBot } from './owners.ts';
 import { channelNames } from './wire.ts';
@@ -86,10 +87,11 @@ export async function accessBot(db: Pick<Tx, 'user'>, ctx: Ctx, botId: number): 
   return bot;
 }
 
-/** Whether the viewer may administer the bot, as `accessBot` decides it. */
-export function administersBot({ id, role }: Ctx['viewer'], bot: Pick<User, 'role' | 'botOwnerId'>): boolean {
-  if (isGuest(role)) return false;
-  return bot.botOwnerId === id || (isAdministrator(role) && (!isOwner(bot.role) || isOwner(role)));
+/** Those of the users who are bots that the viewer may administer. */
+export async function administeredBots({ app, realmId, viewer }: Ctx, ids: readonly number[]): Promise<User[]> {
+  const where = { realmId, id: { in: [...ids] }, botType: { not: null }, isSystem: false };
+  const bots = await app.db.user.findMany({ where });
+  return bots.filter((bot) => administersBot(viewer, bot));
 }
 
 /** The viewer's own active bots. */

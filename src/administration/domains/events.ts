@@ -1,15 +1,35 @@
 import { defineEvent } from '../../events/define.ts';
 import type { RealmDomain } from '../../generated/prisma/client.ts';
-import { toWire } from './wire.ts';
+import { type DomainFacts, toFacts, wireOf } from './wire.ts';
 
 // All go to everyone of the organisation.
 
-export const realmDomainAdded = defineEvent('realm_domains', 'add', (domain: RealmDomain) => ({
-  realm_domain: toWire(domain),
-}));
+/** A domain that an event tells of; null in events logged before they told its id. */
+export type KnownDomain = (DomainFacts & { readonly id: number }) | null;
 
-export const realmDomainChanged = defineEvent('realm_domains', 'change', (domain: RealmDomain) => ({
-  realm_domain: toWire(domain),
-}));
+const domainEvent = (op: 'add' | 'change') =>
+  defineEvent('realm_domains', op, (domain: RealmDomain) => ({ realm_domain: toFacts(domain) }), {
+    render: ({ realm_domain }) => ({ type: 'realm_domains', op, realm_domain: wireOf(realm_domain) }),
+    facts: ({ realm_domain: { id, ...domain } }): { readonly domain: KnownDomain } => ({
+      domain: id === undefined ? null : { ...domain, id },
+    }),
+  });
 
-export const realmDomainRemoved = defineEvent('realm_domains', 'remove', (domain: string) => ({ domain }));
+export const realmDomainAdded = domainEvent('add');
+export const realmDomainChanged = domainEvent('change');
+
+interface RemovedPayload {
+  readonly domain: string;
+  /** Absent in events logged before they told it. */
+  readonly id?: number;
+}
+
+export const realmDomainRemoved = defineEvent(
+  'realm_domains',
+  'remove',
+  ({ id, domain }: RealmDomain): RemovedPayload => ({ domain, id }),
+  {
+    render: ({ domain }) => ({ type: 'realm_domains', op: 'remove', domain }),
+    facts: ({ id }) => ({ id: id ?? null }),
+  },
+);

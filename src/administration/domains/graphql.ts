@@ -1,28 +1,34 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
+import { nodeModel } from '../../api/graphql/node.ts';
+import { refersTo } from '../../api/graphql/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import { addRealmDomain, listRealmDomains, removeRealmDomain, updateRealmDomain } from './service.ts';
-import { toWire, type WireRealmDomain } from './wire.ts';
+import { domainFacts } from './entity-facts.ts';
+import type { KnownDomain } from './events.ts';
+import { addRealmDomain, listRealmDomains, removeRealmDomain, updateRealmDomain, visibleTo } from './service.ts';
 
 const DOMAIN = 'The part of an address behind the @, in lower case.';
 const WHICH = 'Which domain, in whatever case.';
 const SUBDOMAINS = 'Whether addresses of its subdomains may be used as well.';
 
-const RealmDomain = builder.objectRef<WireRealmDomain>('RealmDomain').implement({
+const RealmDomain = builder.prismaNode('RealmDomain', {
   description: 'A domain whose addresses may be used to join the organization.',
+  id: { field: 'id' },
   fields: (t) => ({
     domain: t.exposeString('domain', { description: DOMAIN }),
-    allowSubdomains: t.boolean({ description: SUBDOMAINS, resolve: ({ allow_subdomains }) => allow_subdomains }),
+    allowSubdomains: t.exposeBoolean('allowSubdomains', { description: SUBDOMAINS }),
   }),
 });
+nodeModel('RealmDomain', 'RealmDomain', visibleTo);
 
 builder.queryField('realmDomains', (t) =>
   t.field({
     type: [RealmDomain],
     description: 'The allowed domains, at most a thousand, in the order in which they were added.',
-    resolve: async (_root, _args, ctx) => (await listRealmDomains(signedIn(ctx))).map(toWire),
+    resolve: (_root, _args, ctx) => listRealmDomains(signedIn(ctx)),
   }),
 );
 
@@ -34,7 +40,7 @@ mutation('addRealmDomain', {
     allowSubdomains: t.boolean({ description: SUBDOMAINS }),
   }),
   payload: () => ({ realmDomain: { type: RealmDomain, description: 'The new domain.' } }),
-  resolve: async (ctx, input) => ({ realmDomain: toWire(await addRealmDomain(ctx, input)) }),
+  resolve: async (ctx, input) => ({ realmDomain: await addRealmDomain(ctx, input) }),
 });
 
 mutation('updateRealmDomain', {
@@ -43,7 +49,7 @@ mutation('updateRealmDomain', {
   input: (t) => ({ domain: t.string({ description: WHICH }), allowSubdomains: t.boolean({ description: SUBDOMAINS }) }),
   payload: () => ({ realmDomain: { type: RealmDomain, description: 'The domain, after the change.' } }),
   resolve: async (ctx, { domain, allowSubdomains }) => ({
-    realmDomain: toWire(await updateRealmDomain(ctx, domain, allowSubdomains)),
+    realmDomain: await updateRealmDomain(ctx, domain, allowSubdomains),
   }),
 });
 
@@ -62,25 +68,34 @@ for (const [op, name, description] of [
   ['add', 'RealmDomainAddedEvent', 'A domain is allowed.'],
   ['change', 'RealmDomainChangedEvent', 'An allowed domain was set anew.'],
 ] as const) {
-  eventType<{ realm_domain: WireRealmDomain }>(
+  eventType<unknown, { readonly domain: KnownDomain }>(
     'realm_domains',
     op,
     name,
     (t) => ({
       realmDomain: t.field({
         type: RealmDomain,
+        nullable: true,
         description: 'The domain, as it is from here on.',
-        resolve: ({ event }) => event.realm_domain,
+        ...fromEvent(domainFacts, ({ facts }: EventSource<unknown, { readonly domain: KnownDomain }>) => facts.domain),
       }),
     }),
     { description },
   );
 }
 
-eventType<{ domain: string }>(
+eventType<{ domain: string }, { readonly id: number | null }>(
   'realm_domains',
   'remove',
   'RealmDomainRemovedEvent',
-  (t) => ({ domain: t.string({ description: 'Which domain it was.', resolve: ({ event }) => event.domain }) }),
+  (t) => ({
+    realmDomainId: t.id({
+      ...refersTo('RealmDomain'),
+      nullable: true,
+      description: 'The domain that is gone. Null for one that went before events told it: `domain` names it too.',
+      resolve: ({ facts }) => facts.id,
+    }),
+    domain: t.string({ description: 'Which domain it was.', resolve: ({ event }) => event.domain }),
+  }),
   { description: 'A domain is allowed no more.' },
 );

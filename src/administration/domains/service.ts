@@ -4,7 +4,7 @@ import { requireOwner } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
-import type { Realm, RealmDomain } from '../../generated/prisma/client.ts';
+import type { Prisma, Realm, RealmDomain } from '../../generated/prisma/client.ts';
 import { lockRealm } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
@@ -15,9 +15,12 @@ import { realmDomainAdded, realmDomainChanged, realmDomainRemoved } from './even
 const MAX_DOMAIN_LENGTH = 255;
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 
+/** The domains that the viewer may see: all of the organisation's. */
+export const visibleTo = ({ realmId }: Ctx): Prisma.RealmDomainWhereInput => ({ realmId });
+
 /** The domains whose addresses may be used to join, in the order in which they were added. */
-export function listRealmDomains({ app, realmId }: Ctx): Promise<RealmDomain[]> {
-  return app.db.realmDomain.findMany({ where: { realmId }, orderBy: { id: 'asc' } });
+export function listRealmDomains(ctx: Ctx): Promise<RealmDomain[]> {
+  return ctx.app.db.realmDomain.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
 
 /**
@@ -92,9 +95,9 @@ export async function removeRealmDomain(ctx: Ctx, domain: string): Promise<void>
   await transact(ctx, async (tx, emit) => {
     await lockRealm(tx, ctx.realmId);
     requireOwner(await asOfNow(tx, ctx));
-    const { id } = await findDomain(tx, ctx, domain);
-    await tx.realmDomain.delete({ where: { id } });
-    emit(realmDomainRemoved(domain), everyone());
+    const removed = await findDomain(tx, ctx, domain);
+    await tx.realmDomain.delete({ where: { id: removed.id } });
+    emit(realmDomainRemoved(removed), everyone());
     if ((await tx.realmDomain.count({ where: { realmId: ctx.realmId } })) === 0) {
       await setRealmSettings(tx, emit, ctx, { emails_restricted_to_domains: false });
     }

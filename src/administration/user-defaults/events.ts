@@ -2,9 +2,29 @@ import { defineEvent } from '../../events/define.ts';
 import type { SettingValue } from '../../platform/setting.ts';
 import type { UserDefaultName } from './settings.ts';
 
+interface Payload {
+  readonly property: UserDefaultName;
+  readonly value: SettingValue;
+  /** Whose they are; absent in events logged before they told it. */
+  readonly realm_id?: number;
+}
+
+/** A setting that new users begin with, and of which organisation. */
+export interface KnownDefault {
+  readonly realmId: number;
+  readonly property: UserDefaultName;
+  readonly value: SettingValue;
+}
+
 /** To everyone in the organisation. */
 export const userDefaultUpdated = defineEvent(
   'realm_user_settings_defaults',
   'update',
-  (property: UserDefaultName, value: SettingValue) => ({ property, value }),
+  (realm_id: number, property: UserDefaultName, value: SettingValue): Payload => ({ property, value, realm_id }),
+  {
+    render: ({ property, value }) => ({ type: 'realm_user_settings_defaults', op: 'update', property, value }),
+    facts: ({ realm_id, property, value }): { readonly known: KnownDefault | null } => ({
+      known: realm_id === undefined ? null : { realmId: realm_id, property, value },
+    }),
+  },
 );

@@ -1,6 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeType } from '../../api/graphql/node.ts';
 import {
@@ -9,10 +10,11 @@ import {
   settingFields,
   settingInputs,
   settingsGiven,
-  settingValueFields,
 } from '../../api/graphql/setting-fields.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { factsAbout } from './entity-facts.ts';
+import type { KnownDefault } from './events.ts';
 import { updateUserDefaults } from './service.ts';
 import { EDITABLE_USER_DEFAULTS, USER_DEFAULTS, type UserDefaultName, userDefault } from './settings.ts';
 
@@ -21,13 +23,15 @@ type Source = Pick<Realm, 'id' | 'userDefaults'>;
 const UserSettingsDefaults = builder.objectRef<Source>('UserSettingsDefaults');
 
 builder.node(UserSettingsDefaults, {
-  id: { resolve: ({ id }) => id },
   description: 'The settings that new users of the organization begin with.',
+  // That of the organization, which has one of them.
+  id: { resolve: ({ id }) => id },
   fields: (t) => settingFields<Source>(t, USER_DEFAULTS, (realm, name) => userDefault(realm, name as UserDefaultName)),
 });
 
-nodeType('UserSettingsDefaults', async ({ realmId, viewer }, ids) =>
-  ids.includes(realmId) ? [{ ...viewer.realm }] : [],
+nodeType('UserSettingsDefaults', async ({ viewer: { realm } }, ids) =>
+  // Of its own, so that nothing else that is made of the row is taken for it.
+  ids.includes(realm.id) ? [{ ...realm }] : [],
 );
 
 builder.queryField('userSettingsDefaults', (t) =>
@@ -60,7 +64,9 @@ const UserSettingsDefault = builder.enumType('UserSettingsDefault', {
   values: settingEnum(meaningsOf(EDITABLE_USER_DEFAULTS)),
 });
 
-eventType<{ readonly property: string; readonly value: unknown }>(
+type Known = { readonly known: KnownDefault | null };
+
+eventType<{ readonly property: string }, Known>(
   'realm_user_settings_defaults',
   'update',
   'UserSettingsDefaultUpdatedEvent',
@@ -70,7 +76,12 @@ eventType<{ readonly property: string; readonly value: unknown }>(
       description: 'The setting that changed.',
       resolve: ({ event }) => event.property,
     }),
-    ...settingValueFields(t, ({ event }) => event.value),
+    userSettingsDefaults: t.field({
+      type: UserSettingsDefaults,
+      nullable: true,
+      description: 'All of them, as they are now.',
+      ...fromEvent(factsAbout, ({ facts }: EventSource<{ readonly property: string }, Known>) => facts.known),
+    }),
   }),
-  { description: 'New users begin with another value of a setting. It stands in the field of its type.' },
+  { description: 'New users begin with another value of a setting.' },
 );

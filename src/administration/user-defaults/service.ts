@@ -39,7 +39,7 @@ export async function updateUserDefaults(
     );
     if (changed.length === 0) return before;
     await tx.realm.update({ where: { id: ctx.realmId }, data: { userDefaults: after.userDefaults } });
-    for (const name of changed) emit(userDefaultUpdated(name, userDefault(after, name)), everyone());
+    for (const name of changed) emit(userDefaultUpdated(after.id, name, userDefault(after, name)), everyone());
     return after;
   });
 }

@@ -130,7 +130,7 @@ mutation('recordPresence', {
 
 const knownPresence: EntityFacts<KnownPresence> = new EntityFacts<KnownPresence>(
   'UserPresence',
-  { idOf: null },
+  { idOf: ({ userId }) => userId },
   {
     user: { facts: userReference, of: ({ userId }) => userId },
     activeAt: ({ active_at }) => new Date(active_at),

@@ -1,12 +1,14 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ProfileValueInput, toEntries, User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
+import { fieldFacts } from './entity-facts.ts';
 import { type Choice, choicesOf, dataOfAccount, dataOfChoices, type FieldData, urlPatternOf } from './field-data.ts';
 import { FIELD_TYPES, type FieldType } from './field-types.ts';
 import {
@@ -252,52 +254,16 @@ mutation('removeProfileData', {
   },
 });
 
-const CustomProfileFieldValue = builder.objectRef<WireProfileField>('CustomProfileFieldValue').implement({
-  description: 'A custom profile field as it was when something happened.',
-  fields: (t) => ({
-    id: t.expose('id', {
-      type: 'ID',
-      ...refersTo('CustomProfileField'),
-      description: 'The `id` of the CustomProfileField.',
-    }),
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
-    type: t.field({ type: CustomProfileFieldType, description: TYPE, resolve: ({ type }) => type as FieldType }),
-    order: t.exposeInt('order', { description: ORDER }),
-    name: t.exposeString('name', { description: CALLED }),
-    hint: t.exposeString('hint', { description: HINT_SHOWN }),
-    choices: t.field({
-      type: [ProfileChoice],
-      nullable: true,
-      description: CHOICES,
-      resolve: ({ type, field_data }) => choicesOf({ type, fieldData: field_data }) ?? null,
-    }),
-    urlPattern: t.string({
-      nullable: true,
-      description: URL_PATTERN,
-      resolve: ({ type, field_data }) => urlPatternOf({ type, fieldData: field_data }) ?? null,
-    }),
-    displayInProfileSummary: t.boolean({
-      description: SUMMARY,
-      resolve: ({ display_in_profile_summary }) => display_in_profile_summary ?? false,
-    }),
-    required: t.exposeBoolean('required', { description: REQUIRED }),
-    editableByUser: t.exposeBoolean('editable_by_user', { description: EDITABLE }),
-    useForUserMatching: t.boolean({
-      description: MATCHING,
-      resolve: ({ use_for_user_matching }) => use_for_user_matching ?? false,
-    }),
-  }),
-});
-
 eventType<{ fields: readonly WireProfileField[] }>(
   'custom_profile_fields',
   undefined,
   'CustomProfileFieldsChangedEvent',
   (t) => ({
     customProfileFields: t.field({
-      type: [CustomProfileFieldValue],
+      type: [CustomProfileField],
+      nullable: { list: false, items: true },
       description: 'All fields, in their order.',
-      resolve: ({ event }) => event.fields,
+      ...fromEvent(fieldFacts, ({ event }: EventSource<{ fields: readonly WireProfileField[] }>) => event.fields),
     }),
   }),
   {

@@ -139,7 +139,7 @@ function factsOf(event: StatusBody): EntityFacts<StatusBody> {
   if (facts === undefined) {
     const status = new EntityFacts<StatusBody>(
       'UserStatus',
-      { idOf: null },
+      { idOf },
       Object.assign({}, ...parts.map((p) => PARTS[p])),
     );
     facts = new EntityFacts<StatusBody>(

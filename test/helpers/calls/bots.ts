@@ -52,4 +52,5 @@ export const bots: FeatureCalls = {
     regenerateApiKey: ({ botId }) => [{ botId }],
     deactivateBot: ({ botId }) => [{ botId }],
   },
+  nodes: ({ botId }) => ({ Bot: botId }),
 };

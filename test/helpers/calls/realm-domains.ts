@@ -18,4 +18,5 @@ export const realmDomains: FeatureCalls = {
     updateRealmDomain: ({ domain }) => [{ domain, allowSubdomains: true }],
     removeRealmDomain: ({ domain }) => [{ domain }],
   },
+  nodes: ({ domainId }) => ({ RealmDomain: domainId }),
 };

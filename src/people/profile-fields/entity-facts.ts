@@ -1,0 +1,24 @@
+import { EntityFacts } from '../../api/graphql/entity-facts.ts';
+import { choicesOf, urlPatternOf } from './field-data.ts';
+import type { WireProfileField } from './wire.ts';
+
+const stored = ({ type, field_data }: WireProfileField) => ({ type, fieldData: field_data });
+
+/** What an event knows of a field that stands in it. */
+export const fieldFacts = new EntityFacts<WireProfileField>(
+  'CustomProfileField',
+  { idOf: ({ id }) => id },
+  {
+    databaseId: ({ id }) => id,
+    type: ({ type }) => type,
+    order: ({ order }) => order,
+    name: ({ name }) => name,
+    hint: ({ hint }) => hint,
+    choices: (field) => choicesOf(stored(field)),
+    urlPattern: (field) => urlPatternOf(stored(field)),
+    displayInProfileSummary: (field) => field.display_in_profile_summary ?? false,
+    required: ({ required }) => required,
+    editableByUser: (field) => field.editable_by_user,
+    useForUserMatching: (field) => field.use_for_user_matching ?? false,
+  },
+);
