@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { channelReference } from '../src/channels/entity-facts.ts';
 import { messageReference } from '../src/messages/entity-facts.ts';
+import { channels } from './entity-events/channels.ts';
 import { messagesAndWhatIsDone } from './entity-events/messages.ts';
 import { thingsOfTheOrganization } from './entity-events/organization.ts';
 import { ownThings } from './entity-events/own-things.ts';
@@ -22,6 +23,7 @@ afterAll(async () => {
 });
 
 messagesAndWhatIsDone(() => service);
+channels(() => service);
 ownThings(() => service);
 thingsOfTheOrganization(() => service);
 

@@ -12,7 +12,7 @@ import { lockAdministeredChannel } from './seen-channel.ts';
 import { announceDefaultChannels } from './subscriptions/default-channels.ts';
 import type { ChangeContext } from './subscriptions/membership.ts';
 import { readSubscribers } from './subscriptions/subscribers.ts';
-import { toWireChannel } from './wire.ts';
+import { toFacts, toWireChannel } from './wire.ts';
 
 /**
  * Archives a channel: it stays readable, and nothing is sent to it any more. Its subscriptions stay.
@@ -66,7 +66,7 @@ export async function bringBack(
     activity: (await readActivity(tx, realm, [channel], now))(id),
   });
   const audience = await channelAudience(tx, realm, channel, now);
-  emit(channelUpdated(channel, { property: 'is_archived', value: false }, wire), audience);
+  emit(channelUpdated(channel, { property: 'is_archived', value: false }, toFacts(channel, wire)), audience);
   if (list.subscribers.length === 0) return channel;
   emit(peersAdded(channel, list.subscribers, 'unarchived'), audience);
   const rows = await tx.subscription.findMany({ where: { channelId: id, active: true }, include: { user: true } });

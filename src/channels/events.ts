@@ -3,6 +3,7 @@ import { defineEvent, type RenderedEvent } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
 import type { Channel, Subscription, User } from '../generated/prisma/client.ts';
 import {
+  type ChannelFacts,
   type Inherited,
   type SubscriberList,
   toInherited,
@@ -10,6 +11,7 @@ import {
   toWireSubscribers,
   type WireChannel,
   type WirePersonal,
+  wireOf,
   withInherited,
 } from './wire.ts';
 
@@ -23,6 +25,11 @@ const hides = (channel: { readonly is_archived: boolean }, { options }: EventVie
 const beforeSubscribers = (channel: WireChannel, { options }: EventView): WireChannel =>
   options.includeSubscribers === 'false' ? channel : { ...channel, subscriber_count: 0 };
 
+/** The channels that come into somebody's sight. */
+export interface KnownChannels {
+  readonly channels: readonly ChannelFacts[];
+}
+
 /**
  * Channels come into the sight of those who hear this: they are new, or may be seen from here on.
  *
@@ -32,10 +39,11 @@ const beforeSubscribers = (channel: WireChannel, { options }: EventView): WireCh
 export const channelsCreated = defineEvent(
   'stream',
   'create',
-  (channels: readonly WireChannel[], { toldAfter = false } = {}) => ({ channels, told_after: toldAfter }),
+  (channels: readonly ChannelFacts[], { toldAfter = false } = {}) => ({ channels, told_after: toldAfter }),
   {
+    facts: ({ channels }, view): KnownChannels => ({ channels: channels.filter((channel) => !hides(channel, view)) }),
     render: ({ channels, told_after }, view) => {
-      const streams = channels.filter((channel) => !hides(channel, view));
+      const streams = channels.filter((channel) => !hides(channel, view)).map(wireOf);
       if (streams.length === 0) return null;
       const shown = told_after ? streams.map((channel) => beforeSubscribers(channel, view)) : streams;
       return { type: 'stream', op: 'create', streams: shown };
@@ -90,7 +98,13 @@ interface ChannelUpdate {
   readonly change: ChannelChange;
   readonly is_archived: boolean;
   /** The whole channel, when it comes back from the archive. */
-  readonly unarchived: WireChannel | null;
+  readonly unarchived: ChannelFacts | null;
+}
+
+/** A channel of which one property changed; to those who know no archived channels it may come into sight by that. */
+export interface KnownUpdate extends KnownChannels {
+  readonly id: number;
+  readonly change: ChannelChange;
 }
 
 /** To those who saw the channel before the change and see it still. */
@@ -100,14 +114,22 @@ export const channelUpdated = defineEvent(
   (
     { id, name, isArchived }: { id: number; name: string; isArchived: boolean },
     change: ChannelChange,
-    unarchived: WireChannel | null = null,
+    unarchived: ChannelFacts | null = null,
   ): ChannelUpdate => ({ stream_id: id, name, change, is_archived: isArchived, unarchived }),
-  { render: renderUpdate },
+  {
+    render: renderUpdate,
+    facts: ({ stream_id, change, unarchived }): KnownUpdate => ({
+      id: stream_id,
+      change,
+      channels: unarchived === null ? [] : [unarchived],
+    }),
+  },
 );
 
 function renderUpdate({ stream_id, name, change, is_archived, unarchived }: ChannelUpdate, view: EventView) {
   if (!view.options.capabilities.archived_channels) {
-    if (unarchived !== null) return { type: 'stream', op: 'create', streams: [beforeSubscribers(unarchived, view)] };
+    if (unarchived !== null)
+      return { type: 'stream', op: 'create', streams: [beforeSubscribers(wireOf(unarchived), view)] };
     if (change.property === 'is_archived') return deletion([{ stream_id }]);
     if (is_archived) return null;
   }

@@ -9,8 +9,9 @@ import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../acce
 import { TOPICS_POLICY } from '../access/realm-settings.ts';
 import { builder, type Types } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
+import { fromEvent } from '../api/graphql/entity-facts.ts';
 import { errorType } from '../api/graphql/errors.ts';
-import { eventType } from '../api/graphql/event-types.ts';
+import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { given, mutation } from '../api/graphql/mutation.ts';
 import { nodeTypeForEach } from '../api/graphql/node.ts';
 import {
@@ -30,7 +31,9 @@ import { isRowId } from '../platform/ids.ts';
 import { accessChannel, readableBy, visibleTo } from './access.ts';
 import { archiveChannel, unarchiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
+import { changedChannel, defaultChannel, factsAbout } from './entity-facts.ts';
 import { ChannelAlreadyExistsError, ChannelDoesNotExistError } from './errors.ts';
+import type { KnownChannels, KnownUpdate } from './events.ts';
 import { channelActivities, visibleFor } from './loaders.ts';
 import { findChannelId } from './reads.ts';
 import type { Retention, TopicsPolicy } from './settings.ts';
@@ -416,15 +419,16 @@ export const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').imple
   }),
 });
 
-eventType<{ streams: readonly WireChannel[] }>(
+eventType<unknown, KnownChannels>(
   'stream',
   'create',
   'ChannelsCreatedEvent',
   (t) => ({
     channels: t.field({
-      type: [ChannelValue],
+      type: [Channel],
+      nullable: { list: false, items: true },
       description: 'Those that the user sees from here on.',
-      resolve: ({ event }) => event.streams,
+      ...fromEvent(factsAbout, ({ facts }: EventSource<unknown, KnownChannels>) => facts.channels),
     }),
   }),
   { description: "Channels came into the user's sight: they are new, or may be seen from here on." },
@@ -475,112 +479,27 @@ const ChannelProperty = builder.enumType('ChannelProperty', {
 });
 
 interface WireChannelUpdate {
-  readonly stream_id: number;
-  readonly name: string;
   readonly property: string;
-  readonly value: unknown;
-  readonly rendered_description?: string;
-  readonly history_public_to_subscribers?: boolean;
-  readonly is_web_public?: boolean;
 }
 
-/** The new value, in the event that is about `property`; null in all others. */
-const valueIn = <T>({ event }: { event: WireChannelUpdate }, property: string): T | null =>
-  event.property === property ? (event.value as T) : null;
-
-eventType<WireChannelUpdate>(
+eventType<WireChannelUpdate, KnownUpdate>(
   'stream',
   'update',
   'ChannelUpdatedEvent',
   (t) => ({
-    channelId: t.id({
-      ...refersTo('Channel'),
+    channel: t.field({
+      type: Channel,
       nullable: true,
       description: 'The channel that changed.',
-      resolve: ({ event }) => event.stream_id,
-    }),
-    channelName: t.string({
-      nullable: true,
-      description: 'What it was called before the change.',
-      resolve: ({ event }) => event.name,
+      ...fromEvent(changedChannel, ({ facts }: EventSource<WireChannelUpdate, KnownUpdate>) => facts),
     }),
     property: t.field({
       type: ChannelProperty,
-      description: 'What changed. Its new value stands in the field of its name.',
+      description: 'What changed of it.',
       resolve: ({ event }) => event.property,
     }),
-    name: t.string({
-      nullable: true,
-      description: `${CALLED} For NAME.`,
-      resolve: (source) => valueIn<string>(source, 'name'),
-    }),
-    description: t.string({
-      nullable: true,
-      description: `${SOURCE} For DESCRIPTION.`,
-      resolve: (source) => valueIn<string>(source, 'description'),
-    }),
-    renderedDescription: t.string({
-      nullable: true,
-      description: `${HTML} For DESCRIPTION.`,
-      resolve: ({ event }) => event.rendered_description ?? null,
-    }),
-    isPrivate: t.boolean({
-      nullable: true,
-      description: `${PRIVATE} For PRIVACY.`,
-      resolve: (source) => valueIn<boolean>(source, 'invite_only'),
-    }),
-    isWebPublic: t.boolean({
-      nullable: true,
-      description: `${WEB_PUBLIC} For PRIVACY.`,
-      resolve: ({ event }) => event.is_web_public ?? null,
-    }),
-    historyPublicToSubscribers: t.boolean({
-      nullable: true,
-      description: `${HISTORY} For PRIVACY.`,
-      resolve: ({ event }) => event.history_public_to_subscribers ?? null,
-    }),
-    isArchived: t.boolean({
-      nullable: true,
-      description: `${ARCHIVED} For IS_ARCHIVED.`,
-      resolve: (source) => valueIn<boolean>(source, 'is_archived'),
-    }),
-    folderId: t.id({
-      ...refersTo('ChannelFolder'),
-      nullable: true,
-      description: 'The folder it stands in, for FOLDER; null there as well, when it was taken out of its folder.',
-      resolve: (source) => valueIn<number>(source, 'folder_id'),
-    }),
-    topicsPolicy: t.field({
-      type: TopicsPolicyEnum,
-      nullable: true,
-      description: `${TOPICS} For TOPICS_POLICY.`,
-      resolve: (source) => valueIn<TopicsPolicy>(source, 'topics_policy'),
-    }),
-    messageRetentionDays: t.int({
-      nullable: true,
-      description: `${RETENTION} For MESSAGE_RETENTION_DAYS.`,
-      resolve: (source) => valueIn<number>(source, 'message_retention_days'),
-    }),
-    postPolicy: t.int({
-      nullable: true,
-      description:
-        'Who may send messages: 1 everyone, 2 administrators, 3 full members, 4 moderators, each with those above them. ' +
-        'For POST_POLICY.',
-      resolve: (source) => valueIn<number>(source, 'stream_post_policy'),
-    }),
-    isAnnouncementOnly: t.boolean({
-      nullable: true,
-      description: 'Whether only administrators may send messages. For IS_ANNOUNCEMENT_ONLY.',
-      resolve: (source) => valueIn<boolean>(source, 'is_announcement_only'),
-    }),
-    permission: t.field({
-      type: GroupSettingValue,
-      nullable: true,
-      description: 'Who holds the permission `property` names.',
-      resolve: ({ event }) => (event.property.endsWith('_group') ? (event.value as WireGroupSetting) : null),
-    }),
   }),
-  { description: 'One property of a channel changed. The fields of all others are null.' },
+  { description: 'One property of a channel changed.' },
 );
 
 eventType<{ default_streams: readonly number[] }>(
@@ -588,10 +507,14 @@ eventType<{ default_streams: readonly number[] }>(
   undefined,
   'DefaultChannelsChangedEvent',
   (t) => ({
-    channelIds: t.idList({
-      ...refersTo('Channel'),
+    channels: t.field({
+      type: [Channel],
+      nullable: { list: false, items: true },
       description: 'All channels that new users are subscribed to.',
-      resolve: ({ event }) => event.default_streams,
+      ...fromEvent(
+        defaultChannel,
+        ({ event }: EventSource<{ default_streams: readonly number[] }>) => event.default_streams,
+      ),
     }),
   }),
   { description: 'Other channels are the ones new users are subscribed to; these are all of them.' },

@@ -9,7 +9,7 @@ import { channelAudience, userIdsSeeing } from './audience.ts';
 import { type ChannelChange, channelsCreated, peersAdded } from './events.ts';
 import type { ChangeContext } from './subscriptions/membership.ts';
 import { readSubscribers } from './subscriptions/subscribers.ts';
-import { toWireChannel } from './wire.ts';
+import { toFacts, toWireChannel } from './wire.ts';
 
 /** Changes of these change who sees a channel. */
 const DECIDING: ReadonlySet<string> = new Set(['invite_only', ...METADATA_PERMISSIONS]);
@@ -54,11 +54,12 @@ export async function showChannels(
   const ids = channels.map(({ id }) => id);
   const listOf = await readSubscribers(tx, ids, now);
   const activityOf = await readActivity(tx, realm, channels, now);
-  const wires = channels.map((channel) => {
+  const shown = channels.map((channel) => {
     const { subscribers } = listOf(channel.id);
-    return toWireChannel(channel, { groups, subscriberCount: subscribers.length, activity: activityOf(channel.id) });
+    const activity = activityOf(channel.id);
+    return toFacts(channel, toWireChannel(channel, { groups, subscriberCount: subscribers.length, activity }));
   });
-  emit(channelsCreated(wires, { toldAfter: true }), users(userIds));
+  emit(channelsCreated(shown, { toldAfter: true }), users(userIds));
   for (const channel of channels) {
     const { subscribers } = listOf(channel.id);
     if (subscribers.length > 0) emit(peersAdded(channel, subscribers, 'everybody'), users(userIds));

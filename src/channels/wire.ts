@@ -50,6 +50,20 @@ export const wireChannel = z
   .meta({ id: 'Channel' });
 export type WireChannel = Wire<typeof wireChannel>;
 
+/** A channel as the events keep it that bring it into somebody's sight. */
+export interface ChannelFacts extends WireChannel {
+  /** Of the row; absent in events logged before they told it. */
+  readonly row?: { readonly createdAt: string; readonly isDefault: boolean };
+}
+
+export const toFacts = (channel: Channel, wire: WireChannel): ChannelFacts => ({
+  ...wire,
+  row: { createdAt: channel.createdAt.toISOString(), isDefault: channel.isDefault },
+});
+
+/** What the wire has of a channel. */
+export const wireOf = ({ row: _, ...channel }: ChannelFacts): WireChannel => channel;
+
 export function toWireChannel(channel: Channel, { groups, subscriberCount, activity }: Surroundings): WireChannel {
   const postPolicy = postPolicyOf(groups, channelPermission(groups, channel, 'can_send_message_group'));
   return {

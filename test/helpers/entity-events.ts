@@ -79,7 +79,7 @@ function selectKnown(facts: EntityFacts): string {
     const of = field === undefined ? undefined : getNamedType(field.type);
     return isObjectType(of) ? `${name} { ${selectAll(of)} }` : name;
   });
-  return ['__typename', ...(facts.has('id') ? ['id'] : []), ...known].join(' ');
+  return ['__typename', ...(facts.has('id') && fields['id'] !== undefined ? ['id'] : []), ...known].join(' ');
 }
 
 /** Something of an object that facts do not know and that needs no arguments; undefined where they know all of that. */

@@ -17,7 +17,7 @@ import {
   subscriptionsRemoved,
 } from '../events.ts';
 import { tellLeft } from '../hooks.ts';
-import { toWireChannel } from '../wire.ts';
+import { toFacts, toWireChannel } from '../wire.ts';
 import { nextColor } from './colors.ts';
 import type { Subject } from './principals.ts';
 import { countSubscribers, readSubscribers } from './subscribers.ts';
@@ -120,7 +120,7 @@ async function showToNewcomers(
     if (newcomers.length === 0) continue;
     const [subscriberCount, activity] = [countOf(channel.id), activityOf(channel.id)];
     const wire = toWireChannel(channel, { groups, subscriberCount, activity });
-    emit(channelsCreated([wire]), users(newcomers));
+    emit(channelsCreated([toFacts(channel, wire)]), users(newcomers));
   }
 }
 
@@ -265,5 +265,6 @@ export async function announceChannel(
 ): Promise<void> {
   const groups = await systemGroups(tx, realm.id);
   const audience = either(await channelAudience(tx, realm, channel, now), users(subjects.map(({ id }) => id)));
-  emit(channelsCreated([toWireChannel(channel, { groups, subscriberCount: 0, activity: NO_ACTIVITY })]), audience);
+  const wire = toWireChannel(channel, { groups, subscriberCount: 0, activity: NO_ACTIVITY });
+  emit(channelsCreated([toFacts(channel, wire)]), audience);
 }
