@@ -6,7 +6,7 @@ import type { UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { lockManagedGroup, requireActiveGroup, subjectOf } from './access.ts';
 import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
-import { userGroupRemoved, userGroupUpdated } from './events.ts';
+import { toFacts, userGroupRemoved, userGroupUpdated } from './events.ts';
 import { channelsNamingGroup, groupsNamingGroup, realmNamingGroup } from './queries.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<Us
     const objections = await objectionsTo(tx, group);
     if (objections.length > 0) throw new CannotDeactivateGroupInUseError(objections);
     const after = await tx.userGroup.update({ where: { id: group.id }, data: { deactivatedAt: actor.now } });
-    emit(userGroupUpdated(subjectOf(group), { deactivated: true }), everyone());
+    emit(userGroupUpdated(subjectOf(group), { deactivated: true }, toFacts(actor.groups, after)), everyone());
     emit(userGroupRemoved(group.id), everyone());
     return after;
   });

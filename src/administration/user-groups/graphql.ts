@@ -7,12 +7,12 @@ import {
   wirePermissions,
 } from '../../access/permissions/group-permissions.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
-import type { WireUserGroup } from '../../access/permissions/wire.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
@@ -21,22 +21,22 @@ import {
   GroupSettingValue,
   permissionEditsGiven,
   permissionEditsInput,
-  permissionFieldName,
   permissionsGiven,
   permissionsInput,
   permissionsType,
   toWireSetting,
 } from '../../api/graphql/permission-fields.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { fromUnix } from '../../api/graphql/scalars.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { viewerAsActor } from '../../channels/loaders.ts';
+import { userReference } from '../../people/entity-facts.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { accessUserGroup, requireActiveGroup, visibleTo } from './access.ts';
 import { deactivateUserGroup } from './deactivate.ts';
+import { factsAbout, groupReference } from './entity-facts.ts';
 import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
-import type { WireGroupChanges } from './events.ts';
+import type { KnownGroup } from './events.ts';
 import { memberPages, memberships, subgroups } from './loaders.ts';
 import { mayChangeMembers, updateGroupMembers, updateSubgroups } from './members.ts';
 import { createUserGroup, updateUserGroup } from './service.ts';
@@ -51,7 +51,7 @@ const MEANING: Record<GroupPermissionName, string> = {
 };
 
 const GroupPermissions = permissionsType('UserGroupPermissions', 'Who may do what with a group.', MEANING);
-const GroupPermissionsValue = permissionsType(
+const _GroupPermissionsValue = permissionsType(
   'UserGroupPermissionsValue',
   'Who might do what with a group when the event happened.',
   MEANING,
@@ -387,86 +387,25 @@ mutation('updateUserGroupSubgroups', {
   }),
 });
 
-const UserGroupValue = builder.objectRef<WireUserGroup>('UserGroupValue').implement({
-  description: 'A group as it was when the event happened.',
-  fields: (t) => ({
-    id: t.expose('id', { type: 'ID', ...refersTo('UserGroup'), description: 'The `id` of the UserGroup.' }),
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
-    name: t.exposeString('name', { description: CALLED }),
-    description: t.exposeString('description', { description: SAID }),
-    isRoleGroup: t.exposeBoolean('is_system_group', { description: ROLE_GROUP }),
-    isDeactivated: t.exposeBoolean('deactivated', { description: DEACTIVATED }),
-    createdAt: t.field({
-      type: 'DateTime',
-      nullable: true,
-      description: CREATED,
-      resolve: ({ date_created }) => (date_created === null ? null : fromUnix(date_created)),
-    }),
-    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true, description: CREATOR }),
-    memberIds: t.idList({
-      ...refersTo('User'),
-      description: 'The users in the group itself.',
-      resolve: ({ members }) => [...members],
-    }),
-    subgroupIds: t.idList({
-      ...refersTo('UserGroup'),
-      description: 'The groups in the group itself.',
-      resolve: ({ direct_subgroup_ids }) => [...direct_subgroup_ids],
-    }),
-    permissions: t.field({ type: GroupPermissionsValue, description: PERMISSIONS, resolve: (group) => group }),
-  }),
-});
+/** The group that an event is about. */
+const aboutGroup = fromEvent(factsAbout, ({ facts }: EventSource<unknown, KnownGroup>) => facts.group);
 
-eventType<{ group: WireUserGroup }>(
+eventType<unknown, KnownGroup>(
   'user_group',
   'add',
   'UserGroupAddedEvent',
-  (t) => ({
-    userGroup: t.field({ type: UserGroupValue, description: 'The group.', resolve: ({ event }) => event.group }),
-  }),
+  (t) => ({ userGroup: t.field({ type: UserGroup, nullable: true, description: 'The group.', ...aboutGroup }) }),
   { description: 'There is a new group; or one came back, to clients that know no deactivated ones.' },
 );
 
-const GroupPermissionChanges = builder.objectRef<WireGroupChanges>('UserGroupPermissionChanges').implement({
-  description: 'Who holds which permission from here on. What did not change is null.',
-  fields: (t) =>
-    Object.fromEntries(
-      GROUP_PERMISSION_NAMES.map((name) => [
-        permissionFieldName(name),
-        t.field({
-          type: GroupSettingValue,
-          nullable: true,
-          description: MEANING[name],
-          resolve: (changes) => changes[name] ?? null,
-        }),
-      ]),
-    ),
-});
-
-eventType<{ group_id: number; data: WireGroupChanges }>(
+eventType<unknown, KnownGroup>(
   'user_group',
   'update',
   'UserGroupUpdatedEvent',
   (t) => ({
-    userGroupId: t.id({
-      ...refersTo('UserGroup'),
-      description: 'The group that changed.',
-      resolve: ({ event }) => event.group_id,
-    }),
-    name: t.string({ nullable: true, description: CALLED, resolve: ({ event }) => event.data.name }),
-    description: t.string({ nullable: true, description: SAID, resolve: ({ event }) => event.data.description }),
-    isDeactivated: t.boolean({
-      nullable: true,
-      description: DEACTIVATED,
-      resolve: ({ event }) => event.data.deactivated,
-    }),
-    permissions: t.field({
-      type: GroupPermissionChanges,
-      description: PERMISSIONS,
-      resolve: ({ event }) => event.data,
-    }),
+    userGroup: t.field({ type: UserGroup, nullable: true, description: 'As it is now.', ...aboutGroup }),
   }),
-  { description: 'A group changed. What did not change is null.' },
+  { description: 'A group changed.' },
 );
 
 eventType<{ group_id: number }>(
@@ -483,45 +422,40 @@ for (const [op, name, description] of [
   ['add_members', 'UserGroupMembersAddedEvent', 'Users came into a group.'],
   ['remove_members', 'UserGroupMembersRemovedEvent', 'Users are in a group no more.'],
 ] as const) {
-  eventType<{ group_id: number; user_ids: readonly number[] }>(
+  eventType<{ user_ids: readonly number[] }, KnownGroup>(
     'user_group',
     op,
     name,
     (t) => ({
-      userGroupId: t.id({
-        ...refersTo('UserGroup'),
-        description: 'The group.',
-        resolve: ({ event }) => event.group_id,
-      }),
-      userIds: t.idList({
-        nullable: true,
-        ...refersTo('User'),
+      userGroup: t.field({ type: UserGroup, nullable: true, description: 'The group.', ...aboutGroup }),
+      users: t.field({
+        type: [User],
+        nullable: { list: false, items: true },
         description: 'Those who came or went, into or out of the group itself.',
-        resolve: ({ event }) => [...event.user_ids],
+        ...fromEvent(userReference, ({ event }: EventSource<{ user_ids: readonly number[] }>) => event.user_ids),
       }),
     }),
     { description },
   );
 }
 
+type WithSubgroups = KnownGroup & { readonly subgroupIds: readonly number[] };
+
 for (const [op, name, description] of [
   ['add_subgroups', 'UserGroupSubgroupsAddedEvent', 'Groups came into a group.'],
   ['remove_subgroups', 'UserGroupSubgroupsRemovedEvent', 'Groups are in a group no more.'],
 ] as const) {
-  eventType<{ group_id: number; direct_subgroup_ids: readonly number[] }>(
+  eventType<unknown, WithSubgroups>(
     'user_group',
     op,
     name,
     (t) => ({
-      userGroupId: t.id({
-        ...refersTo('UserGroup'),
-        description: 'The group.',
-        resolve: ({ event }) => event.group_id,
-      }),
-      subgroupIds: t.idList({
-        ...refersTo('UserGroup'),
-        description: 'Those that came or went, into or out of the group itself.',
-        resolve: ({ event }) => [...event.direct_subgroup_ids],
+      userGroup: t.field({ type: UserGroup, nullable: true, description: 'The group.', ...aboutGroup }),
+      subgroups: t.field({
+        type: [UserGroup],
+        nullable: { list: false, items: true },
+        description: 'Those that came or went, into or out of the group itself. None to guests, who see no groups.',
+        ...fromEvent(groupReference, ({ facts }: EventSource<unknown, WithSubgroups>) => facts.subgroupIds),
       }),
     }),
     { description },

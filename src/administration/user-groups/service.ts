@@ -24,7 +24,7 @@ import { isAdministrator } from '../../platform/roles.ts';
 import { refuseNullBytes, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { type HeldGroup, lockGroups, lockManagedGroup, settleMemberships, subjectOf, visibleTo } from './access.ts';
-import { userGroupAdded, userGroupUpdated, type WireGroupChanges } from './events.ts';
+import { toFacts, userGroupAdded, userGroupUpdated, type WireGroupChanges } from './events.ts';
 import { requireNewSubgroups, requireUsers, writeMembers, writeSubgroups } from './members.ts';
 import { tellMembers } from './notices.ts';
 import { isGroupNameTaken } from './queries.ts';
@@ -101,7 +101,7 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
     await writeMembers(tx, group, members);
     await writeSubgroups(tx, group, subgroupIds);
     const [wire] = await toWireGroups(tx, groups, { realm, now }, [group]);
-    if (wire !== undefined) emit(userGroupAdded(wire), everyone());
+    if (wire !== undefined) emit(userGroupAdded(wire, toFacts(groups, group)), everyone());
     await settleMemberships(tx, emit, actor, subgroupIds.length > 0 ? undefined : input.memberIds);
     await tellMembers(tx, emit, ctx, { actor, group }, members, 'added');
     return group;
@@ -162,10 +162,11 @@ export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroup
         permissions: toStoredPermissions(groups, group, settings),
       },
     });
-    emit(userGroupUpdated(subjectOf(group), changes), everyone());
+    const facts = toFacts(groups, after);
+    emit(userGroupUpdated(subjectOf(group), changes, facts), everyone());
     if (comesBack) {
       const [wire] = await toWireGroups(tx, groups, { realm: person.realm, now }, [after]);
-      if (wire !== undefined) emit(userGroupAdded(wire, { comesBack }), everyone());
+      if (wire !== undefined) emit(userGroupAdded(wire, facts, { comesBack }), everyone());
     }
     return after;
   });
