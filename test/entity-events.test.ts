@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { channelReference } from '../src/channels/entity-facts.ts';
 import { messageReference } from '../src/messages/entity-facts.ts';
 import { channels } from './entity-events/channels.ts';
+import { groups } from './entity-events/groups.ts';
 import { messagesAndWhatIsDone } from './entity-events/messages.ts';
 import { thingsOfTheOrganization } from './entity-events/organization.ts';
 import { ownThings } from './entity-events/own-things.ts';
+import { people } from './entity-events/people.ts';
 import { notAsked, notThere, watchFacts } from './helpers/entity-events.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
@@ -23,9 +25,11 @@ afterAll(async () => {
 });
 
 messagesAndWhatIsDone(() => service);
-channels(() => service);
 ownThings(() => service);
 thingsOfTheOrganization(() => service);
+channels(() => service);
+groups(() => service);
+people(() => service);
 
 describe('what events know', () => {
   test('is of fields that are there', () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MAX_TOKEN_BYTES } from '../src/administration/sign-in/jwt.ts';
 import { readConfig } from '../src/platform/config.ts';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { RestReply } from './helpers/person.ts';
@@ -457,14 +458,14 @@ describe('POST /jwt/fetch_api_key', () => {
     const payload = await graphql(token, anonymous);
     expect(payload).toEqual({
       __typename: 'FetchApiKeyByJwtPayload',
-      ...{ apiKey: member.apiKey, email: member.email, user: { databaseId: member.id, deliveryEmail: member.email } },
+      ...{ apiKey: member.apiKey, email: member.email, userId: globalId('User', member.id) },
     });
     expect(await graphql('nonsense', anonymous)).toMatchObject({ code: 'BAD_REQUEST', message: 'Bad JSON web token' });
   });
 
   async function graphql(token: string, visitor: Organisation['anonymous']): Promise<Json> {
     const query = `mutation ($input: FetchApiKeyByJwtInput!) { fetchApiKeyByJwt(input: $input) { __typename
-      ... on FetchApiKeyByJwtPayload { apiKey email user { databaseId deliveryEmail } }
+      ... on FetchApiKeyByJwtPayload { apiKey email userId }
       ... on ServiceError { code message } } }`;
     return (await visitor.graphql(query, { input: { token } })).data.fetchApiKeyByJwt;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { globalId, shownIds } from './helpers/global-ids.ts';
+import { shownIds } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
@@ -420,11 +420,11 @@ describe('PATCH /settings', () => {
 
 test.concurrent('updateSettings does and tells the same', async () => {
   const { member, guest, bot } = await organisation();
-  const user = '... on UserUpdatedEvent { userId timezone fullName deliveryEmail isDeliveryEmailVisible email }';
+  const changes = '... on UserUpdatedEvent { userProperty user { databaseId timezone fullName deliveryEmail email } }';
   await using own = await member.events(
     '... on UserSettingUpdatedEvent { setting: userSetting booleanValue intValue stringValue languageName }',
   );
-  await using others = await guest.events(user);
+  const { queue_id: queueId } = await guest.register({ fetch_event_types: [] });
   const selection =
     'settings { webHomeView twentyFourHourTime demoteInactiveChannels emailAddressVisibility timezone }';
   const settings = {
@@ -448,14 +448,12 @@ test.concurrent('updateSettings does and tells the same', async () => {
     { ...none, setting: 'TWENTY_FOUR_HOUR_TIME' },
     { ...none, setting: 'WEB_HOME_VIEW', stringValue: 'all_messages' },
   ]);
-  const nothing = { timezone: null, fullName: null, deliveryEmail: null, isDeliveryEmailVisible: null, email: null };
-  const changed = { userId: globalId('User', member.id), ...nothing };
-  expect(await others.take(4)).toEqual([
-    { ...changed, timezone: 'Asia/Kolkata' },
-    { ...changed, isDeliveryEmailVisible: false },
-    { ...changed, email: `user${member.id}@users.invalid` },
-    { ...changed, fullName: 'Ada' },
-  ]);
+  // What each of them does not know is as it is when they are sent.
+  const after = { databaseId: member.id, fullName: 'Ada', deliveryEmail: null, timezone: 'Asia/Kolkata' };
+  const user = { ...after, email: `user${member.id}@users.invalid` };
+  const properties = ['TIMEZONE', 'DELIVERY_EMAIL', 'EMAIL', 'FULL_NAME'];
+  await using others = await guest.events(changes, { queueId });
+  expect(await others.take(4)).toEqual(properties.map((userProperty) => ({ userProperty, user })));
   expect(await bot.tryMutation('updateSettings', { enterSends: true })).toMatchObject({
     __typename: 'BadRequestError',
   });

@@ -1,5 +1,6 @@
 import { apiEmailOf } from '../access/address.ts';
-import { EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
+import { changeFacts, EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
+import { type KnownChange, propertyOf } from './events.ts';
 import { avatarUrl, type Requester, toMinute, type UserFacts, visibleEmail } from './wire.ts';
 
 /** A user of whom an event knows everything, and who looks. */
@@ -11,26 +12,55 @@ export interface KnownUser {
 /** A user of whom an event knows the id alone. */
 export const userReference = referenceFacts('User');
 
+type Size = { readonly size?: unknown };
+
+const imageOf = (user: UserFacts, { size }: Size) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined);
+
+const whole = {
+  databaseId: ({ user }: KnownUser) => user.id,
+  fullName: ({ user }: KnownUser) => user.fullName,
+  email: ({ user }: KnownUser) => apiEmailOf(user),
+  deliveryEmail: ({ user, viewer }: KnownUser) => visibleEmail(user, viewer),
+  role: ({ user }: KnownUser) => user.role,
+  isActive: ({ user }: KnownUser) => user.isActive,
+  isBot: ({ user }: KnownUser) => user.botType !== null,
+  botType: ({ user }: KnownUser) => user.botType,
+  botOwner: { facts: userReference, of: ({ user }: KnownUser) => user.botOwnerId },
+  timezone: ({ user }: KnownUser) => user.timezone,
+  avatarUrl: ({ user }: KnownUser, size: Size) => imageOf(user, size),
+  avatarSource: ({ user }: KnownUser) => user.avatarSource,
+  avatarVersion: ({ user }: KnownUser) => user.avatarVersion,
+  joinedAt: ({ user }: KnownUser) => new Date(toMinute(user.joinedAt)),
+  isImportedStub: ({ user }: KnownUser) => user.isImportedStub,
+  isDeleted: ({ user }: KnownUser) => user.isDeleted,
+};
+
+const identity = { idOf: ({ user }: KnownUser) => user.id };
+
 /** What an event knows of a user that stands in it whole. */
-export const userFacts = new EntityFacts<KnownUser>(
-  'User',
-  { idOf: ({ user }) => user.id },
-  {
-    databaseId: ({ user }) => user.id,
-    fullName: ({ user }) => user.fullName,
-    email: ({ user }) => apiEmailOf(user),
-    deliveryEmail: ({ user, viewer }) => visibleEmail(user, viewer),
-    role: ({ user }) => user.role,
-    isActive: ({ user }) => user.isActive,
-    isBot: ({ user }) => user.botType !== null,
-    botType: ({ user }) => user.botType,
-    botOwner: { facts: userReference, of: ({ user }) => user.botOwnerId },
-    timezone: ({ user }) => user.timezone,
-    avatarUrl: ({ user }, { size }) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined),
-    avatarSource: ({ user }) => user.avatarSource,
-    avatarVersion: ({ user }) => user.avatarVersion,
-    joinedAt: ({ user }) => new Date(toMinute(user.joinedAt)),
-    isImportedStub: ({ user }) => user.isImportedStub,
-    isDeleted: ({ user }) => user.isDeleted,
+export const userFacts = new EntityFacts<KnownUser>('User', identity, whole);
+
+/** What is known of a user who has just come: nothing stands in their profile yet. */
+export const newUser = new EntityFacts<KnownUser>('User', identity, { ...whole, profileData: () => [] });
+
+/** What is known of a user of whom something changed, by what that is. */
+const changes = changeFacts<KnownChange>('User', ({ person }) => person.user_id, {
+  full_name: { fullName: ({ person }) => person.full_name },
+  role: { role: ({ person }) => person.role },
+  is_imported_stub: { isImportedStub: ({ person }) => person.is_imported_stub },
+  is_active: { isActive: ({ person }) => person.is_active },
+  bot_owner_id: { botOwner: { facts: userReference, of: ({ person }) => person.bot_owner_id } },
+  date_joined: { joinedAt: ({ person }) => new Date(person.date_joined ?? '') },
+  timezone: { email: ({ person }) => person.email, timezone: ({ person }) => person.timezone },
+  new_email: { email: ({ person }) => person.new_email },
+  delivery_email: { deliveryEmail: ({ person }) => person.delivery_email },
+  avatar_version: {
+    avatarUrl: ({ after }, size: Size) => after && imageOf(after, size),
+    avatarSource: ({ person }) => person.avatar_source,
+    avatarVersion: ({ person }) => person.avatar_version,
   },
-);
+});
+
+/** What an event knows of the user of whom it tells one change. */
+export const changedUser = ({ facts }: { readonly facts: KnownChange }): EntityFacts<KnownChange> =>
+  changes(propertyOf(facts.person));

@@ -18,6 +18,7 @@ export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ per
     op: 'add',
     person: toWireUser(person, { id: SOMEBODY_ELSE, role }, { clientGravatar, profileData: {} }),
   }),
+  facts: ({ person }, { role }) => ({ user: person, viewer: { id: SOMEBODY_ELSE, role } }),
 });
 
 /** One logical change of a user, in one of the forms below. */
@@ -43,6 +44,30 @@ export type PersonChange =
       readonly avatar_version: number;
     };
 
+type KeysOf<T> = T extends unknown ? keyof T : never;
+type ValueOf<T, K> = T extends unknown ? (K extends keyof T ? T[K] : never) : never;
+
+/** One change of a user as a viewer hears of it: what changed is there, and nothing else is. */
+export interface KnownChange {
+  readonly person: { readonly [K in KeysOf<PersonChange>]?: ValueOf<PersonChange, K> } & { readonly user_id: number };
+  /** The user after it, where each viewer sees something else of them. */
+  readonly after?: UserFacts | undefined;
+}
+
+/** What can change of a user, by the name that tells it on the wire. */
+export const PERSON_PROPERTIES = [
+  ...(['full_name', 'role', 'is_imported_stub', 'is_active', 'bot_owner_id', 'date_joined', 'timezone'] as const),
+  ...(['new_email', 'delivery_email', 'custom_profile_field', 'avatar_version'] as const),
+] as const;
+export type PersonProperty = (typeof PERSON_PROPERTIES)[number];
+
+/** What an event says has changed. */
+export function propertyOf(person: object): PersonProperty {
+  const property = PERSON_PROPERTIES.find((name) => name in person);
+  if (property === undefined) throw new Error('Nothing has changed of a user');
+  return property;
+}
+
 /** A change that everybody sees alike, or a user before and after one that each viewer sees something else of. */
 type Happened =
   | { readonly person: PersonChange; readonly old_role?: number | undefined }
@@ -64,6 +89,8 @@ const userUpdated = defineEvent('realm_user', 'update', (happened: Happened) => 
     const person = 'person' in happened ? happened.person : changeFor(happened, view);
     return person === null ? null : { type: 'realm_user', op: 'update', person };
   },
+  facts: (happened, view) =>
+    'person' in happened ? { person: happened.person } : { person: changeFor(happened, view), after: happened.after },
   perUser: (happened, { userId }) => ('after' in happened && happened.after.id === userId ? 'self' : ''),
   effect: (happened): Effect | undefined => {
     if (!('person' in happened)) return undefined;

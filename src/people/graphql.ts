@@ -4,17 +4,19 @@ import { AVATAR_SOURCE } from '../access/realm-settings.ts';
 import { USER_SETTINGS, type UserSettingName, userSetting } from '../access/user-settings.ts';
 import { builder } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
-import { eventType } from '../api/graphql/event-types.ts';
+import { fromEvent } from '../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { nodeModel, nodeType } from '../api/graphql/node.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf, meaningsOf, settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
-import type { PersonChange } from './events.ts';
+import { changedUser, newUser } from './entity-facts.ts';
+import { type KnownChange, type PersonChange, type PersonProperty, propertyOf } from './events.ts';
 import type { ValueEntry } from './profile-fields/wire.ts';
 import { accessUser, accessUserByEmail, visibleTo } from './users.ts';
-import { avatarUrl, toMinute, visibleEmail, type WireUser } from './wire.ts';
+import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
 
 export const UserRole = builder.enumType('UserRole', {
   description: 'What a user may do; each role may do what the ones below it may.',
@@ -270,155 +272,51 @@ eventType<WireSettingUpdate>(
   { description: "One of the user's settings changed. The new value stands in the field of its type." },
 );
 
-export const UserValue = builder.objectRef<WireUser>('UserValue').implement({
-  description: 'A user as they were when something happened.',
-  fields: (t) => ({
-    id: t.expose('user_id', { type: 'ID', ...refersTo('User'), description: 'The `id` of the User.' }),
-    databaseId: t.exposeInt('user_id', { description: 'The number that the REST API knows it by.' }),
-    fullName: t.exposeString('full_name', { description: FULL_NAME }),
-    email: t.exposeString('email', { description: API_ADDRESS }),
-    deliveryEmail: t.exposeString('delivery_email', { nullable: true, description: DELIVERY_EMAIL }),
-    role: t.field({ type: UserRole, description: ROLE, resolve: ({ role }) => role as RoleNumber }),
-    isActive: t.boolean({ description: IS_ACTIVE, resolve: ({ is_active }) => is_active ?? true }),
-    isBot: t.exposeBoolean('is_bot', { description: IS_BOT }),
-    botType: t.field({
-      type: BotType,
-      nullable: true,
-      description: BOT_TYPE,
-      resolve: ({ bot_type }) => bot_type as BotTypeNumber | null,
-    }),
-    botOwnerId: t.expose('bot_owner_id', { type: 'ID', ...refersTo('User'), nullable: true, description: BOT_OWNER }),
-    timezone: t.exposeString('timezone', { description: TIMEZONE }),
-    avatarUrl: t.exposeString('avatar_url', {
-      nullable: true,
-      description:
-        'Where their image is, relative to the address of the organization; null where the client can work it out.',
-    }),
-    avatarVersion: t.exposeInt('avatar_version', { description: AVATAR_VERSION }),
-    joinedAt: t.field({ type: 'DateTime', description: JOINED, resolve: ({ date_joined }) => new Date(date_joined) }),
-    isImportedStub: t.exposeBoolean('is_imported_stub', { description: IMPORTED }),
-  }),
-});
-
-eventType<{ person: WireUser }>(
+eventType(
   'realm_user',
   'add',
   'UserAddedEvent',
-  (t) => ({ user: t.field({ type: UserValue, description: 'Who came.', resolve: ({ event }) => event.person }) }),
+  (t) => ({ user: t.field({ type: User, nullable: true, description: 'Who came.', ...fromEvent(newUser) }) }),
   { description: 'A person or bot came into the organization.' },
 );
 
-type CustomFieldChange = Extract<PersonChange, { custom_profile_field: object }>['custom_profile_field'];
+const PROPERTIES: Readonly<Record<PersonProperty, readonly [name: string, description: string]>> = {
+  full_name: ['FULL_NAME', FULL_NAME],
+  role: ['ROLE', ROLE],
+  is_imported_stub: ['IS_IMPORTED_STUB', IMPORTED],
+  is_active: ['IS_ACTIVE', IS_ACTIVE],
+  bot_owner_id: ['BOT_OWNER', BOT_OWNER],
+  date_joined: ['JOINED_AT', JOINED],
+  timezone: ['TIMEZONE', TIMEZONE],
+  new_email: ['EMAIL', API_ADDRESS],
+  delivery_email: ['DELIVERY_EMAIL', 'The real e-mail address, or whether the viewer may see it.'],
+  custom_profile_field: ['PROFILE_DATA', 'What they have in a custom field of their profile.'],
+  avatar_version: ['AVATAR', 'Their image.'],
+};
 
-const ProfileValueChange = builder.objectRef<CustomFieldChange>('ProfileValueChange').implement({
-  description: 'What a user came to have in one custom field of their profile.',
-  fields: (t) => ({
-    fieldId: t.expose('id', { type: 'ID', ...refersTo('CustomProfileField'), description: 'Which field.' }),
-    value: t.string({
-      nullable: true,
-      description:
-        'What they have in it; null where it is empty. For a field of users, the JSON text of a list of their numbers.',
-      resolve: ({ value }) => value,
-    }),
-    renderedValue: t.string({
-      nullable: true,
-      description: 'The value as HTML, for the types that are Markdown.',
-      resolve: (change) => ('rendered_value' in change ? change.rendered_value : null),
-    }),
-  }),
+const UserProperty = builder.enumType('UserProperty', {
+  description: 'What can change of a user.',
+  values: Object.fromEntries(
+    Object.entries(PROPERTIES).map(([value, [name, description]]) => [name, { value, description }]),
+  ) as Record<string, { readonly value: PersonProperty }>,
 });
 
-eventType<{ person: PersonChange }>(
+eventType<{ person: PersonChange }, KnownChange>(
   'realm_user',
   'update',
   'UserUpdatedEvent',
   (t) => ({
-    userId: t.id({
-      ...refersTo('User'),
+    user: t.field({
+      type: User,
+      nullable: true,
       description: 'Whom it is about.',
-      resolve: ({ event: { person } }) => person.user_id,
+      ...fromEvent(changedUser, ({ facts }: EventSource<{ person: PersonChange }, KnownChange>) => facts),
     }),
-    fullName: t.string({
-      nullable: true,
-      description: FULL_NAME,
-      resolve: ({ event: { person } }) => ('full_name' in person ? person.full_name : null),
-    }),
-    role: t.field({
-      type: UserRole,
-      nullable: true,
-      description: ROLE,
-      resolve: ({ event: { person } }) => ('role' in person ? (person.role as RoleNumber) : null),
-    }),
-    isImportedStub: t.boolean({
-      nullable: true,
-      description: IMPORTED,
-      resolve: ({ event: { person } }) => ('is_imported_stub' in person ? person.is_imported_stub : null),
-    }),
-    isActive: t.boolean({
-      nullable: true,
-      description: 'False when they were deactivated, true when they are back.',
-      resolve: ({ event: { person } }) => ('is_active' in person ? person.is_active : null),
-    }),
-    botOwnerId: t.id({
-      ...refersTo('User'),
-      nullable: true,
-      description: 'To whom the bot belongs.',
-      resolve: ({ event: { person } }) => ('bot_owner_id' in person ? person.bot_owner_id : null),
-    }),
-    joinedAt: t.field({
-      type: 'DateTime',
-      nullable: true,
-      description: JOINED,
-      resolve: ({ event: { person } }) => ('date_joined' in person ? new Date(person.date_joined) : null),
-    }),
-    timezone: t.string({
-      nullable: true,
-      description: TIMEZONE,
-      resolve: ({ event: { person } }) => ('timezone' in person ? person.timezone : null),
-    }),
-    email: t.string({
-      nullable: true,
-      description: API_ADDRESS,
-      resolve: ({ event: { person } }) => ('new_email' in person ? person.new_email : null),
-    }),
-    isDeliveryEmailVisible: t.boolean({
-      nullable: true,
-      description: 'Whether the real address is shown: it was not before, or was another.',
-      resolve: ({ event: { person } }) => ('delivery_email' in person ? person.delivery_email !== null : null),
-    }),
-    deliveryEmail: t.string({
-      nullable: true,
-      description: 'The real e-mail address, when it is shown.',
-      resolve: ({ event: { person } }) => ('delivery_email' in person ? person.delivery_email : null),
-    }),
-    profileValue: t.field({
-      type: ProfileValueChange,
-      nullable: true,
-      description: 'What they have in one custom field of their profile.',
-      resolve: ({ event: { person } }) => ('custom_profile_field' in person ? person.custom_profile_field : null),
-    }),
-    avatarVersion: t.int({
-      nullable: true,
-      description: AVATAR_VERSION,
-      resolve: ({ event: { person } }) => ('avatar_version' in person ? person.avatar_version : null),
-    }),
-    avatarUrl: t.string({
-      nullable: true,
-      description:
-        'Where an image is that changed, relative to the address of the organization; null as well where the client can work it out.',
-      resolve: ({ event: { person } }) => ('avatar_url' in person ? person.avatar_url : null),
-    }),
-    avatarUrlMedium: t.string({
-      nullable: true,
-      description: 'The same image, 500 pixels wide.',
-      resolve: ({ event: { person } }) => ('avatar_url_medium' in person ? person.avatar_url_medium : null),
-    }),
-    avatarSource: t.field({
-      type: AvatarSource,
-      nullable: true,
-      description: 'Where an image comes from that changed.',
-      resolve: ({ event: { person } }) => ('avatar_source' in person ? (person.avatar_source as AvatarLetter) : null),
+    userProperty: t.field({
+      type: UserProperty,
+      description: 'What changed of them.',
+      resolve: ({ event }) => propertyOf(event.person),
     }),
   }),
-  { description: 'Something about a user changed: the fields that are not null.' },
+  { description: 'Something about a user changed.' },
 );

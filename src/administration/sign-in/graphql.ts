@@ -1,8 +1,6 @@
 import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { publicMutation } from '../../api/graphql/mutation.ts';
-import { UserValue } from '../../people/graphql.ts';
-import { toWireUser } from '../../people/wire.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
 import { AuthenticationFailedError } from './errors.ts';
 import { fetchApiKeyByJwt } from './jwt.ts';
@@ -48,11 +46,11 @@ publicMutation('fetchApiKeyByJwt', {
   payload: () => ({
     apiKey: { type: 'String', description: 'What the user signs in with from here on.' },
     email: { type: 'String', description: 'The user name for Basic authentication.' },
-    user: { type: UserValue, description: 'Whose key it is.' },
+    userId: { type: 'ID', refersTo: 'User', description: 'Whose key it is.' },
   }),
   errors: [AuthenticationFailedError, UserDeactivatedError, RealmDeactivatedError, NonexistentSubdomainError],
   resolve: async (request, input) => {
     const { user, apiKey } = await fetchApiKeyByJwt(request, input);
-    return { apiKey, email: user.email, user: toWireUser(user, user, { clientGravatar: false }) };
+    return { apiKey, email: user.email, userId: user.id };
   },
 });
