@@ -59,7 +59,7 @@ export interface Counted {
  * anybody who might see it.
  */
 const NAMES_NOTHING_SHOWN =
-  /^(Cancel|Delete|Remove)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKeyPayload|UserValue)\./;
+  /^(Cancel|Delete|Remove)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKey(ByJwt)?Payload|UserValue)\./;
 const INTEGERS = new Set(['Int', 'LongId']);
 /** Integers by these names tell which object is meant: `channelId`, `userIds`, `with` of a narrow. */
 const NAMES_AN_OBJECT = /(Id|Ids)$/;

@@ -1,6 +1,4 @@
-import { CHANNEL_PERMISSION_NAMES } from '../access/permissions/channel-permissions.ts';
 import { changeFacts, EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
-import { permissionFieldName } from '../api/graphql/permission-fields.ts';
 import { userReference } from '../people/entity-facts.ts';
 import type { ChannelChange, KnownChannels, KnownUpdate } from './events.ts';
 import { folderReference } from './folders/entity-facts.ts';
@@ -18,7 +16,7 @@ export const namedChannel = new EntityFacts<{ readonly id: number; readonly name
 
 const identity = { idOf: (channel: ChannelFacts) => channel.stream_id };
 
-/** How many are subscribed is not known: it is told apart. */
+/** How many are subscribed is told apart; who holds a permission shows people and groups, which are read. */
 const always = {
   databaseId: (channel: ChannelFacts) => channel.stream_id,
   name: ({ name }: ChannelFacts) => name,
@@ -34,7 +32,6 @@ const always = {
   messageRetentionDays: (channel: ChannelFacts) => channel.message_retention_days,
   creator: { facts: userReference, of: (channel: ChannelFacts) => channel.creator_id },
   folder: { facts: folderReference, of: (channel: ChannelFacts) => channel.folder_id },
-  permissions: (channel: ChannelFacts) => channel,
 };
 
 const channelFacts = new EntityFacts<ChannelFacts>('Channel', identity, {
@@ -70,18 +67,7 @@ const changes = changeFacts<KnownUpdate>('Channel', ({ id }) => id, {
   folder_id: { folder: { facts: folderReference, of: valueIn } },
   topics_policy: { topicsPolicy: valueIn },
   message_retention_days: { messageRetentionDays: valueIn },
-  ...Object.fromEntries(
-    CHANNEL_PERMISSION_NAMES.map((name) => [
-      name,
-      { permissions: { facts: permissionFacts(permissionFieldName(name)), of: (update: KnownUpdate) => update } },
-    ]),
-  ),
 });
-
-/** Of the permissions in a channel, the one that changed. */
-function permissionFacts(field: string) {
-  return new EntityFacts<KnownUpdate>('ChannelPermissions', { idOf: ({ id }) => id }, { [field]: valueIn });
-}
 
 /** What an event knows of a channel of which one property changed. */
 export const changedChannel = ({ facts }: { readonly facts: KnownUpdate }): EntityFacts<KnownUpdate> =>

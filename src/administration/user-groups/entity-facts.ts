@@ -18,7 +18,6 @@ const groupFacts = new EntityFacts<GroupFacts>('UserGroup', identity, {
   isDeactivated: ({ deactivated }) => deactivated,
   createdAt: ({ createdAt }) => (createdAt === null ? null : new Date(createdAt)),
   creator: { facts: userReference, of: (group) => group.creator_id },
-  permissions: (group) => group,
 });
 const idAlone = new EntityFacts<Known>('UserGroup', identity, { databaseId });
 

@@ -18,7 +18,6 @@ import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import {
   GroupSetting,
-  GroupSettingValue,
   permissionEditsGiven,
   permissionEditsInput,
   permissionsGiven,
@@ -51,12 +50,6 @@ const MEANING: Record<GroupPermissionName, string> = {
 };
 
 const GroupPermissions = permissionsType('UserGroupPermissions', 'Who may do what with a group.', MEANING);
-const _GroupPermissionsValue = permissionsType(
-  'UserGroupPermissionsValue',
-  'Who might do what with a group when the event happened.',
-  MEANING,
-  GroupSettingValue,
-);
 
 const CALLED = 'What it is called, in at most 100 characters.';
 const SAID = 'What it is for; at most 1,024 characters.';

@@ -108,9 +108,9 @@ for (const op of TYPING_OPS) {
       }),
       recipients: t.field({
         type: [User],
-        nullable: { list: true, items: true },
-        description: 'Everyone in the conversation; null in a channel.',
-        ...fromEvent(typist, ({ event }: EventSource<TypingBody, KnownTopic>) => event.recipients ?? null),
+        nullable: { list: false, items: true },
+        description: 'Everyone in the conversation; nobody in a channel.',
+        ...fromEvent(typist, ({ event }: EventSource<TypingBody, KnownTopic>) => event.recipients ?? []),
       }),
       channel: t.field({
         type: Channel,
@@ -141,11 +141,11 @@ for (const op of TYPING_OPS) {
       }),
       recipients: t.field({
         type: [User],
-        nullable: { list: true, items: true },
-        description: 'Of a direct message: everyone in the conversation. Null in a channel.',
+        nullable: { list: false, items: true },
+        description: 'Of a direct message: everyone in the conversation. Nobody in a channel.',
         ...fromEvent(
           userReference,
-          ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.recipient.user_ids ?? null,
+          ({ event }: EventSource<EditTypingBody, KnownTopic>) => event.recipient.user_ids ?? [],
         ),
       }),
       channel: t.field({
