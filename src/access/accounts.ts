@@ -37,12 +37,9 @@ export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promi
 }
 
 async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer>[]) {
-  // One by one from index to index. A plan for any number of hashes at once reads every account there is, for one.
   const rows = await db.$queryRaw<KeyedRow[]>`
-    SELECT account.* FROM unnest(${hashes}::bytea[]) AS given (hash), LATERAL (
-      SELECT k.hash, ${COLUMNS} FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN realm r ON r.id = u.realm_id
-      WHERE k.hash = given.hash LIMIT 1
-    ) AS account`;
+    SELECT k.hash, ${COLUMNS} FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN realm r ON r.id = u.realm_id
+    WHERE k.hash = ANY(${hashes}::bytea[])`;
   const accounts = new Map(rows.map((row) => [hex(row.hash), toAccount(row)]));
   return hashes.map((hash) => accounts.get(hex(hash)));
 }
