@@ -13,6 +13,7 @@ describe('the schema', () => {
     ['nothing asked for is named by a bare number', 'integerIdsInInputs'],
     ['nothing answered names another object by a bare number', 'integerForeignKeys'],
     ['nothing answered names another object without showing it', 'foreignKeys'],
+    ['what is refused leaves what is asked for beside it', 'refusalsOfAll'],
     ['every list has its nodes', 'connectionsWithoutNodes'],
     ['every list has its total', 'connectionsWithoutTotalCount'],
     ['every type is described', 'undescribedTypes'],

@@ -16,6 +16,7 @@ import {
   isInputObjectType,
   isInterfaceType,
   isIntrospectionType,
+  isNonNullType,
   isObjectType,
   isSpecifiedScalarType,
   isUnionType,
@@ -33,6 +34,8 @@ export interface Findings {
   readonly integerForeignKeys: readonly string[];
   /** Fields that name an object by its id and do not show it. */
   readonly foreignKeys: readonly string[];
+  /** Fields of the root that empty the whole reply where they are refused. */
+  readonly refusalsOfAll: readonly string[];
   readonly connectionsWithoutNodes: readonly string[];
   readonly connectionsWithoutTotalCount: readonly string[];
   readonly unionFieldConflicts: readonly string[];
@@ -60,6 +63,8 @@ export interface Counted {
  */
 const NAMES_NOTHING_SHOWN =
   /^(Cancel|Delete|Remove)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKey(ByJwt)?Payload|UserValue)\./;
+/** Fields of the root that are refused to nobody, that hold nothing but what may be null, or that are asked for alone. */
+const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes', 'events']);
 const INTEGERS = new Set(['Int', 'LongId']);
 /** Integers by these names tell which object is meant: `channelId`, `userIds`, `with` of a narrow. */
 const NAMES_AN_OBJECT = /(Id|Ids)$/;
@@ -132,6 +137,9 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
         .filter(({ parent, field }) => shown.has(parent.name) && field.name !== 'id')
         .filter(({ at, field }) => getNamedType(field.type).name === 'ID' && !NAMES_NOTHING_SHOWN.test(at))
         .map(({ at }) => at),
+      refusalsOfAll: Object.values(schema.getQueryType()?.getFields() ?? {})
+        .filter(({ name, type }) => isNonNullType(type) && !FOR_EVERYBODY.has(name))
+        .map(({ name }) => name),
       connectionsWithoutNodes: connections.filter((type) => type.getFields()['nodes'] === undefined).map(nameOf),
       connectionsWithoutTotalCount: connections
         .filter((type) => type.getFields()['totalCount'] === undefined)

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '../src/server/registries/endpoints.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { expectAlike, type Outcome } from './helpers/alike.ts';
+import { globalId } from './helpers/global-ids.ts';
 import { documentOf, GRAPHQL_CALLS } from './helpers/graphql-calls.ts';
 import { Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
@@ -95,4 +96,34 @@ test('and it is all there for whoever may see it', async () => {
   for (const path of [`/streams/${hidden.channelId}`, `/messages/${hidden.messageId}`]) {
     expect((await owner.rest('GET', path)).status, path).toBe(200);
   }
+});
+
+test('what is hidden or not there is null in GraphQL, without an error, and leaves its neighbours', async () => {
+  const lookups = (names: Pick<Names, 'channelId' | 'channelName' | 'messageId' | 'userId' | 'email' | 'groupId'>) => `{
+    byId: channel(channelId: "${globalId('Channel', names.channelId)}") { id }
+    byName: channel(name: "${names.channelName}") { id }
+    message(messageId: "${globalId('Message', names.messageId)}") { id }
+    user(userId: "${globalId('User', names.userId)}") { id }
+    byEmail: user(email: "${names.email}") { id }
+    userGroup(userGroupId: "${globalId('UserGroup', names.groupId)}") { id }
+    botApiKey(botId: "${globalId('User', names.userId)}")
+    node(id: "${globalId('Channel', names.channelId)}") { id }
+    viewer { fullName }
+  }`;
+  const { member, guest } = scene;
+  const none = Object.fromEntries(
+    ['byId', 'byName', 'message', 'user', 'byEmail', 'userGroup', 'botApiKey', 'node'].map((name) => [name, null]),
+  );
+  const nobody = { viewer: { fullName: member.name } };
+  expect(await member.query(lookups(nothing()))).toEqual({ ...none, ...nobody });
+  const { messageId, channelId, channelName } = hidden;
+  expect(await member.query(lookups({ ...nothing(), messageId, channelId, channelName }))).toEqual({
+    ...none,
+    ...nobody,
+  });
+  // Of what is there some is not for guests.
+  const { userGroup, user } = await guest.query(lookups({ ...nothing(), ...scene.names }));
+  expect([userGroup, user]).toEqual([null, { id: expect.any(String) }]);
+  // What is asked for in no way that could be meant is an error.
+  expect((await member.graphql('{ channel { id } viewer { fullName } }')).errors).toHaveLength(1);
 });

@@ -13,7 +13,7 @@ import { fromEvent } from '../api/graphql/entity-facts.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { given, mutation } from '../api/graphql/mutation.ts';
-import { nodeTypeForEach } from '../api/graphql/node.ts';
+import { nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
 import {
   GroupSettingValue,
   permissionEditsGiven,
@@ -158,7 +158,7 @@ builder.queryField('channel', (t) =>
   t.prismaField({
     type: Channel,
     nullable: true,
-    description: 'One channel the viewer sees, by `channelId` or by `name`.',
+    description: 'One channel, by `channelId` or by `name`; null when there is none, or none the viewer sees.',
     args: {
       channelId: t.arg.id({
         ...refersTo('Channel'),
@@ -170,8 +170,9 @@ builder.queryField('channel', (t) =>
     resolve: async (query, _root, { channelId, name }, ctx) => {
       if ((channelId == null) === (name == null)) throw new BadRequestError('Give either channelId or name');
       const me = signedIn(ctx);
-      const { id } = await accessChannel(me, channelId ?? (await findChannelId(me, name ?? '')));
-      return ctx.app.db.channel.findUnique({ ...query, where: { id } });
+      const found = async () => accessChannel(me, channelId ?? (await findChannelId(me, name ?? '')));
+      const channel = await unlessAbsent(found());
+      return channel === null ? null : ctx.app.db.channel.findUnique({ ...query, where: { id: channel.id } });
     },
   }),
 );

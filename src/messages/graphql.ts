@@ -8,7 +8,7 @@ import { fromEvent } from '../api/graphql/entity-facts.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { mutation } from '../api/graphql/mutation.ts';
-import { nodeOf, nodeTypeForEach } from '../api/graphql/node.ts';
+import { nodeOf, nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
 import { DEFAULT_PAGE_SIZE, pageSize } from '../api/graphql/page-size.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../channels/errors.ts';
@@ -411,10 +411,12 @@ builder.queryField('message', (t) =>
   t.prismaField({
     type: Message,
     nullable: true,
-    description: 'One message the viewer may read.',
+    description: 'One message; null when there is none, or none the viewer may read.',
     args: { messageId: t.arg.id({ ...refersTo('Message'), description: 'The message.' }) },
     resolve: async (query, _root, { messageId }, ctx) => {
-      const { id, realmId } = await accessMessage(signedIn(ctx), messageId);
+      const message = await unlessAbsent(accessMessage(signedIn(ctx), messageId));
+      if (message === null) return null;
+      const { realmId, id } = message;
       return ctx.app.db.message.findUnique({ ...query, where: { realmId_id: { realmId, id } } });
     },
   }),
@@ -422,6 +424,7 @@ builder.queryField('message', (t) =>
 
 builder.queryField('renderMessage', (t) =>
   t.string({
+    nullable: true,
     description: 'Content as HTML, as it would be in a message of the viewer.',
     args: { content: t.arg.string({ description: 'Flavored Markdown. Cut to 10,000 characters.' }) },
     resolve: async (_root, { content }, ctx) => {
@@ -494,14 +497,7 @@ function destinationIn({ channelId, channelName, directTo }: Destinations): Chan
 }
 
 /** The message, after something was done with it; null when it is not the viewer's to read any more. */
-export async function readBack(ctx: Ctx, messageId: number) {
-  try {
-    return await accessMessage(ctx, messageId);
-  } catch (error) {
-    if (error instanceof BadRequestError) return null;
-    throw error;
-  }
-}
+export const readBack = (ctx: Ctx, messageId: number) => unlessAbsent(accessMessage(ctx, messageId));
 
 interface SentBody {
   readonly local_message_id?: string;

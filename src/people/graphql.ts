@@ -6,7 +6,7 @@ import { builder } from '../api/graphql/builder.ts';
 import { pageOf } from '../api/graphql/connection.ts';
 import { fromEvent } from '../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../api/graphql/event-types.ts';
-import { nodeModel, nodeType } from '../api/graphql/node.ts';
+import { nodeModel, nodeType, unlessAbsent } from '../api/graphql/node.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf, meaningsOf, settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
 import { BadRequestError } from '../platform/errors.ts';
@@ -138,7 +138,8 @@ builder.queryField('user', (t) =>
   t.field({
     type: User,
     nullable: true,
-    description: 'One user of the organization, by `userId` or by `email`, bots and those deactivated included.',
+    description:
+      'One user of the organization, by `userId` or by `email`, bots and those deactivated included; null for nobody.',
     args: {
       userId: t.arg.id({ ...refersTo('User'), required: false, description: 'Which user; absent with `email`.' }),
       email: t.arg.string({
@@ -148,7 +149,8 @@ builder.queryField('user', (t) =>
     },
     resolve: (_root, { userId, email }, ctx) => {
       if ((userId == null) === (email == null)) throw new BadRequestError('Give either userId or email');
-      return userId == null ? accessUserByEmail(signedIn(ctx), email ?? '') : accessUser(signedIn(ctx), userId);
+      const me = signedIn(ctx);
+      return unlessAbsent(userId == null ? accessUserByEmail(me, email ?? '') : accessUser(me, userId));
     },
   }),
 );
@@ -236,6 +238,7 @@ nodeType('UserSettings', async ({ viewer }, ids) => (ids.includes(viewer.id) ? [
 builder.queryField('ownSettings', (t) =>
   t.field({
     type: UserSettings,
+    nullable: true,
     description: "The viewer's settings.",
     resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user,
   }),

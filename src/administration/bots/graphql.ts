@@ -7,7 +7,7 @@ import { perOperation } from '../../api/graphql/context.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeType } from '../../api/graphql/node.ts';
+import { nodeType, unlessAbsent } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
@@ -114,9 +114,10 @@ builder.queryField('ownBots', (t) =>
 
 builder.queryField('botApiKey', (t) =>
   t.string({
-    description: "A bot's API key, for its owner and administrators.",
+    nullable: true,
+    description: "A bot's API key, for its owner and administrators; null for others, and when there is no such bot.",
     args: { botId: t.arg.id({ ...refersTo('User'), description: 'Which bot.' }) },
-    resolve: (_root, { botId }, ctx) => readBotKey(signedIn(ctx), botId),
+    resolve: (_root, { botId }, ctx) => unlessAbsent(readBotKey(signedIn(ctx), botId)),
   }),
 );
 

@@ -27,6 +27,7 @@ nodeModel('RealmDomain', 'RealmDomain', visibleTo);
 builder.queryField('realmDomains', (t) =>
   t.field({
     type: [RealmDomain],
+    nullable: true,
     description: 'The allowed domains, at most a thousand, in the order in which they were added.',
     resolve: (_root, _args, ctx) => listRealmDomains(signedIn(ctx)),
   }),

@@ -227,6 +227,7 @@ nodeType('Organization', async ({ realmId, viewer }, ids) => (ids.includes(realm
 builder.queryField('organization', (t) =>
   t.field({
     type: Organization,
+    nullable: true,
     description: "The viewer's organization, and its settings.",
     resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm,
   }),

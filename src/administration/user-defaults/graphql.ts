@@ -37,6 +37,7 @@ nodeType('UserSettingsDefaults', async ({ viewer: { realm } }, ids) =>
 builder.queryField('userSettingsDefaults', (t) =>
   t.field({
     type: UserSettingsDefaults,
+    nullable: true,
     description: 'The settings that new users of the organization begin with.',
     resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm,
   }),

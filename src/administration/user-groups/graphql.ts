@@ -14,7 +14,7 @@ import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
+import { nodeModel, nodeOf, nodesOf, unlessAbsent } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import {
   GroupSetting,
@@ -31,7 +31,7 @@ import { viewerAsActor } from '../../channels/loaders.ts';
 import { userReference } from '../../people/entity-facts.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import { accessUserGroup, requireActiveGroup, visibleTo } from './access.ts';
+import { accessUserGroup, visibleTo } from './access.ts';
 import { deactivateUserGroup } from './deactivate.ts';
 import { factsAbout, groupReference } from './entity-facts.ts';
 import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
@@ -81,15 +81,16 @@ export const UserGroup = builder.prismaNode('UserGroup', {
       resolve: async (group, _args, ctx) => wirePermissions(await systemGroups(ctx.app.db, group.realmId), group),
     }),
     hasMember: t.boolean({
-      description: 'Whether a user is in it. Not of a deactivated group.',
+      nullable: true,
+      description: 'Whether a user is in it; null of a deactivated group, and of nobody.',
       args: {
         userId: t.arg.id({ ...refersTo('User'), description: 'Which user.' }),
         directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }),
       },
-      resolve: (group, { userId, directOnly }, ctx) => {
-        requireActiveGroup(group);
-        return memberships(ctx).load({ groupId: group.id, userId, direct: directOnly ?? false });
-      },
+      resolve: ({ id, deactivatedAt }, { userId, directOnly }, ctx) =>
+        deactivatedAt === null
+          ? unlessAbsent(memberships(ctx).load({ groupId: id, userId, direct: directOnly ?? false }))
+          : null,
     }),
     members: t.connection(
       {
@@ -203,9 +204,10 @@ function pageFrom<Row extends { readonly id: number }>(
 builder.queryField('userGroup', (t) =>
   t.field({
     type: UserGroup,
-    description: 'One group, deactivated or not. For all but guests.',
+    nullable: true,
+    description: 'One group, deactivated or not; null when there is none, and for guests.',
     args: { userGroupId: t.arg.id({ ...refersTo('UserGroup'), description: 'Which group.' }) },
-    resolve: (_root, { userGroupId }, ctx) => accessUserGroup(signedIn(ctx), userGroupId),
+    resolve: (_root, { userGroupId }, ctx) => unlessAbsent(accessUserGroup(signedIn(ctx), userGroupId)),
   }),
 );
 

@@ -72,14 +72,17 @@ export function nodeModel<Model extends keyof PrismaTypes & string>(
 /** What a feature says of objects of which the viewer sees none. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BAD_REQUEST', 'STREAM_DOES_NOT_EXIST', 'UNAUTHORIZED_PRINCIPAL']);
 
-async function visible(ctx: Ctx, load: Load, ids: readonly number[]) {
+/** One object, as a feature gives it; null where that refuses it as one that is not there, or not for the viewer. */
+export async function unlessAbsent<T>(load: Promise<T>): Promise<T | null> {
   try {
-    return await load(ctx, ids);
+    return await load;
   } catch (error) {
-    if (error instanceof ChatError && REFUSALS.has(error.code)) return [];
+    if (error instanceof ChatError && REFUSALS.has(error.code)) return null;
     throw error;
   }
 }
+
+const visible = async (ctx: Ctx, load: Load, ids: readonly number[]) => (await unlessAbsent(load(ctx, ids))) ?? [];
 
 /** A node type that is called as the model of its rows is. */
 type ModelName = keyof PrismaTypes & string;

@@ -6,6 +6,7 @@ import { addAlertWords, listAlertWords, removeAlertWords } from './service.ts';
 
 builder.queryField('alertWords', (t) =>
   t.stringList({
+    nullable: true,
     description:
       "The viewer's alert words, in the order in which they were added, at most 500. Messages that hold one are " +
       'flagged for the viewer.',

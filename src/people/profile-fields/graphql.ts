@@ -127,6 +127,7 @@ builder.prismaObjectField(User, 'profileData', (t) =>
 builder.queryField('customProfileFields', (t) =>
   t.field({
     type: [CustomProfileField],
+    nullable: true,
     description: 'The custom profile fields in their order, at most a hundred.',
     resolve: (_root, _args, ctx) => listProfileFields(signedIn(ctx)),
   }),

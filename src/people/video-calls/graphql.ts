@@ -10,6 +10,7 @@ import { createVideoCall, hasCallToken } from './service.ts';
 
 builder.queryField('hasVideoCallToken', (t) =>
   t.boolean({
+    nullable: true,
     description: "Whether video calls can be made in the viewer's name.",
     resolve: (_root, _args, ctx) => hasCallToken(signedIn(ctx)),
   }),
@@ -17,6 +18,7 @@ builder.queryField('hasVideoCallToken', (t) =>
 
 builder.queryField('videoCallRegistrationUrl', (t) =>
   t.string({
+    nullable: true,
     description:
       "Where the viewer's browser goes, within ten minutes, to allow video calls to be made in their name: to the " +
       'provider, who sends it on to `GET /calls/videoprovider/complete`. The reply gives a cookie over HTTP: only a ' +
