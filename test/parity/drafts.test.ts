@@ -97,8 +97,8 @@ describe('drafts', () => {
     const nodes = ({ edges }: Json) => edges.map(({ node: { databaseId: id, ...node } }: Json) => ({ id, ...node }));
     // Last edited first on GraphQL, last on REST.
     expect((await member.ok('GET', '/drafts')).drafts.toReversed()).toEqual(
-      nodes(drafts).map(({ lastEditedAt, type: _, channel, recipients, ...draft }: Json) => ({
-        ...draft,
+      nodes(drafts).map(({ lastEditedAt, type: _, channel, recipients, topicName: topic, ...draft }: Json) => ({
+        ...{ ...draft, topic },
         to: [...(channel === null ? [] : [channel]), ...recipients].map(({ databaseId }: Json) => databaseId),
         type: '',
         timestamp: seconds(lastEditedAt),

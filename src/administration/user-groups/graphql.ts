@@ -113,7 +113,7 @@ builder.objectFields(GroupSetting, (t) => ({
   group: t.field({
     type: UserGroup,
     nullable: true,
-    description: 'The group that holds it, when it is one group and nobody else.',
+    description: 'The group that holds it, when it is one group and nobody else; null for guests, who see no groups.',
     resolve: (setting, _args, ctx) => nodeOf(ctx, 'UserGroup', typeof setting === 'number' ? setting : null),
   }),
   directMembers: t.field({
@@ -123,7 +123,8 @@ builder.objectFields(GroupSetting, (t) => ({
   }),
   directSubgroups: t.field({
     type: [UserGroup],
-    description: 'The groups whose members hold it, `group` included; no more than there are groups.',
+    description:
+      'The groups whose members hold it, `group` included; no more than there are groups, and none for guests.',
     resolve: (setting, _args, ctx) =>
       nodesOf(ctx, 'UserGroup', typeof setting === 'number' ? [setting] : setting.direct_subgroups),
   }),
