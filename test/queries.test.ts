@@ -105,13 +105,13 @@ const PROFILE = 'profileData { value field { name } users { fullName } }';
 const FOLDER = `name creator { ${PERSON} }`;
 const CHANNEL = `name createdAt creator { ${PERSON} } folder { ${FOLDER} } subscriberCount weeklyTraffic firstMessage { id }
   permissions { canSubscribe { group { name } directMembers { fullName } } canSendMessage { group { name } directSubgroups { id } } } ownSubscription { color }
-  viewerCanAdminister viewerCanSubscribe viewerCanAddSubscribers`;
+  viewerCanAdminister viewerCanSubscribe viewerCanAddSubscribers viewerCanPost viewerCanCreateTopic`;
 const WITH_SUBSCRIBERS = `${CHANNEL} subscribers(first: 10) ${page(PERSON)}`;
 const GROUP = `name viewerCanManage viewerCanJoin viewerCanLeave viewerCanMention permissions { canJoin { group { name } directMembers { fullName } } } creator { ${PERSON} } members(first: 5) ${page(PERSON)}
   subgroups(first: 5) ${page('name creator { fullName }')}`;
 const TOPIC = `id name viewerVisibility isResolved unreadCount unreadMentionCount channel { name }
   lastMessage { id content sender { fullName } channel { name } } firstUnread { id sender { id } reactions { emojiName } }`;
-const MESSAGE = `content flags viewerHasRead isMeMessage topicName topic { ${TOPIC} } reactionGroups { emojiName users { fullName } } sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} }
+const MESSAGE = `content viewerCanEdit viewerCanDelete viewerCanMove flags viewerHasRead isMeMessage topicName topic { ${TOPIC} } reactionGroups { emojiName users { fullName } } sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} }
   topicLinks { url }`;
 const SUBSCRIPTION = `color isMuted channel { ${WITH_SUBSCRIBERS} }`;
 

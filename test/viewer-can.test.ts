@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
-import type { Parameters, Person } from './helpers/person.ts';
+import { type Parameters, Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
 // What an object says the viewer may do is what the mutation then lets them do.
 
 const ROLES = ['owner', 'administrator', 'moderator', 'member', 'guest'] as const;
 
-type Type = 'Channel' | 'User' | 'UserGroup';
+type Type = 'Channel' | 'Message' | 'User' | 'UserGroup';
 
 /** What the object says of each role; null where the viewer does not see it. */
 async function said(people: Organisation, type: Type, id: number, field: string): Promise<(boolean | null)[]> {
@@ -107,6 +107,134 @@ describe('a channel says what the viewer may', () => {
     ).toEqual({
       channel: { viewerCanAdminister: true },
     });
+  });
+});
+
+describe('a channel says whether the viewer may', () => {
+  test.concurrent.for([
+    ['a public one', {}],
+    ['one where moderators send', { can_send_message_group: 'moderators' }],
+    ['one where moderators start topics', { can_create_topic_group: 'moderators' }],
+    ['one that all are subscribed to', { subscribed: true }],
+    ['a private one', { invite_only: true }],
+    ['one without topics', { topics_policy: 'empty_topic_only', subscribed: true }],
+    ['one in the archive', { archived: true, subscribed: true }],
+  ] as const)('send to %s', async ([, options]) => {
+    const people = await organisation();
+    const { owner, member } = people;
+    const { subscribed = false, archived = false, ...settings } = { ...options } as Record<string, unknown>;
+    const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
+    const moderators = realm_user_groups.find(({ name }: { name: string }) => name === 'role:moderators').id;
+    const more = Object.entries(settings).map(([name, value]) => [name, value === 'moderators' ? moderators : value]);
+    const subscribers = subscribed === true ? ROLES.map((role) => people[role].id) : [owner.id, member.id];
+    const channel = await makeChannel(owner, { ...Object.fromEntries(more), subscribers });
+    const topic = settings['topics_policy'] === undefined ? 'there' : '';
+    await owner.ok('POST', '/messages', { type: 'channel', to: channel, topic, content: 'x' });
+    if (archived === true) await owner.ok('DELETE', `/streams/${channel}`);
+    const [post, create] = await Promise.all(
+      ['viewerCanPost', 'viewerCanCreateTopic'].map(async (field) =>
+        truth(await said(people, 'Channel', channel, field)),
+      ),
+    );
+    expect(post).toEqual(await done(people, 'sendMessage', async () => ({ channelId: channel, topic, content: 'x' })));
+    expect(create).toEqual(
+      await done(people, 'sendMessage', async () => ({ channelId: channel, topic: crypto.randomUUID(), content: 'x' })),
+    );
+  });
+
+  test.concurrent('send to one that the owner of a bot is subscribed to, as that bot', async () => {
+    const { owner, member } = await organisation();
+    const { user_id } = await member.ok('POST', '/bots', { full_name: 'Own bot', short_name: 'own' });
+    const { api_key } = await member.ok('GET', `/bots/${user_id}/api_key`);
+    const { user } = await member.ok('GET', `/users/${user_id}`);
+    const account = { id: user_id, name: 'Own bot', email: user.email, apiKey: api_key, role: 400 };
+    const bot = new Person(member, account);
+    // It sees them, which is another thing than reading them, and its owner is subscribed to one.
+    const seen = {
+      invite_only: true,
+      can_administer_channel_group: { direct_members: [user_id], direct_subgroups: [] },
+    };
+    const channels = [
+      await makeChannel(owner, { ...seen, subscribers: [member.id] }),
+      await makeChannel(owner, { ...seen, subscribers: [owner.id] }),
+      // What its owner may it may as well.
+      await makeChannel(owner, { can_send_message_group: { direct_members: [member.id], direct_subgroups: [] } }),
+      await makeChannel(owner, { can_send_message_group: { direct_members: [owner.id], direct_subgroups: [] } }),
+    ];
+    const said: boolean[] = [];
+    const sent: boolean[] = [];
+    for (const channelId of channels) {
+      const query = `{ channel(channelId: "${globalId('Channel', channelId)}") { viewerCanPost } }`;
+      said.push((await bot.query(query)).channel.viewerCanPost);
+      const { __typename } = await bot.tryMutation('sendMessage', { channelId, topic: 'a', content: 'x' });
+      sent.push(__typename === 'SendMessagePayload');
+    }
+    expect([said, sent]).toEqual([
+      [true, false, true, false],
+      [true, false, true, false],
+    ]);
+  });
+});
+
+describe('a message says whether the viewer may', () => {
+  const ALL_SUBSCRIBED = (people: Organisation) => ({ subscribers: ROLES.map((role) => people[role].id) });
+  const say = async (by: Person, channel: number, topic = 'a'): Promise<number> =>
+    (await by.ok('POST', '/messages', { type: 'channel', to: channel, topic, content: 'x' })).id;
+
+  test.concurrent('edit it, who sent it alone', async () => {
+    const people = await organisation();
+    const { owner, member } = people;
+    const channel = await makeChannel(owner, ALL_SUBSCRIBED(people));
+    const id = await say(member, channel);
+    const edit = async () => ({ messageId: id, content: crypto.randomUUID() });
+    const may = truth(await said(people, 'Message', id, 'viewerCanEdit'));
+    expect(may).toEqual([false, false, false, true, false]);
+    expect(may).toEqual(await done(people, 'editMessage', edit));
+    await owner.ok('PATCH', '/realm', { allow_message_editing: false });
+    expect(await said(people, 'Message', id, 'viewerCanEdit')).not.toContain(true);
+    expect(await done(people, 'editMessage', edit)).not.toContain(true);
+  });
+
+  test.concurrent.for([
+    ['their own', 'member'],
+    ["somebody else's", 'administrator'],
+  ] as const)('delete %s', async ([, author]) => {
+    const people = await organisation();
+    const { owner, member } = people;
+    const channel = await makeChannel(owner, {
+      ...{
+        ...ALL_SUBSCRIBED(people),
+        can_delete_own_message_group: { direct_members: [member.id], direct_subgroups: [] },
+      },
+    });
+    const id = await say(people[author], channel);
+    const may = truth(await said(people, 'Message', id, 'viewerCanDelete'));
+    expect(may).toEqual(
+      await done(people, 'deleteMessage', async () => ({ messageId: await say(people[author], channel) })),
+    );
+    expect(new Set(may).size).toBe(2);
+    await owner.ok('DELETE', `/streams/${channel}`);
+    expect(await said(people, 'Message', id, 'viewerCanDelete')).not.toContain(true);
+  });
+
+  test.concurrent('move it', async () => {
+    const people = await organisation();
+    const { owner, member, guest } = people;
+    const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
+    const moderators = realm_user_groups.find(({ name }: { name: string }) => name === 'role:moderators').id;
+    await owner.ok('PATCH', '/realm', {
+      can_move_messages_between_topics_group: { new: moderators },
+      can_move_messages_between_channels_group: { new: moderators },
+    });
+    const channel = await makeChannel(owner, ALL_SUBSCRIBED(people));
+    const id = await say(member, channel);
+    const may = truth(await said(people, 'Message', id, 'viewerCanMove'));
+    expect(may).toEqual([true, true, true, false, false]);
+    expect(may).toEqual(
+      await done(people, 'moveMessages', async () => ({ messageId: id, topic: crypto.randomUUID() })),
+    );
+    const direct = (await owner.ok('POST', '/messages', { type: 'direct', to: [guest.id], content: 'x' })).id;
+    expect(await said(people, 'Message', direct, 'viewerCanMove')).toEqual([false, null, null, null, false]);
   });
 });
 

@@ -14,6 +14,7 @@ import { refersTo } from '../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../channels/errors.ts';
 import { Channel } from '../channels/graphql.ts';
 import { channelActivities, visibleChannels } from '../channels/loaders.ts';
+import { ownSubscriptions } from '../channels/subscriptions/loaders.ts';
 import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
 import { User } from '../people/graphql.ts';
 import { BadRequestError } from '../platform/errors.ts';
@@ -28,8 +29,15 @@ import type { NarrowTerm, Operand } from './narrow/narrow-terms.ts';
 import { normalContent, renderContent } from './sending/content.ts';
 import type { Recipients } from './sending/direct.ts';
 import { WildcardMentionNotAllowedError } from './sending/errors.ts';
+import { ownerIsSubscribed, viewerAsSender } from './sending/loaders.ts';
 import { sendMessage } from './sending/send.ts';
-import type { ChannelReference } from './sending/target.ts';
+import {
+  type ChannelReference,
+  holdAny,
+  objectionToPosting,
+  type TargetChannel,
+  topicsPolicyOf,
+} from './sending/target.ts';
 import { TopicVisibility } from './topic-policies/topic-visibility.ts';
 import { isFlag, toWireFlags } from './wire.ts';
 
@@ -346,6 +354,29 @@ async function messagesAround(
   const pageInfo = { ...page.pageInfo, hasNextPage: !foundOldest, hasPreviousPage: !foundNewest };
   return { ...page, pageInfo };
 }
+
+/** Whether the viewer may send to a channel. */
+async function mayPost(ctx: GraphQLContext, channel: TargetChannel): Promise<boolean> {
+  const [self, owner] = await Promise.all([
+    ownSubscriptions(ctx).load(channel.id),
+    ownerIsSubscribed(ctx).load(channel.id),
+  ]);
+  return objectionToPosting(await viewerAsSender(ctx), channel, { self: self !== null, owner }) === undefined;
+}
+
+builder.prismaObjectFields(Channel, (t) => ({
+  viewerCanPost: t.boolean({
+    description: 'Whether the viewer may send messages to it, in a topic that is there.',
+    resolve: (channel, _args, ctx) => mayPost(ctx, channel),
+  }),
+  viewerCanCreateTopic: t.boolean({
+    description: 'Whether the viewer may send messages to it in a topic that is not there yet.',
+    resolve: async (channel, _args, ctx) => {
+      if (topicsPolicyOf(signedIn(ctx).viewer.realm, channel) === 'empty_topic_only') return false;
+      return holdAny(await viewerAsSender(ctx), channel, 'can_create_topic_group') && mayPost(ctx, channel);
+    },
+  }),
+}));
 
 builder.prismaObjectField(Channel, 'firstMessage', (t) =>
   t.field({

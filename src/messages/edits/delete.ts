@@ -1,8 +1,7 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
 import { channelActor, mayInRealm } from '../../access/permissions/require.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
-import { readsChannel } from '../../channels/access.ts';
+import { type Guarded, readsChannel } from '../../channels/access.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Channel, Realm } from '../../generated/prisma/client.ts';
@@ -16,7 +15,7 @@ import {
   type PlacedMessage,
   receivedBy,
 } from '../access.ts';
-import { holdsInChannel } from '../sending/target.ts';
+import { type Holders, holdAny, holdersOf } from '../sending/target.ts';
 import { hearingsOf } from './audience.ts';
 import { messagesDeleted } from './events.ts';
 import { type LockedToDelete, lockToDelete } from './locks.ts';
@@ -66,18 +65,30 @@ async function reads(tx: Tx, viewer: Viewer, channel: Channel, now: Date): Promi
 }
 
 async function requireMayDelete(tx: Tx, viewer: Viewer, message: PlacedMessage, now: Date): Promise<void> {
-  const { realm } = viewer;
-  const groups = await systemGroups(tx, realm.id);
-  const holds = async (name: 'can_delete_any_message_group' | 'can_delete_own_message_group') =>
-    mayInRealm({ person: viewer, groups, now }, name) ||
-    (message.channel !== null && (await holdsInChannel(tx, viewer, message.channel, name, now)));
-  if (await holds('can_delete_any_message_group')) return;
-  if (!(await isOwn(tx, viewer, message)) || !(await holds('can_delete_own_message_group'))) {
-    throw new BadRequestError("You don't have permission to delete this message");
+  const holders = await holdersOf(tx, viewer, now);
+  const objection = await objectionToDeleting(holders, message, () => isOwn(tx, viewer, message));
+  if (objection !== undefined) throw new BadRequestError(objection);
+}
+
+/**
+ * What keeps somebody from deleting a message that they may read.
+ *
+ * @param isOwn Whether it is theirs, or of a bot of theirs. Asked only where it matters.
+ */
+export async function objectionToDeleting(
+  holders: Holders,
+  { channel, sentAt }: { readonly channel: Guarded | null; readonly sentAt: Date },
+  isOwn: () => boolean | Promise<boolean>,
+): Promise<string | undefined> {
+  const [self] = holders;
+  const mayDelete = (name: 'can_delete_any_message_group' | 'can_delete_own_message_group') =>
+    mayInRealm(self, name) || (channel !== null && holdAny(holders, channel, name));
+  if (mayDelete('can_delete_any_message_group')) return undefined;
+  if (!(await isOwn()) || !mayDelete('can_delete_own_message_group')) {
+    return "You don't have permission to delete this message";
   }
-  if (isPast(message.sentAt, realmSetting(realm, 'message_content_delete_limit_seconds'), now)) {
-    throw new BadRequestError('The time limit for deleting this message has passed');
-  }
+  const limit = realmSetting(self.person.realm, 'message_content_delete_limit_seconds');
+  return isPast(sentAt, limit, self.now) ? 'The time limit for deleting this message has passed' : undefined;
 }
 
 /** The viewer's, or that of a bot of theirs. */

@@ -106,14 +106,21 @@ function examine(viewer: Viewer, message: PlacedMessage, edit: MessageEdit, now:
   return requested;
 }
 
-function requireMayEditContent({ realm, id }: Viewer, message: PlacedMessage, now: Date): void {
-  if (!realmSetting(realm, 'allow_message_editing')) {
-    throw new BadRequestError('Your organization has turned off message editing');
-  }
-  if (message.senderId !== id) throw new BadRequestError("You don't have permission to edit this message");
-  if (isTooLate(message.sentAt, realmSetting(realm, 'message_content_edit_limit_seconds'), now)) {
-    throw new BadRequestError('The time limit for editing this message has passed');
-  }
+function requireMayEditContent(viewer: Viewer, message: PlacedMessage, now: Date): void {
+  const objection = objectionToEditing(viewer, message, now);
+  if (objection !== undefined) throw new BadRequestError(objection);
+}
+
+/** What keeps somebody from editing the content of a message that they may read. */
+export function objectionToEditing(
+  { realm, id }: Pick<Viewer, 'realm' | 'id'>,
+  { senderId, sentAt }: Pick<PlacedMessage, 'senderId' | 'sentAt'>,
+  now: Date,
+): string | undefined {
+  if (!realmSetting(realm, 'allow_message_editing')) return 'Your organization has turned off message editing';
+  if (senderId !== id) return "You don't have permission to edit this message";
+  const isOver = isTooLate(sentAt, realmSetting(realm, 'message_content_edit_limit_seconds'), now);
+  return isOver ? 'The time limit for editing this message has passed' : undefined;
 }
 
 function requireSomething({ channelId: standsIn }: PlacedMessage, { content, topic, channelId }: RequestedEdit): void {

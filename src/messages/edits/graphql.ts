@@ -1,6 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOfList } from '../../api/graphql/connection.ts';
+import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
@@ -18,13 +19,15 @@ import { historyPolicy, historySteps } from '../edit-history.ts';
 import { editedMessage, type KnownEdit, type KnownMove, messageReference, movedMessage } from '../entity-facts.ts';
 import { Message, readBack } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
+import { viewerAsSender } from '../sending/loaders.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
-import { deleteMessage } from './delete.ts';
-import { updateMessage } from './edit.ts';
+import { deleteMessage, objectionToDeleting } from './delete.ts';
+import { objectionToEditing, updateMessage } from './edit.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
 import type { DeletedPayload, KnownUpdate } from './events.ts';
 import { type Snapshot, toSnapshots } from './history.ts';
 import { editsOf } from './loaders.ts';
+import { mayMove } from './move.ts';
 
 const PropagateModeEnum = builder.enumType('PropagateMode', {
   description: 'What of a topic goes along when a message is moved.',
@@ -119,6 +122,45 @@ builder.prismaObjectField(Message, 'editHistory', (t) =>
     SnapshotConnection,
   ),
 );
+
+/** The channel of a message, when it takes changes. */
+async function changeableChannel(ctx: GraphQLContext, { channelId }: { readonly channelId: number | null }) {
+  const channel = await nodeOf(ctx, 'Channel', channelId);
+  return { channel, isChangeable: channelId === null || channel?.isArchived === false };
+}
+
+builder.prismaObjectFields(Message, (t) => ({
+  viewerCanEdit: t.boolean({
+    description: 'Whether the viewer may edit its content now.',
+    resolve: async (message, _args, ctx) => {
+      const { app, viewer } = signedIn(ctx);
+      if (objectionToEditing(viewer, message, app.now()) !== undefined) return false;
+      return (await changeableChannel(ctx, message)).isChangeable;
+    },
+  }),
+  viewerCanDelete: t.boolean({
+    description: 'Whether the viewer may delete it now.',
+    resolve: async (message, _args, ctx) => {
+      const { channel, isChangeable } = await changeableChannel(ctx, message);
+      if (!isChangeable) return false;
+      const { viewer } = signedIn(ctx);
+      const isOwn = async () =>
+        message.senderId === viewer.id || (await nodeOf(ctx, 'User', message.senderId))?.botOwnerId === viewer.id;
+      const { sentAt } = message;
+      return (await objectionToDeleting(await viewerAsSender(ctx), { channel, sentAt }, isOwn)) === undefined;
+    },
+  }),
+  viewerCanMove: t.boolean({
+    description:
+      'Whether the viewer may move it now, to another topic or to another channel. What is there may still object. Never ' +
+      'for a direct message.',
+    resolve: async (message, _args, ctx) => {
+      const { channel, isChangeable } = await changeableChannel(ctx, message);
+      if (channel === null || !isChangeable) return false;
+      return mayMove(await viewerAsSender(ctx), signedIn(ctx).viewer, channel, message);
+    },
+  }),
+}));
 
 mutation('editMessage', {
   description: "Edits the content of one of the viewer's own messages.",

@@ -12,7 +12,14 @@ import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isModerator } from '../../platform/roles.ts';
 import { hasProtectedHistory, type PlacedMessage, receivedBy } from '../access.ts';
-import { holdsInChannel, requireMayCreateTopic, requireTopicPolicy } from '../sending/target.ts';
+import {
+  type Holders,
+  holdAny,
+  holdersOf,
+  holdsInChannel,
+  requireMayCreateTopic,
+  requireTopicPolicy,
+} from '../sending/target.ts';
 import { moveTopicPolicies } from '../topic-policies/service.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
 import type { PropagateMode } from './events.ts';
@@ -77,38 +84,69 @@ function resolutionOf(realm: Realm, before: string, after: string): MessageMove[
 }
 
 async function requireMayChangeTopic(attempt: MoveAttempt, resolution: MessageMove['resolution']): Promise<void> {
-  const { viewer, message, actor, from, to, now, tx } = attempt;
+  const { viewer, message, from, to, now, tx } = attempt;
   if (resolution !== null) {
     const allowed =
-      holdsInRealm(attempt, 'can_resolve_topics_group') ||
+      mayInRealm(attempt.actor, 'can_resolve_topics_group') ||
       (await holdsInChannel(tx, viewer, from, 'can_resolve_topics_group', now)) ||
       (await holdsInChannel(tx, viewer, to, 'can_resolve_topics_group', now));
     if (!allowed) throw new BadRequestError("You don't have permission to resolve topics in this channel.");
   } else {
-    const allowed =
-      holdsInRealm(attempt, 'can_move_messages_between_topics_group') ||
-      administersChannel(actor, from) ||
-      (await holdsInChannel(tx, viewer, from, 'can_move_messages_within_channel_group', now));
-    if (!allowed) throw new BadRequestError("You don't have permission to edit this message");
+    if (!mayMoveWithin(await holdersOf(tx, viewer, now), from)) {
+      throw new BadRequestError("You don't have permission to edit this message");
+    }
   }
-  const limit = realmSetting(viewer.realm, 'move_messages_within_stream_limit_seconds');
-  if (!isModerator(viewer.role) && isTooLate(message.sentAt, limit, now)) {
+  if (isLateToMove(viewer, message, 'move_messages_within_stream_limit_seconds', now)) {
     throw new BadRequestError("The time limit for editing this message's topic has passed.");
   }
 }
 
 async function requireMayChangeChannel(attempt: MoveAttempt): Promise<void> {
-  const { viewer, message, actor, from, now, tx } = attempt;
-  const allowed =
-    administersChannel(actor, from) ||
-    holdsInRealm(attempt, 'can_move_messages_between_channels_group') ||
-    (await holdsInChannel(tx, viewer, from, 'can_move_messages_out_of_channel_group', now));
-  if (!allowed) throw new BadRequestError("You don't have permission to move this message");
+  const { viewer, message, from, now, tx } = attempt;
+  if (!mayMoveOut(await holdersOf(tx, viewer, now), from)) {
+    throw new BadRequestError("You don't have permission to move this message");
+  }
   await requireMayPost(attempt);
-  const limit = realmSetting(viewer.realm, 'move_messages_between_streams_limit_seconds');
-  if (!isModerator(viewer.role) && isTooLate(message.sentAt, limit, now)) {
+  if (isLateToMove(viewer, message, 'move_messages_between_streams_limit_seconds', now)) {
     throw new BadRequestError("The time limit for editing this message's channel has passed");
   }
+}
+
+/** Whether the permissions are there to give messages of the channel another topic in it. */
+const mayMoveWithin = (holders: Holders, from: Channel): boolean =>
+  mayInRealm(holders[0], 'can_move_messages_between_topics_group') ||
+  administersChannel(holders[0], from) ||
+  holdAny(holders, from, 'can_move_messages_within_channel_group');
+
+/** Whether the permissions are there to move messages of the channel to another one. */
+const mayMoveOut = (holders: Holders, from: Channel): boolean =>
+  mayInRealm(holders[0], 'can_move_messages_between_channels_group') ||
+  administersChannel(holders[0], from) ||
+  holdAny(holders, from, 'can_move_messages_out_of_channel_group');
+
+/** Whether the time for a move is over, for all but moderators. */
+function isLateToMove(
+  { realm, role }: Pick<Viewer, 'realm' | 'role'>,
+  { sentAt }: Pick<PlacedMessage, 'sentAt'>,
+  limit: 'move_messages_within_stream_limit_seconds' | 'move_messages_between_streams_limit_seconds',
+  now: Date,
+): boolean {
+  return !isModerator(role) && isTooLate(sentAt, realmSetting(realm, limit), now);
+}
+
+/** Whether somebody may move a message of the channel, which they may read, to another topic or to another channel. */
+export function mayMove(
+  holders: Holders,
+  viewer: Pick<Viewer, 'realm' | 'role'>,
+  from: Channel,
+  message: Pick<PlacedMessage, 'sentAt'>,
+): boolean {
+  const { now } = holders[0];
+  return (
+    (mayMoveWithin(holders, from) &&
+      !isLateToMove(viewer, message, 'move_messages_within_stream_limit_seconds', now)) ||
+    (mayMoveOut(holders, from) && !isLateToMove(viewer, message, 'move_messages_between_streams_limit_seconds', now))
+  );
 }
 
 /** What sending takes besides reading a channel that is not archived. */
@@ -120,13 +158,6 @@ async function requireMayPost({ tx, viewer, to, now }: MoveAttempt): Promise<voi
     throw new BadRequestError('You do not have permission to post in this channel.');
   }
 }
-
-type MovePermission =
-  | 'can_resolve_topics_group'
-  | 'can_move_messages_between_topics_group'
-  | 'can_move_messages_between_channels_group';
-
-const holdsInRealm = ({ actor }: MoveAttempt, name: MovePermission): boolean => mayInRealm(actor, name);
 
 /** A move of a whole topic must not silently leave out messages that are too old to be moved. */
 async function requireAllInTime(

@@ -121,12 +121,46 @@ async function readTarget(
   return row;
 }
 
+/** Who holds somebody's permissions: they themselves first and, if they are a bot, its owner. */
+export type Holders = readonly [self: ChannelActor, ...owner: ChannelActor[]];
+
 /** The sender as one who holds permissions; a bot holds those of its owner besides. */
-async function holders(db: TargetDb, sender: Sender, now: Date): Promise<ChannelActor[]> {
+export async function holdersOf(db: TargetDb, sender: Sender, now: Date): Promise<Holders> {
   const groups = await systemGroups(db, sender.realm.id);
   const owner = await botOwner(db, sender);
-  const people = [sender, ...(owner === null ? [] : [{ ...sender, id: owner.id, role: owner.role, user: owner }])];
-  return people.map((person) => ({ person, groups, now }));
+  const self = { person: sender, groups, now };
+  return owner === null
+    ? [self]
+    : [self, { ...self, person: { ...sender, id: owner.id, role: owner.role, user: owner } }];
+}
+
+/** Whether one of them holds the permission in the channel. */
+export const holdAny = (holders: Holders, channel: Guarded, name: ChannelPermissionName): boolean =>
+  holders.some((holder) => holds(holder, channel, name));
+
+/** Who is subscribed to a channel: the sender, and if that is a bot its owner. */
+interface Subscribed {
+  readonly self: boolean;
+  readonly owner: boolean;
+}
+
+/** Whether the sender gets to the channel without a subscription. */
+const isOpenToSender = ([self]: Holders, channel: TargetChannel): boolean =>
+  channel.isWebPublic ||
+  (!channel.inviteOnly && !isGuest(self.person.role)) ||
+  (!hasProtectedHistory(channel) && readsChannel(self, channel, false));
+
+/** What keeps somebody from sending to a channel: they do not see it, do not read it, or lack the permission. */
+export function objectionToPosting(
+  holders: Holders,
+  channel: TargetChannel,
+  subscribed: Subscribed,
+): 'unseen' | 'unread' | 'forbidden' | undefined {
+  const [self] = holders;
+  if (channel.isArchived || !(isOpenToSender(holders, channel) || subscribed.self || subscribed.owner)) {
+    return seesChannel(self, channel, subscribed.self) ? 'unread' : 'unseen';
+  }
+  return holdAny(holders, channel, 'can_send_message_group') ? undefined : 'forbidden';
 }
 
 /**
@@ -140,20 +174,14 @@ async function requireMayPost(
   { now, noChannel }: { readonly now: Date; readonly noChannel: ChannelDoesNotExistError },
 ): Promise<Target['subscription']> {
   if (sender.user.isSystem) return null;
-  const [self, ...owner] = await holders(db, sender, now);
-  if (self === undefined) throw new Error('The sender is the first of the holders');
+  const holders = await holdersOf(db, sender, now);
   const own = row.subscription_version;
   const owners = row.owner_subscription_version;
-  const isOpen = row.isWebPublic || (!row.inviteOnly && !isGuest(sender.role));
-  const isGranted = !hasProtectedHistory(row) && readsChannel(self, row, false);
-  if (row.isArchived || !(isOpen || own !== null || owners !== null || isGranted)) {
-    if (!seesChannel(self, row, own !== null)) throw noChannel;
-    throw new BadRequestError(`Not authorized to send to channel '${row.name}'`);
-  }
-  if (![self, ...owner].some((holder) => holds(holder, row, 'can_send_message_group'))) {
-    throw new BadRequestError('You do not have permission to post in this channel.');
-  }
-  if (isOpen || isGranted) return null;
+  const objection = objectionToPosting(holders, row, { self: own !== null, owner: owners !== null });
+  if (objection === 'unseen') throw noChannel;
+  if (objection === 'unread') throw new BadRequestError(`Not authorized to send to channel '${row.name}'`);
+  if (objection === 'forbidden') throw new BadRequestError('You do not have permission to post in this channel.');
+  if (isOpenToSender(holders, row)) return null;
   if (own !== null) return { userId: sender.id, version: own };
   return { userId: sender.user.botOwnerId ?? 0, version: owners ?? '' };
 }
@@ -185,8 +213,12 @@ export async function holdsInChannel(
   name: ChannelPermissionName,
   now: Date,
 ): Promise<boolean> {
-  return (await holders(db, sender, now)).some((holder) => holds(holder, channel, name));
+  return holdAny(await holdersOf(db, sender, now), channel, name);
 }
+
+/** Which topics messages of the channel may have. */
+export const topicsPolicyOf = (realm: Sender['realm'], { topicsPolicy }: Pick<Channel, 'topicsPolicy'>): string =>
+  topicsPolicy === 'inherit' ? realmSetting(realm, 'topics_policy') : topicsPolicy;
 
 /** @throws TopicPolicyError when messages of this topic are not to be sent or moved to the channel. */
 export function requireTopicPolicy(
@@ -194,7 +226,7 @@ export function requireTopicPolicy(
   channel: Pick<Channel, 'topicsPolicy'>,
   topic: string,
 ): void {
-  const policy = channel.topicsPolicy === 'inherit' ? realmSetting(realm, 'topics_policy') : channel.topicsPolicy;
+  const policy = topicsPolicyOf(realm, channel);
   const name = emptyTopicName(realm);
   if (policy === 'disable_empty_topic' && topic === '') {
     throw new TopicPolicyError(`Sending messages to the ${name} is not allowed in this channel.`, name);
