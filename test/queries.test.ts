@@ -113,6 +113,7 @@ const TOPIC = `id name viewerVisibility isResolved unreadCount unreadMentionCoun
   lastMessage { id content sender { fullName } channel { name } } firstUnread { id sender { id } reactions { emojiName } }`;
 const MESSAGE = `content viewerCanEdit viewerCanDelete viewerCanMove flags viewerHasRead isMeMessage topicName topic { ${TOPIC} } reactionGroups { emojiName users { fullName } } sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} }
   topicLinks { url }`;
+const IN_TOPIC = 'content topic { name } sender { fullName botOwner { fullName } } channel { name }';
 const SUBSCRIPTION = `color isMuted channel { ${WITH_SUBSCRIBERS} }`;
 
 const RECENT = { anchor: 'newest', num_before: 50, num_after: 50 };
@@ -156,6 +157,10 @@ describe('as many queries for many rows as for few', () => {
     ['emoji with their authors', () => `{ customEmoji(first: 50) ${page(`name author { ${PERSON} }`)} }`],
     ['snippets with their authors', () => `{ savedSnippets(first: 50) ${page(`title author { ${PERSON} }`)} }`],
     ['channels with their topics', () => `{ channels(first: 50) ${page(`name topics(first: 10) ${page(TOPIC)}`)} }`],
+    [
+      'topics with their messages',
+      () => `{ channels(first: 10) ${page(`topics(first: 5) ${page(`name messages(first: 5) ${page(IN_TOPIC)}`)}`)} }`,
+    ],
     [
       'muted topics with their channels',
       () => `{ userTopics(first: 50) ${page(`topicName topic { ${TOPIC} } channel { ${CHANNEL} }`)} }`,

@@ -53,9 +53,9 @@ test('reminds of a message: by a link to it, the note, and its words as they are
   const second = await member.mutate(
     'createReminder',
     { messageId: message, scheduledAt: new Date(clock + 30_000).toISOString() },
-    'reminder { databaseId messageId content scheduledAt state failureReason }',
+    'reminder { databaseId message { databaseId } content scheduledAt state failureReason }',
   );
-  expect(second.reminder).toMatchObject(shownIds({ messageId: message, state: 'SCHEDULED', failureReason: null }));
+  expect(second.reminder).toMatchObject({ message: { databaseId: message }, state: 'SCHEDULED', failureReason: null });
   const [other, reminder] = await list(member);
   expect(other.reminder_id).toBe(second.reminder.databaseId);
   expect(reminder).toEqual({

@@ -132,6 +132,7 @@ describe('connections', () => {
     if (parent === 'Channel') return `{ channels(first: 1) { edges { node { ${itself} } } } }`;
     if (parent === 'User') return `{ viewer { ${itself} } }`;
     if (parent === 'Message') return `{ messages(first: 1) { edges { node { ${itself} } } } }`;
+    if (parent === 'Topic') return `{ channels(first: 1) { nodes { topics(first: 1) { nodes { ${itself} } } } } }`;
     if (parent === 'UserGroup') return `{ userGroups(first: 1) { edges { node { ${itself} } } } }`;
     throw new Error(`How does one get to ${parent}.${name}?`);
   };

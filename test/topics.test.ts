@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { transact } from '../src/events/log.ts';
 import { moveTopicPolicies } from '../src/messages/topic-policies/service.ts';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
@@ -166,6 +167,44 @@ describe('GET /users/me/{stream_id}/topics', () => {
     for (const person of [member, moderator])
       expect(await topicsOf(person, guarded)).toEqual([{ name: 'moving', max_id: id }]);
     expect(await topicsOf(guest, guarded)).toEqual([]);
+  });
+});
+
+describe('Topic.messages', () => {
+  test.concurrent('pages through what the viewer may read in a topic, in both directions and around a message', async () => {
+    const { member, moderator, guest } = await organisation();
+    const channel = await create(member, 'a', { invite_only: true, history_public_to_subscribers: false });
+    const early = await send(member, channel, 'Plans');
+    await member.ok('POST', '/users/me/subscriptions', {
+      ...{ subscriptions: [{ name: 'a' }], principals: [moderator.id] },
+    });
+    await send(member, channel, 'other');
+    const later: number[] = [];
+    for (const topic of ['plans', 'PLANS', 'Plans', 'plans']) later.push(await send(member, channel, topic));
+    const [one, two, three, four] = later;
+    const read = async (person: Person, args: string) => {
+      const { node } = await person.query(`{ node(id: "${globalId('Topic', `${channel}:plans`)}") { ... on Topic {
+        messages(${args}) { nodes { databaseId topic { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } }
+      } } }`);
+      return node?.messages;
+    };
+    const idsIn = (page: Json) => page.nodes.map(({ databaseId }: Json) => databaseId);
+    const first = await read(member, 'first: 2');
+    expect(idsIn(first)).toEqual([four, three]);
+    expect(first.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: false });
+    expect(new Set(first.nodes.map(({ topic }: Json) => topic.id))).toEqual(
+      new Set([globalId('Topic', `${channel}:plans`)]),
+    );
+    const rest = await read(member, `first: 10, after: "${first.pageInfo.endCursor}"`);
+    expect([idsIn(rest), rest.pageInfo.hasNextPage]).toEqual([[two, one, early], false]);
+    const back = await read(member, `last: 1, before: "${rest.pageInfo.startCursor}"`);
+    expect([idsIn(back), back.pageInfo.hasPreviousPage]).toEqual([[three], true]);
+    expect(idsIn(await read(member, 'last: 2'))).toEqual([one, early]);
+    const around = await read(member, `anchor: { messageId: "${globalId('Message', two ?? 0)}" }, first: 1, last: 1`);
+    expect(idsIn(around)).toEqual([three, two, one]);
+    // Who came later reads what was sent since.
+    expect(idsIn(await read(moderator, 'first: 10'))).toEqual([four, three, two, one]);
+    expect(await read(guest, 'first: 10')).toBeUndefined();
   });
 });
 

@@ -276,7 +276,7 @@ export const MessageAnchor = builder.enumType('MessageAnchor', {
   } as const,
 });
 
-const MessageAnchorInput = builder.inputType('MessageAnchorInput', {
+export const MessageAnchorInput = builder.inputType('MessageAnchorInput', {
   isOneOf: true,
   description: 'Around which message to read.',
   fields: (t) => ({
@@ -290,7 +290,7 @@ const MessageAnchorInput = builder.inputType('MessageAnchorInput', {
  * @returns Undefined where none is given.
  * @throws BadRequestError for one that is null, by a variable, and for a message that the viewer may not read.
  */
-async function anchorIn(
+export async function anchorIn(
   ctx: Ctx,
   input: typeof MessageAnchorInput.$inferInput | null | undefined,
 ): Promise<Anchor | undefined> {
@@ -301,7 +301,8 @@ async function anchorIn(
   return anchor;
 }
 
-const AROUND =
+/** What an anchor makes of a connection's arguments. */
+export const AROUND =
   'With `anchor`, what lies around it, which may be read at once in both directions: `first` messages from it on that are ' +
   'older, `last` that are newer, 20 of each where neither is given, and itself.';
 
@@ -335,10 +336,11 @@ function sidesOf({ first, last }: ConnectionArguments): { readonly older: number
   return { older: first == null ? 0 : pageSize({ first }), newer: last == null ? 0 : pageSize({ last }) };
 }
 
-const sizeAround = (page: ConnectionArguments): number => sidesOf(page).older + sidesOf(page).newer + 1;
+/** How many messages a page around an anchor asks for. */
+export const sizeAround = (page: ConnectionArguments): number => sidesOf(page).older + sidesOf(page).newer + 1;
 
 /** The messages of a narrow around one, the newest first. */
-async function messagesAround(
+export async function messagesAround(
   anchor: Anchor,
   terms: readonly NarrowTerm[],
   args: ConnectionArguments,

@@ -1,8 +1,9 @@
+import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeByText, nodeOf } from '../../api/graphql/node.ts';
+import { nodeByText, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -13,10 +14,19 @@ import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { deleteTopic } from '../edits/delete-topic.ts';
 import { ownUnreadIn } from '../flags/loaders.ts';
-import { Message } from '../graphql.ts';
+import {
+  AROUND,
+  anchorIn,
+  Message,
+  MessageAnchorInput,
+  MessageConnection,
+  messagesAround,
+  sizeAround,
+  termsIn,
+} from '../graphql.ts';
 import { TopicVisibility } from '../topic-policies/topic-visibility.ts';
 import { topicId } from './entity-facts.ts';
-import { ownPolicies, topicPages, topicsNamed } from './topic-loaders.ts';
+import { ownPolicies, topicMessages, topicPages, topicsNamed } from './topic-loaders.ts';
 import type { Topic as ReadTopic, TopicKey } from './topics.ts';
 
 /** A topic, and the channel it is of. */
@@ -94,6 +104,51 @@ export async function topicAt(
 ): Promise<TopicSource | null> {
   const topic = channelId === null ? null : await topicsNamed(ctx).load({ channelId, name });
   return channelId === null || topic === null ? null : { ...topic, channelId };
+}
+
+/** Our choice: what a page around an anchor costs besides its messages, since it takes statements of its own. */
+const ANCHOR_COST = 10;
+
+builder.objectField(Topic, 'messages', (t) =>
+  t.connection(
+    {
+      type: Message,
+      description: `What the viewer may read in it, the newest first. ${AROUND} That costs ${ANCHOR_COST} more.`,
+      args: {
+        anchor: t.arg({ type: MessageAnchorInput, required: false, description: 'Where to begin. Not with a cursor.' }),
+      },
+      complexity: ({ anchor, ...page }) =>
+        anchor == null
+          ? { field: 1, multiplier: pageSize(page) }
+          : { field: 1 + ANCHOR_COST, multiplier: sizeAround(page) },
+      resolve: async (topic, { anchor, ...page }, ctx, info) => {
+        const around = await anchorIn(signedIn(ctx), anchor);
+        if (around === undefined) return topicMessagesPage(topic, page, ctx);
+        return messagesAround(around, termsIn({ channelId: topic.channelId, topic: topic.name }), page, ctx, info);
+      },
+    },
+    MessageConnection,
+  ),
+);
+
+/** A page of a topic's messages, in one step with the same page of the other topics selected. */
+async function topicMessagesPage({ channelId, name }: TopicSource, args: ConnectionArguments, ctx: GraphQLContext) {
+  const size = pageSize(args);
+  const backward = args.first == null && args.last != null;
+  const [after, before] = [idInCursor('message', args, 'after'), idInCursor('message', args, 'before')];
+  const place = {
+    above: before ?? 0,
+    below: after ?? Number.MAX_SAFE_INTEGER,
+    limit: size + 1,
+    newestFirst: !backward,
+  };
+  const ids = await topicMessages(ctx).load({ channelId, name, ...place });
+  const page = backward ? ids.slice(Math.max(0, ids.length - size)) : ids.slice(0, size);
+  return pageByIds('message', await nodesOf(ctx, 'Message', page), {
+    idOf: ({ id }) => id,
+    more: ids.length > size,
+    args,
+  });
 }
 
 nodeByText('Topic', async (ctx, text) => {

@@ -5,7 +5,7 @@ import { readableBy } from '../../channels/access.ts';
 import { topicKey } from '../../channels/topic-name.ts';
 import type { TopicPolicy } from '../topic-policies/policies.ts';
 import { readPolicies } from '../topic-policies/queries.ts';
-import { findTopics, readTopics, type Topic, type TopicKey, type TopicPage } from './topics.ts';
+import { findTopics, messagesInTopics, readTopics, type Topic, type TopicKey, type TopicPage } from './topics.ts';
 
 /** A page of one channel's topics. */
 export interface TopicPageKey extends TopicPage {
@@ -46,6 +46,29 @@ export const topicsNamed = perOperation(
     new DataLoader<TopicKey, Topic | null, string>((keys) => findTopics(signedIn(ctx), keys), {
       cacheKeyFn: ({ channelId, name }) => `${channelId} ${topicKey(name)}`,
     }),
+);
+
+/** A page of one topic's messages. */
+export interface MessagePageKey extends TopicKey, TopicPage {}
+
+const placeOf = ({ channelId: _, name: __, ...page }: MessagePageKey) => JSON.stringify(page);
+
+/** Pages of topics' messages, by their ids, the newest first: as many queries for many topics as for one. */
+export const topicMessages = perOperation(
+  (ctx) =>
+    new DataLoader<MessagePageKey, readonly number[], string>(
+      async (keys) => {
+        const found = new Map<MessagePageKey, readonly number[]>();
+        for (const alike of Map.groupBy(keys, placeOf).values()) {
+          const [page] = alike;
+          if (page === undefined) continue;
+          const ids = await messagesInTopics(signedIn(ctx), alike, page);
+          for (const [i, key] of alike.entries()) found.set(key, ids[i] ?? []);
+        }
+        return keys.map((key) => found.get(key) ?? []);
+      },
+      { cacheKeyFn: (key) => `${key.channelId} ${topicKey(key.name)} ${placeOf(key)}` },
+    ),
 );
 
 /** The viewer's policies of topics. */

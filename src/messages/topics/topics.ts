@@ -36,50 +36,83 @@ export interface TopicKey {
  * queries for many as for one, each topic one step into an index.
  */
 export async function findTopics(ctx: Ctx, keys: readonly TopicKey[]): Promise<(Topic | null)[]> {
+  const found = await readInTopics(ctx, keys, { ...WHOLE_LIST, limit: 1 });
+  return found.map(([last]) => (last === undefined ? null : { name: last.name, maxId: last.id }));
+}
+
+/**
+ * The same page of the messages of each of these topics that the viewer may read, by their ids, the newest first. As many
+ * queries for many topics as for one.
+ */
+export async function messagesInTopics(
+  ctx: Ctx,
+  keys: readonly TopicKey[],
+  page: TopicPage,
+): Promise<(readonly number[])[]> {
+  const found = await readInTopics(ctx, keys, page);
+  return found.map((messages) => messages.map(({ id }) => id).sort((a, b) => b - a));
+}
+
+/** A message, by its id, and its topic's name as that has it. */
+interface Named {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** In the order of the keys: nothing of a channel that the viewer does not read. */
+async function readInTopics(ctx: Ctx, keys: readonly TopicKey[], page: TopicPage): Promise<(readonly Named[])[]> {
   const { app, viewer } = ctx;
   const ids = [...new Set(keys.map(({ channelId }) => channelId))].filter(isRowId);
   const where = { AND: [{ id: { in: ids } }, await readableBy(ctx)] };
   const channels = new Map((await app.db.channel.findMany({ where })).map((channel) => [channel.id, channel]));
-  const places = keys.map(({ channelId, name }, place) => ({ place, name, channel: channels.get(channelId) }));
-  const { open = [], guarded = [] } = Object.groupBy(
-    places.filter(({ channel }) => channel !== undefined),
-    ({ channel }) => (channel !== undefined && hasProtectedHistory(channel) ? 'guarded' : 'open'),
+  const places = keys.flatMap(({ channelId, name }, place) => {
+    const channel = channels.get(channelId);
+    return channel === undefined ? [] : [{ place, name, channel }];
+  });
+  const { open = [], guarded = [] } = Object.groupBy(places, ({ channel }) =>
+    hasProtectedHistory(channel) ? 'guarded' : 'open',
   );
   const rows = [
-    ...(open.length === 0 ? [] : await readNamed(app.db, open, Prisma.sql`true`)),
-    ...(guarded.length === 0 ? [] : await readNamed(app.db, guarded, receivedBy(viewer.id))),
+    ...(open.length === 0 ? [] : await readNamed(app.db, open, Prisma.sql`true`, page)),
+    ...(guarded.length === 0 ? [] : await readNamed(app.db, guarded, receivedBy(viewer.id), page)),
   ];
-  const found = new Map(rows.map(({ place, name, max_id }) => [place, { name, maxId: Number(max_id) }]));
-  return keys.map((_, place) => found.get(place) ?? null);
+  const found = Map.groupBy(rows, ({ place }) => place);
+  return keys.map((_, place) => (found.get(place) ?? []).map(({ id, name }) => ({ id: Number(id), name })));
 }
 
 interface Place {
   readonly place: number;
   readonly name: string;
-  readonly channel: Channel | undefined;
+  readonly channel: Channel;
 }
 
-function readNamed(db: SqlClient, wanted: readonly Place[], isReadable: Prisma.Sql) {
+function readNamed(
+  db: SqlClient,
+  wanted: readonly Place[],
+  isReadable: Prisma.Sql,
+  { above, below, limit, newestFirst }: TopicPage,
+) {
   const [places, names] = [wanted.map(({ place }) => place), wanted.map(({ name }) => name)];
-  const ids = wanted.map(({ channel }) => channel?.id ?? 0);
-  return db.$queryRaw<{ place: number; name: string; max_id: bigint }[]>`
-    SELECT wanted.place, last.* FROM unnest(${places}::int[], ${ids}::int[], ${names}::text[])
+  const ids = wanted.map(({ channel }) => channel.id);
+  return db.$queryRaw<{ place: number; id: bigint; name: string }[]>`
+    SELECT wanted.place, found.* FROM unnest(${places}::int[], ${ids}::int[], ${names}::text[])
       AS wanted(place, channel_id, name)
     CROSS JOIN LATERAL (
-      SELECT m.topic AS name, m.id AS max_id FROM message m
-      WHERE m.channel_id = wanted.channel_id AND lower(m.topic) = lower(wanted.name) AND ${isReadable}
-      ORDER BY m.id DESC LIMIT 1
-    ) AS last`;
+      SELECT m.id, m.topic AS name FROM message m
+      WHERE m.channel_id = wanted.channel_id AND lower(m.topic) = lower(wanted.name)
+        AND m.id > ${above}::bigint AND m.id < ${below}::bigint AND ${isReadable}
+      ORDER BY m.id ${newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`} LIMIT ${limit}::bigint
+    ) AS found`;
 }
 
-/** Where a page of topics lies, by the ids of their last messages. */
+/** Where a page of topics lies, by the ids of their last messages; or one of messages, by their own. */
 export interface TopicPage {
   /** Ids above this one. */
   readonly above: number;
   /** Ids below this one. */
   readonly below: number;
   readonly limit: number;
-  /** Whether the page is the first topics, from the one last written to, or the last ones, from the other end. */
+  /** Whether the page is the first ones, from the one last written (to), or the last ones, from the other end. */
   readonly newestFirst: boolean;
 }
 
