@@ -341,7 +341,7 @@ test('a list of which each item fails, some at once and some later on, ends no p
   const { edges } = data.userGroups;
   expect(edges.length).toBeGreaterThan(2);
   expect(edges.every(({ node }: Json) => node.members === null)).toBe(true);
-  expect(errors.map(({ extensions }: Json) => extensions.code)).toEqual(edges.map(() => 'BAD_REQUEST'));
+  expect(errors?.map(({ extensions }: Json) => extensions.code)).toEqual(edges.map(() => 'BAD_REQUEST'));
   expect(await owner.rest('GET', '/users/me')).toMatchObject({ status: 200 });
 });
 
