@@ -13,6 +13,7 @@ import type { Config } from '../platform/config.ts';
 import { Connections } from '../platform/connections.ts';
 import { type Database, openDatabase } from '../platform/db/client.ts';
 import { migrate } from '../platform/db/migrate.ts';
+import { startUpkeep } from '../platform/db/upkeep.ts';
 import { KeyVault, loadSecretKey } from '../platform/key-vault.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
@@ -83,12 +84,14 @@ function compose(
   });
   app.queues.start();
   const sweeping = startSweeping(app);
+  const endUpkeep = startUpkeep(database, log);
   return {
     app,
     deliveries,
     mail,
     async close() {
       sweeping.stop();
+      await endUpkeep();
       await Promise.all([deliveries.stop(), mail.stop()]);
       await app.queues.stop();
       app.hub.stop();

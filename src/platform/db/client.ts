@@ -17,6 +17,7 @@ import { lockDataDirectory } from './lock.ts';
 import { isOrganizationHeld } from './organization-lock.ts';
 import { keepPrivate } from './private-files.ts';
 import { ONE_PLACE, placesOf, Turns } from './turns.ts';
+import { lookAfter } from './upkeep.ts';
 
 /** The client outside transactions; inside a change only `Tx` may be used. */
 export type Db = PrismaClient;
@@ -38,6 +39,8 @@ export interface Database {
   readonly factory: SqlMigrationAwareDriverAdapterFactory;
   /** Runs SQL of many statements in one transaction: all of it, or nothing and an error. */
   runScript(sql: string): Promise<void>;
+  /** Does what keeps its tables in order, where its server does not by itself. */
+  lookAfter(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -106,6 +109,7 @@ export async function openDatabase(config: Config): Promise<Database> {
     return connect('postgresql', oneByOne(factory), {
       config,
       runScript: (sql) => runOnPostgres(connectionString, sql),
+      lookAfter: async () => {},
       close: async () => {},
     });
   }
@@ -116,6 +120,7 @@ export async function openDatabase(config: Config): Promise<Database> {
   return connect('embedded', factory, {
     config,
     runScript: (sql) => runOnPglite(pglite, sql),
+    lookAfter: () => lookAfter(pglite),
     async close() {
       await pglite.close();
       lock.release();
@@ -146,7 +151,7 @@ async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
 function connect(
   kind: Database['kind'],
   factory: SqlMigrationAwareDriverAdapterFactory,
-  { config, ...driver }: Pick<Database, 'runScript' | 'close'> & { readonly config: Config },
+  { config, ...driver }: Pick<Database, 'runScript' | 'lookAfter' | 'close'> & { readonly config: Config },
 ): Database {
   const db = new PrismaClient({
     adapter: config.guardsTransactions ? guarded(factory) : factory,
@@ -163,6 +168,7 @@ function connect(
     // They wait for no locks.
     snapshots: new Turns(kind === 'embedded' ? ONE_PLACE : placesOf(config.databasePoolSize), async () => false),
     runScript: driver.runScript,
+    lookAfter: driver.lookAfter,
     async close() {
       await db.$disconnect();
       await driver.close();
