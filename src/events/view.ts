@@ -17,7 +17,9 @@ export const CAPABILITIES = [
 export type Capability = (typeof CAPABILITIES)[number];
 export type Capabilities = Readonly<Record<Capability, boolean>>;
 
-export const NO_CAPABILITIES = Object.fromEntries(CAPABILITIES.map((name) => [name, false])) as Capabilities;
+const allOf = (has: boolean) => Object.fromEntries(CAPABILITIES.map((name) => [name, has])) as Capabilities;
+export const NO_CAPABILITIES = allOf(false);
+export const ALL_CAPABILITIES = allOf(true);
 
 /** What a queue was registered with that shapes how events look in it. */
 export interface RenderOptions {

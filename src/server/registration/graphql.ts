@@ -3,9 +3,8 @@ import { builder } from '../../api/graphql/builder.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { EventInterface, type EventSource, eventTypeEnum } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
-import { toFieldName } from '../../api/graphql/setting-fields.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
-import { CAPABILITIES, type Capability, NO_CAPABILITIES, type QueueOptions } from '../../events/view.ts';
+import { ALL_CAPABILITIES, type QueueOptions, type RenderOptions } from '../../events/view.ts';
 import { LONGPOLL_TIMEOUT_SECONDS } from '../../platform/limits.ts';
 import { queueDefaults } from './bot-defaults.ts';
 import {
@@ -16,39 +15,6 @@ import {
   type QueuePage,
   registerQueue,
 } from './service.ts';
-
-const IncludeSubscribers = builder.enumType('IncludeSubscribers', {
-  description: 'Whether channels in events come with their subscribers.',
-  values: {
-    ALL: { value: 'true', description: 'With all of them.' },
-    PARTIAL: { value: 'partial', description: 'With all of them where the channel is small, else with some.' },
-    NONE: { value: 'false', description: 'Without.' },
-  } as const,
-});
-
-/** What a client with each capability can handle. */
-const HANDLES: Readonly<Record<Capability, string>> = {
-  notification_settings_null: "Settings of a subscription that are null where it follows the viewer's own.",
-  bulk_message_deletion: 'Several deleted messages in one event.',
-  user_avatar_url_field_optional: 'People without the address of their picture. Nothing is left out today.',
-  stream_typing_notifications: 'That somebody writes in a channel, which is not told otherwise.',
-  user_settings_object: "The viewer's settings as an object. Makes no difference today.",
-  linkifier_url_template: 'Patterns whose addresses are templates. Makes no difference today.',
-  user_list_incomplete: 'A list of people that lacks those the viewer does not see. Makes no difference today.',
-  include_deactivated_groups: 'Groups that are deactivated, which are told as removed otherwise.',
-  archived_channels: 'Channels that are archived, which are told as removed otherwise.',
-  empty_topic_name: 'The empty topic as an empty text, in whose place its name is told otherwise.',
-  simplified_presence_events: 'Presence as times alone, without clients and addresses.',
-  individual_emoji_changes: 'One custom emoji at a time; otherwise each change tells all of them.',
-};
-
-const ClientCapabilities = builder.inputType('ClientCapabilitiesInput', {
-  description: 'What the client can handle: what is not said is taken as false.',
-  fields: (t) =>
-    Object.fromEntries(
-      CAPABILITIES.map((name) => [toFieldName(name), t.boolean({ required: false, description: HANDLES[name] })]),
-    ) as Record<string, ReturnType<typeof t.boolean>>,
-});
 
 const QueueNarrowState = builder.enumType('QueueNarrowState', {
   description: 'What a message that was just sent can be.',
@@ -86,7 +52,18 @@ function toTerm(input: typeof NarrowTerm.$inferInput): readonly [string, string]
   return [OPERATOR_OF[field as keyof typeof OPERATOR_OF], operand ?? ''];
 }
 
-const SHAPING_ONLY = 'Shapes how events look in this queue, not which there are.';
+/**
+ * How events look in a queue that is registered here, should it be read by long poll: with all there is to know, since
+ * nothing of how GraphQL shows them depends on it.
+ */
+const AS_THEY_ARE: RenderOptions = {
+  applyMarkdown: false,
+  clientGravatar: false,
+  includeSubscribers: 'false',
+  slimPresence: false,
+  capabilities: ALL_CAPABILITIES,
+};
+
 const QUEUE = 'The queue, as `registerEventQueue` named it.';
 
 mutation('registerEventQueue', {
@@ -107,19 +84,6 @@ mutation('registerEventQueue', {
       description:
         'How long the queue lives with nobody reading, in seconds: 1 or more, 600 when absent, a week (604,800) at most.',
     }),
-    applyMarkdown: t.boolean({
-      required: false,
-      description: `Content as HTML, not source text. Absent: false. ${SHAPING_ONLY}`,
-    }),
-    clientGravatar: t.boolean({
-      required: false,
-      description: `Hosted avatars as null. Absent: true. ${SHAPING_ONLY}`,
-    }),
-    includeSubscribers: t.field({
-      type: IncludeSubscribers,
-      required: false,
-      description: `Whether channels come with their subscribers. Absent: NONE. ${SHAPING_ONLY}`,
-    }),
     allPublicChannels: t.boolean({
       required: false,
       description:
@@ -132,11 +96,6 @@ mutation('registerEventQueue', {
       description:
         'Which messages are heard: those that meet all of these, at most 20. Absent: all or, for a bot, those of the ' +
         'channel its owner chose.',
-    }),
-    capabilities: t.field({
-      type: ClientCapabilities,
-      required: false,
-      description: `What the client can handle. ${SHAPING_ONLY}`,
     }),
   }),
   payload: () => ({
@@ -154,21 +113,11 @@ mutation('registerEventQueue', {
   }),
   async resolve(ctx, input) {
     const defaults = await queueDefaults(ctx);
-    const capabilities = input.capabilities as Readonly<Record<string, boolean | null | undefined>> | null | undefined;
     const options: QueueOptions = {
-      applyMarkdown: input.applyMarkdown ?? false,
-      clientGravatar: input.clientGravatar ?? true,
-      includeSubscribers: input.includeSubscribers ?? 'false',
-      slimPresence: false,
+      ...AS_THEY_ARE,
       eventTypes: input.eventTypes ?? null,
       allPublicChannels: input.allPublicChannels ?? defaults.allPublicChannels,
       narrow: input.narrow?.map(toTerm) ?? defaults.narrow,
-      capabilities: {
-        ...NO_CAPABILITIES,
-        ...(Object.fromEntries(
-          CAPABILITIES.map((name) => [name, capabilities?.[toFieldName(name)] ?? false]),
-        ) as Record<Capability, boolean>),
-      },
     };
     const { queueId, lastEventId, idleTimeoutSecs } = await registerQueue(ctx, {
       options,

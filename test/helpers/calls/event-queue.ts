@@ -14,7 +14,7 @@ const REGISTRATION = {
   queue_lifespan_secs: 60,
 };
 
-const CAPABILITIES = [
+const _CAPABILITIES = [
   ...['archivedChannels', 'bulkMessageDeletion', 'emptyTopicName', 'includeDeactivatedGroups'],
   ...['individualEmojiChanges', 'linkifierUrlTemplate', 'notificationSettingsNull', 'simplifiedPresenceEvents'],
   ...['streamTypingNotifications', 'userAvatarUrlFieldOptional', 'userListIncomplete', 'userSettingsObject'],
@@ -36,10 +36,8 @@ export const eventQueue: FeatureCalls = {
     acknowledgeEvents: ({ queueId }) => [{ queueId, upTo: 1 }],
     registerEventQueue: ({ channelName, email }) => [
       {
-        ...{ eventTypes: ['DRAFTS'], idleTimeoutSeconds: 60, applyMarkdown: true, clientGravatar: true },
-        ...{ includeSubscribers: 'PARTIAL', allPublicChannels: false },
+        ...{ eventTypes: ['DRAFTS'], idleTimeoutSeconds: 60, allPublicChannels: false },
         narrow: [{ channelName }, { topic: 'greetings' }, { senderEmail: email }, { is: 'UNREAD' }],
-        capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, true])),
       },
     ],
     deleteEventQueue: ({ queueId }) => [{ queueId }],
