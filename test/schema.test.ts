@@ -148,7 +148,7 @@ describe('connections', () => {
     }
   });
 
-  test('give at most a hundred rows, and take no cursors but their own', async () => {
+  test('give at most a hundred rows, or as many as they say, and take no cursors but their own', async () => {
     const { owner } = await organisation();
     const { id: to } = await owner.ok('POST', '/channels/create', { name: 'here', subscribers: [owner.id] });
     await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'topic', content: 'hello' });
@@ -168,7 +168,8 @@ describe('connections', () => {
       for (const args of ['first: 100', 'last: 100', 'first: 0', 'after: null', 'before: null, first: null']) {
         expect([args, (await owner.graphql(reach(parent, field, args))).errors]).toEqual([args, undefined]);
       }
-      const wrong = ['first: 101', 'last: 101', 'first: -1', 'last: -1', 'first: 2147483647'];
+      const max = Number(/([\d,]+) a page at most/.exec(field.description ?? '')?.[1]?.replace(',', '') ?? 100);
+      const wrong = [`first: ${max + 1}`, `last: ${max + 1}`, 'first: -1', 'last: -1', 'first: 2147483647'];
       for (const args of [...wrong, ...cursors.flatMap((cursor) => [`after: ${cursor}`, `before: ${cursor}`])]) {
         const { errors } = await owner.graphql(reach(parent, field, args));
         const codes = errors?.map(({ extensions }) => extensions.code);

@@ -3,6 +3,7 @@ import { builder } from '../src/api/graphql/builder.ts';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
+import { FIRST_SCREEN, fillOrganisation, LARGE } from './helpers/large-organisation.ts';
 import type { Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
@@ -102,6 +103,38 @@ describe('the sidebar of a chat, in one request', () => {
     const many = await statements();
     // Loaders that are asked at the same moment share a statement: by a few it is a matter of time, never of numbers.
     expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length + 4);
+  });
+});
+
+describe('the first screen of a large organisation', () => {
+  test('is one request that is not too much, in as many statements as that of a small one', async () => {
+    const small = await organisation({}, { on: service });
+    const large = await organisation({}, { on: service });
+    const run = (sql: string, parameters: readonly unknown[]) => service.app.db.$executeRawUnsafe(sql, ...parameters);
+    const general = await channelOf(small.owner, 'general', [small.owner, small.member]);
+    await say(small.owner, general, 'lunch', 'hello');
+    await write(small.owner, [small.member], 'hello');
+    await fillOrganisation(run, {
+      ...{ realmId: large.realm.id, readerId: large.member.id, senderId: large.owner.id },
+    });
+    const statements = async (person: Person): Promise<string[]> => {
+      const runs: string[][] = [];
+      for (let i = 0; i < 3; i++) runs.push(await service.queriesOf(() => person.query(FIRST_SCREEN)));
+      return runs.toSorted((a, b) => a.length - b.length)[0] ?? [];
+    };
+    const few = await statements(small.member);
+    const many = await statements(large.member);
+    expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length + 4);
+    const { query: screen } = (await large.member.query(FIRST_SCREEN)).registerEventQueue;
+    const { unreadCounts } = screen.viewer;
+    expect(unreadCounts.total).toBeGreaterThanOrEqual(LARGE.messages);
+    expect(screen.subscriptions.nodes).toHaveLength(LARGE.channels);
+    for (const { unreadCount, channel } of screen.subscriptions.nodes) {
+      expect([unreadCount, channel.topics.nodes.length]).toEqual([LARGE.topicsEach, 5]);
+    }
+    expect(screen.directConversations.nodes).toHaveLength(LARGE.conversations);
+    // The first that is unread, with what is older (nothing) and what is newer.
+    expect(screen.messages.nodes).toHaveLength(51);
   });
 });
 

@@ -32,7 +32,7 @@ export interface SchemaShape {
   DefaultNodeNullability: false;
 }
 
-const PAGE_SIZES = `${DEFAULT_PAGE_SIZE} when neither is given, ${MAX_PAGE_SIZE} at most.`;
+const PAGE_SIZES = `${DEFAULT_PAGE_SIZE} when neither is given, ${MAX_PAGE_SIZE} at most where the list says no other number.`;
 
 /** The builder's own types, for helpers that take its field builders or refs. */
 export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaShape>;

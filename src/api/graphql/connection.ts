@@ -54,6 +54,8 @@ interface PageOptions<Model extends keyof PrismaTypes> {
   readonly info: GraphQLResolveInfo;
   /** The GraphQL type, where it is not called as the model is. */
   readonly typeName?: string;
+  /** The most rows of a page, where that is not 100; the field's `complexity` says the same. */
+  readonly max?: number;
 }
 
 /** What of a model's delegate a page takes, whatever the model. */
@@ -66,16 +68,16 @@ interface Delegate<Row> {
  * Reads one page of a Relay connection. A cursor holds the values its row had, so a page goes on at the right place
  * although that row has changed or is gone since.
  *
- * @throws BadRequestError for a page size outside 0 to 100, or a cursor of another list.
+ * @throws BadRequestError for a page size outside 0 to `max`, or a cursor of another list.
  */
 export async function pageOf<Model extends keyof PrismaTypes & string>(
   model: Model,
-  { where, order, args, ctx, info, typeName = model }: PageOptions<Model>,
+  { where, order, args, ctx, info, typeName = model, max }: PageOptions<Model>,
 ): Promise<Connection<PrismaTypes[Model]['Shape']>> {
   const delegate = Reflect.get(ctx.app.db, `${model[0]?.toLowerCase()}${model.slice(1)}`) as Delegate<
     PrismaTypes[Model]['Shape'] & object
   >;
-  const size = pageSize(args);
+  const size = pageSize(args, max);
   const backward = isBackward(args);
   const keys = Object.keys(order);
   const bounds = [

@@ -5,7 +5,7 @@ import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { nodeByText, nodesOf } from '../../api/graphql/node.ts';
-import { pageSize } from '../../api/graphql/page-size.ts';
+import { MAX_SIDEBAR_SIZE, pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { Channel as ChannelRow } from '../../generated/prisma/client.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
@@ -161,7 +161,8 @@ builder.queryField('subscriptions', (t) =>
   t.connection(
     {
       type: ChannelSubscription,
-      description: "The viewer's subscriptions, by the channel's id.",
+      description: `The viewer's subscriptions, by the channel's id: 1,000 a page at most, for a first screen to show all.`,
+      complexity: (args) => ({ field: 1, multiplier: pageSize(args, MAX_SIDEBAR_SIZE) }),
       args: {
         includeArchived: t.arg.boolean({
           required: false,
@@ -174,7 +175,8 @@ builder.queryField('subscriptions', (t) =>
         const archived = args.includeArchived === true ? {} : { channel: { isArchived: false } };
         const where = { userId: viewer.id, active: true, ...archived };
         const order = { channelId: 'asc' } as const;
-        return pageOf('Subscription', { where, order, args, ctx, info, typeName: 'ChannelSubscription' });
+        const how = { typeName: 'ChannelSubscription', max: MAX_SIDEBAR_SIZE };
+        return pageOf('Subscription', { where, order, args, ctx, info, ...how });
       },
     },
     ChannelSubscriptionConnection,
