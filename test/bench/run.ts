@@ -2,6 +2,7 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureFanOut } from './fan-out.ts';
+import { measureFirstScreen } from './first-screen.ts';
 import { measureHistory } from './history.ts';
 import { measureLatency, measureMemory } from './idle.ts';
 import { measureLongPolls } from './long-polls.ts';
@@ -26,6 +27,7 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   i: measureMarkdown,
   j: measureRegistration,
   k: measureReaders,
+  l: measureFirstScreen,
 };
 
 const { values: options } = parseArgs({

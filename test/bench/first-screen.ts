@@ -1,0 +1,73 @@
+import { Client } from '../faults/requests.ts';
+import { FIRST_SCREEN, fillOrganisation, LARGE } from '../helpers/large-organisation.ts';
+import { median } from './measure.ts';
+import { type Row, ratioOf } from './report.ts';
+import type { Stage } from './stage.ts';
+
+/** As many as a browser has to one host. */
+const AT_ONCE = 6;
+
+/** (l) The first screen of a large organisation: one GraphQL request, against the REST calls that bring the same. */
+export async function measureFirstScreen(stage: Stage): Promise<Row[]> {
+  const { db, url, owner, users, quick } = stage;
+  const [reader] = users;
+  if (reader === undefined) throw new Error('Nobody reads');
+  const { rows } = await db.query<{ realm_id: number; owner: number }>(
+    'SELECT realm_id, (SELECT min(id) FROM user_account o WHERE o.realm_id = u.realm_id) AS owner FROM user_account u WHERE id = $1',
+    [reader.id],
+  );
+  const [{ realm_id: realmId, owner: senderId } = { realm_id: 0, owner: 0 }] = rows;
+  await fillOrganisation((sql, parameters) => db.query(sql, [...parameters]), {
+    ...{ realmId, readerId: reader.id, senderId },
+  });
+  await db.query('VACUUM ANALYZE');
+  const person = { ...owner, basic: reader.basic };
+  const clients = Array.from({ length: AT_ONCE }, () => new Client(url, person));
+  const [first] = clients as [Client];
+  const graphql: number[] = [];
+  const rest: number[] = [];
+  for (let i = 0; i < (quick ? 4 : 9) + 2; i++) {
+    const took = { graphql: await timed(() => overGraphql(first)), rest: await timed(() => overRest(clients)) };
+    if (i < 2) continue;
+    graphql.push(took.graphql);
+    rest.push(took.rest);
+  }
+  for (const client of clients) client.close();
+  const row: Row = {
+    id: 'l',
+    what: `the first screen of ${LARGE.channels} channels and ${LARGE.conversations} conversations: GraphQL, against REST`,
+    unit: 'ms',
+    service: graphql,
+    yardstick: rest,
+    facts: {},
+  };
+  const facts = {
+    GraphQL: `one request, ${Math.round(median(graphql))} ms`,
+    REST: `${2 + LARGE.channels} requests, ${AT_ONCE} at a time`,
+    'part of the time': ratioOf(row).toFixed(2),
+  };
+  return [{ ...row, facts }];
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+async function overGraphql(client: Client): Promise<void> {
+  const { body } = await client.graphql(FIRST_SCREEN, {});
+  if (body?.data?.registerEventQueue?.queueId === undefined) throw new Error(JSON.stringify(body).slice(0, 500));
+}
+
+/** The state and a queue; the topics of each channel; the messages. */
+async function overRest(clients: readonly Client[]): Promise<void> {
+  const [first] = clients as [Client];
+  const { subscriptions } = await first.ask('POST', '/register', { apply_markdown: true });
+  const ids: number[] = subscriptions.map(({ stream_id }: { stream_id: number }) => stream_id);
+  const topics = clients.map(async (client, i) => {
+    for (const id of ids.filter((_, n) => n % clients.length === i)) await client.ask('GET', `/users/me/${id}/topics`);
+  });
+  await Promise.all(topics);
+  await first.ask('GET', '/messages', { anchor: 'first_unread', num_before: 50, num_after: 50 });
+}
