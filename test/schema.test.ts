@@ -250,9 +250,9 @@ describe('what REST endpoints say does the same in GraphQL', () => {
   test('is all there is at the root, but for what REST has otherwise', () => {
     const told = new Set(routes.flatMap(({ twins }) => twins.flatMap(fieldsOf)));
     const alone = roots.flatMap((root) => Object.values(root?.getFields() ?? {}).filter((field) => !told.has(field)));
-    // Ids and lists of GraphQL, the headers of every reply, and the page of a mailed link.
+    // Ids, lists and suggestions of GraphQL, the headers of every reply, and the page of a mailed link.
     expect(alone.map(({ name }) => name).toSorted()).toEqual([
-      ...['confirmEmailChange', 'directConversations', 'node', 'nodes', 'rateLimit'],
+      ...['confirmEmailChange', 'directConversations', 'node', 'nodes', 'rateLimit', 'suggestions'],
     ]);
   });
 });

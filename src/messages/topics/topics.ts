@@ -24,6 +24,12 @@ export async function listTopics(ctx: Ctx, channelId: number): Promise<readonly 
   return topicsOf(channel.id);
 }
 
+/** The topics of a channel last written to, as `listTopics` has them, so many at most. */
+export async function newestTopics(ctx: Ctx, channelId: number, limit: number): Promise<readonly Topic[]> {
+  const channel = await accessChannelContent(ctx, channelId);
+  return (await readTopics(ctx.app.db, ctx.viewer.id, [channel], { ...WHOLE_LIST, limit }))(channel.id);
+}
+
 /** A topic, by its channel and its name. */
 export interface TopicKey {
   readonly channelId: number;

@@ -41,6 +41,7 @@ import '../../messages/topic-policies/graphql.ts';
 import '../../messages/typing/graphql.ts';
 import '../../people/status/graphql.ts';
 import '../../people/graphql.ts';
+import '../type-ahead/graphql.ts';
 import '../../people/video-calls/graphql.ts';
 
 /** The whole schema, new each time. */

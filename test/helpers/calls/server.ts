@@ -7,5 +7,9 @@ export const server: FeatureCalls = {
   queries: {
     rateLimit: () => [{}],
     serverSettings: () => [{}],
+    suggestions: ({ channelId }) => [
+      { text: 'a', kinds: ['USER', 'CHANNEL', 'USER_GROUP', 'TOPIC'], channelId, first: 3 },
+      { text: '' },
+    ],
   },
 };
