@@ -103,7 +103,7 @@ export async function eightWritersTrial({
   const log = await openLog(service);
   const person = personOf(people, 'member');
   const client = new Client(server.url, person);
-  const reader = listen('WebSocket', server.url, person, await client.register());
+  const reader = listen('WebSocket', server.url, person, { ...(await client.register()), hearsOfOthers: true });
   client.close();
   const orders = {
     databaseUrl: service.databaseUrl ?? '',
@@ -134,7 +134,9 @@ async function listenEverywhere(urls: readonly string[], person: Person): Promis
   const listeners: Listener[] = [];
   for (const url of urls) {
     const client = new Client(url, person);
-    for (const transport of TRANSPORTS) listeners.push(listen(transport, url, person, await client.register()));
+    for (const transport of TRANSPORTS) {
+      listeners.push(listen(transport, url, person, { ...(await client.register()), hearsOfOthers: true }));
+    }
     client.close();
   }
   return listeners;

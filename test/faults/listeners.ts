@@ -32,10 +32,13 @@ export class Heard {
   heartbeats = 0;
   /** Everything up to here has come, as far as the client can tell. */
   highest: number;
+  /** Whether events are of others' things as well. */
+  readonly hearsOfOthers: boolean;
   #lastOnConnection = -1;
 
-  constructor(startId: number) {
+  constructor(startId: number, { hearsOfOthers = false }: { hearsOfOthers?: boolean } = {}) {
     this.highest = startId;
+    this.hearsOfOthers = hearsOfOthers;
   }
 
   /** A connection was made, or its first poll answered. */
@@ -88,8 +91,13 @@ const CONNECT: Readonly<Record<Transport, (line: Line) => Promise<void>>> = {
 };
 
 /** @param url Where the client connects: the server, or what stands before it. */
-export function listen(transport: Transport, url: string, person: Person, { queueId, startId }: QueueStart): Listener {
-  const heard = new Heard(startId);
+export function listen(
+  transport: Transport,
+  url: string,
+  person: Person,
+  { queueId, startId, ...hearing }: QueueStart & { readonly hearsOfOthers?: boolean },
+): Listener {
+  const heard = new Heard(startId, hearing);
   const stopped = new AbortController();
   const line: Line = { url, person, queueId, heard, signal: stopped.signal };
   const run = async () => {
@@ -217,9 +225,10 @@ function takeFrame(frame: string, heard: Heard): void {
 
 function takeEvent(event: Json, heard: Heard): void {
   const { position, type, drafts = [], draft } = event;
-  // None is deleted in a trial: what could not be read must not have come.
+  // None is deleted in a trial: what could not be read must not have come. Another's is nothing to see.
   const read: Json[] = [...drafts, ...(draft === undefined ? [] : [draft])];
-  if (read.some((one) => typeof one?.author?.fullName !== 'string')) refused(heard, `the event ${position}`, event);
+  const isWhole = (one: Json) => (one === null ? heard.hearsOfOthers : typeof one.author?.fullName === 'string');
+  if (!read.every(isWhole)) refused(heard, `the event ${position}`, event);
   heard.take(position, type.toLowerCase());
 }
 

@@ -25,6 +25,8 @@ export interface InProcess extends AsyncDisposable {
   queriesOf(work: () => Promise<unknown>): Promise<string[]>;
 }
 
+const LOOKED_AT_BY_ITSELF = /^\s*SELECT realm_id, last_id FROM event_counter WHERE realm_id = ANY/;
+
 const ofToday = () => new Date();
 let clock: () => Date = ofToday;
 const shared: { any?: Promise<InProcess>; counting?: Promise<InProcess> } = {};
@@ -74,7 +76,13 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
   const control = await openControl(app);
   const server = await serve(running, null);
   let heard: string[] | undefined;
-  app.db.$on('query' as never, (({ query }: { query: string }) => heard?.push(query)) as never);
+  app.db.$on(
+    'query' as never,
+    (({ query }: { query: string }) => {
+      // The log is compared once a second, for as long as anybody has read it here.
+      if (!LOOKED_AT_BY_ITSELF.test(query)) heard?.push(query);
+    }) as never,
+  );
   return {
     ...{ app, deliveries, mail, dataDir, url: `http://127.0.0.1:${server.port}` },
     async queriesOf(work) {
