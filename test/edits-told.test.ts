@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definedEvents } from '../src/events/define.ts';
 import { transact } from '../src/events/log.ts';
 import { hearingsOf, hearingsOfMove } from '../src/messages/edits/audience.ts';
-import { readFlagFacts } from '../src/messages/edits/flags.ts';
+import { readFlagsAndReactions } from '../src/messages/edits/flags.ts';
 import { OF_OTHER_MESSAGES } from '../src/messages/edits/tell.ts';
 import type { Tx } from '../src/platform/db/client.ts';
 import { routes } from '../src/server/registries/endpoints.ts';
@@ -89,7 +89,7 @@ describe.runIf(isGroupPicked('edits-told.test.ts > what an edit tells stays as i
         hearings.push(...moved, ...gone);
       }
       const flags = [];
-      for (const { audience } of hearings) flags.push(await readFlagFacts(tx, realm.id, id, audience));
+      for (const { audience } of hearings) flags.push((await readFlagsAndReactions(tx, realm.id, id, audience)).flags);
       return sorted({ hearings, flags });
     }
 

@@ -1,10 +1,12 @@
 import { EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
 import { channelReference, namedChannel } from '../channels/entity-facts.ts';
 import { isMeMessage, topicLinks } from '../markdown/render.ts';
-import { userFacts } from '../people/entity-facts.ts';
+import { namedUser, userFacts, userReference } from '../people/entity-facts.ts';
 import type { Requester } from '../people/wire.ts';
+import type { KnownReacted } from './reactions/events.ts';
+import type { KnownReaction, KnownReactions, ReactionGroup } from './reactions/groups.ts';
 import { type NamedTopic, namedTopic, topicReference } from './topics/entity-facts.ts';
-import { isFlag, type MemberFacts, type MessageFacts, toWireFlags, type UserFlags } from './wire.ts';
+import { isFlag, type MessageFacts, toWireFlags, type UserFlags } from './wire.ts';
 
 /** A message as an event tells it, what it is to those who look, and who they are. */
 export interface KnownMessage {
@@ -15,12 +17,6 @@ export interface KnownMessage {
 
 /** A message of which an event knows the id alone. */
 export const messageReference = referenceFacts('Message');
-
-const participant = new EntityFacts<MemberFacts>(
-  'User',
-  { idOf: ({ id }) => id },
-  { databaseId: ({ id }) => id, email: ({ email }) => email, fullName: ({ fullName }) => fullName },
-);
 
 const idOf = ({ message }: { readonly message: { readonly id: number } }) => message.id;
 
@@ -55,7 +51,7 @@ export const sentMessage = new EntityFacts<KnownMessage>(
   {
     ...told,
     topic: { facts: namedTopic, of: topicOf },
-    participants: { facts: participant, of: ({ message }) => (message.channel === null ? message.members : null) },
+    participants: { facts: namedUser, of: ({ message }) => (message.channel === null ? message.members : null) },
     content: ({ message }) => message.content,
     renderedContent: ({ message }) => message.renderedContent,
     isMeMessage: ({ message }) => isMeMessage(message.content),
@@ -66,28 +62,73 @@ export const sentMessage = new EntityFacts<KnownMessage>(
   },
 );
 
+const emoji = {
+  emojiName: ({ emojiName }: ReactionGroup | KnownReaction) => emojiName,
+  emojiCode: ({ emojiCode }: ReactionGroup | KnownReaction) => emojiCode,
+  reactionType: ({ reactionType }: ReactionGroup | KnownReaction) => reactionType,
+};
+
+const reaction = new EntityFacts<KnownReaction>(
+  'Reaction',
+  { idOf: ({ id }) => id },
+  { ...emoji, user: { facts: userReference, of: ({ userId }) => userId } },
+);
+
+const reactionGroup = new EntityFacts<ReactionGroup>(
+  'ReactionGroup',
+  { idOf: null },
+  {
+    ...emoji,
+    count: ({ count }) => count,
+    viewerHasReacted: ({ viewerHasReacted }) => viewerHasReacted,
+    users: { facts: userReference, of: ({ userIds }) => userIds },
+  },
+);
+
+/** What is on a message, where an event knows all of it. */
+const reacted = {
+  reactions: { facts: reaction, of: ({ reactions }: Reacted) => reactions?.all },
+  reactionGroups: { facts: reactionGroup, of: ({ reactions }: Reacted) => reactions?.groups },
+};
+
+interface Reacted {
+  readonly reactions?: KnownReactions | null | undefined;
+}
+
+/** What is known of a message that somebody reacted to, or took back their reaction to: all that is on it. */
+export const reactedMessage = new EntityFacts<KnownReacted>(
+  'Message',
+  { idOf: ({ id }) => id },
+  { databaseId: ({ id }) => id, ...reacted },
+);
+
 /** What is known of a message whose content its sender has edited. */
-export interface KnownEdit extends Told {
+export interface KnownEdit extends Told, Reacted {
   readonly message: Told['message'] & { readonly lastEditedAt: string; readonly lastMovedAt: string | null };
   readonly content: { readonly source: string; readonly html: string; readonly isMeMessage: boolean };
 }
 
 const dateOrNull = (iso: string | null) => (iso === null ? null : new Date(iso));
 
-export const editedMessage = new EntityFacts<KnownEdit>(
-  'Message',
-  { idOf },
-  {
-    ...told,
-    topic: { facts: topicReference, of: topicOf },
-    participants: { facts: participant, of: nothing },
-    content: ({ content }) => content.source,
-    renderedContent: ({ content }) => content.html,
-    isMeMessage: ({ content }) => content.isMeMessage,
-    lastEditedAt: ({ message }) => new Date(message.lastEditedAt),
-    lastMovedAt: ({ message }) => dateOrNull(message.lastMovedAt),
-  },
-);
+const edited = {
+  ...told,
+  topic: { facts: topicReference, of: topicOf },
+  participants: { facts: namedUser, of: nothing },
+  content: ({ content }: KnownEdit) => content.source,
+  renderedContent: ({ content }: KnownEdit) => content.html,
+  isMeMessage: ({ content }: KnownEdit) => content.isMeMessage,
+  lastEditedAt: ({ message }: KnownEdit) => new Date(message.lastEditedAt),
+  lastMovedAt: ({ message }: KnownEdit) => dateOrNull(message.lastMovedAt),
+};
+
+const editedMessage = new EntityFacts<KnownEdit>('Message', { idOf }, { ...edited, ...reacted });
+
+/** Where there is too much on it, and in events logged before they told what is. */
+const editedWithoutReactions = new EntityFacts<KnownEdit>('Message', { idOf }, edited);
+
+/** What an event knows of a message whose content its sender has edited. */
+export const factsOfEdit = ({ reactions }: Reacted): EntityFacts<KnownEdit> =>
+  reactions == null ? editedWithoutReactions : editedMessage;
 
 /** One of the messages that an event says were moved, or one whose id alone it knows. */
 export interface KnownMove {
@@ -109,7 +150,7 @@ export const movedMessage = new EntityFacts<KnownMove>(
     topicName: ({ topic }) => topic,
     topic: { facts: topicReference, of: ({ channelId, topic }) => ({ channelId, name: topic }) },
     topicLinks: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
-    participants: { facts: participant, of: nothing },
+    participants: { facts: namedUser, of: nothing },
     lastMovedAt: ({ at }) => new Date(at),
   },
 );

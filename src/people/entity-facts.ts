@@ -12,6 +12,13 @@ export interface KnownUser {
 /** A user of whom an event knows the id alone. */
 export const userReference = referenceFacts('User');
 
+/** A user whom an event names. */
+export const namedUser = new EntityFacts<Pick<UserFacts, 'id' | 'email' | 'fullName'>>(
+  'User',
+  { idOf: ({ id }) => id },
+  { databaseId: ({ id }) => id, email: ({ email }) => email, fullName: ({ fullName }) => fullName },
+);
+
 type Size = { readonly size?: unknown };
 
 const imageOf = (user: UserFacts, { size }: Size) => avatarUrl(user, size === 'MEDIUM' ? 'medium' : undefined);

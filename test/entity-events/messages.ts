@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { expectShownAlike, logAsBefore } from '../helpers/entity-events.ts';
+import { expectAnswered, expectShownAlike, logAsBefore } from '../helpers/entity-events.ts';
 import { globalId } from '../helpers/global-ids.ts';
+import type { Json } from '../helpers/http.ts';
 import type { InProcess } from '../helpers/in-process.ts';
+import type { Person } from '../helpers/person.ts';
 import { organisation } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
@@ -33,8 +35,9 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     const updates = { event_types: ['update_message'] };
 
     test('of their content, by their sender in their channel, shows all of them', async () => {
-      const { owner, member, readers, channel } = await place();
+      const { owner, member, guest, readers, channel } = await place();
       const id = await say(member, channel, 'lunch', 'first');
+      await guest.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
       const heard = await expectShownAlike(
         readers,
         () => member.ok('PATCH', `/messages/${id}`, { content: `/me says @**${owner.name}**`, topic: 'dinner' }),
@@ -48,6 +51,24 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
         });
       }
       expect(heard[0]?.[0]?.event.message.flags).toEqual(['MENTIONED']);
+      const hasReacted = heard.map(([update]) => update?.event.message.reactionGroups[0].viewerHasReacted);
+      expect(hasReacted).toEqual([false, false, true]);
+    });
+
+    test('of their content is told in a list of messages without a statement for each who hears it', async () => {
+      const { owner, member, channel } = await place();
+      const id = await say(owner, channel, 'lunch', 'first');
+      await member.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
+      const asListed = `id content renderedContent topic { id } topicName sender { id fullName avatarUrl }
+        channel { id name } sentAt lastEditedAt viewerHasRead viewerHasStarred
+        reactionGroups { emojiName emojiCode reactionType count viewerHasReacted users { id } }`;
+      const shown = await expectAnswered(
+        member,
+        `... on MessageUpdatedEvent { message { ${asListed} } }`,
+        () => owner.ok('PATCH', `/messages/${id}`, { content: 'second' }),
+        updates,
+      );
+      expect(shown.message).toMatchObject({ content: 'second', reactionGroups: [{ viewerHasReacted: true }] });
     });
 
     test('of where they are shows where', async () => {
@@ -107,8 +128,8 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     });
   });
 
-  test('flags and reactions are shown on the messages that have them', async () => {
-    const { owner, member, readers, channel } = await place();
+  test('flags are shown on the messages that have them', async () => {
+    const { owner, member, channel } = await place();
     const id = await say(owner, channel, 'lunch');
     const flags = { event_types: ['update_message_flags'] };
     for (const flag of ['read', 'starred', 'collapsed']) {
@@ -117,12 +138,104 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
         await expectShownAlike([member], change, flags);
       }
     }
-    const reaction = { emoji_name: 'tada' };
-    await expectShownAlike(readers, () => member.ok('POST', `/messages/${id}/reactions`, reaction), {
-      event_types: ['reaction'],
+  });
+
+  describe('a reaction', () => {
+    const reactions = { event_types: ['reaction'] };
+    const tada = { emoji_name: 'tada' };
+
+    test('is shown with all that is on the message then, to each as they have it', async () => {
+      const { owner, member, guest, readers, channel } = await place();
+      const id = await say(owner, channel, 'lunch');
+      const react = (who: Person, emoji_name: string) => who.ok('POST', `/messages/${id}/reactions`, { emoji_name });
+      await react(guest, 'octopus');
+      await react(guest, 'tada');
+      const groups = (event: Json) =>
+        event.message.reactionGroups.map(({ emojiName, count, viewerHasReacted }: Json) => [
+          ...[emojiName, count, viewerHasReacted],
+        ]);
+      const added = await expectShownAlike(readers, () => react(member, 'tada'), reactions);
+      expect(added.map(([heard]) => groups(heard?.event))).toEqual([
+        [
+          ['octopus', 1, false],
+          ['tada', 2, false],
+        ],
+        [
+          ['octopus', 1, false],
+          ['tada', 2, true],
+        ],
+        [
+          ['octopus', 1, true],
+          ['tada', 2, true],
+        ],
+      ]);
+      for (const [heard] of added) {
+        expect(heard?.event.message.reactions.map(({ user }: Json) => user.databaseId)).toEqual([
+          ...[guest.id, guest.id, member.id],
+        ]);
+        expect(heard?.event.user).toMatchObject({ fullName: member.name });
+      }
+      const take = () => guest.ok('DELETE', `/messages/${id}/reactions`, { emoji_name: 'octopus' });
+      const removed = await expectShownAlike(readers, take, reactions);
+      expect(removed.map(([heard]) => groups(heard?.event))).toEqual([
+        [['tada', 2, false]],
+        [['tada', 2, true]],
+        [['tada', 2, true]],
+      ]);
     });
-    await expectShownAlike(readers, () => member.ok('DELETE', `/messages/${id}/reactions`, reaction), {
-      event_types: ['reaction'],
+
+    test('is told over REST as it was', async () => {
+      const { owner, member, channel } = await place();
+      const id = await say(owner, channel, 'lunch');
+      const { queue_id, last_event_id } = await owner.register(reactions);
+      await member.ok('POST', `/messages/${id}/reactions`, tada);
+      await member.ok('DELETE', `/messages/${id}/reactions`, tada);
+      const events = await owner.poll(queue_id, last_event_id, { dontBlock: true });
+      // As the log has its keys: shorter before longer ones.
+      const facts = ['user', 'user_id', 'emoji_code', 'emoji_name', 'message_id', 'reaction_type'];
+      const fields = ['id', 'type', 'op', ...facts];
+      expect(events.map((event: Json) => Object.keys(event))).toEqual([fields, fields]);
+    });
+
+    test('leaves out of the event what is on the message where that is too much', async () => {
+      const { owner, member, guest, moderator, administrator, bot, realm, channel } = await place();
+      await owner.ok('POST', '/users/me/subscriptions', {
+        subscriptions: [{ name: 'general' }],
+        principals: [bot.id],
+      });
+      const id = await say(owner, channel, 'lunch', 'many');
+      await owner.ok('POST', `/messages/${id}/reactions`, tada);
+      const there = await service().app.db.reaction.findFirstOrThrow({ where: { messageId: BigInt(id) } });
+      const { emojiCode } = there;
+      const data = [owner, member, guest, moderator, administrator].flatMap(({ id: userId }) =>
+        Array.from({ length: 100 }, (_, i) => ({
+          ...{ realmId: realm.id, messageId: BigInt(id), userId, reactionType: 'unicode_emoji' },
+          ...(i === 0 ? { emojiName: 'tada', emojiCode } : { emojiName: 'other', emojiCode: String(i) }),
+        })),
+      );
+      await service().app.db.reaction.createMany({ data, skipDuplicates: true });
+      const react = () => bot.ok('POST', `/messages/${id}/reactions`, tada);
+      const [[tooMany] = []] = await expectShownAlike([member], react, reactions);
+      expect(Object.keys(tooMany?.event.message)).toEqual(['__typename', 'id', 'databaseId']);
+      const take = () => bot.ok('DELETE', `/messages/${id}/reactions`, tada);
+      const [[few] = []] = await expectShownAlike([member], take, reactions);
+      expect(few?.event.message.reactions).toHaveLength(500);
+      await react();
+      const edit = () => owner.ok('PATCH', `/messages/${id}`, { content: 'second' });
+      const [[edited] = []] = await expectShownAlike([member], edit, { event_types: ['update_message'] });
+      expect(edited?.event.message.reactions).toBeUndefined();
+    });
+
+    test('that was logged before events told more is read', async () => {
+      const { owner, member, realm, channel } = await place();
+      const id = await say(owner, channel, 'lunch');
+      await member.ok('POST', `/messages/${id}/reactions`, tada);
+      const before = {
+        ...{ type: 'reaction', op: 'add', message_id: id, user_id: member.id },
+        ...{ emoji_name: 'tada', emoji_code: '1f389', reaction_type: 'unicode_emoji' },
+        user: { id: member.id, email: member.email, full_name: member.name },
+      };
+      await expectShownAlike([member], () => logAsBefore(service(), realm.id, before, [member]), reactions);
     });
   });
 

@@ -206,6 +206,23 @@ export async function expectShownAlike(
   return heard;
 }
 
+/** Does something, and checks that the event itself answers what is asked of it. @returns What the reader was shown. */
+export async function expectAnswered(
+  reader: Person,
+  selection: string,
+  act: () => Promise<unknown>,
+  register: Parameters,
+): Promise<Json> {
+  const { queue_id: queueId } = await reader.register({ fetch_event_types: [], ...register });
+  await act();
+  const { result, decided } = await deciding(async () => {
+    await using stream = await reader.events(selection, { queueId });
+    return await stream.next();
+  });
+  expect([...decided.values()].map(([, isShared]) => isShared)).toEqual([true]);
+  return result;
+}
+
 /** The same and maybe more, at every object. */
 function loosely(value: Json): Json {
   if (Array.isArray(value)) return value.map(loosely);

@@ -2,6 +2,7 @@ import { defineEvent, type RenderedEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import type { TopicLink } from '../../markdown/render.ts';
 import type { Requester } from '../../people/wire.ts';
+import { classOfReactor, type KnownReactions, reactionsSeenBy, type ToldEmoji } from '../reactions/groups.ts';
 import { type MessageFacts, shownTopic, toWireFlags, type UserFlags } from '../wire.ts';
 import { type FlagFacts, flagsOf } from './flags.ts';
 
@@ -52,6 +53,8 @@ export interface UpdatedPayload {
   readonly flags: FlagFacts;
   /** The message `id` as it is now; absent where the change does not know all of it. */
   readonly message?: EditedFacts | undefined;
+  /** What is on the message `id`; absent where it is too much, and in events logged before they told it. */
+  readonly reactions?: readonly ToldEmoji[] | undefined;
   /** The name that clients are shown that do not know the empty topic. */
   readonly emptyTopicName: string;
 }
@@ -63,20 +66,22 @@ export const messageUpdated = defineEvent(
   (payload: UpdatedPayload): UpdatedPayload => payload,
   {
     // The editor knows their own address, hidden or not.
-    perUser: ({ flags, editorId }, { userId }) =>
-      `${toWireFlags(flagsOf(flags, userId)).join()} ${editorId === userId}`,
+    perUser: ({ flags, editorId, reactions = [] }, { userId }) =>
+      `${toWireFlags(flagsOf(flags, userId)).join()} ${editorId === userId} ${classOfReactor(reactions, userId)}`,
     render: renderUpdate,
     facts: (payload, { userId, role }): KnownUpdate => ({
       ...payload,
       flags: flagsOf(payload.flags, userId),
+      reactions: payload.reactions && reactionsSeenBy(payload.reactions, userId),
       viewer: { id: userId, role },
     }),
   },
 );
 
 /** A change, what the message is to those who look, and who they are. */
-export interface KnownUpdate extends Omit<UpdatedPayload, 'flags'> {
+export interface KnownUpdate extends Omit<UpdatedPayload, 'flags' | 'reactions'> {
   readonly flags: UserFlags;
+  readonly reactions?: KnownReactions | undefined;
   readonly viewer: Requester;
 }
 

@@ -1,5 +1,6 @@
 import type { Audience } from '../../events/audience.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { type ToldReactions, toldReactions } from '../reactions/queries.ts';
 import type { UserFlags } from '../wire.ts';
 
 /** Whether a user has read a message, and whether they received it or took it up from the channel's history. */
@@ -38,21 +39,31 @@ export function flagsOf(facts: FlagFacts, userId: number): UserFlags {
 }
 
 type IdList = Standing | 'starred' | 'collapsed' | 'mentioned' | 'topic_mentioned' | 'alerted';
-type FlagRow = Readonly<Record<IdList, readonly number[] | null>> & { readonly channel_wildcard: boolean };
+type FlagRow = Readonly<Record<IdList, readonly number[] | null>> & {
+  readonly channel_wildcard: boolean;
+  readonly reactions: ToldReactions;
+};
+
+/** How it is with a message that changed. */
+interface ChangedStanding {
+  readonly flags: FlagFacts;
+  /** What is on it. */
+  readonly reactions: ToldReactions;
+}
 
 /**
- * What a message is to everybody who hears of a change of it, as of an event that is about to be logged. The subscriptions
+ * What a message is to everybody who hears of a change of it, and what is on it, as of an event that is about to be logged. The subscriptions
  * of the channels in the audience must be locked.
  *
  * Whether they received and read it is what `receivedBy` and `isUnreadBy` say, worked out for many users at once: the
  * organisation waits for it.
  */
-export async function readFlagFacts(
+export async function readFlagsAndReactions(
   tx: SqlClient,
   realmId: number,
   messageId: number,
   { channelIds, userIds }: Audience,
-): Promise<FlagFacts> {
+): Promise<ChangedStanding> {
   const [row] = await tx.$queryRaw<FlagRow[]>`
     WITH changed AS (
       SELECT sender_id, read_by_sender, sent_channel_id, channel_wildcard,
@@ -86,12 +97,13 @@ export async function readFlagFacts(
              array_agg(user_id) FILTER (WHERE has_alert_word) AS alerted
       FROM user_message WHERE realm_id = ${realmId} AND message_id = ${messageId}
     )
-    SELECT sum.*, flagged.*, changed.channel_wildcard FROM sum, flagged, changed`;
+    SELECT sum.*, flagged.*, changed.channel_wildcard, ${toldReactions(realmId, messageId)} AS reactions
+    FROM sum, flagged, changed`;
   if (row === undefined) throw new Error(`There is no message ${messageId}`);
   const count = (one: Standing) => row[one]?.length ?? 0;
   const most = STANDINGS.reduce<Standing>((a, b) => (count(b) > count(a) ? b : a), 'unread');
   const rest = STANDINGS.filter((one) => one !== most && count(one) > 0);
-  return {
+  const flags: FlagFacts = {
     starred: row.starred ?? [],
     collapsed: row.collapsed ?? [],
     mentioned: row.mentioned ?? [],
@@ -101,4 +113,5 @@ export async function readFlagFacts(
     most,
     others: Object.fromEntries(rest.map((one) => [one, row[one] ?? []])),
   };
+  return { flags, reactions: row.reactions };
 }

@@ -16,7 +16,7 @@ import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { ExpectationMismatchError } from '../../platform/errors.ts';
 import { historyPolicy, historySteps } from '../edit-history.ts';
-import { editedMessage, type KnownEdit, type KnownMove, messageReference, movedMessage } from '../entity-facts.ts';
+import { factsOfEdit, type KnownEdit, type KnownMove, messageReference, movedMessage } from '../entity-facts.ts';
 import { Message, readBack } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
 import { viewerAsSender } from '../sending/loaders.ts';
@@ -279,7 +279,7 @@ const isEditKnown = ({ message, content }: KnownUpdate): boolean => message !== 
 
 /** What the event knows of the messages it is about. */
 function factsOfUpdated({ facts }: UpdateSource): EntityFacts {
-  if (isEditKnown(facts)) return editedMessage;
+  if (isEditKnown(facts)) return factsOfEdit(facts);
   return facts.move === null ? messageReference : movedMessage;
 }
 

@@ -11,7 +11,7 @@ import { channelRecipientId } from '../wire.ts';
 import { hearingsOf, hearingsOfMove } from './audience.ts';
 import type { ContentEdit } from './content.ts';
 import { messagesDeleted, messageUpdated, type PropagateMode, type UpdatedPayload } from './events.ts';
-import { readFlagFacts } from './flags.ts';
+import { readFlagsAndReactions } from './flags.ts';
 import type { MessageMove } from './plan.ts';
 
 /** A change that is written. */
@@ -49,8 +49,9 @@ async function whatToTell(tx: Tx, { realm, now }: ChangeContext, edited: Edited)
   const told: AddressedEvent[] = [];
   for (const { audience, ids } of moved) {
     const facts = factsOf(edited, realm, now, ids);
-    const flags = await readFlagFacts(tx, realm.id, facts.id, audience);
-    told.push({ event: messageUpdated({ ...facts, flags }), audience });
+    const { flags, reactions } = await readFlagsAndReactions(tx, realm.id, facts.id, audience);
+    const known = facts.message !== undefined && reactions !== null ? { reactions } : {};
+    told.push({ event: messageUpdated({ ...facts, flags, ...known }), audience });
   }
   for (const { audience, ids } of gone) {
     const where = move === null ? null : { channelId: move.from.id, topic: move.oldTopic };

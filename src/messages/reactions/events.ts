@@ -1,10 +1,41 @@
 import { defineEvent } from '../../events/define.ts';
-import { type ReactionOfUser, toWireReaction } from './wire.ts';
+import type { EventView } from '../../events/view.ts';
+import { classOfReactor, type KnownReactions, reactionsSeenBy } from './groups.ts';
+import type { ToldReactions } from './queries.ts';
+import { type ReactionOfUser, toWireReaction, type WireReaction } from './wire.ts';
 
-const toWire = (reaction: ReactionOfUser) => ({ message_id: Number(reaction.messageId), ...toWireReaction(reaction) });
+interface ReactionPayload extends WireReaction {
+  readonly message_id: number;
+  /** What is on the message after the change; absent in events logged before they told it, and where it is too much. */
+  readonly told?: ToldReactions | undefined;
+}
 
-// To everyone who hears what becomes of the message. Old clients know whose it is by `user` alone.
+/** @param told What is on the message after the change. */
+const toPayload = (reaction: ReactionOfUser, told: ToldReactions): ReactionPayload => ({
+  message_id: Number(reaction.messageId),
+  ...toWireReaction(reaction),
+  ...(told !== null && { told }),
+});
 
-export const reactionAdded = defineEvent('reaction', 'add', toWire);
+/** What an event knows of the message it is about. */
+export interface KnownReacted {
+  readonly id: number;
+  /** Null where it does not know them. */
+  readonly reactions: KnownReactions | null;
+}
 
-export const reactionRemoved = defineEvent('reaction', 'remove', toWire);
+const rulesOf = (op: 'add' | 'remove') => ({
+  // Old clients know whose it is by `user` alone.
+  render: ({ told: _, ...event }: ReactionPayload) => ({ type: 'reaction', op, ...event }),
+  perUser: ({ told }: ReactionPayload, { userId }: EventView) => classOfReactor(told ?? [], userId),
+  facts: ({ message_id, told }: ReactionPayload, { userId }: EventView): KnownReacted => ({
+    id: message_id,
+    reactions: told == null ? null : reactionsSeenBy(told, userId),
+  }),
+});
+
+// To everyone who hears what becomes of the message.
+
+export const reactionAdded = defineEvent('reaction', 'add', toPayload, rulesOf('add'));
+
+export const reactionRemoved = defineEvent('reaction', 'remove', toPayload, rulesOf('remove'));

@@ -1,5 +1,5 @@
 import { builder } from '../../api/graphql/builder.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
@@ -7,14 +7,15 @@ import { nodesOf, nodeType } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
-import { userReference } from '../../people/entity-facts.ts';
+import { namedUser } from '../../people/entity-facts.ts';
 import { User } from '../../people/graphql.ts';
 import { readableMessages } from '../access.ts';
-import { messageReference } from '../entity-facts.ts';
+import { messageReference, reactedMessage } from '../entity-facts.ts';
 import { Message, readBack } from '../graphql.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
+import type { KnownReacted } from './events.ts';
+import { MAX_GROUP_USERS, MAX_TOLD_REACTIONS, type ReactionGroup } from './groups.ts';
 import { reactionGroups } from './loaders.ts';
-import { MAX_GROUP_USERS, type ReactionGroup } from './queries.ts';
 import { addReaction, removeReaction } from './service.ts';
 
 const NAME = 'The name it was chosen by: "tada".';
@@ -56,11 +57,7 @@ const ReactionGroupType = builder.objectRef<ReactionGroup>('ReactionGroup').impl
   fields: (t) => ({
     emojiName: t.exposeString('emojiName', { description: 'The name it was first chosen by: "tada".' }),
     emojiCode: t.exposeString('emojiCode', { description: CODE }),
-    reactionType: t.field({
-      type: ReactionTypeEnum,
-      description: NAMESPACE,
-      resolve: ({ reactionType }) => reactionType as ReactionType,
-    }),
+    reactionType: t.expose('reactionType', { type: ReactionTypeEnum, description: NAMESPACE }),
     count: t.exposeInt('count', { description: 'How many have put it there.' }),
     viewerHasReacted: t.exposeBoolean('viewerHasReacted', { description: 'Whether the viewer is one of them.' }),
     users: t.field({
@@ -139,17 +136,22 @@ mutation('removeReaction', {
 
 interface ReactionBody {
   readonly message_id: number;
-  readonly user_id: number;
+  readonly user: { readonly id: number; readonly email: string; readonly full_name: string };
   readonly emoji_name: string;
   readonly emoji_code: string;
   readonly reaction_type: ReactionType;
 }
 
+type ReactionSource = EventSource<ReactionBody, KnownReacted>;
+
+const factsOfReacted = ({ facts }: ReactionSource): EntityFacts =>
+  facts.reactions === null ? messageReference : reactedMessage;
+
 for (const [op, name, description] of [
   ['add', 'ReactionAddedEvent', 'Somebody reacted to a message.'],
   ['remove', 'ReactionRemovedEvent', 'Somebody took back their reaction to a message.'],
 ] as const) {
-  eventType<ReactionBody>(
+  eventType<ReactionBody, KnownReacted>(
     'reaction',
     op,
     name,
@@ -157,14 +159,14 @@ for (const [op, name, description] of [
       message: t.field({
         type: Message,
         nullable: true,
-        description: 'The message.',
-        ...fromEvent(messageReference, ({ event }: EventSource<ReactionBody>) => event.message_id),
+        description: `The message. The event knows all that is on it now, up to ${MAX_TOLD_REACTIONS} reactions.`,
+        ...fromEvent(factsOfReacted, ({ facts }: ReactionSource) => (facts.reactions === null ? facts.id : facts)),
       }),
       user: t.field({
         type: User,
         nullable: true,
         description: 'Whose reaction it is.',
-        ...fromEvent(userReference, ({ event }: EventSource<ReactionBody>) => event.user_id),
+        ...fromEvent(namedUser, ({ event: { user } }: ReactionSource) => ({ ...user, fullName: user.full_name })),
       }),
       emojiName: t.string({ nullable: true, description: NAME, resolve: ({ event }) => event.emoji_name }),
       emojiCode: t.string({ nullable: true, description: CODE, resolve: ({ event }) => event.emoji_code }),

@@ -1,5 +1,6 @@
 import { acrossReaders } from '../../api/graphql/context.ts';
-import { type ReactionGroup, readReactionGroups } from './queries.ts';
+import type { ReactionGroup } from './groups.ts';
+import { readReactionGroups } from './queries.ts';
 
 /** What is on a message, by its id, the emoji that came first before the others. */
 export const reactionGroups = acrossReaders<number, readonly ReactionGroup[]>(async (wanted) => {

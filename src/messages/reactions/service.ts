@@ -21,7 +21,7 @@ import { readPolicies } from '../topic-policies/queries.ts';
 import { setAutomaticPolicy } from '../topic-policies/service.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import { reactionAdded, reactionRemoved } from './events.ts';
-import { countReactions } from './queries.ts';
+import { readReactions } from './queries.ts';
 
 /**
  * Adds the viewer's emoji to a message. The name others already gave the same emoji on this message is kept.
@@ -42,22 +42,13 @@ export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiR
     const same = { ...key, emojiCode: emoji.code, reactionType: emoji.type };
     if ((await tx.reaction.count({ where: same })) > 0) throw new ReactionAlreadyExistsError();
     const reaction = await tx.reaction.create({ data: { ...key, ...data }, include: { user: true } });
-    await requireRoom(tx, reaction, { isNewEmoji: there === undefined });
-    for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionAdded(reaction), audience);
+    const { own, emoji: count, told } = await readReactions(tx, reaction);
+    requireWithin('reactions_per_user_and_message', own);
+    if (there === undefined) requireWithin('emoji_per_message', count);
+    for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionAdded(reaction, told), audience);
     await followTopic(tx, emit, ctx, message);
     return reaction;
   });
-}
-
-/** The message is locked. */
-async function requireRoom(
-  tx: Tx,
-  { realmId, messageId, userId }: Reaction,
-  { isNewEmoji }: { readonly isNewEmoji: boolean },
-): Promise<void> {
-  const { own, emoji } = await countReactions(tx, realmId, messageId, userId);
-  requireWithin('reactions_per_user_and_message', own);
-  if (isNewEmoji) requireWithin('emoji_per_message', emoji);
 }
 
 /** Who reacts takes part in the topic. */
@@ -118,8 +109,9 @@ export async function removeReaction(ctx: Ctx, messageId: number, emoji: Removed
       ({ emojiCode, reactionType }) => emojiCode === wanted.code && reactionType === wanted.type,
     );
     if (reaction === undefined) throw new ReactionDoesNotExistError();
-    for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionRemoved(reaction), audience);
     await tx.reaction.delete({ where: { id: reaction.id } });
+    const { told } = await readReactions(tx, reaction);
+    for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionRemoved(reaction, told), audience);
   });
 }
 
