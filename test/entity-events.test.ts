@@ -7,6 +7,7 @@ import { messagesAndWhatIsDone } from './entity-events/messages.ts';
 import { thingsOfTheOrganization } from './entity-events/organization.ts';
 import { ownThings } from './entity-events/own-things.ts';
 import { people } from './entity-events/people.ts';
+import { subscriptions } from './entity-events/subscriptions.ts';
 import { notAsked, notThere, watchFacts } from './helpers/entity-events.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
@@ -28,6 +29,7 @@ messagesAndWhatIsDone(() => service);
 ownThings(() => service);
 thingsOfTheOrganization(() => service);
 channels(() => service);
+subscriptions(() => service);
 groups(() => service);
 people(() => service);
 

@@ -66,11 +66,12 @@ export async function bringBack(
     activity: (await readActivity(tx, realm, [channel], now))(id),
   });
   const audience = await channelAudience(tx, realm, channel, now);
-  emit(channelUpdated(channel, { property: 'is_archived', value: false }, toFacts(channel, wire)), audience);
+  const facts = toFacts(channel, wire);
+  emit(channelUpdated(channel, { property: 'is_archived', value: false }, facts), audience);
   if (list.subscribers.length === 0) return channel;
   emit(peersAdded(channel, list.subscribers, 'unarchived'), audience);
   const rows = await tx.subscription.findMany({ where: { channelId: id, active: true }, include: { user: true } });
   const subscribers = rows.map(({ user, ...row }) => ({ user, rows: [row] }));
-  emit(subscriptionsAdded([{ ...wire, ...list }], subscribers, { unarchived: true }), subscribersOf(id));
+  emit(subscriptionsAdded([{ ...facts, ...list }], subscribers, { unarchived: true }), subscribersOf(id));
   return channel;
 }

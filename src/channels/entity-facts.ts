@@ -1,4 +1,4 @@
-import { changeFacts, EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
+import { changeFacts, EntityFacts, type KnownFields, referenceFacts } from '../api/graphql/entity-facts.ts';
 import { userReference } from '../people/entity-facts.ts';
 import type { ChannelChange, KnownChannels, KnownUpdate } from './events.ts';
 import { folderReference } from './folders/entity-facts.ts';
@@ -16,8 +16,11 @@ export const namedChannel = new EntityFacts<{ readonly id: number; readonly name
 
 const identity = { idOf: (channel: ChannelFacts) => channel.stream_id };
 
-/** How many are subscribed is told apart; who holds a permission shows people and groups, which are read. */
-const always = {
+/**
+ * What events know of a channel that were logged before they told all. How many are subscribed is told apart; who holds a
+ * permission shows people and groups, which are read.
+ */
+export const knownOfChannelBefore: KnownFields<ChannelFacts> = {
   databaseId: (channel: ChannelFacts) => channel.stream_id,
   name: ({ name }: ChannelFacts) => name,
   description: ({ description }: ChannelFacts) => description,
@@ -34,14 +37,15 @@ const always = {
   folder: { facts: folderReference, of: (channel: ChannelFacts) => channel.folder_id },
 };
 
-const channelFacts = new EntityFacts<ChannelFacts>('Channel', identity, {
-  ...always,
+/** What events know of a channel that they show whole. */
+export const knownOfChannel: KnownFields<ChannelFacts> = {
+  ...knownOfChannelBefore,
   createdAt: ({ row }) => new Date(row?.createdAt ?? ''),
   isDefault: ({ row }) => row?.isDefault,
-});
+};
 
-/** Of events logged before they told the rest. */
-const earlyFacts = new EntityFacts<ChannelFacts>('Channel', identity, always);
+const channelFacts = new EntityFacts<ChannelFacts>('Channel', identity, knownOfChannel);
+const earlyFacts = new EntityFacts<ChannelFacts>('Channel', identity, knownOfChannelBefore);
 
 /** What an event knows of the channels that come into sight. */
 export const factsAbout = ({ facts }: { readonly facts: KnownChannels }): EntityFacts<ChannelFacts> =>

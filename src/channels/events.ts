@@ -162,7 +162,7 @@ const toSubscriber = ({ user, rows }: SubscriberRows): Subscriber => ({
 
 interface SubscriptionsAdded {
   /** After the change. Each channel once, however many begin to hear it. */
-  readonly channels: readonly (WireChannel & SubscriberList)[];
+  readonly channels: readonly (ChannelFacts & SubscriberList)[];
   readonly subscribers: readonly Subscriber[];
   /** True when nobody's subscription begins: it comes back to clients that do not know archived channels. */
   readonly unarchived: boolean;
@@ -180,6 +180,7 @@ export const subscriptionsAdded = defineEvent(
   {
     perUser: true,
     render: renderAdded,
+    facts: (payload, view): KnownSubscriptions => ({ subscriptions: begunFor(payload, view) }),
     effect: ({ subscribers, unarchived }) =>
       unarchived
         ? []
@@ -191,17 +192,37 @@ export const subscriptionsAdded = defineEvent(
   },
 );
 
-function renderAdded({ channels, subscribers, unarchived }: SubscriptionsAdded, view: EventView): RenderedEvent | null {
-  const { capabilities, includeSubscribers } = view.options;
+/** A subscription of the viewer's, as events know it. */
+export interface KnownSubscription {
+  readonly userId: number;
+  readonly channel: ChannelFacts & SubscriberList;
+  readonly personal: WirePersonal;
+}
+
+/** Those that begin. */
+export interface KnownSubscriptions {
+  readonly subscriptions: readonly KnownSubscription[];
+}
+
+function begunFor({ channels, subscribers, unarchived }: SubscriptionsAdded, view: EventView): KnownSubscription[] {
   const mine = subscribers.find(({ user_id }) => user_id === view.userId);
-  if (mine === undefined || (unarchived && capabilities.archived_channels)) return null;
-  const subscriptions = mine.subscriptions.flatMap(({ stream_id, ...personal }) => {
+  if (mine === undefined || (unarchived && view.options.capabilities.archived_channels)) return [];
+  return mine.subscriptions.flatMap(({ stream_id, ...personal }) => {
     const channel = channels.find((known) => known.stream_id === stream_id);
-    if (channel === undefined || hides(channel, view)) return [];
-    const { subscribers, partial_subscribers, ...fields } = channel;
+    return channel === undefined || hides(channel, view) ? [] : [{ userId: view.userId, channel, personal }];
+  });
+}
+
+function renderAdded(payload: SubscriptionsAdded, view: EventView): RenderedEvent | null {
+  const { capabilities, includeSubscribers } = view.options;
+  const inherited = payload.subscribers.find(({ user_id }) => user_id === view.userId)?.inherited;
+  const subscriptions = begunFor(payload, view).map(({ channel, personal }) => {
+    const { subscribers, partial_subscribers, ...facts } = channel;
     return {
-      ...fields,
-      ...(capabilities.notification_settings_null ? personal : withInherited(personal, mine.inherited)),
+      ...wireOf(facts),
+      ...(capabilities.notification_settings_null || inherited === undefined
+        ? personal
+        : withInherited(personal, inherited)),
       ...toWireSubscribers({ subscribers, partial_subscribers }, view.userId, includeSubscribers),
     };
   });
@@ -237,6 +258,7 @@ export const subscriptionsRemoved = defineEvent(
     perUser: true,
     width: ({ channels }) => 1 + channels.filter(({ user_ids }) => user_ids.length > 1).length,
     render: ({ channels }, view) => renderRemoved(channels, view),
+    facts: ({ channels }, view): KnownLeft => ({ userId: view.userId, channels: leftBy(channels, view) }),
     effect: ({ channels }) =>
       channels.flatMap(({ stream_id, user_ids }) =>
         user_ids.map((userId) => ({ kind: 'unsubscribed' as const, userId, channelIds: [stream_id] })),
@@ -244,8 +266,17 @@ export const subscriptionsRemoved = defineEvent(
   },
 );
 
+/** The channels that the viewer leaves. */
+export interface KnownLeft {
+  readonly userId: number;
+  readonly channels: readonly Pick<Left, 'stream_id' | 'name'>[];
+}
+
+const leftBy = (channels: readonly Left[], view: EventView): Left[] =>
+  channels.filter((channel) => channel.user_ids.includes(view.userId) && !hides(channel, view));
+
 function renderRemoved(channels: readonly Left[], view: EventView): RenderedEvent[] {
-  const mine = channels.filter((channel) => channel.user_ids.includes(view.userId) && !hides(channel, view));
+  const mine = leftBy(channels, view);
   if (mine.length === 0) return [];
   const subscriptions = mine.map(({ stream_id, name }) => ({ stream_id, name }));
   const others = mine.filter(({ user_ids }) => user_ids.length > 1);
@@ -266,6 +297,12 @@ export interface SubscriptionChange {
   readonly value: boolean | string;
 }
 
+/** A subscription of the viewer's of which one setting changed. */
+export interface KnownSubscriptionUpdate extends SubscriptionChange {
+  readonly userId: number;
+  readonly channelId: number;
+}
+
 /** One changed setting of a subscription, to its user. */
 export const subscriptionUpdated = defineEvent(
   'subscription',
@@ -277,8 +314,12 @@ export const subscriptionUpdated = defineEvent(
     is_archived: isArchived,
   }),
   {
+    perUser: true,
     render: ({ stream_id, property, value, is_archived }, view) =>
       hides({ is_archived }, view) ? null : { type: 'subscription', op: 'update', stream_id, property, value },
+    facts: ({ stream_id, property, value }, { userId }): KnownSubscriptionUpdate => ({
+      ...{ userId, channelId: stream_id, property, value },
+    }),
   },
 );
 

@@ -15,7 +15,6 @@ import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { given, mutation } from '../api/graphql/mutation.ts';
 import { nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
 import {
-  GroupSettingValue,
   permissionEditsGiven,
   permissionEditsInput,
   permissionsGiven,
@@ -24,7 +23,6 @@ import {
   toWireSetting,
 } from '../api/graphql/permission-fields.ts';
 import { refersTo } from '../api/graphql/refs.ts';
-import { fromUnix } from '../api/graphql/scalars.ts';
 import { enumOf } from '../api/graphql/setting-fields.ts';
 import { BadRequestError, ExpectationMismatchError, UnauthorizedPrincipalError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
@@ -38,7 +36,6 @@ import { channelActivities, visibleFor } from './loaders.ts';
 import { findChannelId } from './reads.ts';
 import type { Retention, TopicsPolicy } from './settings.ts';
 import { updateChannel } from './update.ts';
-import type { WireChannel } from './wire.ts';
 
 const CALLED = 'What it is called, in at most 60 characters.';
 const SOURCE = 'What it is for, in flavored Markdown; at most 1,024 characters.';
@@ -50,7 +47,6 @@ const ARCHIVED = 'Whether nothing more can be sent to it. It can still be read.'
 const DEFAULT = 'Whether new users are subscribed to it.';
 const ACTIVE = 'Whether it was made, or written to, in the last 180 days.';
 const TRAFFIC = 'Messages a week, in two significant digits; null in the first week.';
-const FIRST = 'The first message in it that there still is; null when it holds none.';
 const TOPICS = 'Whether messages in it must have a topic.';
 const CREATED = 'When it was made.';
 const CREATOR = 'Who made it; null when nobody is known to have.';
@@ -96,13 +92,6 @@ const TopicsPolicyEnum = enumOf(TOPICS_POLICY);
 type PermissionsSource = Record<ChannelPermissionName, WireGroupSetting>;
 
 const ChannelPermissionsType = permissionsType('ChannelPermissions', 'Who may do what in a channel.', MEANING);
-const ChannelPermissionsValue = permissionsType(
-  'ChannelPermissionsValue',
-  'Who might do what in a channel when the event happened.',
-  MEANING,
-  GroupSettingValue,
-);
-
 async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions): Promise<PermissionsSource> {
   const groups = await systemGroups(app.db, realmId);
   const settings = CHANNEL_PERMISSION_NAMES.map((name) => [
@@ -377,47 +366,6 @@ mutation('unarchiveChannel', {
     await unarchiveChannel(ctx, channelId);
     return stillSeen(ctx, channelId);
   },
-});
-
-export const ChannelValue = builder.objectRef<WireChannel>('ChannelValue').implement({
-  description: 'A channel as it was when the event happened.',
-  fields: (t) => ({
-    id: t.expose('stream_id', { type: 'ID', ...refersTo('Channel'), description: 'The `id` of the Channel.' }),
-    databaseId: t.exposeInt('stream_id', { description: 'The number that the REST API knows it by.' }),
-    name: t.exposeString('name', { description: CALLED }),
-    description: t.exposeString('description', { description: SOURCE }),
-    renderedDescription: t.exposeString('rendered_description', { description: HTML }),
-    isPrivate: t.exposeBoolean('invite_only', { description: PRIVATE }),
-    isWebPublic: t.exposeBoolean('is_web_public', { description: WEB_PUBLIC }),
-    historyPublicToSubscribers: t.exposeBoolean('history_public_to_subscribers', { description: HISTORY }),
-    isArchived: t.exposeBoolean('is_archived', { description: ARCHIVED }),
-    isRecentlyActive: t.exposeBoolean('is_recently_active', { description: ACTIVE }),
-    weeklyTraffic: t.exposeInt('stream_weekly_traffic', { nullable: true, description: TRAFFIC }),
-    firstMessageId: t.expose('first_message_id', {
-      type: 'ID',
-      ...refersTo('Message'),
-      nullable: true,
-      description: FIRST,
-    }),
-    topicsPolicy: t.field({
-      type: TopicsPolicyEnum,
-      description: TOPICS,
-      resolve: ({ topics_policy }) => topics_policy as TopicsPolicy,
-    }),
-    messageRetentionDays: t.exposeInt('message_retention_days', { nullable: true, description: RETENTION }),
-    createdAt: t.field({
-      type: 'DateTime',
-      description: CREATED,
-      resolve: ({ date_created }) => fromUnix(date_created),
-    }),
-    creatorId: t.expose('creator_id', { type: 'ID', ...refersTo('User'), nullable: true, description: CREATOR }),
-    folderId: t.expose('folder_id', { type: 'ID', ...refersTo('ChannelFolder'), nullable: true, description: FOLDER }),
-    subscriberCount: t.exposeInt('subscriber_count', {
-      description:
-        'How many users are subscribed, deactivated ones left out. To be kept current by the events about subscribers.',
-    }),
-    permissions: t.field({ type: ChannelPermissionsValue, description: PERMISSIONS, resolve: (channel) => channel }),
-  }),
 });
 
 eventType<unknown, KnownChannels>(

@@ -10,6 +10,9 @@ interface Related<V> {
   readonly of: (value: V) => unknown;
 }
 
+/** For each field that is known, how. */
+export type KnownFields<V> = Readonly<Record<string, Answer<V> | Related<V>>>;
+
 interface Identity<V> {
   /** What stands behind the type's name in the object's global id; null for a part of another object, which has none. */
   readonly idOf: ((value: V) => number | string) | null;
@@ -31,7 +34,7 @@ export class EntityFacts<V = any> {
   readonly #fields: ReadonlyMap<string, Answer<V> | Related<V>>;
   readonly #idOf: Identity<V>['idOf'];
 
-  constructor(typename: string, { idOf }: Identity<V>, fields: Readonly<Record<string, Answer<V> | Related<V>>>) {
+  constructor(typename: string, { idOf }: Identity<V>, fields: KnownFields<V>) {
     this.typename = typename;
     this.#idOf = idOf;
     this.#fields = new Map(Object.entries(fields));
@@ -98,14 +101,22 @@ export function referenceFacts(typename: string, { withNumber = true } = {}): En
   return new EntityFacts<number>(typename, { idOf: (id) => id }, withNumber ? { databaseId } : {});
 }
 
+/** What is known of a part of a value, as of the value. */
+export function factsWithin<V, P>(known: KnownFields<P>, partOf: (value: V) => P): KnownFields<V> {
+  const within = (of: Answer<P> | Related<P>): Answer<V> | Related<V> =>
+    typeof of === 'function'
+      ? (value, args) => of(partOf(value), args)
+      : { facts: of.facts, of: (value) => of.of(partOf(value)) };
+  return Object.fromEntries(Object.entries(known).map(([field, of]) => [field, within(of)]));
+}
+
 /** What an event knows of one object, by what kind of change it tells: a reference where nothing more is known. */
 export function changeFacts<V>(
   typename: string,
   idOf: (value: V) => number,
-  changes: Readonly<Record<string, Readonly<Record<string, Answer<V> | Related<V>>>>>,
+  changes: Readonly<Record<string, KnownFields<V>>>,
 ): (change: string) => EntityFacts<V> {
-  const make = (known: Readonly<Record<string, Answer<V> | Related<V>>>) =>
-    new EntityFacts<V>(typename, { idOf }, { databaseId: idOf, ...known });
+  const make = (known: KnownFields<V>) => new EntityFacts<V>(typename, { idOf }, { databaseId: idOf, ...known });
   const byChange = new Map(Object.entries(changes).map(([change, known]) => [change, make(known)]));
   const nothingMore = make({});
   return (change) => byChange.get(change) ?? nothingMore;

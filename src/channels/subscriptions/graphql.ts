@@ -2,27 +2,24 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds, pageOf } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { nodeByText, nodesOf } from '../../api/graphql/node.ts';
 import { MAX_SIDEBAR_SIZE, pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { Channel as ChannelRow } from '../../generated/prisma/client.ts';
+import { userReference } from '../../people/entity-facts.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId, MAX_ROW_ID } from '../../platform/ids.ts';
 import { readsChannel } from '../access.ts';
-import {
-  CHANNEL_DESCRIPTION,
-  Channel,
-  ChannelConnection,
-  ChannelOptionsInput,
-  ChannelValue,
-  toOptions,
-} from '../graphql.ts';
+import { channelReference } from '../entity-facts.ts';
+import type { KnownLeft, KnownSubscriptions, KnownSubscriptionUpdate } from '../events.ts';
+import { CHANNEL_DESCRIPTION, Channel, ChannelConnection, ChannelOptionsInput, toOptions } from '../graphql.ts';
 import { viewerAsActor, visibleChannels } from '../loaders.ts';
 import { administersChannel } from '../seen-channel.ts';
-import type { WireChannel, WirePersonal } from '../wire.ts';
+import { changedSubscription, factsAbout, leftChannel } from './entity-facts.ts';
 import { channelIdsOfUsers, ownSubscriptions, subscriberCounts, subscriberPages } from './loaders.ts';
 import { updateSubscriptionSettings } from './subscription-settings.ts';
 import { type ChannelOutcome, mayAddOthers, subscribe, unsubscribe } from './subscriptions.ts';
@@ -354,74 +351,40 @@ mutation('updateSubscriptionSettings', {
   },
 });
 
-type WireSubscription = WireChannel &
-  WirePersonal & { readonly subscribers?: readonly number[]; readonly partial_subscribers?: readonly number[] };
+type Added = EventSource<unknown, KnownSubscriptions>;
 
-const LISTED = 'Null unless the queue was registered for such lists.';
-
-const ChannelSubscriptionValue = builder.objectRef<WireSubscription>('ChannelSubscriptionValue').implement({
-  description: 'A subscription as it was when the event happened.',
-  fields: (t) => ({
-    channel: t.field({
-      type: ChannelValue,
-      description: 'What the user is subscribed to.',
-      resolve: (subscription) => subscription,
-    }),
-    color: t.exposeString('color', { description: COLOR }),
-    isMuted: t.exposeBoolean('is_muted', { description: MUTED }),
-    pinToTop: t.exposeBoolean('pin_to_top', { description: PINNED }),
-    desktopNotifications: t.exposeBoolean('desktop_notifications', { nullable: true, description: DESKTOP }),
-    audibleNotifications: t.exposeBoolean('audible_notifications', { nullable: true, description: AUDIBLE }),
-    pushNotifications: t.exposeBoolean('push_notifications', { nullable: true, description: PUSH }),
-    emailNotifications: t.exposeBoolean('email_notifications', { nullable: true, description: EMAIL }),
-    wildcardMentionsNotify: t.exposeBoolean('wildcard_mentions_notify', { nullable: true, description: WILDCARD }),
-    subscriberIds: t.idList({
-      ...refersTo('User'),
-      nullable: true,
-      description: `The other subscribers. ${LISTED}`,
-      resolve: ({ subscribers }) => subscribers ?? null,
-    }),
-    partialSubscriberIds: t.idList({
-      ...refersTo('User'),
-      nullable: true,
-      description: `Of a long list, those every client must know of. ${LISTED}`,
-      resolve: ({ partial_subscribers }) => partial_subscribers ?? null,
-    }),
-  }),
-});
-
-eventType<{ subscriptions: readonly WireSubscription[] }>(
+eventType<unknown, KnownSubscriptions>(
   'subscription',
   'add',
   'SubscriptionsAddedEvent',
   (t) => ({
     subscriptions: t.field({
-      type: [ChannelSubscriptionValue],
-      description: 'The new ones.',
-      resolve: ({ event }) => event.subscriptions,
+      type: [ChannelSubscription],
+      nullable: { list: false, items: true },
+      description: 'The new ones. Who else is subscribed is read.',
+      ...fromEvent(factsAbout, ({ facts }: Added) => facts.subscriptions),
     }),
   }),
   { description: 'The user is subscribed to channels.' },
 );
 
-const ChannelNameValue = builder.objectRef<{ stream_id: number; name: string }>('ChannelNameValue').implement({
-  description: 'A channel, by id and by the name it had when the event happened.',
-  fields: (t) => ({
-    id: t.expose('stream_id', { type: 'ID', ...refersTo('Channel'), description: 'The `id` of the Channel.' }),
-    databaseId: t.exposeInt('stream_id', { description: 'The number that the REST API knows it by.' }),
-    name: t.exposeString('name', { description: 'What it was called.' }),
-  }),
-});
+type Removed = EventSource<unknown, KnownLeft>;
 
-eventType<{ subscriptions: readonly { stream_id: number; name: string }[] }>(
+eventType<unknown, KnownLeft>(
   'subscription',
   'remove',
   'SubscriptionsRemovedEvent',
   (t) => ({
-    leftChannels: t.field({
-      type: [ChannelNameValue],
+    subscriptionIds: t.idList({
+      ...refersTo('ChannelSubscription'),
+      description: 'Those that are gone, in the order of `channels`.',
+      resolve: ({ facts: { userId, channels } }) => channels.map(({ stream_id }) => `${userId}:${stream_id}` as never),
+    }),
+    channels: t.field({
+      type: [Channel],
+      nullable: { list: false, items: true },
       description: 'Those they are not subscribed to any more.',
-      resolve: ({ event }) => event.subscriptions,
+      ...fromEvent(leftChannel, ({ facts }: Removed) => facts.channels),
     }),
   }),
   { description: 'The user is not subscribed to channels any more.' },
@@ -445,60 +408,56 @@ const SubscriptionSetting = builder.enumType('SubscriptionSetting', {
 });
 
 interface WireSubscriptionUpdate {
-  readonly stream_id: number;
   readonly property: (typeof SUBSCRIPTION_SETTINGS)[keyof typeof SUBSCRIPTION_SETTINGS]['value'];
-  readonly value: boolean | string;
 }
 
-eventType<WireSubscriptionUpdate>(
+type Updated = EventSource<WireSubscriptionUpdate, KnownSubscriptionUpdate>;
+
+eventType<WireSubscriptionUpdate, KnownSubscriptionUpdate>(
   'subscription',
   'update',
   'SubscriptionUpdatedEvent',
   (t) => ({
-    channelId: t.id({
-      ...refersTo('Channel'),
+    subscription: t.field({
+      type: ChannelSubscription,
       nullable: true,
-      description: 'The channel of the subscription.',
-      resolve: ({ event }) => event.stream_id,
+      description: 'The subscription, of which the event knows the new value.',
+      ...fromEvent(changedSubscription, ({ facts }: Updated) => facts),
     }),
     subscriptionSetting: t.field({
       type: SubscriptionSetting,
       description: 'What changed.',
       resolve: ({ event }) => event.property,
     }),
-    enabled: t.boolean({
-      nullable: true,
-      description: 'The new value of all but COLOR, which has null.',
-      resolve: ({ event }) => (typeof event.value === 'boolean' ? event.value : null),
-    }),
-    color: t.string({
-      nullable: true,
-      description: 'The new value of COLOR; null for all others.',
-      resolve: ({ event }) => (typeof event.value === 'string' ? event.value : null),
-    }),
   }),
   { description: "One setting of one of the user's subscriptions changed." },
 );
+
+interface WirePeers {
+  readonly stream_ids: readonly number[];
+  readonly user_ids: readonly number[];
+}
 
 for (const [op, name, description] of [
   ['peer_add', 'SubscribersAddedEvent', 'Others are subscribed to channels the user sees, or are shown to be.'],
   ['peer_remove', 'SubscribersRemovedEvent', 'Others are not subscribed any more to channels the user sees.'],
 ] as const) {
-  eventType<{ stream_ids: readonly number[]; user_ids: readonly number[] }>(
+  eventType<WirePeers>(
     'subscription',
     op,
     name,
     (t) => ({
-      channelIds: t.idList({
-        ...refersTo('Channel'),
+      channels: t.field({
+        type: [Channel],
+        nullable: { list: false, items: true },
         description: 'The channels it is about.',
-        resolve: ({ event }) => event.stream_ids,
+        ...fromEvent(channelReference, ({ event }: EventSource<WirePeers>) => event.stream_ids),
       }),
-      userIds: t.idList({
-        nullable: true,
-        ...refersTo('User'),
+      users: t.field({
+        type: [User],
+        nullable: { list: false, items: true },
         description: 'The others, the same in all these channels.',
-        resolve: ({ event }) => event.user_ids,
+        ...fromEvent(userReference, ({ event }: EventSource<WirePeers>) => event.user_ids),
       }),
     }),
     { description },

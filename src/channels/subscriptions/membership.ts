@@ -154,7 +154,8 @@ async function emitAdded(
   const activityOf = await readActivity(tx, realm, channels, now);
   const facts = channels.map((channel) => {
     const [list, activity] = [listOf(channel.id), activityOf(channel.id)];
-    return { ...toWireChannel(channel, { groups, subscriberCount: list.subscribers.length, activity }), ...list };
+    const wire = toWireChannel(channel, { groups, subscriberCount: list.subscribers.length, activity });
+    return { ...toFacts(channel, wire), ...list };
   });
   const subjects = new Map(pairs.map(({ subject }) => [subject.id, subject]));
   const byUser = Map.groupBy(saved, ({ userId }) => userId);

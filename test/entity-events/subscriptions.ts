@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import { expectAnswered, expectShownAlike, logAsBefore } from '../helpers/entity-events.ts';
+import { globalId } from '../helpers/global-ids.ts';
+import type { Json } from '../helpers/http.ts';
+import type { InProcess } from '../helpers/in-process.ts';
+import { organisation } from '../helpers/server.ts';
+import { channelOf } from '../helpers/talk.ts';
+
+const MODERN = {
+  event_types: ['subscription'],
+  client_capabilities: { notification_settings_null: true, archived_channels: true },
+};
+const OLD = { event_types: ['subscription'], include_subscribers: false };
+
+/** Of who is subscribed to what. */
+export function subscriptions(service: () => InProcess): void {
+  const place = async () => {
+    const people = await organisation({}, { on: service() });
+    const channel = await channelOf(people.owner, 'general', [people.owner]);
+    return { ...people, channel };
+  };
+  const named = { subscriptions: [{ name: 'general' }] };
+  const idOf = (userId: number, channelId: number) => globalId('ChannelSubscription', `${userId}:${channelId}`);
+
+  describe('subscriptions', () => {
+    test.for([
+      ['that know all', MODERN],
+      ['that know little', OLD],
+    ] as const)('that begin and end are shown as by themselves, and who else, to clients %s', async ([, options]) => {
+      const { owner, member, moderator, channel } = await place();
+      // A guest would not see the channel any more.
+      const readers = [owner, member, moderator];
+      const join = () =>
+        owner.ok('POST', '/users/me/subscriptions', { ...named, principals: [member.id, moderator.id] });
+      const joined = await expectShownAlike(readers, join, options);
+      expect(joined.map((events) => events.map(({ type }) => type))).toEqual([
+        ['SubscribersAddedEvent'],
+        ['SubscriptionsAddedEvent'],
+        ['SubscriptionsAddedEvent'],
+      ]);
+      expect(joined[0]?.[0]?.event).toMatchObject({
+        users: expect.arrayContaining(
+          [member, moderator].map(({ id }) => expect.objectContaining({ id: globalId('User', id) })),
+        ),
+        channels: [{ databaseId: channel }],
+      });
+      const [subscription] = joined[1]?.[0]?.event.subscriptions ?? [];
+      expect(subscription).toMatchObject({
+        ...{ id: idOf(member.id, channel), isMuted: false, desktopNotifications: null },
+        channel: { name: 'general', ownSubscription: { id: idOf(member.id, channel) } },
+      });
+      const dismiss = () =>
+        owner.ok('DELETE', '/users/me/subscriptions', {
+          ...{ subscriptions: ['general'], principals: [member.id, moderator.id] },
+        });
+      const dismissed = await expectShownAlike(readers, dismiss, options);
+      expect(dismissed[0]?.map(({ type }) => type)).toEqual(['SubscribersRemovedEvent']);
+      for (const [i, left] of [member, moderator].entries()) {
+        const [gone, others] = dismissed[i + 1] ?? [];
+        expect(gone?.event).toMatchObject({
+          subscriptionIds: [idOf(left.id, channel)],
+          channels: [{ name: 'general', ownSubscription: null }],
+        });
+        expect(others?.event.users.map(({ databaseId }: Json) => databaseId)).toEqual([[moderator.id], [member.id]][i]);
+      }
+    });
+
+    test('that change are shown with what changed, to their user', async () => {
+      const { owner, channel } = await place();
+      const changes = {
+        ...{ color: '#abcdef', is_muted: true, pin_to_top: true, desktop_notifications: false },
+        ...{ audible_notifications: true, push_notifications: true, email_notifications: false },
+        wildcard_mentions_notify: false,
+      };
+      for (const [property, value] of Object.entries(changes)) {
+        const change = () =>
+          owner.ok('POST', '/users/me/subscriptions/properties', {
+            subscription_data: [{ stream_id: channel, property, value }],
+          });
+        const [heard = []] = await expectShownAlike([owner], change, MODERN);
+        // What is muted is told in the words of old clients as well.
+        expect(heard.length).toBe(property === 'is_muted' ? 2 : 1);
+        const updated = heard.find(({ event }) => event.subscriptionSetting === property.toUpperCase());
+        expect(updated?.event).toMatchObject({
+          subscription: { id: idOf(owner.id, channel), channel: { id: globalId('Channel', channel) } },
+        });
+        expect(Object.values(updated?.event.subscription)).toContain(value);
+      }
+    });
+
+    test('come back with an archived channel to those who do not know archived ones', async () => {
+      const { owner, member, channel } = await place();
+      await owner.ok('POST', '/users/me/subscriptions', { ...named, principals: [member.id] });
+      await owner.ok('DELETE', `/streams/${channel}`);
+      const back = () => owner.ok('PATCH', `/streams/${channel}`, { is_archived: false });
+      const [heard = []] = await expectShownAlike([member], back, { event_types: ['subscription'] });
+      const again = heard.find(({ type }) => type === 'SubscriptionsAddedEvent');
+      expect(again?.event.subscriptions).toMatchObject([{ id: idOf(member.id, channel) }]);
+    });
+
+    test('say over REST what they said', async () => {
+      const { owner, member } = await place();
+      const { queue_id, last_event_id } = await member.register({ ...MODERN, fetch_event_types: ['subscription'] });
+      await owner.ok('POST', '/users/me/subscriptions', { ...named, principals: [member.id] });
+      const [added] = await member.poll(queue_id, last_event_id, { dontBlock: true });
+      const registered = await member.register({ ...MODERN, fetch_event_types: ['subscription'] });
+      expect(added.subscriptions).toHaveLength(1);
+      const fields = Object.keys(registered.subscriptions[0]).sort();
+      expect(Object.keys(added.subscriptions[0]).sort()).toEqual(fields);
+    });
+
+    test('of events logged before are shown as far as these tell, and read for the rest', async () => {
+      const { owner, realm, channel } = await place();
+      const { subscriptions: known } = await owner.register({ ...MODERN, fetch_event_types: ['subscription'] });
+      const [{ subscribers: _, ...wire }] = known;
+      const personal = Object.fromEntries(
+        ['color', 'is_muted', 'in_home_view', 'pin_to_top', 'desktop_notifications', 'audible_notifications']
+          .concat(['push_notifications', 'email_notifications', 'wildcard_mentions_notify'])
+          .map((name) => [name, wire[name]]),
+      );
+      const before = {
+        ...{ type: 'subscription', op: 'add', unarchived: false },
+        channels: [{ ...wire, subscribers: [owner.id], partial_subscribers: null }],
+        subscribers: [{ user_id: owner.id, inherited: {}, subscriptions: [{ stream_id: channel, ...personal }] }],
+      };
+      await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]), MODERN);
+      const settings = { type: 'subscription', op: 'update', stream_id: channel, is_archived: false };
+      for (const change of [
+        { property: 'in_home_view', value: true },
+        { property: 'color', value: wire.color },
+      ]) {
+        const log = () => logAsBefore(service(), realm.id, { ...settings, ...change }, [owner]);
+        await expectShownAlike([owner], log, MODERN);
+      }
+    });
+
+    test('of many are told without a statement for each who hears it', async () => {
+      const { owner, member } = await place();
+      const shown = await expectAnswered(
+        owner,
+        '... on SubscribersAddedEvent { users { id databaseId } channels { id } }',
+        () => owner.ok('POST', '/users/me/subscriptions', { ...named, principals: [member.id] }),
+        MODERN,
+      );
+      expect(shown.users).toEqual([{ id: globalId('User', member.id), databaseId: member.id }]);
+    });
+  });
+}
