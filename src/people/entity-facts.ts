@@ -1,5 +1,8 @@
 import { apiEmailOf } from '../access/address.ts';
+import { USER_SETTINGS } from '../access/user-settings.ts';
 import { changeFacts, EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
+import { settingFacts } from '../api/graphql/setting-fields.ts';
+import type { KnownSetting } from '../platform/setting.ts';
 import { type KnownChange, propertyOf } from './events.ts';
 import { avatarUrl, type Requester, toMinute, type UserFacts, visibleEmail } from './wire.ts';
 
@@ -71,3 +74,9 @@ const changes = changeFacts<KnownChange>('User', ({ person }) => person.user_id,
 /** What an event knows of the user of whom it tells one change. */
 export const changedUser = ({ facts }: { readonly facts: KnownChange }): EntityFacts<KnownChange> =>
   changes(propertyOf(facts.person));
+
+const bySetting = settingFacts('UserSettings', Object.keys(USER_SETTINGS));
+
+/** What an event knows of the viewer's settings: the one that changed. */
+export const changedSetting = ({ facts }: { readonly facts: KnownSetting }): EntityFacts<KnownSetting> =>
+  bySetting(facts.property);

@@ -4,7 +4,7 @@ import { defineEvent, type Effect } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { languageName } from '../platform/languages.ts';
-import type { SettingValue } from '../platform/setting.ts';
+import type { KnownSetting, SettingValue } from '../platform/setting.ts';
 import type { WireProfileValue } from './profile-fields/wire.ts';
 import { avatarUrl, avatarUrlFor, toFacts, toMinute, toWireUser, type UserFacts, visibleEmail } from './wire.ts';
 
@@ -188,4 +188,9 @@ export const userSettingUpdated = defineEvent(
     value,
     ...(property === 'default_language' && { language_name: languageName(String(value)) ?? String(value) }),
   }),
+  {
+    // Whose it is is who hears it.
+    perUser: true,
+    facts: ({ property, value }, { userId }): KnownSetting => ({ id: userId, property, value }),
+  },
 );

@@ -8,11 +8,12 @@ import { fromEvent } from '../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../api/graphql/event-types.ts';
 import { nodeModel, nodeType, unlessAbsent } from '../api/graphql/node.ts';
 import { refersTo } from '../api/graphql/refs.ts';
-import { enumOf, meaningsOf, settingEnum, settingFields, settingValueFields } from '../api/graphql/setting-fields.ts';
+import { enumOf, meaningsOf, settingEnum, settingFields } from '../api/graphql/setting-fields.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
+import type { KnownSetting } from '../platform/setting.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
-import { changedUser, newUser } from './entity-facts.ts';
+import { changedSetting, changedUser, newUser } from './entity-facts.ts';
 import { type KnownChange, type PersonChange, type PersonProperty, propertyOf } from './events.ts';
 import type { ValueEntry } from './profile-fields/wire.ts';
 import { accessUser, accessUserByEmail, visibleTo } from './users.ts';
@@ -251,11 +252,12 @@ const UserSetting = builder.enumType('UserSetting', {
 
 interface WireSettingUpdate {
   readonly property: string;
-  readonly value: unknown;
   readonly language_name?: string;
 }
 
-eventType<WireSettingUpdate>(
+type SettingSource = EventSource<WireSettingUpdate, KnownSetting>;
+
+eventType<WireSettingUpdate, KnownSetting>(
   'user_settings',
   'update',
   'UserSettingUpdatedEvent',
@@ -265,14 +267,19 @@ eventType<WireSettingUpdate>(
       description: 'The setting that changed.',
       resolve: ({ event }) => event.property,
     }),
-    ...settingValueFields(t, ({ event }) => event.value),
+    userSettings: t.field({
+      type: UserSettings,
+      nullable: true,
+      description: 'All of them, of which the event knows the new value.',
+      ...fromEvent(changedSetting, ({ facts }: SettingSource) => facts),
+    }),
     languageName: t.string({
       nullable: true,
       description: 'Of DEFAULT_LANGUAGE: what the language is called in English.',
       resolve: ({ event }) => event.language_name ?? null,
     }),
   }),
-  { description: "One of the user's settings changed. The new value stands in the field of its type." },
+  { description: "One of the user's settings changed." },
 );
 
 eventType(

@@ -7,6 +7,14 @@ import { problemOf } from './validation.ts';
 /** What a setting of an organisation or of a user can be. */
 export type SettingValue = boolean | number | string | null;
 
+/** A setting that changed, as events know it. */
+export interface KnownSetting {
+  /** Of what holds the settings. */
+  readonly id: number;
+  readonly property: string;
+  readonly value: SettingValue;
+}
+
 /** A closed set of values: an enum in GraphQL. */
 export interface ClosedSet<T extends number | string = number | string> {
   /** Of the enum. */

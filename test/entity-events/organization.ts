@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { EDITABLE_REALM_SETTINGS } from '../../src/access/realm-settings.ts';
 import {
   EDITABLE_USER_DEFAULT_NAMES,
   EDITABLE_USER_DEFAULTS,
@@ -8,6 +9,7 @@ import { expectShownAlike, logAsBefore, type Shown } from '../helpers/entity-eve
 import type { InProcess } from '../helpers/in-process.ts';
 import { animation, PNG } from '../helpers/pictures.ts';
 import { organisation } from '../helpers/server.ts';
+import { anotherValue } from '../helpers/settings.ts';
 import { channelOf } from '../helpers/talk.ts';
 
 /** What each heard, by types alone. */
@@ -15,24 +17,6 @@ const typesOf = (heard: readonly (readonly Shown[])[]) => heard.map((events) => 
 
 /** What everybody hears the same of. */
 const everybody = (...types: readonly string[]) => [types, types, types];
-
-/** A value that a setting does not begin with. */
-function anotherValue({ initial, type, choices }: Setting<unknown>): unknown {
-  const tried = [
-    ...Object.values(choices?.values ?? {}).map(([value]) => value),
-    !initial,
-    'fr',
-    20,
-    1,
-    2,
-    3,
-    150,
-    'x',
-  ];
-  return tried.find(
-    (value) => value !== initial && typeof value === typeof (initial ?? true) && type.safeParse(value).success,
-  );
-}
 
 /** Of what the organisation has. */
 export function thingsOfTheOrganization(service: () => InProcess): void {
@@ -168,6 +152,49 @@ export function thingsOfTheOrganization(service: () => InProcess): void {
       const before = { type: 'realm_user_settings_defaults', op: 'update', property: 'enter_sends', value: true };
       const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]));
       expect(heard?.[0]?.event).toMatchObject({ defaultSetting: 'ENTER_SENDS', userSettingsDefaults: null });
+    });
+  });
+
+  describe('the organization', () => {
+    const ONLY = { event_types: ['realm'] };
+
+    test('is shown by its event as by itself, each setting that can change, alone and with others', async () => {
+      const { owner, member, guest } = await organisation({}, { on: service() });
+      const readers = [owner, member, guest];
+      const others = Object.entries<Setting<unknown>>(EDITABLE_REALM_SETTINGS)
+        .filter(([name, { names }]) => names === undefined && name !== 'video_chat_provider')
+        .map(([name, setting]) => [name, anotherValue(setting)] as const);
+      const texts = { name: 'Engines', description: '*a*' };
+      const all = { ...texts, ...Object.fromEntries(others) };
+      const heard = await expectShownAlike(readers, () => owner.ok('PATCH', '/realm', all), ONLY);
+      expect(typesOf(heard)).toEqual(everybody('RealmUpdatedEvent'));
+      expect(heard[2]?.[0]?.event.organization).toMatchObject({
+        ...{ name: 'Engines', renderedDescription: '<p><em>a</em></p>', orgType: expect.any(String) },
+      });
+      const alone = { message_content_edit_limit_seconds: '"unlimited"' };
+      const [unlimited] = await expectShownAlike([member], () => owner.ok('PATCH', '/realm', alone), ONLY);
+      expect(unlimited?.[0]?.event).toMatchObject({
+        organizationSettings: ['MESSAGE_CONTENT_EDIT_LIMIT_SECONDS'],
+        organization: { messageContentEditLimitSeconds: null },
+      });
+    });
+
+    test('is read for who may do what in it, and for its channels', async () => {
+      const { owner, member } = await organisation({}, { on: service() });
+      const channel = await channelOf(owner, 'general', [owner]);
+      const changes = {
+        can_create_groups: { new: { direct_members: [member.id], direct_subgroups: [] } },
+        signup_announcements_stream_id: channel,
+      };
+      const [heard] = await expectShownAlike([member], () => owner.ok('PATCH', '/realm', changes), ONLY);
+      expect(Object.keys(heard?.[0]?.event.organization)).toEqual(['__typename', 'id']);
+    });
+
+    test('of events logged before is named by what changed alone', async () => {
+      const { owner, realm } = await organisation({}, { on: service() });
+      const before = { type: 'realm', op: 'update_dict', property: 'default', data: { org_type: 40 } };
+      const [heard] = await expectShownAlike([owner], () => logAsBefore(service(), realm.id, before, [owner]), ONLY);
+      expect(heard?.[0]?.event).toMatchObject({ organizationSettings: ['ORG_TYPE'], organization: null });
     });
   });
 

@@ -1,14 +1,43 @@
 import { describe, expect, test } from 'vitest';
+import { USER_SETTINGS } from '../../src/access/user-settings.ts';
+import type { Setting } from '../../src/platform/setting.ts';
 import { expectShownAlike, logAsBefore, type Shown } from '../helpers/entity-events.ts';
 import { globalId } from '../helpers/global-ids.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import { organisation } from '../helpers/server.ts';
+import { anotherValue } from '../helpers/settings.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
 const typesOf = (heard: readonly Shown[]) => heard.map(({ type }) => type);
 
 /** Of what everybody has for themselves. */
 export function ownThings(service: () => InProcess): void {
+  describe("a user's settings", () => {
+    const ONLY = { event_types: ['user_settings'] };
+
+    test('are shown by their events as by themselves, each of them, to their user alone', async () => {
+      const { owner, member } = await organisation({}, { on: service() });
+      const others = Object.entries<Setting<unknown>>(USER_SETTINGS).map(([name, setting]) => [
+        ...[name, anotherValue(setting)],
+      ]);
+      const change = () => member.ok('PATCH', '/settings', { ...Object.fromEntries(others), timezone: 'Asia/Kolkata' });
+      const [mine, nobodys] = await expectShownAlike([member, owner], change, ONLY);
+      expect(mine).toHaveLength(others.length);
+      expect(nobodys).toEqual([]);
+      const language = mine?.find(({ event }) => event.userSetting === 'DEFAULT_LANGUAGE')?.event;
+      expect(language).toMatchObject({ languageName: 'French', userSettings: { defaultLanguage: 'fr' } });
+    });
+
+    test('are told over REST as they were', async () => {
+      const { member } = await organisation({}, { on: service() });
+      const { queue_id, last_event_id } = await member.register({ ...ONLY, fetch_event_types: [] });
+      await member.ok('PATCH', '/settings', { enter_sends: true });
+      const [event] = await member.poll(queue_id, last_event_id, { dontBlock: true });
+      const { id: _, ...told } = event;
+      expect(told).toEqual({ type: 'user_settings', op: 'update', property: 'enter_sends', value: true });
+    });
+  });
+
   describe('drafts', () => {
     test('are shown by their events as by themselves, to their author alone', async () => {
       const { owner, member, guest } = await organisation({}, { on: service() });

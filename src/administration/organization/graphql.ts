@@ -4,7 +4,6 @@ import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../../a
 import {
   EDITABLE_REALM_SETTINGS,
   REALM_GROUP_SETTING_NAMES,
-  REALM_GROUP_SETTINGS,
   REALM_SETTINGS,
   type RealmGroupSettingName,
   type RealmSettingName,
@@ -12,22 +11,17 @@ import {
   realmSetting,
 } from '../../access/realm-settings.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { eventType } from '../../api/graphql/event-types.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { nodeType } from '../../api/graphql/node.ts';
-import {
-  GroupSettingValue,
-  permissionEditsGiven,
-  permissionEditsInput,
-  permissionsType,
-} from '../../api/graphql/permission-fields.ts';
+import { permissionEditsGiven, permissionEditsInput, permissionsType } from '../../api/graphql/permission-fields.ts';
 import {
   meaningsOf,
   settingEnum,
   settingFields,
   settingInputs,
   settingsGiven,
-  settingValueFields,
 } from '../../api/graphql/setting-fields.ts';
 import { Channel } from '../../channels/graphql.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
@@ -35,6 +29,7 @@ import { renderMarkdown } from '../../markdown/render.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { TOTAL_NAMES, TOTALS, type WireTotals, wireNameOf } from '../../platform/totals.ts';
+import { factsAbout, type KnownOrganization } from './entity-facts.ts';
 import { AUTHENTICATION_METHODS, readServerSettings, type ServerSettings as Settings } from './server-settings.ts';
 import { updateRealm } from './update.ts';
 
@@ -288,33 +283,28 @@ const OrganizationSetting = builder.enumType('OrganizationSetting', {
   values: settingEnum({ ...OTHERS, ...meaningsOf(REALM_SETTINGS), ...MEANING }),
 });
 
-const isPermission = (name: string) => name in REALM_GROUP_SETTINGS;
+interface WireUpdate {
+  readonly data: Readonly<Record<string, unknown>>;
+}
 
-const OrganizationSettingChange = builder
-  .objectRef<{ readonly setting: string; readonly value: unknown }>('OrganizationSettingChange')
-  .implement({
-    description: 'The new value of one setting, in the field of its kind. All are null for a limit that is taken away.',
-    fields: (t) => ({
-      setting: t.expose('setting', { type: OrganizationSetting, description: 'The setting that changed.' }),
-      ...settingValueFields(t, ({ setting, value }) => (isPermission(setting) ? null : value)),
-      permission: t.field({
-        type: GroupSettingValue,
-        nullable: true,
-        description: 'Who holds the permission that `setting` names.',
-        resolve: ({ setting, value }) => (isPermission(setting) ? (value as WireGroupSetting) : null),
-      }),
-    }),
-  });
+type Known = { readonly known: KnownOrganization | null };
 
-eventType<{ data: Readonly<Record<string, unknown>> }>(
+eventType<WireUpdate, Known>(
   'realm',
   'update_dict',
   'RealmUpdatedEvent',
   (t) => ({
-    changes: t.field({
-      type: [OrganizationSettingChange],
+    organizationSettings: t.field({
+      type: [OrganizationSetting],
       description: 'What changed, all at once.',
-      resolve: ({ event }) => Object.entries(event.data).map(([setting, value]) => ({ setting, value })),
+      resolve: ({ event }) => Object.keys(event.data),
+    }),
+    organization: t.field({
+      type: Organization,
+      nullable: true,
+      description:
+        'The organization, of which the event knows the new values. Who may do what in it, and its channels, are read.',
+      ...fromEvent(factsAbout, ({ facts }: EventSource<WireUpdate, Known>) => facts.known),
     }),
   }),
   { description: 'Settings of the organization changed.' },

@@ -138,7 +138,7 @@ async function write(
   if (Object.keys(changed).length === 0) return {};
   await tx.realm.update({ where: { id }, data: { name, description, settings } });
   const html = 'description' in changed ? { rendered_description: renderMarkdown(description) } : {};
-  emit(realmUpdated({ ...changed, ...html }), everyone());
+  emit(realmUpdated(id, { ...changed, ...html }), everyone());
   await waitingPeriodChanged(tx, emit, { before, after, now: app.now() });
   return changed;
 }

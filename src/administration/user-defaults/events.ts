@@ -1,5 +1,5 @@
 import { defineEvent } from '../../events/define.ts';
-import type { SettingValue } from '../../platform/setting.ts';
+import type { KnownSetting, SettingValue } from '../../platform/setting.ts';
 import type { UserDefaultName } from './settings.ts';
 
 interface Payload {
@@ -9,13 +9,6 @@ interface Payload {
   readonly realm_id?: number;
 }
 
-/** A setting that new users begin with, and of which organisation. */
-export interface KnownDefault {
-  readonly realmId: number;
-  readonly property: UserDefaultName;
-  readonly value: SettingValue;
-}
-
 /** To everyone in the organisation. */
 export const userDefaultUpdated = defineEvent(
   'realm_user_settings_defaults',
@@ -23,8 +16,8 @@ export const userDefaultUpdated = defineEvent(
   (realm_id: number, property: UserDefaultName, value: SettingValue): Payload => ({ property, value, realm_id }),
   {
     render: ({ property, value }) => ({ type: 'realm_user_settings_defaults', op: 'update', property, value }),
-    facts: ({ realm_id, property, value }): { readonly known: KnownDefault | null } => ({
-      known: realm_id === undefined ? null : { realmId: realm_id, property, value },
+    facts: ({ realm_id, property, value }): { readonly known: KnownSetting | null } => ({
+      known: realm_id === undefined ? null : { id: realm_id, property, value },
     }),
   },
 );

@@ -13,8 +13,8 @@ import {
 } from '../../api/graphql/setting-fields.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import type { KnownSetting } from '../../platform/setting.ts';
 import { factsAbout } from './entity-facts.ts';
-import type { KnownDefault } from './events.ts';
 import { updateUserDefaults } from './service.ts';
 import { EDITABLE_USER_DEFAULTS, USER_DEFAULTS, type UserDefaultName, userDefault } from './settings.ts';
 
@@ -65,7 +65,7 @@ const UserSettingsDefault = builder.enumType('UserSettingsDefault', {
   values: settingEnum(meaningsOf(EDITABLE_USER_DEFAULTS)),
 });
 
-type Known = { readonly known: KnownDefault | null };
+type Known = { readonly known: KnownSetting | null };
 
 eventType<{ readonly property: string }, Known>(
   'realm_user_settings_defaults',

@@ -15,28 +15,6 @@ export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').
   description: 'Who holds a permission: users, and the members of groups.',
 });
 
-export const GroupSettingValue = builder.objectRef<WireGroupSetting>('GroupSettingValue').implement({
-  description: 'Who held a permission when the event happened: users, and the members of groups.',
-  fields: (t) => ({
-    groupId: t.id({
-      ...refersTo('UserGroup'),
-      nullable: true,
-      description: 'The group that holds it, when it is one group and nobody else.',
-      resolve: (setting) => (typeof setting === 'number' ? setting : null),
-    }),
-    directMemberIds: t.idList({
-      ...refersTo('User'),
-      description: 'The users who hold it themselves, whatever groups they are in.',
-      resolve: (setting) => (typeof setting === 'number' ? [] : [...setting.direct_members]),
-    }),
-    directSubgroupIds: t.idList({
-      ...refersTo('UserGroup'),
-      description: 'The groups whose members hold it, that of `groupId` included.',
-      resolve: (setting) => (typeof setting === 'number' ? [setting] : [...setting.direct_subgroups]),
-    }),
-  }),
-});
-
 export const GroupSettingInput = builder.inputType('GroupSettingInput', {
   description: 'Who is to hold a permission: one group by `groupId`, or users and groups. Nobody, if all is left out.',
   fields: (t) => ({
@@ -86,12 +64,7 @@ type Meanings<N extends string> = Readonly<Record<N, string>>;
 const namesOf = <N extends string>(meanings: Meanings<N>) => Object.keys(meanings) as N[];
 
 /** Adds the type of an object that tells who holds each of several permissions. */
-export function permissionsType<N extends string>(
-  name: string,
-  description: string,
-  meanings: Meanings<N>,
-  type = GroupSetting,
-) {
+export function permissionsType<N extends string>(name: string, description: string, meanings: Meanings<N>) {
   return builder.objectRef<Record<N, WireGroupSetting>>(name).implement({
     description,
     fields: (t) =>
@@ -99,7 +72,7 @@ export function permissionsType<N extends string>(
         namesOf(meanings).map((permission) => [
           permissionFieldName(permission),
           t.field({
-            type,
+            type: GroupSetting,
             description: meanings[permission],
             resolve: (permissions) => permissions[permission],
           }),

@@ -1,7 +1,8 @@
 import type { InputFieldMap, ObjectFieldsShape } from '@pothos/core';
-import type { ClosedSet, Setting, Settings, SettingValue } from '../../platform/setting.ts';
+import type { ClosedSet, KnownSetting, Setting, Settings, SettingValue } from '../../platform/setting.ts';
 import { builder, type Types } from './builder.ts';
 import type { GraphQLContext } from './context.ts';
+import { EntityFacts, type KnownFields } from './entity-facts.ts';
 import { nodeOf } from './node.ts';
 import { refersTo } from './refs.ts';
 
@@ -154,30 +155,16 @@ export const settingEnum = (meanings: Readonly<Record<string, string>>) =>
     Object.entries(meanings).map(([name, description]) => [words(name).toUpperCase(), { value: name, description }]),
   );
 
-/** The fields that tell the new value of some setting: one for each type. */
-export const settingValueFields = <S extends object>(t: ObjectFields<S>, read: (source: S) => unknown) => ({
-  booleanValue: t.boolean({
-    nullable: true,
-    description: 'The new value of a setting that is true or false.',
-    resolve: (source: S) => only('boolean', read(source)),
-  }),
-  intValue: t.int({
-    nullable: true,
-    description: 'The new value of a setting that is a number, or that the REST API has numbers for.',
-    resolve: (source: S) => only('number', read(source)),
-  }),
-  stringValue: t.string({
-    nullable: true,
-    description: 'The new value of a setting that is a text, or that the REST API has words for.',
-    resolve: (source: S) => only('string', read(source)),
-  }),
-});
-
-interface Kinds {
-  readonly boolean: boolean;
-  readonly number: number;
-  readonly string: string;
+/**
+ * What events know of an object that holds settings, and has the id of whose they are: the one that changed.
+ *
+ * @returns By its name on the wire.
+ */
+export function settingFacts(typename: string, names: readonly string[]): (name: string) => EntityFacts<KnownSetting> {
+  const knowing = (known: KnownFields<KnownSetting>) => new EntityFacts<KnownSetting>(typename, { idOf }, known);
+  const byName = new Map(names.map((name) => [name, knowing({ [settingFieldName(name)]: ({ value }) => value })]));
+  const nothing = knowing({});
+  return (name) => byName.get(name) ?? nothing;
 }
 
-const only = <K extends keyof Kinds>(kind: K, value: unknown): Kinds[K] | null =>
-  typeof value === kind ? (value as Kinds[K]) : null;
+const idOf = ({ id }: KnownSetting) => id;

@@ -1,0 +1,19 @@
+import type { Setting } from '../../src/platform/setting.ts';
+
+/** A value that a setting does not begin with. */
+export function anotherValue({ initial, type, choices }: Setting<unknown>): unknown {
+  const tried = [
+    ...Object.values(choices?.values ?? {}).map(([value]) => value),
+    !initial,
+    'fr',
+    20,
+    1,
+    2,
+    3,
+    150,
+    'x',
+  ];
+  return tried.find(
+    (value) => value !== initial && typeof value === typeof (initial ?? true) && type.safeParse(value).success,
+  );
+}
