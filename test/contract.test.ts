@@ -1,5 +1,6 @@
-import { lexicographicSortSchema } from 'graphql';
+import { isInterfaceType, lexicographicSortSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
+import { fromEventOf } from '../src/api/graphql/entity-facts.ts';
 import { referredType } from '../src/api/graphql/refs.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { count } from './contract.ts';
@@ -24,6 +25,23 @@ describe('the schema', () => {
     ['all events can be selected in one document without an alias', 'unionFieldConflicts'],
   ] as const)('%s', ([, finding]) => {
     expect(findings[finding]).toEqual([]);
+  });
+
+  test('has events tell of objects by what they are, but to clients from before there were more choices', () => {
+    expect(findings.valuesOfEvents).toEqual(['MutedTopic']);
+  });
+
+  test('has an entity in every event, but where there is none, or none any more', () => {
+    const event = schema.getType('Event');
+    const without = (isInterfaceType(event) ? schema.getPossibleTypes(event) : []).filter((type) => {
+      const fields = Object.values(type.getFields());
+      const namesWhatIsGone = fields.some((field) => referredType(field.extensions) !== undefined);
+      return !namesWhatIsGone && !fields.some((field) => fromEventOf(field.extensions) !== undefined);
+    });
+    expect(without.map(({ name }) => name)).toEqual([
+      ...['AlertWordsChangedEvent', 'HeartbeatEvent', 'MutedTopicsChangedEvent', 'ServiceRestartedEvent'],
+      'VideoCallTokenChangedEvent',
+    ]);
   });
 
   test('is the whole one', () => {

@@ -39,6 +39,8 @@ export interface Findings {
   readonly connectionsWithoutNodes: readonly string[];
   readonly connectionsWithoutTotalCount: readonly string[];
   readonly unionFieldConflicts: readonly string[];
+  /** Types of objects that events alone lead to: values that a client's cache does not know. */
+  readonly valuesOfEvents: readonly string[];
 }
 
 /** The figures of a schema, as counts of all there is. */
@@ -62,7 +64,15 @@ export interface Counted {
  * anybody who might see it.
  */
 const NAMES_NOTHING_SHOWN =
-  /^(Cancel|Delete|Remove)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKey(ByJwt)?Payload|UserValue)\./;
+  /^(Cancel|Delete|Remove)\w+Payload\.|^ChannelDoesNotExistError\.|^FetchApiKey(ByJwt)?Payload\./;
+/** Of events: what they name is gone, or out of the sight of who hears them. */
+const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
+  ...['ChannelsDeletedEvent.channelIds', 'DraftRemovedEvent.draftId', 'MessagesDeletedEvent.messageIds'],
+  ...['NavigationViewRemovedEvent.navigationViewId', 'RealmDomainRemovedEvent.realmDomainId'],
+  ...['ReminderRemovedEvent.reminderId', 'SavedSnippetRemovedEvent.savedSnippetId'],
+  ...['ScheduledMessageRemovedEvent.scheduledMessageId', 'SubscriptionsRemovedEvent.subscriptionIds'],
+  'UserGroupRemovedEvent.userGroupId',
+]);
 /** Fields of the root that are refused to nobody, that hold nothing but what may be null, or that are asked for alone. */
 const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes', 'events']);
 const INTEGERS = new Set(['Int', 'LongId']);
@@ -106,13 +116,14 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
   const connections = objects.filter(({ name }) => name.endsWith('Connection')) as GraphQLObjectType[];
   const connectionFields = fields.filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'));
-  const shown = shownByReading(schema);
   const isIntegerId = ({ name, type }: { name: string; type: GraphQLInputType | GraphQLOutputType }) =>
     INTEGERS.has(getNamedType(type).name) && NAMES_AN_OBJECT.test(name) && !OWN.has(name);
   const bare = <T extends { at: string; description?: string | null | undefined }>(all: readonly T[]) =>
     all.filter(({ description }) => !description).map(({ at }) => at);
   const eventUnion = schema.getType('Event');
   const eventTypes = isInterfaceType(eventUnion) ? schema.getPossibleTypes(eventUnion) : [];
+  const read = reachedFrom(schema, [schema.getQueryType(), schema.getMutationType()]);
+  const told = reachedFrom(schema, eventTypes);
   return {
     findings: {
       undescribedTypes: types
@@ -134,8 +145,9 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
         .filter(({ field }) => isIntegerId({ name: field.name, type: field.type }))
         .map(({ at }) => at),
       foreignKeys: fields
-        .filter(({ parent, field }) => shown.has(parent.name) && field.name !== 'id')
+        .filter(({ field }) => field.name !== 'id')
         .filter(({ at, field }) => getNamedType(field.type).name === 'ID' && !NAMES_NOTHING_SHOWN.test(at))
+        .filter(({ at }) => !NAMES_WHAT_IS_GONE.has(at))
         .map(({ at }) => at),
       refusalsOfAll: Object.values(schema.getQueryType()?.getFields() ?? {})
         .filter(({ name, type }) => isNonNullType(type) && !FOR_EVERYBODY.has(name))
@@ -145,6 +157,9 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
         .filter((type) => type.getFields()['totalCount'] === undefined)
         .map(nameOf),
       unionFieldConflicts: conflicts(eventTypes),
+      valuesOfEvents: objects
+        .filter(({ name }) => told.has(name) && !read.has(name) && !eventTypes.some((type) => type.name === name))
+        .map(nameOf),
     },
     counted: {
       types: types.length,
@@ -164,21 +179,20 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
   };
 }
 
-/**
- * The types that queries and mutations lead to. What events alone lead to is left out as long as they tell of entities by
- * values.
- */
-function shownByReading(schema: GraphQLSchema): ReadonlySet<string> {
-  const reached = new Set<string>(['Event']);
+/** The types that others lead to, themselves included. */
+function reachedFrom(schema: GraphQLSchema, from: readonly (GraphQLNamedType | null | undefined)[]) {
+  const reached = new Set<string>();
   const walk = (type: GraphQLNamedType): void => {
     if (reached.has(type.name)) return;
     reached.add(type.name);
-    if (isUnionType(type) || isInterfaceType(type)) schema.getPossibleTypes(type).forEach(walk);
+    if (isUnionType(type) || (isInterfaceType(type) && type.name !== 'Event')) {
+      schema.getPossibleTypes(type).forEach(walk);
+    }
     if (isObjectType(type) || isInterfaceType(type)) {
       for (const field of Object.values(type.getFields())) walk(getNamedType(field.type));
     }
   };
-  for (const root of [schema.getQueryType(), schema.getMutationType()]) if (root != null) walk(root);
+  for (const type of from) if (type != null) walk(type);
   return reached;
 }
 
@@ -219,6 +233,7 @@ function table({ findings, counted }: ReturnType<typeof count>): string {
     ['`viewerCan…` fields', counted.viewerCan],
     ['`@oneOf` inputs', counted.oneOfInputs],
     ['event types on one field', counted.eventTypes],
+    ['types of values in events', findings.valuesOfEvents.length],
     ['fields of events that conflict', findings.unionFieldConflicts.length],
   ];
   return ['| Measure | |', '|---|---|', ...rows.map(([what, value]) => `| ${what} | ${value} |`)].join('\n');
