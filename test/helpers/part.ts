@@ -67,6 +67,7 @@ const SHARES: Readonly<Record<string, number>> = {
 
 /** As `SHARES`, of what shares a start: made or left out together, so that what is left out starts nothing. */
 const GROUPS = {
+  'clients/chats.test.ts': 1 / 6,
   'connections.test.ts > connections of one address': 1 / 6,
   'counter-last.test.ts': 1 / 3,
   'edits-told.test.ts > what an edit tells stays as it is': 1 / 3,

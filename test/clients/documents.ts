@@ -1,0 +1,47 @@
+// What the clients ask for that take documents as texts. Relay's are in `relay/documents.ts`.
+
+const MESSAGE = `id content lastEditedAt viewerHasRead viewerHasStarred
+  sender { id fullName } reactionGroups { emojiName count viewerHasReacted }`;
+
+export const SIGN_IN = `mutation ($input: FetchApiKeyInput!) {
+  fetchApiKey(input: $input) { ... on FetchApiKeyPayload { email apiKey } }
+}`;
+
+const CHANNEL = `channel(channelId: $channelId) { id name messages(last: 100) { nodes { ${MESSAGE} } } }`;
+
+/** A channel as it is on the screen. */
+export const SCREEN = `query ($channelId: ID!) { ${CHANNEL} }`;
+
+/** The same, with a queue that begins there. */
+export const FIRST_SCREEN = `mutation ($channelId: ID!) {
+  registerEventQueue(input: {}) { ... on RegisterEventQueuePayload { queueId position query { ${CHANNEL} } } }
+}`;
+
+export const EVENTS = `subscription ($queueId: String!) {
+  events(queueId: $queueId) {
+    ... on MessageSentEvent { message { ${MESSAGE} channel { id } } }
+    ... on MessageUpdatedEvent { message { id content lastEditedAt } }
+    ... on MessageFlagsAddedEvent { messages { id viewerHasRead viewerHasStarred } }
+    ... on MessageFlagsRemovedEvent { messages { id viewerHasRead viewerHasStarred } }
+    ... on ReactionAddedEvent { message { id reactionGroups { emojiName count viewerHasReacted } } }
+    ... on ReactionRemovedEvent { message { id reactionGroups { emojiName count viewerHasReacted } } }
+  }
+}`;
+
+export const SEND = `mutation ($input: SendMessageInput!) {
+  sendMessage(input: $input) { ... on SendMessagePayload { position } ... on ServiceError { code } }
+}`;
+
+/** Two components that show other fields of the same objects, and come to the topic on other ways. */
+export const COMPONENTS = [
+  `query ($channelId: ID!) {
+    organization { id name description }
+    ownSettings { id timezone }
+    channel(channelId: $channelId) { id topics(first: 5) { nodes { id name unreadCount } } }
+  }`,
+  `query ($channelId: ID!) {
+    organization { id uuid inviteRequired }
+    ownSettings { id colorScheme enterSends }
+    channel(channelId: $channelId) { id messages(last: 1) { nodes { id topic { id isResolved lastMessage { id } } } } }
+  }`,
+] as const;
