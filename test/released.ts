@@ -1,0 +1,61 @@
+/**
+ * A schema is a promise: what breaks who holds to the released one is listed in `CHANGES.md`, or the check fails. With
+ * `release` the schema of today becomes the released one.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CriticalityLevel, diff } from '@graphql-inspector/core';
+import { buildSchema, type GraphQLSchema, parse, print, visit } from 'graphql';
+
+const ROOT = join(import.meta.dirname, '..');
+const RELEASED = 'src/api/graphql/released.graphql';
+const CHANGES = 'src/api/graphql/CHANGES.md';
+
+/** Where the list begins of what no release has yet. */
+const NEXT = '## The next release\n';
+/** The date, what is meant, and what to do. */
+const ENTRY = /^\| (\d{4}-\d\d-\d\d) \| `([\w.]+)`[^|]* \| [^|]*\w[^|]* \|$/;
+
+/**
+ * Holds the list of changes against what has changed.
+ *
+ * @param changes The page: entries of other releases than the next count for nothing.
+ * @returns A line for each breaking change that is not listed, each entry that says less than it should, and each of what
+ *   breaks nobody; none when all is well.
+ */
+export async function faultsOf(released: GraphQLSchema, now: GraphQLSchema, changes: string): Promise<string[]> {
+  const breaking = (await diff(released, now)).filter(
+    ({ criticality: { level } }) => level === CriticalityLevel.Breaking,
+  );
+  const [, next] = changes.split(NEXT);
+  if (next === undefined) return [`${CHANGES} does not have the heading "${NEXT.trim()}"`];
+  const rows = (next.split(/^## /m)[0] ?? '').split('\n').filter((line) => /^\| (?!Date |---)/.test(`${line} `));
+  const entries = rows.map((row) => ({ row, path: ENTRY.exec(row)?.[2] }));
+  const listed = new Set(entries.map(({ path }) => path));
+  const paths = new Set(breaking.map(({ path }) => path));
+  return [
+    ...breaking.filter(({ path }) => !listed.has(path)).map(({ path, message }) => `${path}: ${message}, not listed`),
+    ...entries.filter(({ path }) => path === undefined).map(({ row }) => `${row}: lacks a date, a path or what to do`),
+    ...entries.filter(({ path }) => path !== undefined && !paths.has(path)).map(({ path }) => `${path}: breaks nobody`),
+  ];
+}
+
+/** A schema without its descriptions, of which nothing is promised. */
+export const withoutDescriptions = (sdl: string): string =>
+  `${print(visit(parse(sdl), { StringValue: (_, key) => (key === 'description' ? null : undefined) }))}\n`;
+
+// As a script: part of `npm run check`.
+if (import.meta.main) {
+  const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+  if (process.argv[2] === 'release') {
+    writeFileSync(join(ROOT, RELEASED), withoutDescriptions(read('schema.graphql')));
+  } else {
+    const [released, now] = [RELEASED, 'schema.graphql'].map((file) => buildSchema(read(file))) as [
+      GraphQLSchema,
+      GraphQLSchema,
+    ];
+    const faults = await faultsOf(released, now, read(CHANGES));
+    for (const fault of faults) console.error(`${CHANGES}: ${fault}`);
+    process.exitCode = faults.length > 0 ? 1 : 0;
+  }
+}
