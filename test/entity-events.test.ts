@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { EntityFacts } from '../src/api/graphql/entity-facts.ts';
 import { channelReference } from '../src/channels/entity-facts.ts';
 import { messageReference } from '../src/messages/entity-facts.ts';
 import { channels } from './entity-events/channels.ts';
@@ -42,6 +43,24 @@ describe('what events know', () => {
     // No event tells of these by the id alone.
     expect(notAsked([messageReference, channelReference])).toEqual([]);
   });
+});
+
+test('an event that fails to say what it should know is read instead, and stops nobody', async () => {
+  const { owner, member } = await organisation({}, { on: service });
+  const channel = await channelOf(owner, 'general', [owner, member]);
+  const { queue_id: queueId } = await member.register({ event_types: ['message'] });
+  await using stream = await member.events('... on MessageSentEvent { message { said: content } }', { queueId });
+  const { answer } = EntityFacts.prototype;
+  const spy = vi.spyOn(EntityFacts.prototype, 'answer').mockImplementation(function (this: EntityFacts, ...asked) {
+    if (asked[1] === 'content') throw new Error('It is not known after all');
+    return answer.apply(this, asked);
+  });
+  await say(owner, channel, 'lunch', 'first');
+  expect(await stream.next()).toEqual({ message: { said: 'first' } });
+  spy.mockRestore();
+  watchFacts();
+  await say(owner, channel, 'lunch', 'second');
+  expect(await stream.next()).toEqual({ message: { said: 'second' } });
 });
 
 describe('what takes reading', () => {

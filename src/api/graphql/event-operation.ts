@@ -61,11 +61,11 @@ export class EventOperation {
     this.#selection = operation == null ? undefined : rootField(document, operation).selectionSet;
   }
 
-  /** Whether an event knows all that is asked of it: its result is the same for all who hear it alike. */
+  /** Whether an event knows all that is asked of it: its result, which is made then, is the same for all who hear it alike. */
   isShared(piece: EventPiece): boolean {
     if (piece.results.has(this)) return true;
     const type = this.#schema.getType(eventTypeName(piece.event.type, piece.event.op) ?? '');
-    if (!isObjectType(type) || this.#selection === undefined) return true;
+    if (!isObjectType(type) || this.#selection === undefined) return this.#share(piece);
     const knowing = Object.values(type.getFields()).map(
       ({ extensions }) => fromEventOf(extensions)?.factsIn(piece).key,
     );
@@ -75,7 +75,24 @@ export class EventOperation {
       known = isAllKnown(this.#selecting, this.#selection, type, piece);
       this.#isAllKnown.set(key, known);
     }
-    return known;
+    if (!known) return false;
+    const shared = this.#share(piece);
+    if (!shared) this.#isAllKnown.set(key, false);
+    return shared;
+  }
+
+  /** Makes the result from the event alone. False where it does not come of that: a bug, which must not stop anybody. */
+  #share(piece: EventPiece): boolean {
+    // No context: what an event's fields show comes from the event alone, whoever reads it.
+    const result = execute({ ...this.#run(piece), schema: eventSchemaOf(this.#schema) });
+    const err = result instanceof Promise ? new Error('A field resolved asynchronously') : result.errors?.[0];
+    if (err !== undefined) {
+      if (result instanceof Promise) result.catch(() => {});
+      this.#log.error({ err, event: piece.id, type: piece.event.type }, 'an event did not answer what it knows');
+      return false;
+    }
+    piece.results.set(this, this.#toBytes(piece, result as ExecutionResult));
+    return true;
   }
 
   /**
@@ -83,14 +100,10 @@ export class EventOperation {
    * whatever of the event was selected and under whatever names.
    */
   sharedResultOf(piece: EventPiece): Buffer {
-    const known = piece.results.get(this);
-    if (known !== undefined) return known;
-    // No context: what an event's fields show comes from the event alone, whoever reads it.
-    const result = execute({ ...this.#run(piece), schema: eventSchemaOf(this.#schema) });
-    if (result instanceof Promise) throw new Error('An event field resolved asynchronously');
-    const bytes = this.#toBytes(piece, result);
-    piece.results.set(this, bytes);
-    return bytes;
+    // It may have been let go of since it was made.
+    const known = piece.results.get(this) ?? (this.isShared(piece) ? piece.results.get(this) : undefined);
+    if (known === undefined) throw new Error('The event is not shared');
+    return known;
   }
 
   /**
