@@ -1,4 +1,4 @@
-import { isInterfaceType, lexicographicSortSchema } from 'graphql';
+import { isInterfaceType, lexicographicSortSchema, buildSchema as parseSchema } from 'graphql';
 import { describe, expect, test } from 'vitest';
 import { fromEventOf } from '../src/api/graphql/entity-facts.ts';
 import { referredType } from '../src/api/graphql/refs.ts';
@@ -23,6 +23,11 @@ describe('the schema', () => {
     ['every field of an input is described', 'undescribedInputFields'],
     ['every value of an enum is described', 'undescribedEnumValues'],
     ['all events can be selected in one document without an alias', 'unionFieldConflicts'],
+    ['everything is spelled as its kind is', 'misnamed'],
+    ['every mutation takes an input of its own name, and inputs are called so', 'misnamedInputs'],
+    ['what has an id is found by it', 'idsOfNoNode'],
+    ['lists, their pages and their arguments are as Relay specifies', 'notOfRelay'],
+    ['every type is come to', 'unreachableTypes'],
   ] as const)('%s', ([, finding]) => {
     expect(findings[finding]).toEqual([]);
   });
@@ -42,6 +47,31 @@ describe('the schema', () => {
       ...['AlertWordsChangedEvent', 'HeartbeatEvent', 'MutedTopicsChangedEvent', 'ServiceRestartedEvent'],
       'VideoCallTokenChangedEvent',
     ]);
+  });
+
+  test('is found out where it breaks the rules of its form', () => {
+    const { findings: found } = count(
+      parseSchema(`
+        interface Node { id: ID! }
+        type Query { all: ThingConnection, some(first: Int, after: String, last: Int, before: String): ThingConnection }
+        type ThingConnection { nodes: [Thing!]! edges: [ThingEdge!]! pageInfo: PageInfo }
+        type ThingEdge { cursor: String node: Thing! }
+        type Thing { id: ID! Name: String state: State lost: PageInfo }
+        type PageInfo { hasNextPage: Boolean! }
+        type Lost { id: Int }
+        enum State { Good }
+        input Settings { own_name: String }
+        type Mutation { change(settings: Settings!): Thing rename(input: ChangeInput!): Thing }
+        input ChangeInput { name: String }
+      `),
+    );
+    expect(found).toMatchObject({
+      misnamed: ['Thing.Name', 'Settings.own_name', 'State.Good'],
+      misnamedInputs: ['Settings', 'change', 'rename'],
+      idsOfNoNode: ['Thing', 'Lost'],
+      notOfRelay: ['ThingConnection', 'ThingEdge', 'Query.all', 'PageInfo'],
+      unreachableTypes: ['Node', 'Lost'],
+    });
   });
 
   test('is the whole one', () => {

@@ -199,7 +199,7 @@ const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject
   search: t.string({ required: false, description: 'Words, in any of their forms; in quotes, what must stand so.' }),
 });
 
-const NarrowTerms = builder.inputType('MessageNarrowTerms', {
+const NarrowTerms = builder.inputType('MessageNarrowTermsInput', {
   description: 'What a message must not be: none of these.',
   fields: narrowFields,
 });

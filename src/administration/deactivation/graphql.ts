@@ -28,7 +28,7 @@ builder.prismaObjectField(User, 'viewerCanDeactivate', (t) =>
   }),
 );
 
-const Erasure = builder.inputType('Erasure', {
+const Erasure = builder.inputType('ErasureInput', {
   description: 'What is deleted of a user who is deactivated, and of their bots.',
   fields: (t) => ({
     profile: t.boolean({
