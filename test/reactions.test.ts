@@ -220,3 +220,34 @@ test.concurrent('takes the names that clients have for emoji, and codes with and
     "Emoji 'no_such_name' does not exist",
   );
 });
+
+test.concurrent('is told over GraphQL with all that is on the message then, as the message shows it', async () => {
+  const { owner, member, signUp } = await organisation();
+  const people = [owner, member, ...(await Promise.all(Array.from({ length: 10 }, (_, i) => signUp(`Person ${i}`))))];
+  const channel = await channelOf(owner, 'general', people);
+  const id = await say(owner, channel, 'topic');
+  for (const person of people.slice(0, 11)) await react(person, id);
+  await react(owner, id, { emoji_name: 'octopus' });
+  const last = people.at(-1) as Person;
+  const shown = `id reactions { emojiName emojiCode reactionType user { databaseId } }
+    reactionGroups { emojiName emojiCode reactionType count viewerHasReacted users { databaseId } }`;
+  for (const [change, name, count] of [
+    [react, 'ReactionAddedEvent', 12],
+    [unreact, 'ReactionRemovedEvent', 11],
+  ] as const) {
+    for (const viewer of [last, member]) {
+      const { queue_id: queueId } = await viewer.register({ event_types: ['reaction'] });
+      await change(last, id);
+      await using events = await viewer.events(`... on ${name} { message { ${shown} } }`, { queueId });
+      const { message } = await events.next();
+      const now = await viewer.query(`{ message(messageId: "${globalId('Message', id)}") { ${shown} } }`);
+      expect(message).toEqual(now.message);
+      expect(message.reactionGroups[0]).toMatchObject({
+        ...{ count, viewerHasReacted: viewer === member || change === react },
+        users: people.slice(0, 10).map(({ id: databaseId }) => ({ databaseId })),
+      });
+      // Back to how it was, for the next one to look.
+      if (viewer === last) await (change === react ? unreact : react)(last, id);
+    }
+  }
+});

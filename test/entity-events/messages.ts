@@ -55,6 +55,23 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       expect(hasReacted).toEqual([false, false, true]);
     });
 
+    test('of their content shows to who listen at once, and are alike but for that, what each reacted with', async () => {
+      const { owner, member, signUp, channel } = await place();
+      const bystander = await signUp('Bystander');
+      await bystander.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'general' }] });
+      const id = await say(owner, channel, 'lunch', 'first');
+      await member.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
+      const selection = '... on MessageUpdatedEvent { message { reactionGroups { viewerHasReacted } } }';
+      await using first = await bystander.events(selection);
+      await using second = await member.events(selection);
+      await owner.ok('PATCH', `/messages/${id}`, { content: 'second' });
+      const shown = await Promise.all([first.next(), second.next()]);
+      expect(shown.map(({ message }) => message.reactionGroups)).toEqual([
+        [{ viewerHasReacted: false }],
+        [{ viewerHasReacted: true }],
+      ]);
+    });
+
     test('of their content is told in a list of messages without a statement for each who hears it', async () => {
       const { owner, member, channel } = await place();
       const id = await say(owner, channel, 'lunch', 'first');
@@ -145,7 +162,11 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     const tada = { emoji_name: 'tada' };
 
     test('is shown with all that is on the message then, to each as they have it', async () => {
-      const { owner, member, guest, readers, channel } = await place();
+      const { owner, member, guest, signUp, channel } = await place();
+      // Of the same role as the member, who reacts.
+      const bystander = await signUp('Bystander');
+      await bystander.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'general' }] });
+      const readers = [owner, bystander, member, guest];
       const id = await say(owner, channel, 'lunch');
       const react = (who: Person, emoji_name: string) => who.ok('POST', `/messages/${id}/reactions`, { emoji_name });
       await react(guest, 'octopus');
@@ -155,11 +176,12 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
           ...[emojiName, count, viewerHasReacted],
         ]);
       const added = await expectShownAlike(readers, () => react(member, 'tada'), reactions);
+      const ofOthers = [
+        ['octopus', 1, false],
+        ['tada', 2, false],
+      ];
       expect(added.map(([heard]) => groups(heard?.event))).toEqual([
-        [
-          ['octopus', 1, false],
-          ['tada', 2, false],
-        ],
+        ...[ofOthers, ofOthers],
         [
           ['octopus', 1, false],
           ['tada', 2, true],
@@ -178,7 +200,7 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       const take = () => guest.ok('DELETE', `/messages/${id}/reactions`, { emoji_name: 'octopus' });
       const removed = await expectShownAlike(readers, take, reactions);
       expect(removed.map(([heard]) => groups(heard?.event))).toEqual([
-        [['tada', 2, false]],
+        ...[[['tada', 2, false]], [['tada', 2, false]]],
         [['tada', 2, true]],
         [['tada', 2, true]],
       ]);

@@ -65,17 +65,16 @@ const CHANGED: Readonly<Record<string, readonly [field: string, answer: Answer]>
   wildcard_mentions_notify: ['wildcardMentionsNotify', valueIn],
 };
 
+const identity = { idOf: ({ userId, channelId }: KnownSubscriptionUpdate) => `${userId}:${channelId}` };
+
 const changes = new Map(
   Object.entries(CHANGED).map(([property, [field, answer]]) => {
-    const identity = { idOf: (update: KnownSubscriptionUpdate) => `${update.userId}:${update.channelId}` };
     const channel = { facts: channelReference, of: ({ channelId }: KnownSubscriptionUpdate) => channelId };
     return [property, new EntityFacts('ChannelSubscription', identity, { channel, [field]: answer })];
   }),
 );
+const nothingMore = new EntityFacts('ChannelSubscription', identity, {});
 
 /** What an event knows of a subscription of which one setting changed. */
-export function changedSubscription({ facts }: { readonly facts: KnownSubscriptionUpdate }) {
-  const known = changes.get(facts.property);
-  if (known === undefined) throw new Error(`No subscription has ${facts.property}`);
-  return known;
-}
+export const changedSubscription = ({ facts }: { readonly facts: KnownSubscriptionUpdate }) =>
+  changes.get(facts.property) ?? nothingMore;
