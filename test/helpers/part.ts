@@ -37,6 +37,8 @@ const SHARES: Readonly<Record<string, number>> = {
   'totals.test.ts > what a user or an organization can pile up': 1 / 4,
   // Much of something, or long, where others show the same of little.
   'avatars.test.ts > no more than 20 images': 1 / 3,
+  'graphql-ws.test.ts > the protocol > closes a socket that never introduces itself': 1 / 3,
+  'turns.test.ts > refuses whoever waited for too long': 1 / 3,
   'clients/resume.test.ts': 1 / 6,
   'connections.test.ts > behind a proxy': 1 / 6,
   'connections.test.ts > connections of the process': 1 / 6,
