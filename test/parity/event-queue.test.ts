@@ -158,19 +158,21 @@ describe('event queues', () => {
   });
 });
 
-/** For a type, every field of it, however deep. */
+/** For a type, every field of it, however deep; of an entity, which one it is. */
 async function selections(person: Person): Promise<(type: string) => string> {
   const { __schema } = await person.query(`{ __schema { types { kind name
     fields { name type { ...T ofType { ...T ofType { ...T ofType { ...T } } } } } } } }
     fragment T on __Type { kind name }`);
   const types = new Map<string, Json>(__schema.types.map((type: Json) => [type.name, type]));
   const named = (type: Json): Json => (type.ofType == null ? types.get(type.name) : named(type.ofType));
+  const isEntity = ({ fields }: Json) => fields.some(({ name }: Json) => name === 'id');
   const selectionOf = (name: string): string =>
     types
       .get(name)
       .fields.map(({ name, type }: Json) => {
         const inner = named(type);
-        return inner.kind === 'OBJECT' ? `${name} { ${selectionOf(inner.name)} }` : name;
+        if (inner.kind !== 'OBJECT') return name;
+        return `${name} { ${isEntity(inner) ? '__typename id' : selectionOf(inner.name)} }`;
       })
       .join(' ');
   return selectionOf;
