@@ -13,7 +13,8 @@ const TRAIN = 40;
 const IN_FLIGHT = 4;
 
 /** What the list of messages of a chat shows of each. */
-export const USUAL = `id content renderedContent topic sentAt lastEditedAt flags channel { id name }
+export const USUAL = `id content renderedContent topicName topic { id name } sentAt lastEditedAt viewerHasRead
+      viewerHasStarred reactionGroups { emojiName emojiCode count viewerHasReacted } channel { id name }
       sender { id fullName avatarUrl }`;
 
 const QUERY = `subscription Bench($queueId: String!) {
