@@ -73,6 +73,7 @@ describe('what takes reading', () => {
           const { queue_id: queueId } = await reader.register({ event_types: ['message'] });
           return reader.events(
             `... on MessageSentEvent { message { content flags sender { fullName } reactions { emojiName }
+              topicName topic { id name } viewerHasRead viewerHasStarred reactionGroups { count viewerHasReacted }
               channel { name description } readReceipts { totalCount } } }`,
             { queueId },
           );

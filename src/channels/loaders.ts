@@ -5,7 +5,7 @@ import { acrossReaders, perOperation, type Wanted } from '../api/graphql/context
 import type { Channel } from '../generated/prisma/client.ts';
 import { CHANNEL_COLUMNS, columnsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
 import { isRowId } from '../platform/ids.ts';
-import { seesChannel } from './access.ts';
+import { readsChannel, seesChannel } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
 
 /** The viewer as one who holds permissions, once for an operation. */
@@ -27,11 +27,21 @@ export const channelActivities = perOperation(
     ),
 );
 
+/** Channels, each for one viewer, who sees it; null where they do not. */
+export const visibleFor = (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
+  channelsFor(wanted, seesChannel);
+
 /** A channel, by its id; null when the viewer does not see it. */
 export const visibleChannels = acrossReaders<number, Channel | null>(visibleFor);
 
-/** Channels, each for one viewer, who sees it; null where they do not. */
-export async function visibleFor(wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> {
+/** Channels, each for one viewer, who may read what is written in it; null where they may not. */
+export const readableFor = (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
+  channelsFor(wanted, readsChannel);
+
+async function channelsFor(
+  wanted: readonly Wanted<number>[],
+  mayHave: typeof seesChannel,
+): Promise<readonly (Channel | null)[]> {
   const [first] = wanted;
   if (first === undefined) return [];
   const { app, realmId } = first.ctx;
@@ -51,6 +61,6 @@ export async function visibleFor(wanted: readonly Wanted<number>[]): Promise<rea
     const [channel, subscribers] = channels.get(key) ?? [];
     const actor = actors.get(viewer.id);
     if (channel === undefined || actor === undefined) return null;
-    return seesChannel(actor, channel, subscribers?.has(viewer.id) === true) ? channel : null;
+    return mayHave(actor, channel, subscribers?.has(viewer.id) === true) ? channel : null;
   });
 }

@@ -26,7 +26,7 @@ import {
 } from '../graphql.ts';
 import { TopicVisibility } from '../topic-policies/topic-visibility.ts';
 import { topicId } from './entity-facts.ts';
-import { ownPolicies, topicMessages, topicPages, topicsNamed } from './topic-loaders.ts';
+import { ownPolicies, topicMessages, topicNamed, topicPages } from './topic-loaders.ts';
 import type { Topic as ReadTopic, TopicKey } from './topics.ts';
 
 /** A topic, and the channel it is of. */
@@ -93,7 +93,7 @@ builder.node(Topic, {
 
 /** Its last message, and its name as that has it. */
 async function lastIn(ctx: GraphQLContext, { channelId, name, maxId }: TopicSource): Promise<ReadTopic | null> {
-  return maxId === undefined ? topicsNamed(ctx).load({ channelId, name }) : { name, maxId };
+  return maxId === undefined ? topicNamed(ctx, { channelId, name }) : { name, maxId };
 }
 
 /** The topic of a name; null when it holds nothing that the viewer may read, or when there is no channel. */
@@ -102,7 +102,7 @@ export async function topicAt(
   channelId: number | null,
   name: string,
 ): Promise<TopicSource | null> {
-  const topic = channelId === null ? null : await topicsNamed(ctx).load({ channelId, name });
+  const topic = channelId === null ? null : await topicNamed(ctx, { channelId, name });
   return channelId === null || topic === null ? null : { ...topic, channelId };
 }
 

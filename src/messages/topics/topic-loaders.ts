@@ -1,11 +1,13 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
-import { perOperation } from '../../api/graphql/context.ts';
+import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
 import { readableBy } from '../../channels/access.ts';
+import { readableFor } from '../../channels/loaders.ts';
 import { topicKey } from '../../channels/topic-name.ts';
+import { hasProtectedHistory } from '../access.ts';
 import type { TopicPolicy } from '../topic-policies/policies.ts';
 import { readPolicies } from '../topic-policies/queries.ts';
-import { findTopics, messagesInTopics, readTopics, type Topic, type TopicKey, type TopicPage } from './topics.ts';
+import { findTopicsIn, messagesInTopics, readTopics, type Topic, type TopicKey, type TopicPage } from './topics.ts';
 
 /** A page of one channel's topics. */
 export interface TopicPageKey extends TopicPage {
@@ -41,12 +43,34 @@ export const topicPages = perOperation(
 );
 
 /** Topics by their names: null for one in which there is nothing that the viewer may read. */
-export const topicsNamed = perOperation(
-  (ctx) =>
-    new DataLoader<TopicKey, Topic | null, string>((keys) => findTopics(signedIn(ctx), keys), {
-      cacheKeyFn: ({ channelId, name }) => `${channelId} ${topicKey(name)}`,
-    }),
-);
+export const topicNamed = (ctx: GraphQLContext, { channelId, name }: TopicKey): Promise<Topic | null> =>
+  topicsByText(ctx).load(`${channelId} ${topicKey(name)}`);
+
+const topicsByText = acrossReaders<string, Topic | null>(async (wanted) => {
+  const keys = wanted.map(({ ctx, key: text }) => ({
+    ...{ ctx, text, channelId: Number(text.slice(0, text.indexOf(' '))) },
+    name: text.slice(text.indexOf(' ') + 1),
+  }));
+  const channels = await readableFor(keys.map(({ ctx, channelId }) => ({ ctx, key: channelId })));
+  const found: (Topic | null)[] = wanted.map(() => null);
+  const places = keys.flatMap((key, place) => {
+    const channel = channels[place];
+    return channel == null ? [] : [{ ...key, place, channel }];
+  });
+  // What is open is the same for whoever may read the channel.
+  const alike = Map.groupBy(places, ({ ctx, channel }) => (hasProtectedHistory(channel) ? ctx.viewer.id : 0));
+  for (const ofSome of alike.values()) {
+    const byText = Map.groupBy(ofSome, ({ text }) => text);
+    const ones = [...byText.values()].flatMap(([one]) => one ?? []);
+    const [first] = ones;
+    if (first === undefined) continue;
+    const topics = await findTopicsIn(first.ctx.app.db, first.ctx.viewer.id, ones);
+    for (const [i, { text }] of ones.entries()) {
+      for (const { place } of byText.get(text) ?? []) found[place] = topics[i] ?? null;
+    }
+  }
+  return found;
+});
 
 /** A page of one topic's messages. */
 export interface MessagePageKey extends TopicKey, TopicPage {}

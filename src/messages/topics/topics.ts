@@ -75,15 +75,33 @@ async function readInTopics(ctx: Ctx, keys: readonly TopicKey[], page: TopicPage
     const channel = channels.get(channelId);
     return channel === undefined ? [] : [{ place, name, channel }];
   });
+  const rows = await readPlaces(app.db, viewer.id, places, page);
+  const found = Map.groupBy(rows, ({ place }) => place);
+  return keys.map((_, place) => (found.get(place) ?? []).map(({ id, name }) => ({ id: Number(id), name })));
+}
+
+/**
+ * As `findTopics`, in channels that the user may read: who the user is matters in those alone whose history is protected.
+ */
+export async function findTopicsIn(
+  db: SqlClient,
+  userId: number,
+  wanted: readonly Omit<Place, 'place'>[],
+): Promise<(Topic | null)[]> {
+  const places = wanted.map((one, place) => ({ ...one, place }));
+  const rows = await readPlaces(db, userId, places, { ...WHOLE_LIST, limit: 1 });
+  const found = new Map(rows.map(({ place, id, name }) => [place, { name, maxId: Number(id) }]));
+  return wanted.map((_, place) => found.get(place) ?? null);
+}
+
+async function readPlaces(db: SqlClient, userId: number, places: readonly Place[], page: TopicPage) {
   const { open = [], guarded = [] } = Object.groupBy(places, ({ channel }) =>
     hasProtectedHistory(channel) ? 'guarded' : 'open',
   );
-  const rows = [
-    ...(open.length === 0 ? [] : await readNamed(app.db, open, Prisma.sql`true`, page)),
-    ...(guarded.length === 0 ? [] : await readNamed(app.db, guarded, receivedBy(viewer.id), page)),
+  return [
+    ...(open.length === 0 ? [] : await readNamed(db, open, Prisma.sql`true`, page)),
+    ...(guarded.length === 0 ? [] : await readNamed(db, guarded, receivedBy(userId), page)),
   ];
-  const found = Map.groupBy(rows, ({ place }) => place);
-  return keys.map((_, place) => (found.get(place) ?? []).map(({ id, name }) => ({ id: Number(id), name })));
 }
 
 interface Place {
