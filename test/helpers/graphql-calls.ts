@@ -87,7 +87,10 @@ function selectionOf(type: GraphQLOutputType, { depth, payload }: { depth: numbe
   const named = getNamedType(type);
   if (isLeafType(named)) return '';
   if (isUnionType(named)) {
-    const [result] = named.getTypes().filter(({ name }) => payload && name.endsWith('Payload'));
+    const payloads = named.getTypes().filter(({ name }) => name.endsWith('Payload'));
+    // Of entities, no result of a mutation.
+    if (payloads.length === 0) return '{ __typename ... on Node { id } }';
+    const [result] = payload ? payloads : [];
     const whole = result === undefined ? '' : `... on ${result.name} ${selectionOf(result, { depth, payload })}`;
     return `{ __typename ... on ServiceError { code message } ${whole} }`;
   }
