@@ -23,6 +23,8 @@ const SHARES: Readonly<Record<string, number>> = {
   'clients/javascript.test.ts': 1 / 6,
   'counter-last.test.ts': 1 / 3,
   'edits-told.test.ts > what an edit tells stays as it is through events that it passes over > on': 1 / 3,
+  'entity-events.test.ts': 1 / 3,
+  'entity-events.test.ts > what takes reading': 1,
   'hidden-addresses.test.ts': 1 / 3,
   'hidden-things.test.ts': 1 / 16,
   'idempotency.test.ts > every write, three times at once under one key': 1 / 8,
