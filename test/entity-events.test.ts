@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Deliveries } from '../src/api/graphql/deliveries.ts';
 import { EntityFacts } from '../src/api/graphql/entity-facts.ts';
 import { channelReference } from '../src/channels/entity-facts.ts';
 import { messageReference } from '../src/messages/entity-facts.ts';
@@ -97,5 +98,28 @@ describe('what takes reading', () => {
     const few = await statements([member]);
     const many = await statements([owner, member, guest, moderator, administrator]);
     expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length);
+  });
+
+  test('is held for a reader a part at a time, and comes whole and in order', async () => {
+    const { owner, member } = await organisation({}, { on: service });
+    const channel = await channelOf(owner, 'general', [owner, member]);
+    const { queue_id: queueId } = await member.register({ event_types: ['message'] });
+    const long = 'word '.repeat(1_900);
+    const said: string[] = [];
+    for (let i = 0; i < 30; i++) {
+      said.push(`${i} ${long}`.trim());
+      await say(owner, channel, 'lunch', said.at(-1));
+    }
+    const prepare = vi.spyOn(Deliveries.prototype, 'prepare');
+    const parts = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `${name}: content`).join(' ');
+    await using stream = await member.events(
+      `... on MessageSentEvent { message { content ${parts} channel { description } } }`,
+      { queueId },
+    );
+    expect((await stream.take(30)).map(({ message }) => message.content)).toEqual(said);
+    const prepared = await Promise.all(prepare.mock.results.map(({ value }) => value as Promise<number>));
+    prepare.mockRestore();
+    expect(prepared.length).toBeGreaterThan(1);
+    expect(prepared.reduce((sum, count) => sum + count, 0)).toBe(30);
   });
 });

@@ -18,8 +18,11 @@ const apart = AsyncLocalStorage.snapshot();
 export interface StreamSink {
   /** Whether events can be sent as they are: nothing has to be read for this client first. */
   isReady(pieces: readonly EventPiece[]): boolean;
-  /** Reads what is to be read for events that are sent next. Rejects when it cannot be read now. */
-  prepare(pieces: readonly EventPiece[]): Promise<void>;
+  /**
+   * Reads what is to be read for events that are sent next, or for so many of the first of them as can be held at once:
+   * how many, at least one. Rejects when it cannot be read now.
+   */
+  prepare(pieces: readonly EventPiece[]): Promise<number>;
   /** Sends events, at least one, in id order, that are ready or prepared. Must not throw. */
   send(pieces: readonly EventPiece[]): void;
   /** Resolves when the client has taken enough of what was sent for more to follow. Only a backlog waits for it. */
@@ -156,9 +159,12 @@ export class EventStream implements LiveReader, QueueReader {
         now: this.#app.now(),
       });
       const pieces = this.#unsent(page.events);
-      if (pieces.length > 0 && !this.#sink.isReady(pieces)) await this.#sink.prepare(pieces);
+      const isReady = pieces.length === 0 || this.#sink.isReady(pieces);
+      const ready = isReady ? pieces.length : await this.#sink.prepare(pieces);
       if (this.#over) return;
-      this.#send(pieces, page.through);
+      // What is left of the page is read again after it.
+      const through = ready < pieces.length ? (pieces[ready - 1] as EventPiece).id : page.through;
+      this.#send(pieces.slice(0, ready), through);
       if (page.events.length > 0) await this.#sink.writable();
       // In the same turn of the event loop in which nothing was left to read, no event can arrive before the reader is
       // attached.

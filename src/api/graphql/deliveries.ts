@@ -8,6 +8,9 @@ import { ReaderBatch } from './reader-batch.ts';
 /** Deliveries are counted against nobody: who listens has paid for the subscription. */
 const NO_COST = { requested: 0, limit: 0, charged: 0 };
 
+/** Our choice: what is held for one reader before it is sent, but for the one result that goes beyond. */
+const MAX_HELD_BYTES = 1024 * 1024;
+
 /** What one reader is sent of events: shared with others where the event knows all that is asked for, else their own. */
 export class Deliveries {
   readonly #operation: EventOperation;
@@ -25,16 +28,20 @@ export class Deliveries {
   }
 
   /**
-   * Executes what the reader is to be shown of their own, with their rights as of now.
+   * Executes what the reader is to be shown of their own, with their rights as of now, as far as they can be held at once.
    *
+   * @returns How many of the events are prepared, from the first: at least one.
    * @throws RequestTimeoutError when the database is out of reach, UnauthorizedError when they may not sign in any more.
    */
-  async prepare(pieces: readonly EventPiece[]): Promise<void> {
+  async prepare(pieces: readonly EventPiece[]): Promise<number> {
     const batch = ReaderBatch.current(this.#request.app);
     const viewer = await viewerAsOfNow(this.#request);
     const { app } = this.#request;
-    await app.shares.run(viewer.id, async () => {
-      for (const piece of pieces) {
+    this.#own.clear();
+    return app.shares.run(viewer.id, async () => {
+      let held = 0;
+      for (const [i, piece] of pieces.entries()) {
+        if (held > MAX_HELD_BYTES) return i;
         if (this.#operation.isShared(piece)) continue;
         const ctx: GraphQLContext = {
           ...this.#request,
@@ -45,8 +52,11 @@ export class Deliveries {
           cost: NO_COST,
           batch,
         };
-        this.#own.set(piece, await this.#operation.ownResultOf(piece, ctx));
+        const result = await this.#operation.ownResultOf(piece, ctx);
+        held += result.length;
+        this.#own.set(piece, result);
       }
+      return pieces.length;
     });
   }
 

@@ -64,6 +64,16 @@ export class EventOperation {
   /** Whether an event knows all that is asked of it: its result, which is made then, is the same for all who hear it alike. */
   isShared(piece: EventPiece): boolean {
     if (piece.results.has(this)) return true;
+    try {
+      return this.#isAnswered(piece);
+    } catch (err) {
+      // A bug: thrown on, it would end every stream that asks so, again with each attempt to come back.
+      this.#log.error({ err, event: piece.id, type: piece.event.type }, 'what an event knows could not be worked out');
+      return false;
+    }
+  }
+
+  #isAnswered(piece: EventPiece): boolean {
     const type = this.#schema.getType(eventTypeName(piece.event.type, piece.event.op) ?? '');
     if (!isObjectType(type) || this.#selection === undefined) return this.#share(piece);
     const knowing = Object.values(type.getFields()).map(

@@ -243,7 +243,7 @@ class ResponseSink implements StreamSink {
     return this.#deliveries.isReady(pieces);
   }
 
-  prepare(pieces: readonly EventPiece[]): Promise<void> {
+  prepare(pieces: readonly EventPiece[]): Promise<number> {
     return this.#deliveries.prepare(pieces);
   }
 

@@ -312,7 +312,7 @@ class SocketSink implements StreamSink {
     return this.#deliveries.isReady(pieces);
   }
 
-  prepare(pieces: readonly EventPiece[]): Promise<void> {
+  prepare(pieces: readonly EventPiece[]): Promise<number> {
     return this.#deliveries.prepare(pieces);
   }
 
