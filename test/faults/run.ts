@@ -8,6 +8,7 @@ import { markdownTrial } from './markdown.ts';
 import type { Outcome } from './outcome.ts';
 import { scheduledTrial } from './scheduled.ts';
 import { signInTimingTrial } from './sign-in.ts';
+import { stallTrial } from './stalls.ts';
 import { steadyTrial } from './steady.ts';
 import { heldCounterTrial, pausedNodeTrial } from './stuck.ts';
 
@@ -30,6 +31,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   heartbeats: () => heartbeatTrial({ databaseServer, events: much(1_500), nodes: 3, seed }),
   cuts: () => cutTrial({ databaseServer: undefined, positions: much(500), seed }),
   losses: () => lossTrial({ databaseServer, losses: much(20), seed }),
+  stalls: () => stallTrial({ databaseServer }),
   'scheduled-embedded': () =>
     scheduledTrial({ databaseServer: undefined, messages: much(2_000), kills: much(20), seed }),
   'scheduled-postgresql': () => scheduledTrial({ databaseServer, messages: much(2_000), kills: much(20), seed }),
