@@ -157,6 +157,23 @@ test('a method in a form is no way around, nor is another case of "Basic"', asyn
   }
 });
 
+test('an operation is not read for a page of another site either, in the name of whoever sits there', async () => {
+  const path = `/graphql?query=${encodeURIComponent('{ viewer { fullName } }')}`;
+  const ask = (headers: Headers) =>
+    send(member.url, { method: 'GET', path, headers: { host: member.host, ...headers } });
+  for (const accept of ['application/json', 'text/event-stream']) {
+    for (const headers of [{ cookie }, member.headers]) {
+      const foreign = await ask({ ...SCRIPT, origin: EVIL, accept, ...headers });
+      expect([foreign.status, codeOf(foreign)]).toEqual([403, 'CSRF_FAILED']);
+      const sameSite = await ask({ ...SCRIPT, 'sec-fetch-site': 'same-site', accept, ...headers });
+      expect(sameSite.status).toBe(403);
+    }
+    expect((await ask({ ...SCRIPT, 'sec-fetch-site': 'same-origin', accept, ...member.headers })).status).toBe(200);
+  }
+  // A link to GraphiQL.
+  expect((await ask({ ...FORM, accept: 'text/html', cookie })).status).toBe(200);
+});
+
 test("reading is nobody's change: a link from elsewhere works", async () => {
   const reply = await send(member.url, {
     method: 'GET',
@@ -185,10 +202,13 @@ describe('a socket', () => {
   test('is refused where a browser sends credentials for a page of another site', async () => {
     expect(await handshake({ ...AS_SOCKET, origin: EVIL })).toBe(403);
     expect(await handshake({ ...AS_SOCKET, origin: 'null', 'x-requested-with': 'chat' })).toBe(403);
-    expect(await handshake({ authorization: '', origin: EVIL })).toBe(101);
+    // Whatever it would say in connection_init; a program may.
+    expect(await handshake({ authorization: '', origin: EVIL })).toBe(403);
+    expect(await handshake({ authorization: '', origin: 'app://chat' })).toBe(101);
+    expect(await handshake({ authorization: '', origin: own })).toBe(101);
     const { authorization: _, ...nobody } = member.headers;
     const without = (headers: Headers) => handshake({ ...nobody, authorization: '', ...headers });
-    expect(await without({ ...AS_SOCKET, origin: EVIL, cookie })).toBe(101);
+    expect(await without({ ...AS_SOCKET, origin: EVIL, cookie })).toBe(403);
   });
 
   test('is signed in by what connection_init says, and not by its handshake', async () => {
@@ -238,6 +258,7 @@ describe('nosniff', () => {
       ...(
         [
           '/',
+          '/developers',
           '/docs',
           '/healthz',
           '/readyz',

@@ -74,9 +74,14 @@ export interface Viewer {
   readonly role: number;
   /** The client's own name for itself, at most 30 characters. */
   readonly clientName: string;
-  /** SHA-256 of the key they signed in with; null for the server's operator. */
-  readonly keyHash: Uint8Array<ArrayBuffer> | null;
+  /** What they signed in with; null for the server's operator. */
+  readonly credential: Credential | null;
 }
+
+/** A key, of which this is the SHA-256; or a session, of this number, which ends then unless it is made longer. */
+export type Credential =
+  | { readonly kind: 'key'; readonly hash: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'session'; readonly id: number; readonly endsAt: Date };
 
 /** What a change needs: where it happens. */
 export interface Scope {

@@ -1,5 +1,6 @@
 import { nobody } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
+import type { ReaderAccess } from '../events/queue.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
 import { NonexistentSubdomainError } from '../platform/errors.ts';
@@ -7,9 +8,10 @@ import { subdomainOf } from '../platform/hosts.ts';
 import { isKey } from '../platform/key-vault.ts';
 import { type Account, accountByKeyHash, readAccount } from './accounts.ts';
 import { apiEmail } from './address.ts';
-import { type App, type Ctx, type RequestCtx, type Scope, signedIn, type Viewer } from './context.ts';
+import { type App, type Credential, type Ctx, type RequestCtx, type Scope, signedIn, type Viewer } from './context.ts';
 import { InvalidApiKeyError, RealmDeactivatedError, UnauthorizedError, UserDeactivatedError } from './errors.ts';
 import { accessRevoked } from './events.ts';
+import { renewSession, type SessionAccount, type SessionToken, sessionById, sessionByToken } from './sessions.ts';
 
 /** What a request says of itself. */
 export interface RequestFacts {
@@ -22,10 +24,20 @@ export interface RequestFacts {
 }
 
 export interface Credentials extends RequestFacts {
-  /** The Authorization header, or the same string from `connection_init`. */
+  /** The Authorization header, or the same string from `connection_init`: it counts before a session. */
   readonly authorization: string | undefined;
   /** Whether "Bearer <api key>" is taken beside Basic. */
   readonly allowBearer?: boolean;
+  /** The session that a browser shows. */
+  readonly session?: ShownSession | undefined;
+}
+
+/** A session that a browser shows: by the token in its cookie, or by its number, for what was opened with one. */
+export interface ShownSession {
+  readonly by: { readonly token: string } | { readonly id: number };
+  readonly networkAddress: string;
+  /** Called with the token that the browser is to show from now on; absent where it cannot be told. */
+  readonly renewed?: (token: SessionToken) => void;
 }
 
 /**
@@ -41,7 +53,8 @@ export async function findRealm({ db, config }: App, host: string | undefined): 
 }
 
 /**
- * Who sends the request: its viewer, read from the database in one query; a null viewer when it has no credentials.
+ * Who sends the request: its viewer, read from the database in one query; a null viewer when it has no credentials, or a
+ * session that is over: a browser goes on to show its cookie, and has to be able to sign in.
  *
  * @throws UnauthorizedError when the credentials cannot be read, or are of a scheme not taken here.
  * @throws InvalidApiKeyError when no account of the host's organisation has this address and key.
@@ -49,8 +62,10 @@ export async function findRealm({ db, config }: App, host: string | undefined): 
  * @throws NonexistentSubdomainError when the host is none of this server's.
  */
 export async function signIn(app: App, request: Credentials): Promise<RequestCtx> {
-  const { authorization, allowBearer = false } = request;
-  if (authorization === undefined || authorization === '') return anonymous(app, request);
+  const { authorization, allowBearer = false, session } = request;
+  if (authorization === undefined || authorization === '') {
+    return (session && (await inSession(app, request, session))) ?? anonymous(app, request);
+  }
   const { username, key } = readCredentials(authorization, allowBearer);
   const subdomain = subdomainOf(app.config, request.host);
   const keyHash = app.keys.hash(key);
@@ -60,9 +75,28 @@ export async function signIn(app: App, request: Credentials): Promise<RequestCtx
     throw new InvalidApiKeyError();
   }
   requireActive(account);
-  const { user, realm } = account;
+  return contextOf(app, request, account, { kind: 'key', hash: keyHash });
+}
+
+/** @returns Undefined when the session is none of the organisation's, or over. */
+async function inSession(
+  app: App,
+  request: RequestFacts,
+  { by, networkAddress, renewed }: ShownSession,
+): Promise<RequestCtx | undefined> {
+  const account = await ('token' in by ? sessionByToken(app, by.token) : sessionById(app, by.id));
+  if (account?.realm.subdomain !== subdomainOf(app.config, request.host)) return undefined;
+  requireActive(account);
+  const { session } = account;
+  const token = 'token' in by ? by.token : undefined;
+  const next = await renewSession(app, session, { userAgent: request.userAgent, networkAddress }, token);
+  if (next !== undefined) renewed?.(next);
+  return contextOf(app, request, account, { kind: 'session', id: session.id, endsAt: session.idleExpiresAt });
+}
+
+function contextOf(app: App, request: RequestFacts, { user, realm }: Account, credential: Credential): RequestCtx {
   const name = clientName(request.userAgent, request.client);
-  const viewer = { realm, user, id: user.id, role: user.role, clientName: name, keyHash };
+  const viewer = { realm, user, id: user.id, role: user.role, clientName: name, credential };
   return { app, realm, viewer, clientName: name };
 }
 
@@ -78,28 +112,48 @@ export async function anonymous(app: App, { host, userAgent, client }: RequestFa
 /** The context of an act of the server's operator in some user's name. */
 export async function actAs(app: App, user: User): Promise<Ctx> {
   const realm = await app.db.realm.findUniqueOrThrow({ where: { id: user.realmId } });
-  const viewer = { realm, user, id: user.id, role: user.role, clientName: 'Operator', keyHash: null };
+  const viewer = { realm, user, id: user.id, role: user.role, clientName: 'Operator', credential: null };
   return { app, realmId: realm.id, viewer };
 }
 
-/** Whether the viewer could sign in again with the same key. Asked of the database. */
-export async function isStillSignedIn({ app, viewer }: Ctx): Promise<boolean> {
-  if (viewer.keyHash === null) return true;
-  const account = await accountByKeyHash(app, viewer.keyHash);
-  return account?.user.id === viewer.id && account.user.isActive && account.realm.deactivatedAt === null;
+/** Whom credentials are of now; undefined when they are nobody's any more. Asked of the database. */
+async function ownerOf(app: App, credential: Credential): Promise<(Account & Partial<SessionAccount>) | undefined> {
+  return credential.kind === 'key' ? accountByKeyHash(app, credential.hash) : sessionById(app, credential.id);
+}
+
+/** What the viewer reads by, for as long as it is good. */
+export function readerAccess({ app, viewer: { id, credential } }: Ctx): ReaderAccess {
+  let endsAt = credential?.kind === 'session' ? credential.endsAt.getTime() : undefined;
+  return {
+    sessionId: credential?.kind === 'session' ? credential.id : undefined,
+    get endsAt() {
+      return endsAt;
+    },
+    async mayStay() {
+      if (credential === null) return true;
+      const account = await ownerOf(app, credential);
+      endsAt = account?.session?.idleExpiresAt.getTime() ?? endsAt;
+      return account?.user.id === id && account.user.isActive && account.realm.deactivatedAt === null;
+    },
+  };
 }
 
 /**
  * The viewer of something that goes on for long, as they are by now. Those who are asked for together share one query.
  *
- * @throws InvalidApiKeyError, RealmDeactivatedError, UserDeactivatedError when they could not sign in any more.
+ * @throws InvalidApiKeyError, UnauthorizedError, RealmDeactivatedError, UserDeactivatedError when they could not sign in
+ *   any more.
  */
 export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
   const { app, viewer } = signedIn(request);
-  const account = viewer.keyHash === null ? undefined : await accountByKeyHash(app, viewer.keyHash);
-  if (account?.user.id !== viewer.id) throw new InvalidApiKeyError();
+  const { credential } = viewer;
+  const account = credential === null ? undefined : await ownerOf(app, credential);
+  if (account?.user.id !== viewer.id) {
+    throw credential?.kind === 'session' ? new UnauthorizedError() : new InvalidApiKeyError();
+  }
   requireActive(account);
-  return { ...viewer, ...account, role: account.user.role };
+  const { user, realm } = account;
+  return { ...viewer, user, realm, role: user.role };
 }
 
 /**
@@ -111,7 +165,7 @@ export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
 export async function asOfNow(tx: SqlClient, ctx: Ctx): Promise<Ctx> {
   const account = await readAccount(tx, ctx.viewer.id);
   // The operator acts in an organisation before it is opened, too.
-  if (ctx.viewer.keyHash !== null) requireActive(account);
+  if (ctx.viewer.credential !== null) requireActive(account);
   return { ...ctx, viewer: { ...ctx.viewer, ...account, role: account.user.role } };
 }
 
@@ -165,7 +219,7 @@ const cut = (text: string) => [...text].slice(0, MAX_CLIENT_NAME_LENGTH).join(''
 
 /**
  * Gives the user a new API key. The old one is void at once, and what is open under it ends within seconds on every
- * node.
+ * node. Sessions are credentials of their own, and go on.
  *
  * @returns The new key.
  * @see src/access/README.md
@@ -179,6 +233,6 @@ export async function replaceKey(tx: Tx, emit: Emit, { app, realmId }: Scope, us
   const key = app.keys.newKey();
   const data = { hash: app.keys.hash(key), sealed: app.keys.seal(key), createdAt: app.now() };
   await tx.apiKey.upsert({ where: { userId }, create: { ...data, userId, realmId }, update: data });
-  emit(accessRevoked(userId), nobody());
+  emit(accessRevoked(userId, 'key'), nobody());
   return key;
 }

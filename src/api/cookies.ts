@@ -5,12 +5,14 @@ import type { Config } from '../platform/config.ts';
 export interface Cookie {
   readonly name: string;
   readonly value: string;
-  readonly sameSite: 'Strict' | 'Lax';
+  readonly sameSite: 'Strict' | 'Lax' | 'None';
   readonly path: string;
   /** Seconds; absent: until the browser is closed. */
   readonly maxAge?: number;
   /** Whether the browser came over https. */
   readonly secure?: boolean;
+  /** Whether the browser keeps it for pages of the site alone that is open now. */
+  readonly partitioned?: boolean;
 }
 
 /** The client at the other end of an HTTP request, which may be a browser. */

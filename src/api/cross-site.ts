@@ -3,6 +3,7 @@ import type { Config } from '../platform/config.ts';
 import { defineError } from '../platform/errors.ts';
 import { hostOf, subdomainOf } from '../platform/hosts.ts';
 import { cookieName, readCookie } from './cookies.ts';
+import { headersOf, type ReadHeader, sessionTokenIn } from './sessions.ts';
 
 /** The cookie of a browser that is signed in. */
 export const SIGNED_IN_COOKIE = 'start';
@@ -18,7 +19,8 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 /**
  * Refuses what a page of another site has a browser do in the name of whoever sits there: requests that may change
- * something, and upgrades, which a browser sends with credentials of its own accord.
+ * something, operations of GraphQL, which take over queues and cost something, and upgrades. Pages of origins in
+ * `ALLOWED_ORIGINS` are like our own; of others, no page opens a socket, whatever it has.
  *
  * Credentials that somebody chose to send pass from anywhere: a bearer's, those of `connection_init`, and Basic ones
  * without `Sec-Fetch-*` headers, which no browser script can leave out.
@@ -28,14 +30,31 @@ const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 export function requireOwnSite(
   config: Config,
   { method = '', headers }: Pick<IncomingMessage, 'method' | 'headers'>,
-  { isUpgrade = false } = {},
+  { isUpgrade = false, isOperation = false } = {},
 ): void {
-  if (SAFE_METHODS.has(method) && !isUpgrade) return;
+  if (isUpgrade && isForeignPage(config, headersOf(headers))) throw new CsrfFailedError();
+  // What is navigated to is a page, whatever stands in its address.
+  const isRead = isOperation ? headers['sec-fetch-mode'] === 'navigate' : true;
+  if (SAFE_METHODS.has(method) && isRead && !isUpgrade) return;
   const credentials = ambientCredentials(config, headers);
-  if (credentials === undefined || isOwnSite(config, headers)) return;
+  if (credentials === undefined || isOwnSite(config, headersOf(headers))) return;
   if (credentials === 'basic' && !isUpgrade && isOfProgram(method, headers)) return;
   throw new CsrfFailedError();
 }
+
+/**
+ * Refuses to sign in a browser for a page of another site, which would have its visitor act as somebody else: whether or
+ * not the browser sent anything by itself.
+ *
+ * @throws CsrfFailedError
+ */
+export function requireOwnPage(config: Config, header: ReadHeader): void {
+  if (!isOwnSite(config, header)) throw new CsrfFailedError();
+}
+
+/** Whether a page asks that has an address on the web, and not ours. Programs have none, or one of a scheme of their own. */
+const isForeignPage = (config: Config, header: ReadHeader): boolean =>
+  /^https?:/i.test(header('origin') ?? '') && !isOwnSite(config, header);
 
 /** Whether a browser sent it, and says so. */
 const isOfBrowser = (headers: IncomingHttpHeaders) =>
@@ -44,18 +63,20 @@ const isOfBrowser = (headers: IncomingHttpHeaders) =>
 /** What of the request a browser may have sent by itself; undefined when it has been sent by choice, or is nobody's. */
 function ambientCredentials(config: Config, headers: IncomingHttpHeaders): 'basic' | 'cookie' | undefined {
   const { authorization, cookie } = headers;
-  if (authorization !== undefined) return /^basic\b/i.test(authorization) && isOfBrowser(headers) ? 'basic' : undefined;
-  return readCookie(cookie, cookieName(config, SIGNED_IN_COOKIE)) === undefined ? undefined : 'cookie';
+  if (authorization !== undefined && authorization !== '')
+    return /^basic\b/i.test(authorization) && isOfBrowser(headers) ? 'basic' : undefined;
+  const isLetIn = readCookie(cookie, cookieName(config, SIGNED_IN_COOKIE)) !== undefined;
+  return isLetIn || sessionTokenIn(config, headersOf(headers)) !== undefined ? 'cookie' : undefined;
 }
 
 /**
  * Whether the page that asks is of the very address it asks. What the browser says of that counts more than the origin,
  * which is "null" for forms of pages that send no referrer, and has another host than Host behind some proxies.
  */
-function isOwnSite(config: Config, headers: IncomingHttpHeaders): boolean {
-  const { origin, host } = headers;
-  const site = headers['sec-fetch-site'];
+function isOwnSite(config: Config, header: ReadHeader): boolean {
+  const [origin, host, site] = [header('origin'), header('host'), header('sec-fetch-site')];
   if (site === 'same-origin' || site === 'none') return true;
+  if (origin !== undefined && config.allowedOrigins.has(origin)) return true;
   if (site === 'cross-site') return false;
   if (origin === undefined) return site === undefined;
   const asking = URL.parse(origin)?.host;

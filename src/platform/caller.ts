@@ -1,4 +1,5 @@
 import { addressOf, networkOf, type Origin } from './rate-limits.ts';
+
 /** Whom an answer goes to, as far as the network knows. */
 export class Caller {
   readonly #origin: Origin;
@@ -9,9 +10,14 @@ export class Caller {
     this.#trustedProxies = trustedProxies;
   }
 
+  /** The address it comes from, as far as our own proxies tell. */
+  get address(): string {
+    return addressOf(this.#origin, this.#trustedProxies);
+  }
+
   /** What counts as one address. */
   get network(): string {
-    return networkOf(addressOf(this.#origin, this.#trustedProxies));
+    return networkOf(this.address);
   }
 
   /** Whether the connection is closed, so that nobody waits for the answer any more. */

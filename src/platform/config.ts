@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type JwtKeys, readJwtKeys } from './jwt-keys.ts';
 import { TOTALS } from './totals.ts';
 
+/** So many seconds, or days. */
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
 /** Requests a minute, or null: as many as come. */
 const rateLimit = (fallback: number) =>
@@ -17,9 +18,26 @@ const bound = (fallback: number) =>
       error: 'must be a number, or "off"',
     })
     .default(fallback);
-const hostAndPort = z
+/** `chat.example`, `chat.example:8443`, or with the scheme before it. */
+const externalHost = z
   .string()
-  .regex(/^[a-z0-9.-]+(:\d+)?$/i, 'must be a host name, with a port if it is not the default');
+  .regex(
+    /^(https?:\/\/)?[a-z0-9.-]+(:\d+)?$/i,
+    'must be a host name, with a port if it is not the default, and http:// before it where people reach it without TLS',
+  )
+  .transform((text) => {
+    const [, scheme, host = ''] = /^(?:(https?):\/\/)?(.*)$/.exec(text.toLowerCase()) ?? [];
+    return { scheme: scheme as 'http' | 'https' | undefined, host };
+  });
+
+/** Web pages' own addresses, as browsers send them: scheme, host and port, and nothing behind. */
+const origins = z
+  .string()
+  .default('')
+  .transform((text) => text.split(/[\s,]+/).filter((origin) => origin !== ''))
+  .refine((list) => list.every((origin) => /^https?:/.test(origin) && URL.parse(origin)?.origin === origin), {
+    error: 'must be origins, as https://app.example, joined by commas',
+  });
 
 const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]']);
 /** Secrets are sent to these and tokens come from them: plain http is taken only for this machine itself. */
@@ -35,7 +53,8 @@ const BESIDE_SOCKETS = 10_000;
 const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65535).default(4000),
-  EXTERNAL_HOST: hostAndPort.optional(),
+  EXTERNAL_HOST: externalHost.optional(),
+  ALLOWED_ORIGINS: origins,
   DATA_DIR: z.string().default('./data'),
   DATABASE_URL: z
     .string()
@@ -89,6 +108,8 @@ const Environment = z.object({
   VIDEO_PROVIDER_AUTHORIZE_URL: providerUrl.optional(),
   VIDEO_PROVIDER_TOKEN_URL: providerUrl.optional(),
   VIDEO_PROVIDER_CREATE_URL: providerUrl.optional(),
+  SESSION_IDLE_DAYS: seconds(14),
+  SESSION_DAYS: seconds(90),
   EVENT_HEARTBEAT_SECONDS: seconds(45),
   EVENT_QUEUE_WRITE_SECONDS: seconds(5),
   EVENT_QUEUES_PER_USER: z.coerce.number().int().positive().default(TOTALS.event_queues.max),
@@ -113,6 +134,10 @@ export interface Config {
   port: number;
   /** The server's own domain, with its port; undefined: loopback names at the port served. */
   readonly externalHost: string | undefined;
+  /** How people reach it there; undefined: over TLS, unless it is this machine. */
+  readonly externalScheme: 'http' | 'https' | undefined;
+  /** Origins besides its own whose pages may use it, with its cookies. */
+  readonly allowedOrigins: ReadonlySet<string>;
   readonly dataDir: string;
   /** PostgreSQL; undefined: the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
@@ -159,6 +184,10 @@ export interface Config {
   readonly metricsToken: string | undefined;
   /** What hashing a password costs: N of scrypt, a power of two. */
   readonly passwordHashCost: number;
+  /** How long a browser stays signed in that is not seen. */
+  readonly sessionIdleMs: number;
+  /** How long a browser stays signed in at the most. */
+  readonly sessionMs: number;
   /** How web tokens are verified that are exchanged for API keys; empty: nowhere. */
   readonly jwtKeys: JwtKeys;
   /** Undefined: no video calls. */
@@ -201,7 +230,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   return {
     host: e.HOST,
     port: e.PORT,
-    externalHost: e.EXTERNAL_HOST?.toLowerCase(),
+    externalHost: e.EXTERNAL_HOST?.host,
+    externalScheme: e.EXTERNAL_HOST?.scheme,
+    allowedOrigins: new Set(e.ALLOWED_ORIGINS),
     dataDir: e.DATA_DIR,
     databaseUrl: e.DATABASE_URL,
     databasePoolSize: e.DATABASE_POOL_SIZE,
@@ -227,6 +258,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     metricsAddress: addressOf(e.METRICS_ADDRESS),
     metricsToken: e.METRICS_TOKEN,
     passwordHashCost: e.PASSWORD_HASH_COST,
+    sessionIdleMs: e.SESSION_IDLE_DAYS * 86_400_000,
+    sessionMs: e.SESSION_DAYS * 86_400_000,
     jwtKeys: jwtKeysOf(e),
     videoProvider: videoProviderOf(e),
     avatarProviderUrl: e.AVATAR_PROVIDER_URL,

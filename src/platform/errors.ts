@@ -164,7 +164,14 @@ export class ExpectationMismatchError extends defineError('EXPECTATION_MISMATCH'
 /** The Host header names no organisation of this server. */
 export class NonexistentSubdomainError extends defineError(
   'NONEXISTENT_SUBDOMAIN',
-  () => ({ message: 'There is no organization at this address' }),
+  /** @param foreign The name in Host, where it is none of this server's. */
+  (foreign?: string) => ({
+    message:
+      foreign === undefined
+        ? 'There is no organization at this address'
+        : `This server does not go by the name "${foreign}": its operator sets EXTERNAL_HOST to the name at which people ` +
+          'reach it, and has a proxy pass on the Host that they asked for',
+  }),
   { status: 404 },
 ) {}
 

@@ -4,6 +4,8 @@ import { NonexistentSubdomainError } from './errors.ts';
 interface ServerAddress {
   /** Host and port under which clients reach it; undefined: this machine alone does. */
   readonly externalHost: string | undefined;
+  /** Undefined: https, unless the host is this machine. */
+  readonly externalScheme?: 'http' | 'https' | undefined;
   readonly port: number;
 }
 
@@ -23,7 +25,8 @@ export function subdomainOf({ externalHost }: Pick<ServerAddress, 'externalHost'
   const name = withoutPort(host?.trim().toLowerCase() ?? '');
   const root = withoutPort(externalHost ?? 'localhost');
   if (name === root || (externalHost === undefined && LOOPBACK.has(name))) return '';
-  const subdomain = name.endsWith(`.${root}`) ? name.slice(0, -root.length - 1) : '';
+  if (!name.endsWith(`.${root}`)) throw new NonexistentSubdomainError(name);
+  const subdomain = name.slice(0, -root.length - 1);
   if (!SUBDOMAIN.test(subdomain)) throw new NonexistentSubdomainError();
   return subdomain;
 }
@@ -40,11 +43,11 @@ export const domainOf = (
   subdomain: string,
 ): string => withoutPort(subdomain === '' ? externalHost : `${subdomain}.${externalHost}`);
 
-/** Where clients find an organisation: over TLS, which ends before this server, unless it is this machine. */
+/** Where clients find an organisation: over TLS, which ends before this server, unless it is this machine or they say. */
 export function urlOf(config: ServerAddress, subdomain: string): string {
   const host = hostOf(config, subdomain);
   const local = /^(127\.|\[|([a-z0-9-]+\.)*localhost(:|$))/.test(host);
-  return `${local ? 'http' : 'https'}://${host}`;
+  return `${config.externalScheme ?? (local ? 'http' : 'https')}://${host}`;
 }
 
 /** The name in a Host header, or of an address of ours. */

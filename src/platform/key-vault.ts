@@ -33,6 +33,7 @@ export function isSameSecret(shown: string, secret: string): boolean {
 export class KeyVault {
   readonly #sealing: Uint8Array;
   readonly #marking: Uint8Array;
+  readonly #succession: Uint8Array;
   readonly #derived: (purpose: string) => Uint8Array;
 
   /** @param secret SECRET_KEY, from which the keys to seal and to mark with are derived. */
@@ -40,6 +41,7 @@ export class KeyVault {
     this.#derived = (purpose) => new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));
     this.#sealing = this.#derived('api key sealing');
     this.#marking = this.#derived('fingerprints');
+    this.#succession = this.#derived('session tokens');
   }
 
   /** A new key: 32 characters of [A-Za-z0-9], each equally likely. */
@@ -55,6 +57,11 @@ export class KeyVault {
   /** HMAC-SHA-256: tells whether two texts are the same, and without SECRET_KEY nothing of them, however short. */
   fingerprint(text: string): Uint8Array<ArrayBuffer> {
     return new Uint8Array(createHmac('sha256', this.#marking).update(text).digest());
+  }
+
+  /** The token that follows another, which nobody can tell without SECRET_KEY: 43 characters of [A-Za-z0-9_-]. */
+  successor(token: string): string {
+    return createHmac('sha256', this.#succession).update(token).digest('base64url');
   }
 
   /** A secret of this server's for one purpose, the same at every start: 43 characters of [A-Za-z0-9_-]. */

@@ -10,6 +10,10 @@ export interface TextRules {
   readonly max?: number;
 }
 
+/** Whether a part stands in a text, whatever the case of either; where no part is given, it does. */
+export const contains = (text: string, part: string | null | undefined): boolean =>
+  part == null || text.toLowerCase().includes(part.toLowerCase());
+
 /** How many Unicode code points `text` has: the unit of every limit of the interface. */
 export function lengthOf(text: string): number {
   return [...text].length;

@@ -47,6 +47,8 @@ export const TOTALS = {
    * must be locked out for a week.
    */
   event_queues: ofUser(100, 'event queues'),
+  /** Over it the one that was not seen for longest goes: nothing is refused. */
+  sessions: ofUser(100, 'browsers signed in'),
   /** Within the two days for which they are kept. */
   idempotency_keys: ofUser(100_000, 'idempotency keys in use'),
   /** Those deactivated included, as in the three below: they are listed too, and come back. */

@@ -17,16 +17,18 @@ export interface ChangeContext {
 /**
  * Deactivates a user, inside a change that holds the organisation's row and the channels they are in, and tells everybody.
  *
- * Their key is refused from the commit on, and what they have open ends within seconds on every node. Subscriptions and
+ * Their key is refused from the commit on, they are signed out of every browser, and what they have open ends within
+ * seconds on every node. Subscriptions and
  * memberships stay as they are, and count again when they come back.
  */
 export async function deactivate(
   tx: Tx,
   emit: Emit,
   { realm, now }: ChangeContext,
-  { id }: Pick<User, 'id'>,
+  { id, realmId }: Pick<User, 'id' | 'realmId'>,
 ): Promise<void> {
   await tx.user.update({ where: { id }, data: { isActive: false } });
+  await tx.session.deleteMany({ where: { realmId, userId: id } });
   await tx.eventQueue.updateMany({
     where: { userId: id, endedAt: null },
     data: { endedAt: now, endReason: 'revoked' },

@@ -21,8 +21,11 @@ export const deleteUser = endpoint({
     '`delete_public_channel_messages`, `delete_private_channel_messages` and `delete_direct_messages`.',
   permission: 'administrators; owners, for an owner',
   params: {
-    user_id: inPath(z.int()),
-    actions: json(Actions, { example: '{"delete_profile": true}' }).optional(),
+    user_id: inPath(z.int(), { description: 'The user.' }),
+    actions: json(Actions, {
+      description: 'What of theirs is to be deleted as well.',
+      example: '{"delete_profile": true}',
+    }).optional(),
     deactivation_notification_comment: text(z.string(), {
       description: 'The user is told by mail when it is given, with this text when it is not empty.',
     }).optional(),
@@ -62,7 +65,7 @@ export const postReactivate = endpoint({
   summary: 'Reactivate a user',
   description: 'A person or a bot. Who is active already stays so.',
   permission: 'administrators',
-  params: { user_id: inPath(z.int()) },
+  params: { user_id: inPath(z.int(), { description: 'The user.' }) },
   reply: {},
   async handle(ctx, { user_id }) {
     await reactivateUser(ctx, user_id);

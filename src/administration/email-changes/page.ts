@@ -35,5 +35,5 @@ const question = (token: string) => html`<h1>Your new e-mail address</h1>
 
 function answer(status: number, content: Html): Response {
   const body = page('Your e-mail address', html`<main><div class="card">${content}</div></main>`);
-  return new Response(body, { status, headers: pageHeaders({ hasForm: true }) });
+  return new Response(body, { status, headers: pageHeaders({ hasForm: true, hasSecret: true }) });
 }

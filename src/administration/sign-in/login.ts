@@ -33,10 +33,26 @@ const attemptsOf = new WeakMap<App['database'], Attempts>();
  * @throws RateLimitHitError after 5 failures for the address within 30 minutes, and while too many wait to sign in.
  * @throws NonexistentSubdomainError at the server's own domain, when it has no organisation.
  */
-export async function fetchApiKey(
+export async function fetchApiKey(request: RequestCtx, login: PasswordLogin): Promise<Login> {
+  return logIn(request.app, await provePassword(request, login));
+}
+
+/** What somebody types who signs in. */
+export interface PasswordLogin {
+  /** The account's e-mail address. */
+  readonly username: string;
+  readonly password: string;
+}
+
+/**
+ * Whose address and password these are. They may not be let in all the same.
+ *
+ * @throws What `fetchApiKey` throws, but for what is wrong with the account.
+ */
+export async function provePassword(
   { app, realm, caller }: RequestCtx,
-  { username, password }: { username: string; password: string },
-): Promise<Login> {
+  { username, password }: PasswordLogin,
+): Promise<Account> {
   if (realm === null) throw new NonexistentSubdomainError();
   refuseNullBytes('username', username);
   // Not for the database: scrypt does not tell a password from the same one with null bytes after it.
@@ -44,7 +60,7 @@ export async function fetchApiKey(
   const address = normalAddress(username);
   const user = await tryPassword(app, realm, { address, password, caller });
   if (user === undefined) throw new AuthenticationFailedError();
-  return logIn(app, { user, realm });
+  return { user, realm };
 }
 
 /** Who logged in, as they are after it, and what they sign in with from then on. */
@@ -54,16 +70,27 @@ export interface Login {
 }
 
 /**
- * Lets in somebody who has proved who they are. The first login of an imported user is recorded.
+ * The key of somebody who has proved who they are.
  *
  * @throws RealmDeactivatedError, UserDeactivatedError when the account may not sign in.
  */
-export async function logIn(app: App, { user, realm }: Account): Promise<Login> {
-  requireActive({ user, realm });
-  if (user.isImportedStub) await recordFirstLogin({ app, realmId: realm.id }, user.id);
+export async function logIn(app: App, account: Account): Promise<Login> {
+  const user = await letIn(app, account);
   const { sealed } = await app.db.apiKey.findUniqueOrThrow({ where: { userId: user.id } });
-  const after = user.isImportedStub ? await app.db.user.findUniqueOrThrow({ where: { id: user.id } }) : user;
-  return { user: after, apiKey: app.keys.open(sealed) };
+  return { user, apiKey: app.keys.open(sealed) };
+}
+
+/**
+ * Lets in somebody who has proved who they are. The first login of an imported user is recorded.
+ *
+ * @returns The user as they are after it.
+ * @throws RealmDeactivatedError, UserDeactivatedError when the account may not sign in.
+ */
+export async function letIn(app: App, { user, realm }: Account): Promise<User> {
+  requireActive({ user, realm });
+  if (!user.isImportedStub) return user;
+  await recordFirstLogin({ app, realmId: realm.id }, user.id);
+  return app.db.user.findUniqueOrThrow({ where: { id: user.id } });
 }
 
 /**

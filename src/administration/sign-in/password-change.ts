@@ -1,6 +1,8 @@
 import type { Ctx } from '../../access/context.ts';
 import { checkPassword, hashPassword, MIN_PASSWORD_LENGTH } from '../../access/passwords.ts';
+import { endSessions, otherThan } from '../../access/sessions.ts';
 import { normalAddress } from '../../access/sign-in.ts';
+import type { Emit } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
@@ -39,11 +41,19 @@ export async function requirePasswordChange(
 }
 
 /**
- * Writes the new password, inside a change that holds the user's row. The API key stays: it is a credential of its own.
+ * Writes the new password, inside a change that holds the user's row, and signs the user out of every browser but the one
+ * in which it was changed: whoever knew the old password may sit at another. The API key stays: it is a credential of its
+ * own.
  *
  * @throws BadRequestError when the password is another by now.
  */
-export async function writePassword(tx: Tx, user: User, { oldHash, newHash }: PasswordChange): Promise<void> {
+export async function writePassword(
+  tx: Tx,
+  emit: Emit,
+  { viewer }: Ctx,
+  { oldHash, newHash, user }: PasswordChange & { readonly user: User },
+): Promise<void> {
   if (user.passwordHash !== oldHash) throw wrongPassword();
   await tx.user.update({ where: { id: user.id }, data: { passwordHash: newHash } });
+  await endSessions(tx, emit, user, otherThan(viewer));
 }

@@ -16,7 +16,7 @@ export const fetchApiKey = endpoint({
     'for a while, which `retry-after` tells.',
   params: {
     username: text(z.string(), { description: "The account's e-mail address.", example: 'iris@example.com' }),
-    password: text(z.string(), { example: 'correct horse battery staple' }),
+    password: text(z.string(), { description: "The account's password.", example: 'correct horse battery staple' }),
   },
   reply: { api_key: z.string(), email: z.string(), user_id: z.int() },
   async handle(request, login) {

@@ -5,6 +5,7 @@ import {
   Prisma,
   type Realm,
   type ScheduledMessage,
+  type Session,
   type Subscription,
   type User,
 } from '../../generated/prisma/client.ts';
@@ -53,6 +54,22 @@ export const REALM_COLUMNS = {
   hasAlertWords: 'has_alert_words',
   userDefaults: 'user_defaults',
 } as const satisfies Record<keyof Realm, string>;
+
+export const SESSION_COLUMNS = {
+  id: 'id',
+  realmId: 'realm_id',
+  userId: 'user_id',
+  tokenHash: 'token_hash',
+  nextHash: 'next_hash',
+  previousHash: 'previous_hash',
+  tokenAt: 'token_at',
+  createdAt: 'created_at',
+  lastSeenAt: 'last_seen_at',
+  idleExpiresAt: 'idle_expires_at',
+  expiresAt: 'expires_at',
+  userAgent: 'user_agent',
+  networkAddress: 'network_address',
+} as const satisfies Record<keyof Session, string>;
 
 export const CHANNEL_COLUMNS = {
   id: 'id',

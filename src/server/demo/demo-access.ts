@@ -10,6 +10,8 @@ import { isSameSecret } from '../../platform/key-vault.ts';
 export interface DemoOwner {
   readonly email: string;
   readonly apiKey: string;
+  /** All the demo's people and bots, by the numbers of their accounts. */
+  readonly everybody: readonly number[];
 }
 
 /** The variable that keeps the demo owner's key off all pages; undefined when they may show it. */

@@ -204,5 +204,6 @@ export async function refreshDemoFile(app: App): Promise<DemoOwner | null> {
   const { realm } = good.row;
   writeDemoFile(app, { url: urlOf(app.config, realm.subdomain), realm: realm.name, users: shown });
   const owner = shown.find(({ role }) => role === 'owner');
-  return owner === undefined ? null : { email: owner.email, apiKey: owner.api_key };
+  const everybody = shown.map(({ user_id }) => user_id);
+  return owner === undefined ? null : { email: owner.email, apiKey: owner.api_key, everybody };
 }

@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readAccount } from '../../access/accounts.ts';
+import type { App } from '../../access/context.ts';
+import { beginSession } from '../../administration/sessions/service.ts';
+import { CsrfFailedError, requireOwnPage } from '../../api/cross-site.ts';
+import { readForm } from '../../api/rest/form.ts';
+import type { Web } from '../../api/rest/router.ts';
+import { headersOf } from '../../api/sessions.ts';
+import { Caller } from '../../platform/caller.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+import { shownUser } from '../operator/commands.ts';
+import type { DemoAccess } from './demo-access.ts';
+
+/** Whom a browser that opened the start address can sign in as. */
+export const DEMO_PEOPLE_PATH = '/start/people';
+/** Where it does, by `user_id`. */
+export const DEMO_SESSION_PATH = '/start/session';
+
+/** A person of the demo organisation, as a page shows them that lets one choose. */
+interface DemoPerson {
+  readonly user_id: number;
+  readonly full_name: string;
+  readonly email: string;
+  /** "owner", "administrator", "moderator", "member" or "guest". */
+  readonly role: string;
+}
+
+const HEADERS = { 'Cache-Control': 'private, no-store' };
+
+/**
+ * Adds what signs a browser in as one of the demo's people, without a password: for browsers that opened the start address,
+ * and no others. What begins is a session like any other.
+ */
+export function addDemoSessions(web: Web, app: App, demo: DemoAccess): void {
+  web.get(DEMO_PEOPLE_PATH, async ({ env }) => {
+    const people = demo.isOpenTo(env.incoming) ? await peopleOf(app, demo) : [];
+    return Response.json({ people }, { headers: HEADERS });
+  });
+  web.post(DEMO_SESSION_PATH, ({ env }) => begin(app, demo, env.incoming, env.outgoing as ServerResponse));
+}
+
+async function peopleOf({ db }: App, { owner }: DemoAccess): Promise<DemoPerson[]> {
+  const rows = await db.user.findMany({
+    where: { id: { in: [...owner.everybody] }, botType: null, isActive: true },
+    orderBy: { id: 'asc' },
+  });
+  return rows.map((row) => {
+    const { role, email, user_id } = shownUser(row, '');
+    return { user_id, full_name: row.fullName, email, role };
+  });
+}
+
+/** @throws CsrfFailedError for a browser that did not open the start address, BadRequestError when it is nobody there. */
+async function begin(
+  app: App,
+  demo: DemoAccess,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<Response> {
+  const header = headersOf(incoming.headers);
+  requireOwnPage(app.config, header);
+  if (!demo.isOpenTo(incoming)) throw new CsrfFailedError();
+  const { fields } = await readForm(incoming, false);
+  const asked = Number(fields.get('user_id'));
+  const people = await peopleOf(app, demo);
+  const person = people.find(({ user_id }) => user_id === asked);
+  if (person === undefined) throw new BadRequestError('There is nobody of this user_id in the demo');
+  const caller = new Caller(incoming, app.config.trustedProxies);
+  const setCookie = (cookie: string) => void outgoing.appendHeader('set-cookie', cookie);
+  await beginSession({ app, caller }, await readAccount(app.db, person.user_id), { header, setCookie });
+  return new Response(null, { status: 204, headers: HEADERS });
+}
