@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { html as escaped, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
+import type { Config } from '../platform/config.ts';
 
 /** Text that is HTML already. */
 export type Html = HtmlEscapedString;
@@ -47,7 +48,8 @@ main, header.top, footer { max-width: 64rem; margin: 0 auto; padding: 0 1.25rem;
 header.top { padding-top: 3rem; }
 h1 { font-size: clamp(1.75rem, 6vw, 2.5rem); line-height: 1.15; letter-spacing: -0.02em; margin: 0 0 0.75rem; }
 h2 { font-size: 1.25rem; line-height: 1.3; margin: 2.5rem 0 0.75rem; }
-h3 { font-size: 1rem; margin: 0; }
+h3 { font-size: 1rem; margin: 0 0 0.35rem; }
+h4 { font-size: 0.9375rem; margin: 1rem 0 0; }
 p { margin: 0 0 1rem; }
 .lead { font-size: 1.125rem; color: var(--soft); max-width: 44rem; }
 .soft { color: var(--soft); }
@@ -88,6 +90,32 @@ dl { margin: 0.5rem 0 1rem; }
 dt { margin-top: 0.6rem; }
 dd { margin: 0 0 0 1rem; }
 .tag { color: var(--soft); font-size: 0.875rem; }
+.fields { display: grid; gap: 0.75rem; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); align-items: end; margin: 0 0 1rem; }
+label { display: block; color: var(--soft); font-size: 0.875rem; }
+input {
+  display: block; width: 100%; min-height: 2.5rem; padding: 0 0.6rem; font: inherit; color: var(--text); background: var(--code);
+  border: 1px solid var(--soft); border-radius: 6px;
+}
+input::placeholder { color: var(--soft); opacity: 1; }
+input:focus-visible, summary:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.fields button {
+  min-height: 2.5rem; padding: 0 1.25rem; font: inherit; font-weight: 600; color: var(--on-accent); background: var(--accent);
+  border: 0; border-radius: 6px; cursor: pointer;
+}
+.pages { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; list-style: none; padding: 0; margin: 0 0 1rem; }
+summary { cursor: pointer; color: var(--accent); font-weight: 600; padding: 0.35rem 0; }
+details { margin: 0 0 0.75rem; }
+.features { display: grid; gap: 0 2rem; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); align-items: start; }
+.features .index { columns: auto; }
+details.feature { margin: 0; border-bottom: 1px solid var(--line); }
+.reply { margin: 0; padding: 0.9rem 1rem; background: var(--code); border-radius: 8px; white-space: pre-wrap; overflow-wrap: anywhere; }
+.reply code { background: none; padding: 0; }
+.search { margin: 0 0 1rem; }
+[hidden] { display: none !important; }
+.columns { display: grid; gap: 1.25rem; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); }
+.events { list-style: none; margin: 0.5rem 0 0; padding: 0; }
+.events li { background: var(--code); border-radius: 8px; padding: 0.5rem 0.75rem; margin: 0 0 0.5rem; }
+.events p { margin: 0; }
 `;
 
 const SCRIPT = `
@@ -114,10 +142,59 @@ interface Doings {
   readonly hasForm?: boolean;
   /** A script of its own, as `page` is given it; it may ask this server. */
   readonly script?: string;
+  /**
+   * Whether it holds something that is not to be known, beside what a visitor may choose: compressed, its length would tell of
+   * it, letter by letter.
+   */
+  readonly hasSecret?: boolean;
 }
 
+const INLINE_SCRIPT = /<script>([\s\S]*?)<\/script>/g;
+
+/** What every page says of itself besides its policy: nobody frames it, is told of it, or takes part in it. */
+export const APART = {
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Permissions-Policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+} as const;
+
+/**
+ * Of a page that is an application: its scripts, styles, fonts and workers are files of this server, it asks this server
+ * alone, by sockets too, and nothing is inline but the scripts that stand in it. How long it is kept is not said here.
+ *
+ * Attributes `style` are taken, for rendered formulas have their lengths there. Pictures may be drawn by the page (`data:`,
+ * `blob:`), and may be of where hosted avatars are; those of other hosts that messages link to are not shown, or each
+ * reader would ask there.
+ *
+ * @param page Its text, which is the same for everybody: with something of a visitor's in it, anything would run.
+ */
+export const applicationHeaders = (
+  { avatarProviderUrl }: Pick<Config, 'avatarProviderUrl'>,
+  page: string,
+): Readonly<Record<string, string>> => ({
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    ["script-src 'self'", ...[...page.matchAll(INLINE_SCRIPT)].map(([, text = '']) => hashOf(text))].join(' '),
+    "style-src 'self'",
+    "style-src-attr 'unsafe-inline'",
+    `img-src 'self' data: blob:${avatarProviderUrl === undefined ? '' : ` ${new URL(avatarProviderUrl).origin}`}`,
+    "font-src 'self'",
+    "media-src 'self' blob:",
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  ...APART,
+});
+
 /** Nothing from another host, nothing inline but the texts above and the page's own script, and nothing kept. */
-export const pageHeaders = ({ hasForm = false, script }: Doings = {}): Record<string, string> => ({
+export const pageHeaders = ({ hasForm = false, script, hasSecret = false }: Doings = {}): Record<string, string> => ({
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -129,17 +206,17 @@ export const pageHeaders = ({ hasForm = false, script }: Doings = {}): Record<st
     `form-action ${hasForm ? "'self'" : "'none'"}`,
     "frame-ancestors 'none'",
   ].join('; '),
-  'Cache-Control': 'private, no-store',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'X-Content-Type-Options': 'nosniff',
+  'Cache-Control': `private, no-store${hasSecret ? ', no-transform' : ''}`,
+  ...APART,
 });
 
-/** A speech bubble, drawn here: a browser asks for an icon, and would ask for /favicon.ico otherwise. */
-const ICON =
-  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E%3Cpath fill=%22%230b6e4f%22 ' +
-  'd=%22M3 1h10a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H7l-4 4v-4a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z%22/%3E%3C/svg%3E';
+/** A speech bubble, drawn here. */
+export const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#0b6e4f" ' +
+  'd="M3 1h10a2 2 0 0 1 2 2v6a2 2 0 0 1-2 2H7l-4 4v-4a2 2 0 0 1-2-2V3a2 2 0 0 1 2-2z"/></svg>\n';
+export const ICON_PATH = '/favicon.svg';
+/** What every page has in its head: the icon itself, so that nobody asks for it. */
+export const ICON_LINK = `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">`;
 
 /** A whole page. @param script Its own, besides the one all pages have. */
 export function page(title: string, content: Html, script?: string): string {
@@ -149,7 +226,7 @@ export function page(title: string, content: Html, script?: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<link rel="icon" href="${raw(ICON)}">
+${raw(ICON_LINK)}
 <style>${raw(STYLE)}</style>
 </head>
 <body>

@@ -4,10 +4,13 @@ import { getRequestListener } from '@hono/node-server';
 import type { App } from '../access/context.ts';
 import { addEmailPages } from '../administration/email-changes/page.ts';
 import { answerBare, BARE_HEADERS, bareBody } from '../api/bare-answer.ts';
+import { compressAnswer } from '../api/compression.ts';
+import { answersCors } from '../api/cors.ts';
 import { CsrfFailedError, challengeOf, requireOwnSite } from '../api/cross-site.ts';
 import { warnOfProxy } from '../api/proxy-warning.ts';
 import type { Endpoint } from '../api/rest/endpoint.ts';
 import { API_PREFIX, createRestApp } from '../api/rest/router.ts';
+import { headersOf, sessionTokenIn } from '../api/sessions.ts';
 import { addAvatars } from '../people/avatars/pictures.ts';
 import { addEmojiFiles } from '../people/emoji/files.ts';
 import { addCustomEmoji } from '../people/emoji/pictures.ts';
@@ -54,7 +57,7 @@ const MAX_HEADER_BYTES = 32 * 1024;
 /** The one HTTP server: /graphql to GraphQL, everything else to REST and the pages. It does not listen yet. */
 export function createServer(app: App, { graphql, upgrade, demo = null, routes = allRoutes }: Handlers): Server {
   const web = createRestApp(app, routes);
-  addPages(web, app, routes, demo);
+  addPages(web, app, demo);
   addEmailPages(web, app);
   addHealth(web, app);
   addAvatars(web, app);
@@ -76,6 +79,8 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   const server = createHttpServer(options, (incoming, outgoing) => {
     // What is JSON or text is never taken for a page or a script.
     outgoing.setHeader('X-Content-Type-Options', 'nosniff');
+    compressAnswer(incoming, outgoing);
+    if (answersCors(app.config, incoming, outgoing)) return;
     const tooMany = tooManyConnections(app, incoming);
     const error = tooMany ?? crossSiteError(app.config, incoming, false);
     if (error !== undefined) {
@@ -121,9 +126,11 @@ function tooManyConnections({ connections, ...app }: App, incoming: IncomingMess
   if (refusal === undefined) return undefined;
   warnOfProxy(app, incoming);
   const { url, headers } = incoming;
+  const showsSession = sessionTokenIn(app.config, headersOf(headers)) !== undefined;
   // Sockets are signed in later, and pages by nobody.
   const isCounted = !asksForWebSocket(incoming) && (isGraphql(url) || url?.startsWith(`${API_PREFIX}/`) === true);
-  const isTried = isCounted && headers.authorization !== undefined && connections.waitsForSignIn(incoming.socket);
+  const isTried =
+    isCounted && (headers.authorization !== undefined || showsSession) && connections.waitsForSignIn(incoming.socket);
   return isTried ? undefined : refusal;
 }
 
@@ -138,7 +145,7 @@ function observeGraphql({ method = '' }: IncomingMessage, outgoing: ServerRespon
 /** @returns Undefined for what a page of another site cannot have had a browser send. */
 function crossSiteError(config: Config, incoming: IncomingMessage, isUpgrade: boolean): CsrfFailedError | undefined {
   try {
-    requireOwnSite(config, incoming, { isUpgrade });
+    requireOwnSite(config, incoming, { isUpgrade, isOperation: isGraphql(incoming.url) });
     return undefined;
   } catch (error) {
     if (error instanceof CsrfFailedError) return error;

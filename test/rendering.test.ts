@@ -1,0 +1,62 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { nobody } from '../src/events/audience.ts';
+import { defineEvent } from '../src/events/define.ts';
+import { type EventPiece, keepResult, keptResult, piecesOf } from '../src/events/rendering.ts';
+import type { StoredEvent } from '../src/events/stored.ts';
+import { ALL_CAPABILITIES, type EventView } from '../src/events/view.ts';
+
+const MIB = 1024 * 1024;
+const log = pino({ level: 'silent' });
+
+defineEvent('said for once', undefined, (text: string) => ({ text }), { perUser: true });
+
+const eventOf = (id: number, text: string): StoredEvent => ({
+  ...{ id, type: 'said for once', op: null, payload: { text }, audience: nobody(), width: 1, ephemeral: false },
+  ...{ createdAt: new Date(), bytes: text.length },
+});
+
+const viewOf = (userId: number): EventView => ({
+  ...{ role: 400, userId, isRecipient: true, queueId: '' },
+  options: {
+    ...{ applyMarkdown: true, clientGravatar: false, includeSubscribers: 'true', slimPresence: true },
+    capabilities: ALL_CAPABILITIES,
+  },
+});
+
+const pieceFor = (event: StoredEvent, userId: number) => piecesOf(event, viewOf(userId), log)[0] as EventPiece;
+
+test('what is made of events is made once for all who see the same', () => {
+  const event = eventOf(1, 'hello');
+  expect(pieceFor(event, 1)).toBe(pieceFor(event, 1));
+  expect(pieceFor(event, 1)).not.toBe(pieceFor(event, 2));
+  expect(pieceFor(event, 1).event).toMatchObject({ text: 'hello' });
+});
+
+test('what is made of events for ever more kinds of viewers is kept as far as there is room, and then made again', () => {
+  const event = eventOf(1, 'hello');
+  const first = pieceFor(event, 1);
+  const others = Array.from({ length: 100 }, (_, i) => eventOf(2 + i, 'x'.repeat(MIB)));
+  for (const other of others) expect(pieceFor(other, 1).id).toBe(other.id);
+  expect(pieceFor(event, 1)).not.toBe(first);
+  expect(pieceFor(event, 1)).toEqual(first);
+});
+
+test('what operations make of events is kept as far as there is room', () => {
+  const piece = pieceFor(eventOf(1, 'hello'), 1);
+  const makers = Array.from({ length: 20 }, () => ({}));
+  for (const maker of makers) keepResult(piece, maker, Buffer.alloc(MIB));
+  expect(makers.filter((maker) => keptResult(piece, maker) !== undefined)).toEqual(makers);
+  const later = Array.from({ length: 20 }, (_, i) => pieceFor(eventOf(2 + i, 'hello'), 1));
+  for (const one of later) keepResult(one, later, Buffer.alloc(MIB));
+  expect(keptResult(later.at(-1) as EventPiece, later)).toBeDefined();
+  expect(makers.filter((maker) => keptResult(piece, maker) !== undefined)).toEqual([]);
+});
+
+test('what is more than there is room for is not kept, and of nobody else anything is lost', () => {
+  const [piece, other] = [pieceFor(eventOf(1, 'hello'), 1), pieceFor(eventOf(2, 'hello'), 1)];
+  keepResult(other, piece, Buffer.alloc(MIB));
+  keepResult(piece, piece, Buffer.alloc(100 * MIB));
+  expect(keptResult(piece, piece)).toBeUndefined();
+  expect(keptResult(other, piece)).toBeDefined();
+});
