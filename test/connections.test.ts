@@ -222,7 +222,7 @@ describe.for([
     };
     const stranger = () => through('/api/v1/server_settings');
     expect(await stranger()).toBe(isTrusted ? 200 : 429);
-    expect(await through('/', { authorization: String(member.authorization) })).toBe(isTrusted ? 200 : 429);
+    expect(await through('/developers', { authorization: String(member.authorization) })).toBe(isTrusted ? 200 : 429);
     // More than are told at a time that there is no place: those that are taken after all are not among them.
     for (let i = 0; i < 110; i++) {
       expect(await through('/api/v1/users/me', { authorization: String(member.authorization) })).toBe(200);

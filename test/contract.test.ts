@@ -78,6 +78,7 @@ describe('the schema', () => {
     expect(counted.mutations).toBeGreaterThan(80);
     expect(counted.eventTypes).toBeGreaterThan(60);
     expect(counted.connectionFields).toBeGreaterThan(20);
+    expect(counted.sortedConnections).toBeGreaterThan(12);
   });
 
   test('says of every id in an argument or input what it names, but where any object may be meant', () => {

@@ -75,7 +75,7 @@ export interface Counted {
  * anybody who might see it.
  */
 const NAMES_NOTHING_SHOWN =
-  /^(Cancel|Delete|Remove)\w+Payload\.|^ChannelDoesNotExistError\.|^FetchApiKey(ByJwt)?Payload\./;
+  /^(Cancel|Delete|Remove|Revoke)\w+Payload\.|^ChannelDoesNotExistError\.|^(FetchApiKey(ByJwt)?|SignIn)Payload\./;
 /** Of events: what they name is gone, or out of the sight of who hears them. */
 const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['ChannelsDeletedEvent.channelIds', 'DraftRemovedEvent.draftId', 'MessagesDeletedEvent.messageIds'],
@@ -84,8 +84,8 @@ const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
   ...['ScheduledMessageRemovedEvent.scheduledMessageId', 'SubscriptionsRemovedEvent.subscriptionIds'],
   'UserGroupRemovedEvent.userGroupId',
 ]);
-/** Fields of the root that are refused to nobody, that hold nothing but what may be null, or that are asked for alone. */
-const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes', 'events']);
+/** Fields of the root that are refused to nobody, or that hold nothing but what may be null. */
+const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes']);
 const INTEGERS = new Set(['Int', 'LongId']);
 /** Integers by these names tell which object is meant: `channelId`, `userIds`, `with` of a narrow. */
 const NAMES_AN_OBJECT = /(Id|Ids)$/;

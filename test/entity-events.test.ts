@@ -100,6 +100,86 @@ describe('what takes reading', () => {
     expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length);
   });
 
+  test('is read in as many statements for twenty as for two, what each has not read, and what each received', async () => {
+    const names = Array.from({ length: 20 }, (_, i) => [`reader${i}`, 'member'] as const);
+    const place = await organisation(Object.fromEntries(names), { on: service });
+    const { owner } = place;
+    const readers = names.map(([name]) => place[name] as Person);
+    const channel = await channelOf(owner, 'guarded', [owner], {
+      ...{ invite_only: true, history_public_to_subscribers: false },
+    });
+    await say(owner, channel, 'before their time', 'old');
+    const principals = readers.map(({ id }) => id);
+    await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'guarded' }], principals });
+    await say(owner, channel, 'dinner', 'none');
+    const [late] = readers;
+    await late?.ok('POST', '/user_topics', { stream_id: channel, topic: 'dinner', visibility_policy: 1 });
+    const statements = async (some: readonly Person[]): Promise<readonly string[]> => {
+      const streams = await Promise.all(
+        some.map(async (reader) => {
+          const { queue_id: queueId } = await reader.register({ event_types: ['message'] });
+          return reader.events(
+            `... on MessageSentEvent { message { content
+              topic { name unreadCount unreadMentionCount viewerVisibility firstUnread { content } lastMessage { content } }
+              channel { ownSubscription { isMuted unreadCount } topics(first: 3) { nodes { name unreadCount } } } } }`,
+            { queueId },
+          );
+        }),
+      );
+      const runs: string[][] = [];
+      let muted = 0;
+      // What was done before may still be on its way to others, by statements of its own.
+      for (let i = 0; i < 3; i++) {
+        const run = await service.queriesOf(async () => {
+          await say(owner, channel, 'Dinner', `now ${++said}`);
+          for (const { message } of await Promise.all(streams.map((stream) => stream.next()))) {
+            expect(message.topic).toMatchObject({ unreadCount: said + 1, firstUnread: { content: 'none' } });
+            expect(message.topic.lastMessage).toEqual({ content: `now ${said}` });
+            expect(message.channel).toEqual({
+              ownSubscription: { isMuted: false, unreadCount: said + 1 },
+              topics: { nodes: [{ name: 'Dinner', unreadCount: said + 1 }] },
+            });
+            muted += message.topic.viewerVisibility === 'MUTED' ? 1 : 0;
+          }
+        });
+        runs.push(run);
+      }
+      expect(muted).toBe(3);
+      await Promise.all(streams.map((stream) => stream[Symbol.asyncDispose]()));
+      return runs.toSorted((a, b) => a.length - b.length)[0] ?? [];
+    };
+    let said = 0;
+    const few = await statements(readers.slice(0, 2));
+    const many = await statements(readers);
+    expect(many.length, many.join('\n')).toBeLessThanOrEqual(few.length);
+  });
+
+  test('is read for each in their own organization, of which several may have events at the same moment', async () => {
+    const places = await Promise.all(
+      [1, 2].map(async () => {
+        const { owner, member } = await organisation({}, { on: service });
+        const channel = await channelOf(owner, 'general', [owner, member]);
+        const stream = await member.events(
+          '... on MessageSentEvent { message { content reactionGroups { count } channel { id description } sender { id joinedAt profileData { value } } } }',
+        );
+        return { owner, channel, stream };
+      }),
+    );
+    const { hub } = service.app;
+    const held: (() => void)[] = [];
+    const publish = hub.publish.bind(hub);
+    const spy = vi.spyOn(hub, 'publish').mockImplementation((...asked) => void held.push(() => publish(...asked)));
+    for (const { owner, channel } of places) await say(owner, channel, 'lunch', `by ${owner.id}`);
+    spy.mockRestore();
+    for (const tell of held) tell();
+    for (const { owner, stream } of places) {
+      expect(await stream.next()).toMatchObject({
+        message: { content: `by ${owner.id}`, channel: { description: '' } },
+      });
+      await stream[Symbol.asyncDispose]();
+    }
+  });
+
   test('is held for a reader a part at a time, and comes whole and in order', async () => {
     const { owner, member } = await organisation({}, { on: service });
     const channel = await channelOf(owner, 'general', [owner, member]);

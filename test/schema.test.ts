@@ -86,7 +86,7 @@ describe('the types of events', () => {
 });
 
 describe('mutations', () => {
-  const TELLS_ITSELF = new Set(['createVideoCall', 'deactivateOwnAccount']);
+  const TELLS_ITSELF = new Set(['createVideoCall', 'deactivateOwnAccount', 'signOut', 'revokeOtherSessions']);
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
 
   test.for(mutations.map((field) => [field.name, field] as const))(

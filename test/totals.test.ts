@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 /** Totals that do not refuse one more in the one way all others do: each has tests of its own below. */
-const OTHERS: readonly TotalName[] = ['starred_messages', 'event_queues', 'idempotency_keys'];
+const OTHERS: readonly TotalName[] = ['starred_messages', 'event_queues', 'sessions', 'idempotency_keys'];
 
 describe('what a user or an organization can pile up', () => {
   test('has a trial here, each of it', () => {
@@ -334,6 +334,7 @@ const TABLES: Readonly<Record<string, readonly TotalName[] | string>> = {
   user_topic: ['user_topics'],
   user_message: ['starred_messages'],
   event_queue: ['event_queues'],
+  session: ['sessions'],
   idempotency_record: ['idempotency_keys'],
   user_account: ['bots_per_user'],
   user_group: ['user_groups', 'user_groups_per_user'],

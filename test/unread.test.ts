@@ -92,7 +92,9 @@ test.for(['/api/v1/openapi.json', '/static/generated/emoji/emoji_api.json', '/sc
       expect(answer.statusCode).toBe(200);
       answer.destroy();
     }
-    const [first, second] = end.mock.calls.map(([body]) => body as unknown);
+    // Answers that others had asked for before may come meanwhile.
+    const ofThese = end.mock.calls.filter((_, i) => (end.mock.contexts[i] as ServerResponse).req.url === path);
+    const [first, second] = ofThese.map(([body]) => body as unknown);
     end.mockRestore();
     // Text would be copied for each of them.
     expect(first).toBeInstanceOf(Uint8Array);
@@ -106,7 +108,7 @@ test('strangers who do not read the reference share all of it but where they fou
   for (const host of ['a.localhost', 'b.localhost']) {
     const answer = await open(service.url, { method: 'GET', path: '/docs', headers: { host } });
     const page = await text(answer);
-    expect(page).toContain(`URL=http://${host}/api/v1`);
+    expect(page).toContain(`URL=http://${host}`);
     expect(answer.headers['content-length']).toBe(String(Buffer.byteLength(page)));
     copies.push(write.mock.calls.splice(0).map(([body]) => body));
   }

@@ -236,6 +236,29 @@ describe('a message says whether the viewer may', () => {
     const direct = (await owner.ok('POST', '/messages', { type: 'direct', to: [guest.id], content: 'x' })).id;
     expect(await said(people, 'Message', direct, 'viewerCanMove')).toEqual([false, null, null, null, false]);
   });
+
+  test.concurrent('mark its topic as resolved', async () => {
+    const people = await organisation();
+    const { owner, member } = people;
+    const channel = await makeChannel(owner, ALL_SUBSCRIBED(people));
+    const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
+    const moderators = realm_user_groups.find(({ name }: { name: string }) => name === 'role:moderators').id;
+    await owner.ok('PATCH', '/realm', { can_resolve_topics_group: { new: moderators } });
+    const id = await say(member, channel);
+    const query = `{ node(id: "${globalId('Message', id)}") { ... on Message { topic { name viewerCanResolve } } } }`;
+    const topics = await Promise.all(ROLES.map(async (role) => (await people[role].query(query)).node.topic));
+    const may = topics.map(({ viewerCanResolve }) => viewerCanResolve);
+    expect(may).toEqual([true, true, true, false, false]);
+    const resolving = async () => {
+      const messageId = await say(member, channel, crypto.randomUUID());
+      const { topic } = (await owner.query(query.replace(globalId('Message', id), globalId('Message', messageId))))
+        .node;
+      return { messageId, topic: `✔ ${topic.name}`, propagateMode: 'CHANGE_ALL' };
+    };
+    expect(may).toEqual(await done(people, 'moveMessages', resolving));
+    await owner.ok('DELETE', `/streams/${channel}`);
+    expect((await owner.query(query)).node.topic.viewerCanResolve).toBe(false);
+  });
 });
 
 describe('a user says what the viewer may', () => {

@@ -14,6 +14,13 @@ export const namedChannel = new EntityFacts<{ readonly id: number; readonly name
   { databaseId: ({ id }) => id, name: ({ name }) => name },
 );
 
+/** A channel that not everybody need see who hears of it. */
+export const channelToBeSeen = new EntityFacts<{ readonly id: number }>(
+  'Channel',
+  { idOf: ({ id }) => id, isSeen: false },
+  {},
+);
+
 const identity = { idOf: (channel: ChannelFacts) => channel.stream_id };
 
 /**

@@ -5,70 +5,48 @@ import {
   type ChannelPermissions,
   channelPermission,
 } from '../access/permissions/channel-permissions.ts';
+import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
 import { TOPICS_POLICY } from '../access/realm-settings.ts';
-import { builder, type Types } from '../api/graphql/builder.ts';
-import { pageOf } from '../api/graphql/connection.ts';
-import { fromEvent } from '../api/graphql/entity-facts.ts';
+import { builder } from '../api/graphql/builder.ts';
+import type { GraphQLContext } from '../api/graphql/context.ts';
 import { errorType } from '../api/graphql/errors.ts';
-import { type EventSource, eventType } from '../api/graphql/event-types.ts';
-import { given, mutation } from '../api/graphql/mutation.ts';
 import { nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
-import {
-  permissionEditsGiven,
-  permissionEditsInput,
-  permissionsGiven,
-  permissionsInput,
-  permissionsType,
-  toWireSetting,
-} from '../api/graphql/permission-fields.ts';
+import { type OrderBy, orderInput } from '../api/graphql/order-by.ts';
+import { pageSize } from '../api/graphql/page-size.ts';
+import { permissionsType } from '../api/graphql/permission-fields.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf } from '../api/graphql/setting-fields.ts';
-import { BadRequestError, ExpectationMismatchError, UnauthorizedPrincipalError } from '../platform/errors.ts';
+import { sortedPageOf } from '../api/graphql/sorted-list.ts';
+import { BadRequestError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
+import { contains } from '../platform/text.ts';
 import { accessChannel, readableBy, visibleTo } from './access.ts';
-import { archiveChannel, unarchiveChannel } from './archive.ts';
-import { type ChannelOptions, createChannel } from './create.ts';
-import { changedChannel, defaultChannel, factsAbout } from './entity-facts.ts';
+import { readActivity } from './activity.ts';
 import { ChannelAlreadyExistsError, ChannelDoesNotExistError } from './errors.ts';
-import type { KnownChannels, KnownUpdate } from './events.ts';
 import { channelActivities, visibleFor } from './loaders.ts';
 import { findChannelId } from './reads.ts';
-import type { Retention, TopicsPolicy } from './settings.ts';
-import { updateChannel } from './update.ts';
+import type { TopicsPolicy } from './settings.ts';
+import { countSubscribers } from './subscriptions/subscribers.ts';
 
 const CALLED = 'What it is called, in at most 60 characters.';
 const SOURCE = 'What it is for, in flavored Markdown; at most 1,024 characters.';
 const HTML = 'What it is for, as HTML.';
-const PRIVATE = 'Whether only those read it who are subscribed or hold a permission for it.';
-const WEB_PUBLIC = 'Whether it can be read without signing in.';
-const HISTORY = 'Whether new subscribers see what was sent before they came; always so unless it is private.';
+export const PRIVATE = 'Whether only those read it who are subscribed or hold a permission for it.';
+export const WEB_PUBLIC = 'Whether it can be read without signing in.';
+export const HISTORY = 'Whether new subscribers see what was sent before they came; always so unless it is private.';
 const ARCHIVED = 'Whether nothing more can be sent to it. It can still be read.';
-const DEFAULT = 'Whether new users are subscribed to it.';
+export const DEFAULT = 'Whether new users are subscribed to it.';
 const ACTIVE = 'Whether it was made, or written to, in the last 180 days.';
 const TRAFFIC = 'Messages a week, in two significant digits; null in the first week.';
-const TOPICS = 'Whether messages in it must have a topic.';
+export const TOPICS = 'Whether messages in it must have a topic.';
 const CREATED = 'When it was made.';
 const CREATOR = 'Who made it; null when nobody is known to have.';
-const FOLDER = 'The folder it stands in; null for none.';
-const PERMISSIONS = 'Who may do what in it.';
+export const FOLDER = 'The folder it stands in; null for none.';
+export const PERMISSIONS = 'Who may do what in it.';
 
-const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
+export const NAME = 'Not blank; at most 60 characters; unique in the organization, in whatever case.';
 export const CHANNEL_DESCRIPTION = 'Flavored Markdown; at most 1,024 characters. Line breaks become spaces.';
-
-const MEANING: Record<ChannelPermissionName, string> = {
-  can_add_subscribers_group: 'May subscribe others, and reads the channel although it is private.',
-  can_administer_channel_group: 'May change the channel.',
-  can_create_topic_group: 'May start a topic.',
-  can_delete_any_message_group: 'May delete any message.',
-  can_delete_own_message_group: 'May delete their own messages, besides those the organization lets.',
-  can_move_messages_out_of_channel_group: 'May move messages to another channel, besides those the organization lets.',
-  can_move_messages_within_channel_group: 'May move messages to another topic, besides those the organization lets.',
-  can_remove_subscribers_group: 'May unsubscribe others.',
-  can_resolve_topics_group: 'May mark topics as resolved, besides those the organization lets.',
-  can_send_message_group: 'May send messages.',
-  can_subscribe_group: 'May subscribe to the channel, and reads it, although it is private.',
-};
 
 errorType(ChannelDoesNotExistError, 'The channel is not there, or not for the viewer.', (t) => ({
   channelId: t.id({
@@ -87,11 +65,15 @@ errorType(ChannelAlreadyExistsError, 'The name is taken, in whatever case.', (t)
   channelName: t.string({ description: 'The name, as it was asked for.', resolve: ({ data }) => data.channel_name }),
 }));
 
-const TopicsPolicyEnum = enumOf(TOPICS_POLICY);
+export const TopicsPolicyEnum = enumOf(TOPICS_POLICY);
 
 type PermissionsSource = Record<ChannelPermissionName, WireGroupSetting>;
 
-const ChannelPermissionsType = permissionsType('ChannelPermissions', 'Who may do what in a channel.', MEANING);
+const ChannelPermissionsType = permissionsType(
+  'ChannelPermissions',
+  'Who may do what in a channel.',
+  CHANNEL_PERMISSION_MEANINGS,
+);
 async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions): Promise<PermissionsSource> {
   const groups = await systemGroups(app.db, realmId);
   const settings = CHANNEL_PERMISSION_NAMES.map((name) => [
@@ -101,7 +83,7 @@ async function permissionsOf({ app, realmId }: Ctx, channel: ChannelPermissions)
   return Object.fromEntries(settings) as PermissionsSource;
 }
 
-const RETENTION = "Days to keep messages; -1 keeps them for ever, null is the organization's value.";
+export const RETENTION = "Days to keep messages; -1 keeps them for ever, null is the organization's value.";
 
 export const Channel = builder.prismaNode('Channel', {
   description: 'A place for messages, each under a topic.',
@@ -171,12 +153,40 @@ export const ChannelConnection = builder.connectionObject(
   { name: 'ChannelEdge' },
 );
 
+type ChannelField = 'name' | 'createdAt' | 'subscriberCount' | 'weeklyTraffic';
+
+const ChannelOrder = orderInput<ChannelField>('Channel', 'channels', {
+  NAME: { value: 'name', description: 'What they are called, whatever the case.' },
+  CREATED_AT: { value: 'createdAt', description: 'When they were made.' },
+  SUBSCRIBER_COUNT: { value: 'subscriberCount', description: 'How many users are subscribed. It costs 10 more.' },
+  WEEKLY_TRAFFIC: {
+    value: 'weeklyTraffic',
+    description: 'Messages a week; channels in their first week are the lowest. It costs 10 more.',
+  },
+});
+
+const BY_NAME: OrderBy<ChannelField> = { field: 'name', direction: 'asc' };
+/** Our choice: what it costs besides the page to sort by what must be counted of every channel. */
+const COUNTING_COST = 10;
+const isCounted = (field: ChannelField) => field === 'subscriberCount' || field === 'weeklyTraffic';
+
 builder.queryField('channels', (t) =>
   t.connection(
     {
       type: Channel,
-      description: 'The channels the viewer sees, by name. Each argument given leaves out those it does not fit.',
+      description: 'The channels the viewer sees. Each argument given leaves out those it does not fit.',
+      complexity: ({ orderBy, ...page }) => ({
+        field: orderBy != null && isCounted(orderBy.field) ? 1 + COUNTING_COST : 1,
+        multiplier: pageSize(page),
+      }),
       args: {
+        orderBy: t.arg({
+          type: ChannelOrder,
+          required: false,
+          defaultValue: BY_NAME,
+          description: 'How they are sorted.',
+        }),
+        nameContains: t.arg.string({ required: false, description: 'What stands in its name, in whatever case.' }),
         isSubscribed: t.arg.boolean({ required: false, description: 'Whether the viewer is subscribed to it.' }),
         onlyReadable: t.arg.boolean({
           required: false,
@@ -197,14 +207,45 @@ builder.queryField('channels', (t) =>
           description: 'Whether archived channels are listed as well.',
         }),
       },
-      resolve: async (_root, args, ctx, info) => {
+      resolve: async (_root, { nameContains, ...args }, ctx, info) => {
         const where = { AND: [await visibleTo(signedIn(ctx)), await filterOf(signedIn(ctx), args)] };
-        return pageOf('Channel', { where, order: { name: 'asc', id: 'asc' }, args, ctx, info });
+        const rows = await ctx.app.db.channel.findMany({ where, select: { id: true, name: true, createdAt: true } });
+        const orderBy = args.orderBy ?? BY_NAME;
+        const keyType = orderBy.field === 'name' ? 'string' : 'number';
+        const wanted = rows.filter(({ name }) => contains(name, nameContains));
+        const places = await placesBy(orderBy.field, wanted, ctx);
+        return sortedPageOf('Channel', { list: 'channels', places, orderBy, keyType, where, args, ctx, info });
       },
     },
     ChannelConnection,
   ),
 );
+
+interface Sortable {
+  readonly id: number;
+  readonly name: string;
+  readonly createdAt: Date;
+}
+
+/** Of each channel what a list is sorted by: what is counted takes two statements, however many channels. */
+async function placesBy(field: ChannelField, channels: readonly Sortable[], ctx: GraphQLContext) {
+  const countOf =
+    field === 'subscriberCount'
+      ? await countSubscribers(
+          ctx.app.db,
+          channels.map(({ id }) => id),
+        )
+      : null;
+  const { realm } = signedIn(ctx).viewer;
+  const activityOf = field === 'weeklyTraffic' ? await readActivity(ctx.app.db, realm, channels, ctx.app.now()) : null;
+  const keyOf: Readonly<Record<ChannelField, (channel: Sortable) => string | number>> = {
+    name: ({ name }) => name,
+    createdAt: ({ createdAt }) => createdAt.getTime(),
+    subscriberCount: ({ id }) => countOf?.(id) ?? 0,
+    weeklyTraffic: ({ id }) => activityOf?.(id).weeklyTraffic ?? -1,
+  };
+  return channels.map((channel) => ({ id: channel.id, key: keyOf[field](channel) }));
+}
 
 interface ChannelArguments {
   readonly isSubscribed?: boolean | null | undefined;
@@ -231,240 +272,8 @@ async function filterOf(ctx: Ctx, args: ChannelArguments) {
   };
 }
 
-const ChannelPermissionsInput = permissionsInput(
-  'ChannelPermissionsInput',
-  'Who may do what in a new channel. What is left out takes its default.',
-  MEANING,
-);
-
-const ChannelPermissionEditsInput = permissionEditsInput(
-  'ChannelPermissionEditsInput',
-  'Which permissions of a channel are to change.',
-  MEANING,
-);
-
-type InputFields = PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>;
-
-const optionFields = (t: InputFields) => ({
-  isPrivate: t.boolean({ required: false, defaultValue: false, description: PRIVATE }),
-  isWebPublic: t.boolean({ required: false, defaultValue: false, description: WEB_PUBLIC }),
-  historyPublicToSubscribers: t.boolean({
-    required: false,
-    description: 'Of a private channel: whether new subscribers see what was sent before.',
-  }),
-  isDefault: t.boolean({
-    required: false,
-    defaultValue: false,
-    description: DEFAULT,
-  }),
-  folderId: t.id({ ...refersTo('ChannelFolder'), required: false, description: FOLDER }),
-  topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false, description: `${TOPICS} INHERIT, if absent.` }),
-  messageRetentionDays: t.int({ required: false, description: RETENTION }),
-  permissions: t.field({ type: ChannelPermissionsInput, required: false, description: PERMISSIONS }),
-});
-
-export const ChannelOptionsInput = builder.inputType('ChannelOptionsInput', {
-  description: 'How a new channel is to be.',
-  fields: optionFields,
-});
-
-/** Null and -1 are what is stored; the core takes the interface's words. */
-const toRetention = (days: number | null): Retention =>
-  days === null ? 'realm_default' : days === -1 ? 'unlimited' : days;
-
-export function toOptions(input: typeof ChannelOptionsInput.$inferInput): ChannelOptions {
-  const { permissions, messageRetentionDays, ...options } = input;
-  return {
-    ...given(options),
-    ...(messageRetentionDays != null && { messageRetentionDays: toRetention(messageRetentionDays) }),
-    permissions: permissionsGiven(CHANNEL_PERMISSION_NAMES, permissions, toWireSetting),
-  };
-}
-
 /** The channel, unless the change put it out of the viewer's sight. */
 export async function stillSeen(ctx: Ctx, channelId: number) {
   const where = { AND: [{ id: channelId }, await visibleTo(ctx)] };
   return { channel: await ctx.app.db.channel.findFirst({ where }) };
 }
-
-const SEEN = "The channel; null when the change put it out of the viewer's sight.";
-const seenChannel = () => ({ channel: { type: Channel, nullable: true, description: SEEN } }) as const;
-
-mutation('createChannel', {
-  description: 'Creates a channel and subscribes its first users.',
-  input: (t) => ({
-    name: t.string({ description: NAME }),
-    description: t.string({ required: false, defaultValue: '', description: CHANNEL_DESCRIPTION }),
-    subscriberIds: t.idList({
-      ...refersTo('User'),
-      required: false,
-      defaultValue: [],
-      description: 'The users it begins with.',
-    }),
-    ...optionFields(t),
-  }),
-  payload: seenChannel,
-  errors: [ChannelAlreadyExistsError, UnauthorizedPrincipalError],
-  resolve: async (ctx, { name, description, subscriberIds, ...options }) => {
-    const channelId = await createChannel(ctx, {
-      ...toOptions(options),
-      name,
-      description: description ?? '',
-      subscriberIds: subscriberIds ?? [],
-    });
-    return stillSeen(ctx, channelId);
-  },
-});
-
-mutation('updateChannel', {
-  description: "Changes what is given of a channel. For the channel's administrators.",
-  input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), description: 'Which channel to change.' }),
-    name: t.string({ required: false, description: NAME }),
-    description: t.string({ required: false, description: CHANNEL_DESCRIPTION }),
-    isPrivate: t.boolean({ required: false, description: PRIVATE }),
-    isWebPublic: t.boolean({ required: false, description: WEB_PUBLIC }),
-    historyPublicToSubscribers: t.boolean({ required: false, description: HISTORY }),
-    isDefault: t.boolean({ required: false, description: `${DEFAULT} For administrators.` }),
-    folderId: t.id({
-      ...refersTo('ChannelFolder'),
-      required: false,
-      description: 'The folder to put it into; null takes it out of its folder.',
-    }),
-    topicsPolicy: t.field({ type: TopicsPolicyEnum, required: false, description: TOPICS }),
-    messageRetentionDays: t.int({ required: false, description: `${RETENTION} For owners.` }),
-    permissions: t.field({ type: ChannelPermissionEditsInput, required: false, description: PERMISSIONS }),
-  }),
-  payload: seenChannel,
-  errors: [ExpectationMismatchError, UnauthorizedPrincipalError],
-  resolve: async (ctx, { channelId, folderId, messageRetentionDays, permissions, ...edit }) => {
-    await updateChannel(ctx, channelId, {
-      ...given(edit),
-      folderId,
-      ...(messageRetentionDays !== undefined && { messageRetentionDays: toRetention(messageRetentionDays) }),
-      permissions: permissionEditsGiven(CHANNEL_PERMISSION_NAMES, permissions),
-    });
-    return stillSeen(ctx, channelId);
-  },
-});
-
-mutation('archiveChannel', {
-  description: "Archives a channel: nothing more can be sent to it. For the channel's administrators.",
-  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Which channel to archive.' }) }),
-  payload: seenChannel,
-  resolve: async (ctx, { channelId }) => {
-    await archiveChannel(ctx, channelId);
-    return stillSeen(ctx, channelId);
-  },
-});
-
-mutation('unarchiveChannel', {
-  description: "Brings a channel back from the archive. For the channel's administrators.",
-  input: (t) => ({ channelId: t.id({ ...refersTo('Channel'), description: 'Which channel to bring back.' }) }),
-  payload: seenChannel,
-  resolve: async (ctx, { channelId }) => {
-    await unarchiveChannel(ctx, channelId);
-    return stillSeen(ctx, channelId);
-  },
-});
-
-eventType<unknown, KnownChannels>(
-  'stream',
-  'create',
-  'ChannelsCreatedEvent',
-  (t) => ({
-    channels: t.field({
-      type: [Channel],
-      nullable: { list: false, items: true },
-      description: 'Those that the user sees from here on.',
-      ...fromEvent(factsAbout, ({ facts }: EventSource<unknown, KnownChannels>) => facts.channels),
-    }),
-  }),
-  { description: "Channels came into the user's sight: they are new, or may be seen from here on." },
-);
-
-eventType<{ stream_ids: readonly number[] }>(
-  'stream',
-  'delete',
-  'ChannelsDeletedEvent',
-  (t) => ({
-    channelIds: t.idList({
-      ...refersTo('Channel'),
-      description: 'Those that the user sees no more.',
-      resolve: ({ event }) => event.stream_ids,
-    }),
-  }),
-  { description: "Channels left the user's sight." },
-);
-
-/** What may change of a channel, and its name on the wire. */
-const CHANNEL_PROPERTIES = {
-  NAME: { value: 'name', description: 'What it is called.' },
-  DESCRIPTION: { value: 'description', description: 'What it is for, as source and as HTML.' },
-  PRIVACY: { value: 'invite_only', description: 'Who sees the channel, and its history.' },
-  IS_ARCHIVED: { value: 'is_archived', description: 'Whether nothing more can be sent to it.' },
-  FOLDER: { value: 'folder_id', description: 'The folder it stands in.' },
-  TOPICS_POLICY: { value: 'topics_policy', description: TOPICS },
-  MESSAGE_RETENTION_DAYS: {
-    value: 'message_retention_days',
-    description: 'For how many days messages in it are kept.',
-  },
-  POST_POLICY: { value: 'stream_post_policy', description: 'For old clients: who may send messages.' },
-  IS_ANNOUNCEMENT_ONLY: {
-    value: 'is_announcement_only',
-    description: 'For still older clients: whether only administrators may send messages.',
-  },
-  ...Object.fromEntries(
-    CHANNEL_PERMISSION_NAMES.map((name) => [
-      name.replace(/_group$/, '').toUpperCase(),
-      { value: name, description: `The permission: ${MEANING[name]}` },
-    ]),
-  ),
-};
-
-const ChannelProperty = builder.enumType('ChannelProperty', {
-  description: 'What can change of a channel, with the forms that old clients know.',
-  values: CHANNEL_PROPERTIES,
-});
-
-interface WireChannelUpdate {
-  readonly property: string;
-}
-
-eventType<WireChannelUpdate, KnownUpdate>(
-  'stream',
-  'update',
-  'ChannelUpdatedEvent',
-  (t) => ({
-    channel: t.field({
-      type: Channel,
-      nullable: true,
-      description: 'The channel that changed.',
-      ...fromEvent(changedChannel, ({ facts }: EventSource<WireChannelUpdate, KnownUpdate>) => facts),
-    }),
-    property: t.field({
-      type: ChannelProperty,
-      description: 'What changed of it.',
-      resolve: ({ event }) => event.property,
-    }),
-  }),
-  { description: 'One property of a channel changed.' },
-);
-
-eventType<{ default_streams: readonly number[] }>(
-  'default_streams',
-  undefined,
-  'DefaultChannelsChangedEvent',
-  (t) => ({
-    channels: t.field({
-      type: [Channel],
-      nullable: { list: false, items: true },
-      description: 'All channels that new users are subscribed to.',
-      ...fromEvent(
-        defaultChannel,
-        ({ event }: EventSource<{ default_streams: readonly number[] }>) => event.default_streams,
-      ),
-    }),
-  }),
-  { description: 'Other channels are the ones new users are subscribed to; these are all of them.' },
-);

@@ -38,6 +38,9 @@ export const visibleChannels = acrossReaders<number, Channel | null>(visibleFor)
 export const readableFor = (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
   channelsFor(wanted, readsChannel);
 
+/** A channel, by its id; null when the viewer may not read what is written in it. */
+export const readableChannels = acrossReaders<number, Channel | null>(readableFor);
+
 async function channelsFor(
   wanted: readonly Wanted<number>[],
   mayHave: typeof seesChannel,

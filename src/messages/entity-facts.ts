@@ -139,21 +139,29 @@ export interface KnownMove {
   readonly at: string;
 }
 
+const place = {
+  databaseId: ({ id }: KnownMove) => id,
+  type: () => 'channel',
+  channel: { facts: channelReference, of: ({ channelId }: KnownMove) => channelId },
+  topic: { facts: topicReference, of: ({ channelId, topic }: KnownMove) => ({ channelId, name: topic }) },
+  participants: { facts: namedUser, of: nothing },
+};
+const topicName = {
+  topicName: ({ topic }: KnownMove) => topic,
+  topicLinks: ({ topic }: KnownMove) => (topic === '' ? [] : topicLinks(topic)),
+};
+const lastMovedAt = { lastMovedAt: ({ at }: KnownMove) => new Date(at) };
+
+const identity = { idOf: ({ id }: KnownMove) => id };
+
 /** What is known of a message that was moved: where it is now. */
-export const movedMessage = new EntityFacts<KnownMove>(
-  'Message',
-  { idOf: ({ id }) => id },
-  {
-    databaseId: ({ id }) => id,
-    type: () => 'channel',
-    channel: { facts: channelReference, of: ({ channelId }) => channelId },
-    topicName: ({ topic }) => topic,
-    topic: { facts: topicReference, of: ({ channelId, topic }) => ({ channelId, name: topic }) },
-    topicLinks: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
-    participants: { facts: namedUser, of: nothing },
-    lastMovedAt: ({ at }) => new Date(at),
-  },
-);
+export const movedMessage = new EntityFacts('Message', identity, { ...place, ...topicName, ...lastMovedAt });
+
+/** Of one of several that keep their topic, each in its own case. */
+export const messageOfSpellings = new EntityFacts('Message', identity, { ...place, ...lastMovedAt });
+
+/** Of one whose topic was marked as resolved, or not any more: that is not noted as a move of it. */
+export const messageOfResolved = new EntityFacts('Message', identity, { ...place, ...topicName });
 
 /** The field of a message that says whether the viewer has it so; other flags stand among `flags` alone. */
 const FIELD_OF: Readonly<Record<string, string>> = { read: 'viewerHasRead', starred: 'viewerHasStarred' };

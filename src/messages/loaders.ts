@@ -1,5 +1,9 @@
-import { acrossReaders, type Wanted } from '../api/graphql/context.ts';
+import DataLoader from 'dataloader';
+import { signedIn } from '../access/context.ts';
+import { acrossReaders, perOperation, type Wanted } from '../api/graphql/context.ts';
+import { readableChannels } from '../channels/loaders.ts';
 import { type PlacedMessage, readableByEach } from './access.ts';
+import { type MessagePage, messagesInChannels } from './channel-messages.ts';
 import { readFlagsOfEach } from './user-flags.ts';
 import type { UserFlags } from './wire.ts';
 
@@ -22,6 +26,38 @@ export async function readableFor(wanted: readonly Wanted<number>[]): Promise<re
   const readable = await readableByEach(first.ctx.app, [...readers.values()], keysIn(wanted));
   return wanted.map(({ ctx, key }) => readable.get(ctx.viewer.id)?.get(key) ?? null);
 }
+
+/** A page of one channel's messages. */
+export interface ChannelPageKey extends MessagePage {
+  readonly channelId: number;
+}
+
+const pageOf = ({ channelId: _, ...page }: ChannelPageKey) => JSON.stringify(page);
+
+/**
+ * Pages of channels' messages, by their ids, the newest first: none of a channel that is not the viewer's to read. As many
+ * queries for many channels as for one, where the pages lie at the same place.
+ */
+export const channelMessages = perOperation(
+  (ctx) =>
+    new DataLoader<ChannelPageKey, readonly number[], string>(
+      async (keys) => {
+        const { app, viewer } = signedIn(ctx);
+        const rows = await Promise.all(keys.map(({ channelId }) => readableChannels(ctx).load(channelId)));
+        const channels = new Map(rows.flatMap((channel) => (channel === null ? [] : [[channel.id, channel] as const])));
+        const found = new Map<ChannelPageKey, readonly number[]>();
+        for (const [page, ...others] of Map.groupBy(keys, pageOf).values()) {
+          if (page === undefined) continue;
+          const alike = [page, ...others];
+          const wanted = alike.flatMap(({ channelId }) => channels.get(channelId) ?? []);
+          const idsOf = await messagesInChannels(app.db, viewer.id, wanted, page);
+          for (const key of alike) found.set(key, idsOf(key.channelId));
+        }
+        return keys.map((key) => found.get(key) ?? []);
+      },
+      { cacheKeyFn: (key) => `${key.channelId} ${pageOf(key)}` },
+    ),
+);
 
 const viewerIdsIn = (wanted: readonly Wanted<number>[]) => [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))];
 const keysIn = (wanted: readonly Wanted<number>[]) => [...new Set(wanted.map(({ key }) => key))];

@@ -3,19 +3,19 @@ import { type Ctx, signedIn } from '../access/context.ts';
 import { AVATAR_SOURCE } from '../access/realm-settings.ts';
 import { USER_SETTINGS, type UserSettingName, userSetting } from '../access/user-settings.ts';
 import { builder } from '../api/graphql/builder.ts';
-import { pageOf } from '../api/graphql/connection.ts';
-import { fromEvent } from '../api/graphql/entity-facts.ts';
-import { type EventSource, eventType } from '../api/graphql/event-types.ts';
-import { nodeModel, nodeType, unlessAbsent } from '../api/graphql/node.ts';
+import type { ConnectionArguments } from '../api/graphql/connection.ts';
+import type { GraphQLContext } from '../api/graphql/context.ts';
+import { nodeModel, nodesOf, nodeType, unlessAbsent } from '../api/graphql/node.ts';
+import { type OrderBy, orderInput } from '../api/graphql/order-by.ts';
 import { refersTo } from '../api/graphql/refs.ts';
-import { enumOf, meaningsOf, settingEnum, settingFields } from '../api/graphql/setting-fields.ts';
+import { enumOf, settingFields } from '../api/graphql/setting-fields.ts';
+import { keysetOf, pageRead, readPage, type SortedPage } from '../api/graphql/sorted-list.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
-import type { KnownSetting } from '../platform/setting.ts';
+import { refuseNullBytes } from '../platform/text.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
-import { changedSetting, changedUser, newUser } from './entity-facts.ts';
-import { type KnownChange, type PersonChange, type PersonProperty, propertyOf } from './events.ts';
 import type { ValueEntry } from './profile-fields/wire.ts';
+import { countUsers, readUserPlaces, type UserField } from './user-pages.ts';
 import { accessUser, accessUserByEmail, visibleTo } from './users.ts';
 import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
 
@@ -60,18 +60,20 @@ type AvatarLetter = 'G' | 'J' | 'U';
 type RoleNumber = typeof OWNER | typeof ADMINISTRATOR | typeof MODERATOR | typeof MEMBER | typeof GUEST;
 type BotTypeNumber = 1 | 2 | 3 | 4;
 
-const FULL_NAME = 'What they are called, in at most 100 characters.';
-const ROLE = 'What they may do.';
+export const FULL_NAME = 'What they are called, in at most 100 characters.';
+export const ROLE = 'What they may do.';
 const IS_BOT = 'Whether it is a bot, and no person.';
 const BOT_TYPE = 'What drives it; null for a person.';
-const BOT_OWNER = 'To whom the bot belongs; null for a person, and for a bot of nobody.';
-const TIMEZONE = 'Their time zone, an IANA identifier; empty when not set.';
-const API_ADDRESS = 'The address for the API: the real one where everyone may see it, else one that stands for it.';
+export const BOT_OWNER = 'To whom the bot belongs; null for a person, and for a bot of nobody.';
+export const TIMEZONE = 'Their time zone, an IANA identifier; empty when not set.';
+export const API_ADDRESS =
+  'The address for the API: the real one where everyone may see it, else one that stands for it.';
 const DELIVERY_EMAIL = 'The real e-mail address; null where the viewer may not see it.';
-const IS_ACTIVE = 'False when they are deactivated.';
+export const IS_ACTIVE = 'False when they are deactivated.';
 const AVATAR_VERSION = 'Grows with each change of the image.';
-const JOINED = 'When they came, to the minute.';
-const IMPORTED = 'Whether the account was made by an import or over the API, and nobody has signed in to it yet.';
+export const JOINED = 'When they came, to the minute.';
+export const IMPORTED =
+  'Whether the account was made by an import or over the API, and nobody has signed in to it yet.';
 
 export const User = builder.prismaNode('User', {
   description: 'A person or a bot of the organization.',
@@ -158,12 +160,46 @@ builder.queryField('user', (t) =>
 
 export const UserConnection = builder.connectionObject({ type: User, name: 'UserConnection' }, { name: 'UserEdge' });
 
+/** How lists of users are sorted. */
+export const UserOrder = orderInput<UserField>('User', 'users', {
+  ID: { value: 'id', description: 'The order in which they came to the service.' },
+  FULL_NAME: { value: 'fullName', description: 'What they are called, whatever the case.' },
+  JOINED_AT: { value: 'joinedAt', description: 'When they came.' },
+});
+
+export const SORTED = 'How they are sorted.';
+
+/** How lists of users are sorted where nothing else is asked for. */
+export const BY_ID: OrderBy<UserField> = { field: 'id', direction: 'asc' };
+
+/** What of a list of users is asked for. */
+export interface UserListArguments extends ConnectionArguments {
+  readonly orderBy?: OrderBy<UserField> | null | undefined;
+}
+
+/** A list of users, sorted as it is asked for. @throws BadRequestError for a page size or cursor that is none of it. */
+export function sortedUsers(list: string, { orderBy, ...args }: UserListArguments) {
+  const by = orderBy ?? BY_ID;
+  const sorted = { list, orderBy: by, keyType: by.field === 'fullName' ? 'string' : 'number', args } as const;
+  return { sorted, page: { ...keysetOf(sorted), field: by.field } };
+}
+
+/** The users at the places of a page that are still there, in one step with those of other pages. */
+export const usersAt = (ctx: GraphQLContext, { places }: SortedPage) =>
+  nodesOf(
+    ctx,
+    'User',
+    places.map(({ id }) => id),
+  );
+
 builder.queryField('users', (t) =>
   t.connection(
     {
       type: User,
-      description: 'The users of the organization by id, bots and those deactivated included.',
+      description: 'The users of the organization, bots and those deactivated included.',
       args: {
+        orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }),
+        nameContains: t.arg.string({ required: false, description: 'What stands in their name, in whatever case.' }),
         role: t.arg({ type: UserRole, required: false, description: 'Only those of this very role.' }),
         isBot: t.arg.boolean({ required: false, description: 'True for bots alone, false for people alone.' }),
         isActive: t.arg.boolean({
@@ -171,27 +207,19 @@ builder.queryField('users', (t) =>
           description: 'False for those deactivated alone, true for all others.',
         }),
       },
-      resolve: (_root, args, ctx, info) => {
-        const { viewer } = signedIn(ctx);
-        const where = { AND: [visibleTo(viewer), { isSystem: false }, filterOf(args)] };
-        return pageOf('User', { where, order: { id: 'asc' }, args, ctx, info });
+      resolve: async (_root, { role, isBot, isActive, nameContains, ...args }, ctx, info) => {
+        const { app, realmId, viewer } = signedIn(ctx);
+        if (nameContains != null) refuseNullBytes('nameContains', nameContains);
+        const filter = { role, isBot, isActive, nameContains };
+        const { sorted, page } = sortedUsers('users', args);
+        const found = pageRead(await readUserPlaces(app.db, realmId, filter, page), sorted);
+        const totalCount = () => countUsers(app.db, realmId, filter);
+        return readPage('User', { ...sorted, page: found, totalCount, where: visibleTo(viewer), ctx, info });
       },
     },
     UserConnection,
   ),
 );
-
-interface UserFilter {
-  readonly role?: RoleNumber | null | undefined;
-  readonly isBot?: boolean | null | undefined;
-  readonly isActive?: boolean | null | undefined;
-}
-
-const filterOf = ({ role, isBot, isActive }: UserFilter) => ({
-  ...(role != null && { role }),
-  ...(isBot != null && { botType: isBot ? { not: null } : null }),
-  ...(isActive != null && { isActive }),
-});
 
 export const ProfileValueInput = builder.inputType('ProfileValueInput', {
   description: 'What a user is to have in one field of their profile. Without `text` and `userIds` it is to be empty.',
@@ -243,90 +271,4 @@ builder.queryField('ownSettings', (t) =>
     description: "The viewer's settings.",
     resolve: (_root, _args, ctx) => signedIn(ctx).viewer.user,
   }),
-);
-
-const UserSetting = builder.enumType('UserSetting', {
-  description: "One of a user's settings, as it is named in `UserSettings`.",
-  values: settingEnum(meaningsOf(USER_SETTINGS)),
-});
-
-interface WireSettingUpdate {
-  readonly property: string;
-  readonly language_name?: string;
-}
-
-type SettingSource = EventSource<WireSettingUpdate, KnownSetting>;
-
-eventType<WireSettingUpdate, KnownSetting>(
-  'user_settings',
-  'update',
-  'UserSettingUpdatedEvent',
-  (t) => ({
-    userSetting: t.field({
-      type: UserSetting,
-      description: 'The setting that changed.',
-      resolve: ({ event }) => event.property,
-    }),
-    userSettings: t.field({
-      type: UserSettings,
-      nullable: true,
-      description: 'All of them, of which the event knows the new value.',
-      ...fromEvent(changedSetting, ({ facts }: SettingSource) => facts),
-    }),
-    languageName: t.string({
-      nullable: true,
-      description: 'Of DEFAULT_LANGUAGE: what the language is called in English.',
-      resolve: ({ event }) => event.language_name ?? null,
-    }),
-  }),
-  { description: "One of the user's settings changed." },
-);
-
-eventType(
-  'realm_user',
-  'add',
-  'UserAddedEvent',
-  (t) => ({ user: t.field({ type: User, nullable: true, description: 'Who came.', ...fromEvent(newUser) }) }),
-  { description: 'A person or bot came into the organization.' },
-);
-
-const PROPERTIES: Readonly<Record<PersonProperty, readonly [name: string, description: string]>> = {
-  full_name: ['FULL_NAME', FULL_NAME],
-  role: ['ROLE', ROLE],
-  is_imported_stub: ['IS_IMPORTED_STUB', IMPORTED],
-  is_active: ['IS_ACTIVE', IS_ACTIVE],
-  bot_owner_id: ['BOT_OWNER', BOT_OWNER],
-  date_joined: ['JOINED_AT', JOINED],
-  timezone: ['TIMEZONE', TIMEZONE],
-  new_email: ['EMAIL', API_ADDRESS],
-  delivery_email: ['DELIVERY_EMAIL', 'The real e-mail address, or whether the viewer may see it.'],
-  custom_profile_field: ['PROFILE_DATA', 'What they have in a custom field of their profile.'],
-  avatar_version: ['AVATAR', 'Their image.'],
-};
-
-const UserProperty = builder.enumType('UserProperty', {
-  description: 'What can change of a user.',
-  values: Object.fromEntries(
-    Object.entries(PROPERTIES).map(([value, [name, description]]) => [name, { value, description }]),
-  ) as Record<string, { readonly value: PersonProperty }>,
-});
-
-eventType<{ person: PersonChange }, KnownChange>(
-  'realm_user',
-  'update',
-  'UserUpdatedEvent',
-  (t) => ({
-    user: t.field({
-      type: User,
-      nullable: true,
-      description: 'Whom it is about.',
-      ...fromEvent(changedUser, ({ facts }: EventSource<{ person: PersonChange }, KnownChange>) => facts),
-    }),
-    userProperty: t.field({
-      type: UserProperty,
-      description: 'What changed of them.',
-      resolve: ({ event }) => propertyOf(event.person),
-    }),
-  }),
-  { description: 'Something about a user changed.' },
 );

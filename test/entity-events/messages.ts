@@ -7,6 +7,8 @@ import type { Person } from '../helpers/person.ts';
 import { organisation } from '../helpers/server.ts';
 import { channelOf, say } from '../helpers/talk.ts';
 
+const QUIET = { send_notification_to_old_thread: false, send_notification_to_new_thread: false };
+
 /** Of messages, and of what people do with them. */
 export function messagesAndWhatIsDone(service: () => InProcess): void {
   const place = async () => {
@@ -29,6 +31,26 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     };
     const heard = await expectShownAlike(readers, send, { event_types: ['message'] });
     for (const events of heard) expect(events.map(({ type }) => type)).toEqual(Array(3).fill('MessageSentEvent'));
+  });
+
+  test('a message that is overheard is shown by its event as by itself: as one that was never received', async () => {
+    const { owner, administrator, channel } = await place();
+    const overhearing = { event_types: ['message'], all_public_streams: true };
+    const say3 = async () => {
+      await say(owner, channel, 'lunch');
+      await say(owner, channel, 'lunch', `@**${administrator.name}** @**all**`);
+      await say(administrator, channel, 'lunch');
+    };
+    const heard = await expectShownAlike([administrator, owner], say3, overhearing);
+    const flags = heard.map((events) => events.map(({ event }) => event.message.flags));
+    expect(flags[0]?.slice(0, 2)).toEqual([
+      ['READ', 'HISTORICAL'],
+      ['READ', 'HISTORICAL'],
+    ]);
+    expect(flags[1]?.[2]).toEqual([]);
+    const first = await administrator.hearing(overhearing);
+    await say(owner, channel, 'lunch');
+    expect((await first()).map((event) => event.flags)).toEqual([[]]);
   });
 
   describe('a change of messages', () => {
@@ -102,6 +124,61 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
       for (const [update] of heard) {
         expect(update?.event.messages.map((message: { databaseId: number }) => message.databaseId)).toEqual(ids);
       }
+    });
+
+    test('that keeps their topic shows each in its own case, and those that are alike at once', async () => {
+      const { owner, readers, channel } = await place();
+      const other = await channelOf(owner, 'other', readers);
+      const ids = [await say(owner, channel, 'Lunch'), await say(owner, channel, 'lunch')];
+      const move = { stream_id: other, propagate_mode: 'change_all', ...QUIET };
+      const act = () => owner.ok('PATCH', `/messages/${ids[0]}`, move);
+      const heard = await expectShownAlike(readers, act, updates);
+      for (const [update] of heard) expect(update?.event.messages[0]).not.toHaveProperty('topicName');
+      const alone = await say(owner, channel, 'Dinner');
+      const moveOne = () => owner.ok('PATCH', `/messages/${alone}`, { stream_id: other, ...QUIET });
+      const [[one] = []] = await expectShownAlike(readers, moveOne, updates);
+      expect(one?.event.messages).toMatchObject([{ topicName: 'Dinner' }]);
+    });
+
+    test('that marks their topic as resolved is no move of them', async () => {
+      const { owner, readers, channel } = await place();
+      const id = await say(owner, channel, 'lunch');
+      await say(owner, channel, 'lunch');
+      for (const topic of ['✔ lunch', 'lunch']) {
+        const resolve = () => owner.ok('PATCH', `/messages/${id}`, { topic, propagate_mode: 'change_all', ...QUIET });
+        for (const [update] of await expectShownAlike(readers, resolve, updates)) {
+          expect(update?.event.messages).toMatchObject([{ topicName: topic }, { topicName: topic }]);
+        }
+      }
+      const both = () => owner.ok('PATCH', `/messages/${id}`, { topic: '✔ lunch', content: 'done', ...QUIET });
+      for (const [update] of await expectShownAlike(readers, both, updates)) {
+        expect(update?.event.message).toMatchObject({ content: 'done', lastMovedAt: null });
+      }
+    });
+
+    test('names the channel they come from to those alone who see it', async () => {
+      const { owner, member, guest, channel } = await place();
+      const secret = await channelOf(owner, 'secret', [owner, guest], { invite_only: true });
+      const id = await say(owner, secret, 'lunch');
+      const selection = '... on MessageUpdatedEvent { message { id } origChannel { id name } }';
+      const streams = await Promise.all([owner, member, guest].map((reader) => reader.events(selection)));
+      await owner.ok('PATCH', `/messages/${id}`, { stream_id: channel, ...QUIET });
+      const shown = await Promise.all(
+        streams.map(async (stream) => {
+          for (;;) {
+            const event = await stream.next();
+            if (event.message !== undefined) return event;
+          }
+        }),
+      );
+      await Promise.all(streams.map((stream) => stream[Symbol.asyncDispose]()));
+      const message = { id: globalId('Message', id) };
+      const origChannel = { id: globalId('Channel', secret), name: 'secret' };
+      expect(shown).toEqual([
+        { message, origChannel },
+        { message, origChannel: null },
+        { message, origChannel },
+      ]);
     });
 
     test('in a conversation is read, and so are events logged before they told more', async () => {

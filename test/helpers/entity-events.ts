@@ -110,7 +110,9 @@ function entitiesIn(piece: EventPiece): { readonly field: string; readonly facts
   const type = objectType(eventTypeName(piece.event.type, piece.event.op) ?? '');
   return Object.values(type.getFields()).flatMap(({ name, extensions }) => {
     const told = fromEventOf(extensions);
-    return told === undefined ? [] : [{ field: name, facts: told.factsIn(piece) }];
+    const facts = told?.factsIn(piece);
+    // Of some the event does not know whether who hears of them sees them.
+    return facts === undefined || !facts.has('__typename') ? [] : [{ field: name, facts }];
   });
 }
 

@@ -30,6 +30,7 @@ const NAMED: Readonly<Record<string, string>> = {
   ...{ customEmojiId: 'CustomEmoji', skippedChannelIds: 'Channel', supergroupIds: 'UserGroup', otherUserIds: 'User' },
   draftId: 'Draft',
   reminderId: 'Reminder',
+  ...{ sessionId: 'Session', sessionIds: 'Session' },
   savedSnippetId: 'SavedSnippet',
   scheduledMessageId: 'ScheduledMessage',
 };

@@ -58,6 +58,8 @@ export interface Names {
   readonly scheduledMessageId: number;
   readonly reminderId: number;
   readonly queueId: string;
+  /** Of a browser of the owner's. */
+  readonly sessionId: number;
 }
 
 /** An organisation with one of everything, all of it the owner's, who may do everything. */
@@ -70,12 +72,10 @@ export const OWNER_PASSWORD = 'correct horse battery';
 interface SceneOptions {
   /** Default: the server all tests share. */
   readonly on?: ReturnType<typeof serverOf>;
-  /** Whether the owner can sign in with OWNER_PASSWORD, which takes time to make. */
-  readonly withPassword?: boolean;
 }
 
-export async function makeScene({ on = serverOf(), withPassword = false }: SceneOptions = {}): Promise<Scene> {
-  const made = await organisation({}, { on, ...(withPassword && { password: OWNER_PASSWORD }) });
+export async function makeScene({ on = serverOf() }: SceneOptions = {}): Promise<Scene> {
+  const made = await organisation({}, { on, password: OWNER_PASSWORD });
   const { owner, member, realm } = made;
   for (const right of ['can_create_users', 'can_change_user_emails']) {
     await runCommand(on.dataDir, 'user grant', { org: realm.subdomain, user: owner.email, right });
@@ -136,6 +136,8 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
   await member.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
   const leaver = await made.signUp('leaver');
   const { queue_id } = await owner.register({ fetch_event_types: [] });
+  const login = { username: owner.email, password: OWNER_PASSWORD };
+  const { session_id: sessionId } = await owner.ok('POST', '/sessions', login);
   return {
     ...made,
     names: {
@@ -175,6 +177,7 @@ export async function makeScene({ on = serverOf(), withPassword = false }: Scene
       scheduledMessageId: scheduled.scheduled_message_id,
       reminderId: reminder.reminder_id,
       queueId: queue_id,
+      sessionId,
     },
   };
 }
@@ -216,6 +219,7 @@ export const nothing = (id = 2_000_000_000): Names => ({
   scheduledMessageId: id,
   reminderId: id,
   queueId: randomUUID(),
+  sessionId: id,
 });
 
 /** All there is in the organisation, as its owner and a member see it. */

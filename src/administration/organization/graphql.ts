@@ -1,5 +1,6 @@
 import { type Ctx, signedIn } from '../../access/context.ts';
 import { SystemGroupRequiredError } from '../../access/permissions/errors.ts';
+import { REALM_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../../access/permissions/system-groups.ts';
 import {
   EDITABLE_REALM_SETTINGS,
@@ -11,25 +12,18 @@ import {
   realmSetting,
 } from '../../access/realm-settings.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { nodeType } from '../../api/graphql/node.ts';
 import { permissionEditsGiven, permissionEditsInput, permissionsType } from '../../api/graphql/permission-fields.ts';
-import {
-  meaningsOf,
-  settingEnum,
-  settingFields,
-  settingInputs,
-  settingsGiven,
-} from '../../api/graphql/setting-fields.ts';
+import { settingFields, settingInputs, settingsGiven } from '../../api/graphql/setting-fields.ts';
 import { Channel } from '../../channels/graphql.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
+import { emojiDataUrl } from '../../people/emoji/files.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';
+import { TYPING_MS } from '../../platform/limits.ts';
 import { TOTAL_NAMES, TOTALS, type WireTotals, wireNameOf } from '../../platform/totals.ts';
-import { factsAbout, type KnownOrganization } from './entity-facts.ts';
 import { AUTHENTICATION_METHODS, readServerSettings, type ServerSettings as Settings } from './server-settings.ts';
 import { updateRealm } from './update.ts';
 
@@ -93,6 +87,24 @@ const Totals = builder.objectRef<WireTotals>('Totals').implement({
     ),
 });
 
+const TypingTimes = builder.objectRef<typeof TYPING_MS>('TypingTimes').implement({
+  description: 'When a client says that somebody is writing, or has stopped, and how long it believes it of others.',
+  fields: (t) => ({
+    repeatSeconds: t.int({
+      description: 'While somebody goes on writing, `START` is said again after so long.',
+      resolve: ({ startedWait }) => startedWait / 1000,
+    }),
+    stopSeconds: t.int({
+      description: 'When somebody has written nothing for so long, `STOP` is said.',
+      resolve: ({ stoppedWait }) => stoppedWait / 1000,
+    }),
+    expirySeconds: t.int({
+      description: 'Of whom nothing more is heard for so long, they are taken to have stopped.',
+      resolve: ({ startedExpiry }) => startedExpiry / 1000,
+    }),
+  }),
+});
+
 const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
   description: 'What a client learns before it signs in.',
   fields: (t) => ({
@@ -124,6 +136,15 @@ const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
       description: 'Whether user names are e-mail addresses: true.',
       resolve: () => true,
     }),
+    emojiDataUrl: t.string({
+      description: 'Where the names of all Unicode emoji are, as JSON: `{"code_to_names": {"1f389": ["tada", …], …}}`.',
+      resolve: () => emojiDataUrl(),
+    }),
+    typingTimes: t.field({
+      type: TypingTimes,
+      description: 'When a client says that somebody is writing, and how long it believes it of others.',
+      resolve: () => TYPING_MS,
+    }),
     totals: t.expose('totals', { type: Totals, description: 'How much there may be of what people can pile up.' }),
     realm: t.expose('realm', {
       type: PublicRealm,
@@ -141,37 +162,10 @@ builder.queryField('serverSettings', (t) =>
   }),
 );
 
-const MEANING: Record<RealmGroupSettingName, string> = {
-  can_access_all_users_group: 'See every user. Everyone.',
-  can_add_custom_emoji_group: 'May add custom emoji.',
-  can_add_subscribers_group: 'May subscribe others to channels.',
-  can_create_bots_group: 'May make bots of every kind.',
-  can_create_groups: 'May make user groups.',
-  can_create_private_channel_group: 'May make private channels.',
-  can_create_public_channel_group: 'May make public channels.',
-  can_create_web_public_channel_group: 'May make channels that can be read without signing in. A role group.',
-  can_create_write_only_bots_group: 'May make bots that only send.',
-  can_delete_any_message_group: 'May delete any message.',
-  can_delete_own_message_group: 'May delete their own messages.',
-  can_invite_users_group: 'May invite people.',
-  can_manage_all_groups: 'May change every user group.',
-  can_manage_billing_group: 'May see to plans and bills.',
-  can_mention_many_users_group: 'May mention everybody where there are many.',
-  can_move_messages_between_channels_group: 'May move messages to another channel.',
-  can_move_messages_between_topics_group: 'May move messages to another topic.',
-  can_resolve_topics_group: 'May mark topics as resolved.',
-  can_set_delete_message_policy_group: 'May set who deletes messages in the channels they administer.',
-  can_set_topics_policy_group: 'May set the topics policy of the channels they administer.',
-  can_summarize_topics_group: 'May have topics summarized.',
-  create_multiuse_invite_group: 'May make links by which anybody comes in.',
-  direct_message_initiator_group: 'May begin direct conversations.',
-  direct_message_permission_group: 'One of them must take part in a direct conversation.',
-};
-
 const OrganizationPermissions = permissionsType(
   'OrganizationPermissions',
   'Who may do what in the organization.',
-  MEANING,
+  REALM_PERMISSION_MEANINGS,
 );
 
 async function permissionsOf(
@@ -186,7 +180,7 @@ async function permissionsOf(
   return Object.fromEntries(settings) as Record<RealmGroupSettingName, WireGroupSetting>;
 }
 
-const Organization = builder.objectRef<Realm>('Organization');
+export const Organization = builder.objectRef<Realm>('Organization');
 
 builder.node(Organization, {
   id: { resolve: ({ id }) => id },
@@ -231,7 +225,7 @@ builder.queryField('organization', (t) =>
 const OrganizationPermissionEditsInput = permissionEditsInput(
   'OrganizationPermissionEditsInput',
   'Which permissions of the organization are to change.',
-  MEANING,
+  REALM_PERMISSION_MEANINGS,
 );
 
 mutation('updateOrganization', {
@@ -262,80 +256,3 @@ mutation('updateOrganization', {
     return { organization: await ctx.app.db.realm.findUniqueOrThrow({ where: { id: ctx.realmId } }) };
   },
 });
-
-/** What events tell besides the settings: texts of the organisation, and what old clients know settings by. */
-const OTHERS = {
-  name: 'What the organization is called.',
-  description: 'What the organization says of itself, in flavored Markdown.',
-  rendered_description: 'The description as HTML. It comes with DESCRIPTION.',
-  mandatory_topics: 'Whether messages must have a topic. For old clients; it comes with TOPICS_POLICY.',
-  allow_edit_history:
-    'Whether people see how messages were before they were edited. For old clients; it comes with ' +
-    'MESSAGE_EDIT_HISTORY_VISIBILITY_POLICY.',
-  create_public_stream_policy: 'Who may make public channels, by role. For old clients.',
-  create_private_stream_policy: 'Who may make private channels, by role. For old clients.',
-  create_web_public_stream_policy: 'Who may make channels that are read without signing in, by role. For old clients.',
-  wildcard_mention_policy: 'Who may mention everybody where there are many, by role. For old clients.',
-};
-
-const OrganizationSetting = builder.enumType('OrganizationSetting', {
-  description: 'What can change of an organization, with the forms that old clients know.',
-  values: settingEnum({ ...OTHERS, ...meaningsOf(REALM_SETTINGS), ...MEANING }),
-});
-
-interface WireUpdate {
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
-type Known = { readonly known: KnownOrganization | null };
-
-eventType<WireUpdate, Known>(
-  'realm',
-  'update_dict',
-  'RealmUpdatedEvent',
-  (t) => ({
-    organizationSettings: t.field({
-      type: [OrganizationSetting],
-      description: 'What changed, all at once.',
-      resolve: ({ event }) => Object.keys(event.data),
-    }),
-    organization: t.field({
-      type: Organization,
-      nullable: true,
-      description:
-        'The organization, of which the event knows the new values. Who may do what in it, and its channels, are read.',
-      ...fromEvent(factsAbout, ({ facts }: EventSource<WireUpdate, Known>) => facts.known),
-    }),
-  }),
-  { description: 'Settings of the organization changed.' },
-);
-
-eventType<{
-  service_version: string;
-  service_merge_base: string;
-  service_feature_level: number;
-  server_generation: number;
-}>(
-  'restart',
-  undefined,
-  'ServiceRestartedEvent',
-  (t) => ({
-    serviceVersion: t.string({
-      description: 'The release of the service.',
-      resolve: ({ event }) => event.service_version,
-    }),
-    serviceMergeBase: t.string({
-      description: 'The release that changes of the operator are based on: the same.',
-      resolve: ({ event }) => event.service_merge_base,
-    }),
-    serviceFeatureLevel: t.int({
-      description: 'All features up to this level are there.',
-      resolve: ({ event }) => event.service_feature_level,
-    }),
-    serverGeneration: t.int({
-      description: 'When the process started, in UNIX seconds.',
-      resolve: ({ event }) => event.server_generation,
-    }),
-  }),
-  { description: 'The service has started, perhaps as another version. Nothing of the state has changed.' },
-);

@@ -2,37 +2,38 @@ import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { perOperation } from '../../api/graphql/context.ts';
-import type { User, UserGroup } from '../../generated/prisma/client.ts';
+import type { UserGroup } from '../../generated/prisma/client.ts';
+import type { UserPage } from '../../people/user-pages.ts';
+import type { Place } from '../../platform/db/keyset.ts';
 import { visibleTo } from './access.ts';
 import { areGroupMembers, type MembershipQuestion } from './membership-reads.ts';
-import { type MemberPage, readMemberIds, readSubgroupIds } from './reads.ts';
+import { readMemberPages, readSubgroupIds } from './reads.ts';
 
 /** A page of one group's members. */
-interface PageKey extends MemberPage {
+interface PageKey extends UserPage {
   readonly groupId: number;
+  readonly direct: boolean;
 }
 
-const placeOf = ({ groupId: _, ...page }: PageKey) => JSON.stringify(page);
+const pageOf = ({ groupId: _, ...page }: PageKey) => JSON.stringify(page);
 
-/** Pages of groups' members: two queries for all that lie at the same place. */
+/** Pages of groups' members: one query for all that lie at the same place. */
 export const memberPages = perOperation(
   (ctx) =>
-    new DataLoader<PageKey, User[], string>(
+    new DataLoader<PageKey, readonly Place[], string>(
       async (keys) => {
         const { app, viewer } = signedIn(ctx);
-        const found = new Map<PageKey, readonly number[]>();
-        for (const alike of Map.groupBy(keys, placeOf).values()) {
-          const [page = { groupId: 0, direct: true }] = alike;
+        const found = new Map<PageKey, readonly Place[]>();
+        for (const [page, ...others] of Map.groupBy(keys, pageOf).values()) {
+          if (page === undefined) continue;
+          const alike = [page, ...others];
           const groupIds = alike.map(({ groupId }) => groupId);
-          const idsOf = await readMemberIds(app.db, viewer.realm, app.now(), groupIds, page);
-          for (const key of alike) found.set(key, idsOf(key.groupId));
+          const placesOf = await readMemberPages(app.db, viewer.realm, app.now(), groupIds, page);
+          for (const key of alike) found.set(key, placesOf(key.groupId));
         }
-        const ids = [...new Set([...found.values()].flat())];
-        const rows = ids.length === 0 ? [] : await app.db.user.findMany({ where: { id: { in: ids } } });
-        const users = new Map(rows.map((user) => [user.id, user]));
-        return keys.map((key) => (found.get(key) ?? []).flatMap((id) => users.get(id) ?? []));
+        return keys.map((key) => found.get(key) ?? []);
       },
-      { cacheKeyFn: (key) => `${key.groupId} ${placeOf(key)}` },
+      { cacheKeyFn: (key) => `${key.groupId} ${pageOf(key)}` },
     ),
 );
 

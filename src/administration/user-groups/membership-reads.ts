@@ -60,7 +60,7 @@ export async function areGroupMembers(
     const [{ userId, direct } = { userId: 0, direct: true }] = alike;
     if (!known.has(userId)) continue;
     const groupIds = alike.map(({ groupId }) => groupId);
-    const only = { direct, after: userId - 1, before: userId + 1 };
+    const only = { direct, only: userId };
     const membersOf = await readMemberIds(app.db, viewer.realm, app.now(), groupIds, only);
     for (const question of alike) answers.set(question, membersOf(question.groupId).length > 0);
   }

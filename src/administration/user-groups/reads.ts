@@ -7,7 +7,9 @@ import {
 } from '../../access/permissions/system-groups.ts';
 import { toWire, type WireUserGroup } from '../../access/permissions/wire.ts';
 import { Prisma, type Realm, type UserGroup } from '../../generated/prisma/client.ts';
+import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import type { Place } from '../../platform/db/keyset.ts';
 import { MEMBER } from '../../platform/roles.ts';
 
 type RealmSettingsOf = Pick<Realm, 'id' | 'settings'>;
@@ -16,14 +18,8 @@ type RealmSettingsOf = Pick<Realm, 'id' | 'settings'>;
 export interface MemberPage {
   /** Only those in the group itself, not those in groups within it. */
   readonly direct: boolean;
-  /** User ids above this one. */
-  readonly after?: number;
-  /** User ids below this one. */
-  readonly before?: number;
-  /** How many of each group; all, when absent. */
-  readonly limit?: number;
-  /** Whether the highest ids come first. */
-  readonly descending?: boolean;
+  /** This user alone, if they are one. */
+  readonly only?: number;
 }
 
 const values = (pairs: Iterable<readonly [string, number]>) =>
@@ -33,7 +29,7 @@ const OWN_ROLE = values([...GROUP_OF_ROLE].map(([role, name]) => [name, role] as
 const REACH = values(ROLE_REACH);
 
 /**
- * The ids of each group's members who are active: one query, however many groups.
+ * The ids of each group's members who are active, ascending: one query, however many groups.
  *
  * @param page The same of each group.
  */
@@ -42,23 +38,40 @@ export async function readMemberIds(
   realm: RealmSettingsOf,
   now: Date,
   groupIds: readonly number[],
-  { direct, after = 0, before = 2 ** 31, limit, descending = false }: MemberPage,
+  { direct, only }: MemberPage,
 ): Promise<(groupId: number) => readonly number[]> {
-  const ids = [...groupIds];
-  const joined = fullMemberSince(realm, now);
-  const members = direct ? directMembers(realm.id, ids, joined) : membersHoweverDeep(realm.id, ids, joined);
-  const order = Prisma.raw(descending ? 'DESC' : 'ASC');
   const rows = await db.$queryRaw<{ group_id: number; user_ids: number[] }[]>`
-    SELECT group_id, array_agg(user_id ORDER BY user_id ${order}) AS user_ids
-    FROM (
-      SELECT m.group_id, u.id AS user_id, row_number() OVER (PARTITION BY m.group_id ORDER BY u.id ${order}) AS place
-      FROM (${members}) AS m JOIN user_account u ON u.id = m.user_id
-      WHERE u.is_active AND NOT u.is_system AND u.id > ${after}::bigint AND u.id < ${before}::bigint
-    ) AS placed
-    WHERE ${limit ?? null}::int IS NULL OR place <= ${limit ?? null}::int
-    GROUP BY group_id`;
+    SELECT m.group_id, array_agg(u.id ORDER BY u.id) AS user_ids
+    FROM (${membersOf(realm, now, groupIds, direct)}) AS m JOIN user_account u ON u.id = m.user_id
+    WHERE u.is_active AND NOT u.is_system AND ${only === undefined ? Prisma.sql`true` : Prisma.sql`u.id = ${only}::int`}
+    GROUP BY m.group_id`;
   const lists = new Map(rows.map(({ group_id, user_ids }) => [group_id, user_ids]));
   return (groupId) => lists.get(groupId) ?? [];
+}
+
+/** The same page of each group's active members, in the order in which it comes to them: one query, however many groups. */
+export async function readMemberPages(
+  db: SqlClient,
+  realm: RealmSettingsOf,
+  now: Date,
+  groupIds: readonly number[],
+  { direct, ...page }: UserPage & { readonly direct: boolean },
+): Promise<(groupId: number) => readonly Place[]> {
+  const rows = await db.$queryRaw<(PlaceRow & { readonly group_id: number })[]>`
+    SELECT group_id, id, key FROM (
+      SELECT m.group_id, u.id, ${userKey(page)} AS key,
+        row_number() OVER (PARTITION BY m.group_id ORDER BY ${usersInOrder(page)}) AS place
+      FROM (${membersOf(realm, now, groupIds, direct)}) AS m JOIN user_account u ON u.id = m.user_id
+      WHERE u.is_active AND NOT u.is_system AND ${isUserWithin(page)}
+    ) AS placed
+    WHERE place <= ${page.limit}::bigint ORDER BY place`;
+  const pages = Map.groupBy(rows, ({ group_id }) => group_id);
+  return (groupId) => (pages.get(groupId) ?? []).map(placeOf);
+}
+
+function membersOf(realm: RealmSettingsOf, now: Date, groupIds: readonly number[], direct: boolean): Prisma.Sql {
+  const [ids, joined] = [[...groupIds], fullMemberSince(realm, now)];
+  return direct ? directMembers(realm.id, ids, joined) : membersHoweverDeep(realm.id, ids, joined);
 }
 
 const directMembers = (realmId: number, ids: number[], joined: Date) => Prisma.sql`

@@ -13,7 +13,7 @@ export interface ConnectionArguments extends PageArguments {
   readonly before?: string | null | undefined;
 }
 
-type Direction = 'asc' | 'desc';
+export type Direction = 'asc' | 'desc';
 /** Columns and directions, from the most significant. */
 export type Order = Readonly<Record<string, Direction>>;
 type Value = string | number | Date;
@@ -74,9 +74,7 @@ export async function pageOf<Model extends keyof PrismaTypes & string>(
   model: Model,
   { where, order, args, ctx, info, typeName = model, max }: PageOptions<Model>,
 ): Promise<Connection<PrismaTypes[Model]['Shape']>> {
-  const delegate = Reflect.get(ctx.app.db, `${model[0]?.toLowerCase()}${model.slice(1)}`) as Delegate<
-    PrismaTypes[Model]['Shape'] & object
-  >;
+  const delegate = delegateOf(ctx, model);
   const size = pageSize(args, max);
   const backward = isBackward(args);
   const keys = Object.keys(order);
@@ -84,9 +82,8 @@ export async function pageOf<Model extends keyof PrismaTypes & string>(
     ...(args.after == null ? [] : [beyond(order, parseCursor(model, keys, args.after, 'after'))]),
     ...(args.before == null ? [] : [beyond(reversed(order), parseCursor(model, keys, args.before, 'before'))]),
   ];
-  const { include } = queryFromInfo({ context: ctx, info, typeName, paths: [['nodes'], ['edges', 'node']] });
   const rows = await delegate.findMany({
-    ...(include !== undefined && { include }),
+    ...selectionOf({ ctx, info, typeName }),
     where: { AND: [where, ...bounds] },
     orderBy: Object.entries(backward ? reversed(order) : order).map(([key, direction]) => ({ [key]: direction })),
     take: size + 1,
@@ -100,11 +97,34 @@ export async function pageOf<Model extends keyof PrismaTypes & string>(
   };
 }
 
+interface Selected {
+  readonly ctx: GraphQLContext;
+  readonly info: GraphQLResolveInfo;
+  readonly typeName: string;
+}
+
+/** The rows of a model with what a connection's selection asks of them, in no order. */
+export const readSelected = <Model extends keyof PrismaTypes & string>(
+  model: Model,
+  where: object,
+  selected: Selected,
+) => delegateOf(selected.ctx, model).findMany({ ...selectionOf(selected), where });
+
+function delegateOf<Model extends keyof PrismaTypes & string>(ctx: GraphQLContext, model: Model) {
+  const name = `${model[0]?.toLowerCase()}${model.slice(1)}`;
+  return Reflect.get(ctx.app.db, name) as Delegate<PrismaTypes[Model]['Shape'] & object>;
+}
+
+function selectionOf({ ctx, info, typeName }: Selected): object {
+  const { include } = queryFromInfo({ context: ctx, info, typeName, paths: [['nodes'], ['edges', 'node']] });
+  return include === undefined ? {} : { include };
+}
+
 /** Whether a page is read from the end of its list. */
-const isBackward = ({ first, last }: ConnectionArguments): boolean => first == null && last != null;
+export const isBackward = ({ first, last }: ConnectionArguments): boolean => first == null && last != null;
 
 /** @param more Whether there are rows beyond the page's end, in the direction read. */
-function paged<Row>(edges: Connection<Row>['edges'], more: boolean, args: ConnectionArguments): Connection<Row> {
+export function paged<Row>(edges: Connection<Row>['edges'], more: boolean, args: ConnectionArguments): Connection<Row> {
   const backward = isBackward(args);
   return {
     edges,

@@ -1,7 +1,9 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import DataLoader from 'dataloader';
 import { type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import type { Budget } from '../../platform/budget.ts';
 import type { Browser } from '../cookies.ts';
+import { headersOf } from '../sessions.ts';
 import type { ReaderBatch } from './reader-batch.ts';
 
 /** What a document costs to answer, and the most it may. */
@@ -25,6 +27,12 @@ export interface GraphQLContext extends RequestCtx {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** Whom the reply may give a cookie. */
+export const browserOf = ({ headers }: IncomingMessage, response: ServerResponse): Browser => ({
+  header: headersOf(headers),
+  setCookie: (cookie) => void response.appendHeader('set-cookie', cookie),
+});
+
 /**
  * Makes something at most once for each operation, such as a DataLoader. What it loads is cached with the rights of one
  * viewer at one time, so it must not outlive the operation.
@@ -38,7 +46,7 @@ export function perOperation<T>(make: (ctx: GraphQLContext) => T): (ctx: GraphQL
   };
 }
 
-/** What one viewer asks for: some of many. */
+/** What one viewer asks for: some of many, who are all of one organisation. */
 export interface Wanted<K> {
   readonly ctx: Ctx;
   readonly key: K;

@@ -1,4 +1,4 @@
-import type { RequestCtx } from '../../access/context.ts';
+import { type RequestCtx, signedIn } from '../../access/context.ts';
 import { viewerAsOfNow } from '../../access/sign-in.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import type { GraphQLContext } from './context.ts';
@@ -34,7 +34,7 @@ export class Deliveries {
    * @throws RequestTimeoutError when the database is out of reach, UnauthorizedError when they may not sign in any more.
    */
   async prepare(pieces: readonly EventPiece[]): Promise<number> {
-    const batch = ReaderBatch.current(this.#request.app);
+    const batch = ReaderBatch.current(this.#request.app, signedIn(this.#request).realmId);
     const viewer = await viewerAsOfNow(this.#request);
     const { app } = this.#request;
     this.#own.clear();

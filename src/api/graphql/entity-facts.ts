@@ -1,5 +1,6 @@
 import { toGlobalId } from './global-ids.ts';
 import { loadNode } from './node.ts';
+import { MAX_PAGE_SIZE } from './page-size.ts';
 
 type Args = Readonly<Record<string, unknown>>;
 type Answer<V> = (value: V, args: Args) => unknown;
@@ -16,6 +17,8 @@ export type KnownFields<V> = Readonly<Record<string, Answer<V> | Related<V>>>;
 interface Identity<V> {
   /** What stands behind the type's name in the object's global id; null for a part of another object, which has none. */
   readonly idOf: ((value: V) => number | string) | null;
+  /** False for an object that not everybody need see who hears of it: whether it is there at all is asked for each. */
+  readonly isSeen?: false;
 }
 
 /**
@@ -33,10 +36,12 @@ export class EntityFacts<V = any> {
   readonly typename: string;
   readonly #fields: ReadonlyMap<string, Answer<V> | Related<V>>;
   readonly #idOf: Identity<V>['idOf'];
+  readonly #isSeen: boolean;
 
-  constructor(typename: string, { idOf }: Identity<V>, fields: KnownFields<V>) {
+  constructor(typename: string, { idOf, isSeen }: Identity<V>, fields: KnownFields<V>) {
     this.typename = typename;
     this.#idOf = idOf;
+    this.#isSeen = isSeen !== false;
     this.#fields = new Map(Object.entries(fields));
   }
 
@@ -47,6 +52,7 @@ export class EntityFacts<V = any> {
 
   /** Whether the field is known. */
   has(field: string): boolean {
+    if (!this.#isSeen) return false;
     return field === 'id' ? this.#idOf !== null : field === '__typename' || this.#fields.has(field);
   }
 
@@ -139,6 +145,9 @@ export interface FromEvent {
 
 const FROM_EVENT = 'fromEvent';
 
+/** Our choice: a list of what an event is about costs what the largest page does. Few are longer, where many things change at once. */
+const LIST_COST = { field: 1, multiplier: MAX_PAGE_SIZE };
+
 /** What was said by `fromEvent` of a field. */
 export const fromEventOf = (extensions: object | null | undefined): FromEvent | undefined =>
   (extensions as { [FROM_EVENT]?: FromEvent } | null | undefined)?.[FROM_EVENT];
@@ -164,6 +173,7 @@ export function fromEvent<Source, V>(
   };
   return {
     extensions: { [FROM_EVENT]: told },
+    complexity: LIST_COST,
     resolve: (source: Source, _args: object, ctx: Parameters<typeof loadNode>[0]): never => {
       const facts = factsIn(source);
       const load = (value: V) => loadNode(ctx, facts.globalIdOf(value));

@@ -12,7 +12,7 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import type { Logger } from 'pino';
-import type { EventPiece } from '../../events/rendering.ts';
+import { type EventPiece, keepResult, keptResult } from '../../events/rendering.ts';
 import type { GraphQLContext } from './context.ts';
 import { fromEventOf } from './entity-facts.ts';
 import { presentError } from './errors.ts';
@@ -63,7 +63,7 @@ export class EventOperation {
 
   /** Whether an event knows all that is asked of it: its result, which is made then, is the same for all who hear it alike. */
   isShared(piece: EventPiece): boolean {
-    if (piece.results.has(this)) return true;
+    if (keptResult(piece, this) !== undefined) return true;
     try {
       return this.#isAnswered(piece);
     } catch (err) {
@@ -75,7 +75,7 @@ export class EventOperation {
 
   #isAnswered(piece: EventPiece): boolean {
     const type = this.#schema.getType(eventTypeName(piece.event.type, piece.event.op) ?? '');
-    if (!isObjectType(type) || this.#selection === undefined) return this.#share(piece);
+    if (!isObjectType(type) || this.#selection === undefined) return this.#share(piece) !== undefined;
     const knowing = Object.values(type.getFields()).map(
       ({ extensions }) => fromEventOf(extensions)?.factsIn(piece).key,
     );
@@ -86,23 +86,24 @@ export class EventOperation {
       this.#isAllKnown.set(key, known);
     }
     if (!known) return false;
-    const shared = this.#share(piece);
-    if (!shared) this.#isAllKnown.set(key, false);
-    return shared;
+    if (this.#share(piece) !== undefined) return true;
+    this.#isAllKnown.set(key, false);
+    return false;
   }
 
-  /** Makes the result from the event alone. False where it does not come of that: a bug, which must not stop anybody. */
-  #share(piece: EventPiece): boolean {
+  /** Makes the result from the event alone. Undefined where it does not come of that: a bug, which must not stop anybody. */
+  #share(piece: EventPiece): Buffer | undefined {
     // No context: what an event's fields show comes from the event alone, whoever reads it.
     const result = execute({ ...this.#run(piece), schema: eventSchemaOf(this.#schema) });
     const err = result instanceof Promise ? new Error('A field resolved asynchronously') : result.errors?.[0];
     if (err !== undefined) {
       if (result instanceof Promise) result.catch(() => {});
       this.#log.error({ err, event: piece.id, type: piece.event.type }, 'an event did not answer what it knows');
-      return false;
+      return undefined;
     }
-    piece.results.set(this, this.#toBytes(piece, result as ExecutionResult));
-    return true;
+    const bytes = this.#toBytes(piece, result as ExecutionResult);
+    keepResult(piece, this, bytes);
+    return bytes;
   }
 
   /**
@@ -110,8 +111,8 @@ export class EventOperation {
    * whatever of the event was selected and under whatever names.
    */
   sharedResultOf(piece: EventPiece): Buffer {
-    // It may have been let go of since it was made.
-    const known = piece.results.get(this) ?? (this.isShared(piece) ? piece.results.get(this) : undefined);
+    // It may have been let go of since it was made, or be more than is kept.
+    const known = keptResult(piece, this) ?? this.#share(piece);
     if (known === undefined) throw new Error('The event is not shared');
     return known;
   }

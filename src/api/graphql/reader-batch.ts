@@ -2,14 +2,14 @@ import type { App } from '../../access/context.ts';
 import type { Db } from '../../platform/db/client.ts';
 
 /**
- * What is read for many at once: the readers to whom the same events are delivered in one turn of the event loop. What
+ * What is read for many at once: the readers of an organisation to whom events are delivered in one turn of the event loop. What
  * does not depend on who reads is read once for all of them, and what does is read for all of them together, where a
  * feature knows how to (`acrossReaders`).
  *
  * All of it is read after the events were committed, and nothing is kept for the next turn's.
  */
 export class ReaderBatch {
-  static readonly #current = new WeakMap<App, ReaderBatch>();
+  static readonly #current = new WeakMap<App, Map<number, ReaderBatch>>();
   /** The service, whose database answers the same read once. */
   readonly app: App;
   readonly #loaders = new Map<object, unknown>();
@@ -18,14 +18,16 @@ export class ReaderBatch {
     this.app = { ...app, db: readingOnce(app.db) };
   }
 
-  /** The batch of whatever is delivered in this turn of the event loop. */
-  static current(app: App): ReaderBatch {
-    let batch = ReaderBatch.#current.get(app);
-    if (batch === undefined) {
-      batch = new ReaderBatch(app);
-      ReaderBatch.#current.set(app, batch);
+  /** The batch of whatever is delivered in an organisation in this turn of the event loop. */
+  static current(app: App, realmId: number): ReaderBatch {
+    let batches = ReaderBatch.#current.get(app);
+    if (batches === undefined) {
+      batches = new Map();
+      ReaderBatch.#current.set(app, batches);
       setImmediate(() => ReaderBatch.#current.delete(app));
     }
+    const batch = batches.get(realmId) ?? new ReaderBatch(app);
+    batches.set(realmId, batch);
     return batch;
   }
 

@@ -8,15 +8,14 @@ import {
   type YogaServerOptions,
 } from 'graphql-yoga';
 import type { App } from '../../access/context.ts';
-import { signIn } from '../../access/sign-in.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
-import type { Browser } from '../cookies.ts';
 import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders } from '../rate-limits.ts';
 import { FILE_BODY_LIMIT_BYTES, readBody } from '../request-body.ts';
-import type { GraphQLContext } from './context.ts';
+import { signInBy } from '../sessions.ts';
+import { browserOf, type GraphQLContext } from './context.ts';
 import { createDocuments, type Documents } from './documents.ts';
 import { presentError } from './errors.ts';
 import { type Arrival, admit, admitArrived, beginOperation, executeOperation, type Sender } from './operation.ts';
@@ -152,9 +151,8 @@ function useRequests(app: App, senders: Senders): Plugin<object, NodeContext> {
     onRequestParse({ serverContext: { req, res }, setRequestParser }) {
       const form = formOf(req);
       if (form === undefined) return;
-      const { host, authorization, 'user-agent': userAgent } = req.headers;
       const arrival: Arrival = {
-        signIn: () => signIn(app, { host, authorization, userAgent, allowBearer: true }),
+        signIn: () => signInBy(app, req, { allowBearer: true, answer: res }),
         answer: res,
         told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
       };
@@ -311,12 +309,6 @@ async function makeContext(
     throw error instanceof GraphQLError ? asInvalid(error) : error;
   }
 }
-
-/** Whom the reply may give a cookie. */
-const browserOf = ({ headers }: IncomingMessage, response: ServerResponse): Browser => ({
-  header: (name) => headers[name]?.toString(),
-  setCookie: (cookie) => void response.appendHeader('set-cookie', cookie),
-});
 
 /** A failure before execution, which is a failure of the HTTP request as well. */
 function refusal({ message, code, data, status }: ChatError, req?: IncomingMessage): GraphQLError {

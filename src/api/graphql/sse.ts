@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, GraphQLError, getOperationAST } from 'graphql';
 import type { App } from '../../access/context.ts';
-import { signIn } from '../../access/sign-in.ts';
 import type { ReaderEnd } from '../../events/queue.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import type { StreamSink } from '../../events/stream.ts';
@@ -12,6 +11,8 @@ import { parseJson } from '../../platform/json.ts';
 import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders } from '../rate-limits.ts';
 import { readBody } from '../request-body.ts';
+import { signInBy } from '../sessions.ts';
+import { browserOf } from './context.ts';
 import { Deliveries } from './deliveries.ts';
 import { presentError } from './errors.ts';
 import { type Arrival, admit, admitArrived, beginOperation, executeOperation, type Sender } from './operation.ts';
@@ -56,9 +57,8 @@ export function createEventStreamTransport(app: App, parts: GraphQLParts) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       if (request.method !== 'GET' && request.method !== 'POST') return refuseSingleConnection(response);
-      const { host, authorization, 'user-agent': userAgent } = request.headers;
       const arrival: Arrival = {
-        signIn: () => signIn(app, { host, userAgent, authorization, allowBearer: true }),
+        signIn: () => signInBy(app, request, { allowBearer: true, answer: response }),
         answer: response,
         told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
       };
@@ -100,7 +100,8 @@ async function serve(
   }
   const cost = documents.cost(document, operationName, variables);
   const keyHeader = request.headers['idempotency-key'];
-  const context = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
+  const begun = await beginOperation(app, sender, { cost, document, extensions, keyHeader });
+  const context = { ...begun, browser: browserOf(request, response) };
   if (operation?.operation !== 'subscription') {
     const run = { schema, document, operationName, variableValues: variables, contextValue: context };
     return answerOnce(app, response, await executeOperation(run));

@@ -11,7 +11,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
-import { isStillSignedIn } from '../../access/sign-in.ts';
+import { readerAccess } from '../../access/sign-in.ts';
 import { checkPosition } from '../../events/queue.ts';
 import { EventStream, type StreamSink } from '../../events/stream.ts';
 import { BadRequestError } from '../../platform/errors.ts';
@@ -130,5 +130,5 @@ export async function openSubscription(
   const queue = await ctx.app.queues.open(ctx, queueId, { claim: true });
   const known = [after, told].filter((position) => position !== undefined);
   if (known.length > 0) queue.acknowledge(await checkPosition(ctx.app, queue, Math.max(...known)));
-  return new EventStream(ctx.app, queue, { known: queue.acked, sink, mayStay: () => isStillSignedIn(ctx) });
+  return new EventStream(ctx.app, queue, { known: queue.acked, sink, access: readerAccess(ctx) });
 }

@@ -6,7 +6,8 @@ import { GraphQLError, getOperationAST } from 'graphql';
 import { CloseCode, type Context, makeServer, type SubscribePayload } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { App, RequestCtx } from '../../access/context.ts';
-import { signIn } from '../../access/sign-in.ts';
+import { UnauthorizedError } from '../../access/errors.ts';
+import { type ShownSession, signIn } from '../../access/sign-in.ts';
 import type { ReaderEnd } from '../../events/queue.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import type { EventStream, StreamSink } from '../../events/stream.ts';
@@ -14,6 +15,7 @@ import { BadRequestError, ChatError, RateLimitHitError, type RequestTimeoutError
 import { answerBare } from '../bare-answer.ts';
 import { warnOfProxy } from '../proxy-warning.ts';
 import { countAddress, countRefusals } from '../rate-limits.ts';
+import { sessionShownBy } from '../sessions.ts';
 import { Deliveries } from './deliveries.ts';
 import { presentError } from './errors.ts';
 import { admit, beginOperation, executeOperation } from './operation.ts';
@@ -153,6 +155,10 @@ async function prepare(
     if ('errors' in subscription) return subscription.errors;
     return { ...args, contextValue: { run: () => state.stream(id, request, subscription) } };
   } catch (error) {
+    // The next operation would fare no better, and a client would not know that it is signed out.
+    if (state.isInSession && error instanceof UnauthorizedError) {
+      dismiss(ctx.extra.socket, CloseCode.Forbidden, 'Forbidden');
+    }
     return [presentError(error, app.log)];
   }
 }
@@ -180,6 +186,8 @@ class ConnectionState {
   readonly #app: App;
   readonly #extra: Extra;
   readonly #authorization: string | undefined;
+  #session: ShownSession | undefined;
+  #isInSession = false;
   readonly #positions: ReadonlyMap<string, number>;
   readonly #streams = new Set<EventStream>();
   /** What the ping under way asks about: what each stream had sent before it. */
@@ -193,13 +201,32 @@ class ConnectionState {
     this.#extra = extra;
     // Not that of the handshake, which a browser sends by itself, whatever page opens the socket.
     this.#authorization = typeof authorization === 'string' ? authorization : undefined;
+    this.#session = sessionShownBy(app.config, extra.request);
     this.#positions = positionsIn(positions);
   }
 
-  /** @throws ChatError when the credentials given are not, or no longer, good. */
-  signIn(): Promise<RequestCtx> {
+  /**
+   * Who is behind it: as `connection_init` says, else by the session that its handshake showed. Its token is another one
+   * an hour later, so that the session's number counts from then on.
+   *
+   * @throws ChatError when the credentials given are not, or no longer, good.
+   */
+  async signIn(): Promise<RequestCtx> {
     const { host, 'user-agent': userAgent } = this.#extra.request.headers;
-    return signIn(this.#app, { host, userAgent, authorization: this.#authorization, allowBearer: true });
+    const facts = { host, userAgent, authorization: this.#authorization, allowBearer: true };
+    const signedIn = await signIn(this.#app, { ...facts, session: this.#session });
+    const credential = signedIn.viewer?.credential;
+    if (this.#isInSession && credential == null) throw new UnauthorizedError();
+    if (this.#session !== undefined && credential?.kind === 'session') {
+      this.#isInSession = true;
+      this.#session = { ...this.#session, by: { id: credential.id } };
+    }
+    return signedIn;
+  }
+
+  /** Whether it was opened in a session, which may be over. */
+  get isInSession(): boolean {
+    return this.#isInSession;
   }
 
   /**

@@ -1,11 +1,12 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { pageOf } from '../../api/graphql/connection.ts';
 import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
+import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { folderFacts, folderReference, placedFolder } from './entity-facts.ts';
 import type { KnownFolder } from './events.ts';
@@ -43,21 +44,40 @@ const ChannelFolderConnection = builder.connectionObject(
   { name: 'ChannelFolderEdge' },
 );
 
+type FolderField = 'order' | 'name';
+
+const FolderOrder = orderInput<FolderField>('ChannelFolder', 'folders', {
+  ORDER: { value: 'order', description: "Their place in the organization's list." },
+  NAME: { value: 'name', description: 'What they are called, whatever the case.' },
+});
+
+const AS_PLACED: OrderBy<FolderField> = { field: 'order', direction: 'asc' };
+
 builder.queryField('channelFolders', (t) =>
   t.connection(
     {
       type: ChannelFolder,
-      description: "The organization's channel folders in their order.",
+      description: "The organization's channel folders.",
       args: {
+        orderBy: t.arg({
+          type: FolderOrder,
+          required: false,
+          defaultValue: AS_PLACED,
+          description: 'How they are sorted.',
+        }),
         includeArchived: t.arg.boolean({
           required: false,
           defaultValue: false,
           description: 'Whether archived folders are listed as well.',
         }),
       },
-      resolve: (_root, args, ctx, info) => {
+      resolve: async (_root, args, ctx, info) => {
         const where = { AND: [visibleTo(signedIn(ctx)), args.includeArchived ? {} : { isArchived: false }] };
-        return pageOf('ChannelFolder', { where, order: { order: 'asc', id: 'asc' }, args, ctx, info });
+        const orderBy = args.orderBy ?? AS_PLACED;
+        const rows = await ctx.app.db.channelFolder.findMany({ where, select: { id: true, name: true, order: true } });
+        const places = rows.map((folder) => ({ id: folder.id, key: folder[orderBy.field] }));
+        const keyType = orderBy.field === 'name' ? 'string' : 'number';
+        return sortedPageOf('ChannelFolder', { list: 'folders', places, orderBy, keyType, where, args, ctx, info });
       },
     },
     ChannelFolderConnection,

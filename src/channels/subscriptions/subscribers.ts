@@ -1,5 +1,6 @@
-import { Prisma } from '../../generated/prisma/client.ts';
+import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import type { Place } from '../../platform/db/keyset.ts';
 import type { SubscriberList } from '../wire.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
 
@@ -59,32 +60,21 @@ async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Pro
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }
 
-/** Where a page of subscribers lies. */
-export interface SubscriberPage {
-  /** User ids above this one. */
-  readonly after: number;
-  /** User ids below this one. */
-  readonly before: number;
-  readonly limit: number;
-  readonly descending: boolean;
-}
-
-/** The same page of the subscribers of each of the channels, by user id: one query, however many channels. */
+/** The same page of the subscribers of each of the channels, in the order in which it comes to them: one query for all. */
 export async function readSubscriberPages(
   db: SqlClient,
   channelIds: readonly number[],
-  { after, before, limit, descending }: SubscriberPage,
-): Promise<(id: number) => readonly number[]> {
-  const order = Prisma.raw(descending ? 'DESC' : 'ASC');
-  const rows = await db.$queryRaw<{ channel_id: number; user_id: number }[]>`
-    SELECT c.id AS channel_id, page.user_id FROM unnest(${[...channelIds]}::int[]) AS c(id)
+  page: UserPage,
+): Promise<(id: number) => readonly Place[]> {
+  const rows = await db.$queryRaw<(PlaceRow & { readonly channel_id: number })[]>`
+    SELECT c.id AS channel_id, page.id, page.key FROM unnest(${[...channelIds]}::int[]) AS c(id)
     CROSS JOIN LATERAL (
-      SELECT s.user_id FROM subscription s JOIN user_account u ON u.id = s.user_id
-      WHERE s.channel_id = c.id AND s.active AND u.is_active AND s.user_id > ${after}::bigint
-        AND s.user_id < ${before}::bigint
-      ORDER BY s.user_id ${order} LIMIT ${limit}
-    ) AS page`;
+      SELECT u.id, ${userKey(page)} AS key, row_number() OVER (ORDER BY ${usersInOrder(page)}) AS place
+      FROM subscription s JOIN user_account u ON u.id = s.user_id
+      WHERE s.channel_id = c.id AND s.active AND u.is_active AND ${isUserWithin(page)}
+      ORDER BY place LIMIT ${page.limit}::bigint
+    ) AS page
+    ORDER BY page.place`;
   const pages = Map.groupBy(rows, ({ channel_id }) => channel_id);
-  const sign = descending ? -1 : 1;
-  return (id) => (pages.get(id) ?? []).map(({ user_id }) => user_id).sort((a, b) => sign * (a - b));
+  return (id) => (pages.get(id) ?? []).map(placeOf);
 }

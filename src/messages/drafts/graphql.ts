@@ -5,6 +5,7 @@ import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
+import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { User } from '../../people/graphql.ts';
@@ -63,14 +64,31 @@ nodeModel('Draft', 'Draft', visibleTo);
 
 const DraftConnection = builder.connectionObject({ type: Draft, name: 'DraftConnection' }, { name: 'DraftEdge' });
 
+type DraftField = 'lastEditedAt' | 'id';
+
+const DraftOrder = orderInput<DraftField>('Draft', 'drafts', {
+  LAST_EDITED_AT: { value: 'lastEditedAt', description: 'When they were last changed.' },
+  ID: { value: 'id', description: 'The order in which they were saved first.' },
+});
+
+const LAST_EDITED_FIRST: OrderBy<DraftField> = { field: 'lastEditedAt', direction: 'desc' };
+
 builder.queryField('drafts', (t) =>
   t.connection(
     {
       type: Draft,
-      description: "The viewer's drafts, last edited first.",
-      resolve: (_root, args, ctx, info) => {
+      description: "The viewer's drafts.",
+      args: {
+        orderBy: t.arg({
+          type: DraftOrder,
+          required: false,
+          defaultValue: LAST_EDITED_FIRST,
+          description: 'How they are sorted.',
+        }),
+      },
+      resolve: (_root, { orderBy, ...args }, ctx, info) => {
         const where = visibleTo(signedIn(ctx));
-        return pageOf('Draft', { where, order: { lastEditedAt: 'desc', id: 'desc' }, args, ctx, info });
+        return pageOf('Draft', { where, order: columnsBy(orderBy ?? LAST_EDITED_FIRST), args, ctx, info });
       },
     },
     DraftConnection,

@@ -2,34 +2,28 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOfList } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
-import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { channelReference, namedChannel } from '../../channels/entity-facts.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { htmlDiff } from '../../markdown/diff.ts';
-import { userReference } from '../../people/entity-facts.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { ExpectationMismatchError } from '../../platform/errors.ts';
 import { historyPolicy, historySteps } from '../edit-history.ts';
-import { factsOfEdit, type KnownEdit, type KnownMove, messageReference, movedMessage } from '../entity-facts.ts';
 import { Message, readBack } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
 import { viewerAsSender } from '../sending/loaders.ts';
-import { Topic, topicAt } from '../topics/graphql.ts';
+import { lastMessageOf, Topic, topicAt } from '../topics/graphql.ts';
 import { deleteMessage, objectionToDeleting } from './delete.ts';
 import { objectionToEditing, updateMessage } from './edit.ts';
 import { MoveMessagesTimeLimitExceededError } from './errors.ts';
-import type { DeletedPayload, KnownUpdate } from './events.ts';
 import { type Snapshot, toSnapshots } from './history.ts';
 import { editsOf } from './loaders.ts';
-import { mayMove } from './move.ts';
+import { mayMove, mayResolve } from './move.ts';
 
-const PropagateModeEnum = builder.enumType('PropagateMode', {
+export const PropagateModeEnum = builder.enumType('PropagateMode', {
   description: 'What of a topic goes along when a message is moved.',
   values: {
     CHANGE_ONE: { value: 'change_one', description: 'Nothing.' },
@@ -162,6 +156,21 @@ builder.prismaObjectFields(Message, (t) => ({
   }),
 }));
 
+builder.objectFields(Topic, (t) => ({
+  viewerCanResolve: t.boolean({
+    description:
+      'Whether the viewer may mark it as resolved now, or as not resolved any more, by moving all its messages. Never for ' +
+      'the empty topic.',
+    resolve: async (topic, _args, ctx) => {
+      const message = await lastMessageOf(ctx, topic);
+      if (message === null || topic.name === '') return false;
+      const { channel, isChangeable } = await changeableChannel(ctx, message);
+      if (channel === null || !isChangeable) return false;
+      return mayResolve(await viewerAsSender(ctx), signedIn(ctx).viewer, channel, message);
+    },
+  }),
+}));
+
 mutation('editMessage', {
   description: "Edits the content of one of the viewer's own messages.",
   input: (t) => ({
@@ -272,130 +281,3 @@ mutation('deleteMessage', {
     return { messageId };
   },
 });
-
-type UpdateSource = EventSource<unknown, KnownUpdate>;
-
-const isEditKnown = ({ message, content }: KnownUpdate): boolean => message !== undefined && content !== null;
-
-/** What the event knows of the messages it is about. */
-function factsOfUpdated({ facts }: UpdateSource): EntityFacts {
-  if (isEditKnown(facts)) return factsOfEdit(facts);
-  return facts.move === null ? messageReference : movedMessage;
-}
-
-/** What it knows of each that it lists: of several all that moved is the same. */
-const factsOfEach = (source: UpdateSource): EntityFacts =>
-  source.facts.move === null ? factsOfUpdated(source) : movedMessage;
-
-/** One of them, as those facts have it. */
-const updated = (facts: KnownUpdate, id: number): KnownEdit | KnownMove | number =>
-  isEditKnown(facts) ? (facts as KnownEdit) : moved(facts, id);
-
-/** One of the messages that moved, as `movedMessage` has it; its id where none did. */
-function moved(facts: KnownUpdate, id: number): KnownMove | number {
-  const { move, channel } = facts;
-  if (move === null) return id;
-  return {
-    id,
-    channelId: move.channelId ?? channel?.id ?? 0,
-    topic: move.topic ?? move.origTopic,
-    at: atOf(facts),
-  };
-}
-
-const atOf = ({ at, timestamp }: KnownUpdate): string => at ?? new Date(timestamp * 1000).toISOString();
-
-eventType<unknown, KnownUpdate>(
-  'update_message',
-  undefined,
-  'MessageUpdatedEvent',
-  (t) => ({
-    editor: t.field({
-      type: User,
-      nullable: true,
-      description: 'Who edited or moved them.',
-      ...fromEvent(userReference, ({ facts }: UpdateSource) => facts.editorId),
-    }),
-    editedAt: t.field({
-      type: 'DateTime',
-      description: 'When they were edited or moved.',
-      resolve: ({ facts }) => new Date(atOf(facts)),
-    }),
-    message: t.field({
-      type: Message,
-      nullable: true,
-      description: 'The message whose content changed, if one did; else the one that was named when they were moved.',
-      ...fromEvent(factsOfUpdated, ({ facts }: UpdateSource) => updated(facts, facts.id)),
-    }),
-    messages: t.field({
-      type: [Message],
-      nullable: { list: false, items: true },
-      description: 'All messages that moved, in the order they were sent; or the one that was edited.',
-      ...fromEvent(factsOfEach, ({ facts }: UpdateSource) =>
-        facts.ids.map((id) => (facts.move === null ? updated(facts, id) : moved(facts, id))),
-      ),
-    }),
-    origChannel: t.field({
-      type: Channel,
-      nullable: true,
-      description: 'Where they were before; null for a direct message.',
-      ...fromEvent(namedChannel, ({ facts }: UpdateSource) => facts.channel),
-    }),
-    origTopicName: t.string({
-      nullable: true,
-      description: 'The topic they had before; null when nothing moved.',
-      resolve: ({ facts }) => facts.move?.origTopic ?? null,
-    }),
-    propagateMode: t.field({
-      type: PropagateModeEnum,
-      nullable: true,
-      description: 'What of the topic went along; null when nothing moved.',
-      resolve: ({ facts }) => facts.move?.propagateMode ?? null,
-    }),
-    origContent: t.string({
-      nullable: true,
-      description: 'What the message said before, as flavored Markdown; null when its content stays.',
-      resolve: ({ facts }) => facts.content?.origSource ?? null,
-    }),
-    origRenderedContent: t.string({
-      nullable: true,
-      description: '`origContent` as HTML; null when the content stays.',
-      resolve: ({ facts }) => facts.content?.origHtml ?? null,
-    }),
-  }),
-  { description: 'A message was edited, or messages were moved.' },
-);
-
-interface DeleteBody {
-  readonly message_id?: number;
-  readonly message_ids?: readonly number[];
-}
-
-type DeletedSource = EventSource<DeleteBody, Pick<DeletedPayload, 'place'>>;
-
-eventType<DeleteBody, Pick<DeletedPayload, 'place'>>(
-  'delete_message',
-  undefined,
-  'MessagesDeletedEvent',
-  (t) => ({
-    messageIds: t.idList({
-      ...refersTo('Message'),
-      description:
-        'The messages that are gone, in the order they were sent; one at a time without the capability ' +
-        '`bulkMessageDeletion`.',
-      resolve: ({ event }) => event.message_ids ?? [event.message_id ?? 0],
-    }),
-    channel: t.field({
-      type: Channel,
-      nullable: true,
-      description: 'Where they were; null for direct messages.',
-      ...fromEvent(channelReference, ({ facts }: DeletedSource) => facts.place?.channelId ?? null),
-    }),
-    topicName: t.string({
-      nullable: true,
-      description: 'The topic they had; null for direct messages.',
-      resolve: ({ facts }) => facts.place?.topic ?? null,
-    }),
-  }),
-  { description: 'Messages were deleted, or are not for the user to read any more.' },
-);

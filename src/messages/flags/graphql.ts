@@ -1,9 +1,7 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { type ConnectionArguments, idInCursor, pageByIds } from '../../api/graphql/connection.ts';
+import { type ConnectionArguments, idInCursor, pageByIds, pageOfList } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
-import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodesOf, nodeType } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
@@ -12,20 +10,12 @@ import { Channel } from '../../channels/graphql.ts';
 import { User, UserConnection } from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { accessMessage, readableMessages } from '../access.ts';
-import { flaggedMessage } from '../entity-facts.ts';
-import {
-  Message,
-  MessageAnchor,
-  MessageConnection,
-  MessageFlag as MessageFlagEnum,
-  MessageNarrow,
-  messagesPage,
-  termsIn,
-} from '../graphql.ts';
+import { Message, MessageFlag as MessageFlagEnum } from '../graphql.ts';
+import { idsPage, MessageAnchor, MessageConnection } from '../graphql-pages.ts';
 import { BadNarrowError } from '../narrow/errors.ts';
-import { MAX_PER_EVENT, type MessageFlag } from './events.ts';
+import { MessageNarrow, termsIn } from '../narrow/graphql.ts';
 import { type FlagsChanged, requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
-import { ownUnread, receiptPages } from './loaders.ts';
+import { ownStarred, ownUnread, receiptPages } from './loaders.ts';
 import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
 import { showsReceipts } from './receipts.ts';
 import { readUnread, type Unread, type UnreadGroup } from './unread.ts';
@@ -228,15 +218,16 @@ builder.prismaObjectField(User, 'unreadCounts', (t) =>
   }),
 );
 
-const STARRED = [{ operator: 'is', operand: 'starred', negated: false }];
-
 builder.prismaObjectField(User, 'starredMessages', (t) =>
   t.connection(
     {
       type: Message,
       description: 'The messages the viewer has starred and may read, the newest first. Empty for any other user.',
-      resolve: ({ id }, args, ctx, info) =>
-        id === signedIn(ctx).viewer.id ? messagesPage(STARRED, args, ctx, info) : NOTHING,
+      select: { id: true },
+      resolve: ({ id }, args, ctx) =>
+        id === signedIn(ctx).viewer.id
+          ? idsPage((page) => ownStarred(ctx).load(page), args, ctx)
+          : pageOfList([], args),
     },
     MessageConnection,
   ),
@@ -257,12 +248,6 @@ builder.prismaObjectField(Message, 'readReceipts', (t) =>
 /** User ids are int4. */
 const MAX_USER_ID = 2_147_483_647;
 
-const NOTHING = {
-  edges: [],
-  pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
-  totalCount: () => 0,
-};
-
 /** A page of a message's readers by id, in one step with the same page of the other messages selected. */
 async function receiptsPage(messageId: number, args: ConnectionArguments, ctx: GraphQLContext) {
   const size = pageSize(args);
@@ -271,7 +256,7 @@ async function receiptsPage(messageId: number, args: ConnectionArguments, ctx: G
     idInCursor('reader', args, 'after', MAX_USER_ID),
     idInCursor('reader', args, 'before', MAX_USER_ID),
   ];
-  if (!showsReceipts(signedIn(ctx))) return NOTHING;
+  if (!showsReceipts(signedIn(ctx))) return pageOfList([], args);
   const rows = await receiptPages(ctx).load({
     messageId,
     after: after ?? 0,
@@ -283,53 +268,3 @@ async function receiptsPage(messageId: number, args: ConnectionArguments, ctx: G
   if (backward) page.reverse();
   return pageByIds('reader', page, { idOf: ({ id }) => id, more: rows.length > size, args });
 }
-
-interface FlagsBody {
-  readonly flag: MessageFlag;
-  readonly messages: readonly number[];
-  readonly all: boolean;
-}
-
-type FlagsSource = EventSource<FlagsBody>;
-
-eventType<FlagsBody>(
-  'update_message_flags',
-  'add',
-  'MessageFlagsAddedEvent',
-  (t) => ({
-    flag: t.field({ type: MessageFlagEnum, description: 'The flag.', resolve: ({ event }) => event.flag }),
-    messages: t.field({
-      type: [Message],
-      nullable: { list: false, items: true },
-      description: `The messages that have it now, ${MAX_PER_EVENT} at most; empty when \`all\` is true.`,
-      ...fromEvent(
-        ({ event }: FlagsSource) => flaggedMessage(event.flag, true),
-        ({ event }) => [...event.messages],
-      ),
-    }),
-    all: t.boolean({
-      description: 'Whether it is about every message there is; they are not listed then.',
-      resolve: ({ event }) => event.all,
-    }),
-  }),
-  { description: 'Messages have a flag of the viewer now.' },
-);
-
-eventType<FlagsBody>(
-  'update_message_flags',
-  'remove',
-  'MessageFlagsRemovedEvent',
-  (t) => ({
-    flag: t.field({ type: MessageFlagEnum, description: 'The flag.', resolve: ({ event }) => event.flag }),
-    messages: t.field({
-      type: [Message],
-      nullable: { list: false, items: true },
-      description: `The messages that do not have it any more, ${MAX_PER_EVENT} at most.`,
-      ...fromEvent(
-        ({ event }: FlagsSource) => flaggedMessage(event.flag, false),
-        ({ event }) => [...event.messages],
-      ),
-    }),
-  }),
-  { description: 'Messages do not have a flag of the viewer any more.' },
-);

@@ -1,16 +1,29 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
-import { perOperation } from '../../api/graphql/context.ts';
+import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
 import { topicKey } from '../../channels/topic-name.ts';
 import type { User } from '../../generated/prisma/client.ts';
+import type { MessagePage } from '../channel-messages.ts';
+import { compileNarrow } from '../narrow/narrow.ts';
+import { selectPage } from '../narrow/narrow-select.ts';
 import { type ReceiptPage, readReceiptPages } from './receipts.ts';
-import { readUnread, type UnreadGroup } from './unread.ts';
+import { readUnreadOfEach, type Unread, type UnreadGroup } from './unread.ts';
 
-/** What is unread for the viewer: read once for each operation. */
-export const ownUnread = perOperation((ctx) => {
-  const { app, realmId, viewer } = signedIn(ctx);
-  return readUnread(app.db, { realmId, userId: viewer.id });
+const NOTHING: Unread = { groups: [], isCut: false };
+/** There is one of it for each viewer. */
+const ALL = 0;
+
+const unreadOfEach = acrossReaders<typeof ALL, Unread>(async (wanted) => {
+  const [first] = wanted;
+  if (first === undefined) return [];
+  const { app, realmId } = first.ctx;
+  const viewerIds = [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))];
+  const found = await readUnreadOfEach(app.db, realmId, viewerIds);
+  return wanted.map(({ ctx }) => found.get(ctx.viewer.id) ?? NOTHING);
 });
+
+/** What is unread for the viewer: read once for each operation, or delivery. */
+export const ownUnread = (ctx: GraphQLContext): Promise<Unread> => unreadOfEach(ctx).load(ALL);
 
 /** What is unread for the viewer in one place; undefined where nothing is. */
 interface OwnUnreadIn {
@@ -35,6 +48,22 @@ export const ownUnreadIn = perOperation(async (ctx): Promise<OwnUnreadIn> => {
     conversation: (memberIds) => byMembers.get(memberIds.join()),
   };
 });
+
+const STARRED = [{ operator: 'is', operand: 'starred', negated: false }];
+
+/** Pages of the messages that the viewer has starred and may read, by their ids: each read once for an operation. */
+export const ownStarred = perOperation(
+  (ctx) =>
+    new DataLoader<MessagePage, readonly number[], string>(
+      async (pages) => {
+        const me = signedIn(ctx);
+        const narrow = await compileNarrow(me, STARRED);
+        const found = await Promise.all(pages.map((page) => selectPage(me, narrow, page)));
+        return found.map((ids) => ids.toSorted((a, b) => b - a));
+      },
+      { cacheKeyFn: (page) => JSON.stringify(page) },
+    ),
+);
 
 /** A page of those who have read one message. */
 export interface ReceiptPageKey extends ReceiptPage {

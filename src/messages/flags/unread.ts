@@ -28,6 +28,11 @@ export interface UnreadPlace {
   readonly topic?: string | undefined;
 }
 
+/** A holder, or a column of holders in a query. */
+interface AnyHolder extends Omit<Holder, 'userId'> {
+  readonly userId: number | Prisma.Sql;
+}
+
 /** Ids above `above`, through `through`. */
 interface Window {
   readonly above: number;
@@ -42,7 +47,7 @@ interface Window {
  *
  * @param place Absent: direct messages, and the channels the user is subscribed to that are not archived.
  */
-export function unreadMessages({ realmId, userId }: Holder, place?: UnreadPlace, window?: Window): Prisma.Sql {
+export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPlace, window?: Window): Prisma.Sql {
   const channels =
     place === undefined
       ? Prisma.sql`
@@ -116,8 +121,27 @@ async function readGroups(
   place?: UnreadPlace,
   window?: Window,
 ): Promise<UnreadGroup[]> {
+  return (await db.$queryRaw<UnreadGroupRow[]>(groupsOf(holder, limit, place, window))).map(toGroup);
+}
+
+/** The same of each of the users, at most `limit` of each: one query. */
+async function readGroupsOfEach(
+  db: SqlClient,
+  realmId: number,
+  userIds: readonly number[],
+  limit: number,
+): Promise<Map<number, UnreadGroup[]>> {
+  const groups = groupsOf({ realmId, userId: Prisma.sql`holder.id` }, limit);
+  const rows = await db.$queryRaw<(UnreadGroupRow & { readonly user_id: number })[]>`
+    SELECT holder.id AS user_id, found.* FROM unnest(${[...userIds]}::int[]) AS holder(id)
+    CROSS JOIN LATERAL (${groups}) AS found`;
+  const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
+  return new Map([...byUser].map(([userId, ofUser]) => [userId, ofUser.map(toGroup)]));
+}
+
+function groupsOf(holder: AnyHolder, limit: number, place?: UnreadPlace, window?: Window): Prisma.Sql {
   const { userId } = holder;
-  const rows = await db.$queryRaw<UnreadGroupRow[]>`
+  return Prisma.sql`
     WITH unread AS MATERIALIZED (
       SELECT * FROM ${unreadMessages(holder, place, window)} AS found LIMIT ${limit}
     ), gathered AS (
@@ -134,15 +158,16 @@ async function readGroups(
     LEFT JOIN conversation c ON c.id = g.conversation_id
     LEFT JOIN subscription s ON s.user_id = ${userId} AND s.channel_id = g.channel_id
     LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = g.channel_id AND lower(t.topic) = g.key`;
-  return rows.map((row) => ({
-    channelId: row.channel_id,
-    topic: row.topic,
-    memberIds: row.member_ids,
-    isMuted: row.is_muted,
-    ids: row.ids,
-    mentions: union(row.mentioned ?? [], row.is_muted ? [] : (row.wildcards ?? [])),
-  }));
 }
+
+const toGroup = (row: UnreadGroupRow): UnreadGroup => ({
+  channelId: row.channel_id,
+  topic: row.topic,
+  memberIds: row.member_ids,
+  isMuted: row.is_muted,
+  ids: row.ids,
+  mentions: union(row.mentioned ?? [], row.is_muted ? [] : (row.wildcards ?? [])),
+});
 
 const union = (a: readonly number[], b: readonly number[]): number[] =>
   [...new Set([...a, ...b])].sort((x, y) => x - y);
@@ -165,6 +190,35 @@ export async function readUnread(db: SqlClient, holder: Holder, max = MAX_UNREAD
   const groups = await readGroups(db, holder, max + 1);
   if (sizeOf(groups) <= max) return { groups, isCut: false };
   return { groups: await readNewest(db, holder, max), isCut: true };
+}
+
+/** Our choice: of so many users what is unread is read at once, since each may have some hundred kilobytes of it. */
+const USERS_AT_ONCE = 50;
+
+/**
+ * The same for several users of an organisation: one query for each 50 of them, and more for those who have so much that
+ * not all is told.
+ */
+export async function readUnreadOfEach(
+  db: SqlClient,
+  realmId: number,
+  userIds: readonly number[],
+): Promise<Map<number, Unread>> {
+  // Who is alone is read by a query of their own, which the planner knows more of.
+  const [alone, another] = userIds;
+  if (alone === undefined) return new Map();
+  if (another === undefined) return new Map([[alone, await readUnread(db, { realmId, userId: alone })]]);
+  const found = new Map<number, Unread>();
+  for (let from = 0; from < userIds.length; from += USERS_AT_ONCE) {
+    const some = userIds.slice(from, from + USERS_AT_ONCE);
+    const groupsOfEach = await readGroupsOfEach(db, realmId, some, MAX_UNREAD + 1);
+    for (const userId of some) {
+      const groups = groupsOfEach.get(userId) ?? [];
+      const isCut = sizeOf(groups) > MAX_UNREAD;
+      found.set(userId, { isCut, groups: isCut ? await readNewest(db, { realmId, userId }, MAX_UNREAD) : groups });
+    }
+  }
+  return found;
 }
 
 /**

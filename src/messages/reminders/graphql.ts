@@ -5,6 +5,7 @@ import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel, nodeOf } from '../../api/graphql/node.ts';
+import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { MAX_REMINDER_NOTE_LENGTH } from '../../platform/limits.ts';
 import { Message } from '../graphql.ts';
@@ -37,14 +38,29 @@ const ReminderConnection = builder.connectionObject(
   { name: 'ReminderEdge' },
 );
 
+const ReminderOrder = orderInput<'scheduledAt' | 'id'>('Reminder', 'reminders', {
+  SCHEDULED_AT: { value: 'scheduledAt', description: 'When they are to be delivered.' },
+  ID: { value: 'id', description: 'The order in which they were made.' },
+});
+
+const EARLIEST_FIRST: OrderBy<'scheduledAt' | 'id'> = { field: 'scheduledAt', direction: 'asc' };
+
 builder.queryField('reminders', (t) =>
   t.connection(
     {
       type: Reminder,
-      description: "The viewer's reminders that are not delivered, the earliest first.",
-      resolve: (_root, args, ctx, info) => {
+      description: "The viewer's reminders that are not delivered.",
+      args: {
+        orderBy: t.arg({
+          type: ReminderOrder,
+          required: false,
+          defaultValue: EARLIEST_FIRST,
+          description: 'How they are sorted.',
+        }),
+      },
+      resolve: (_root, { orderBy, ...args }, ctx, info) => {
         const where = undelivered(signedIn(ctx).viewer);
-        const order = { scheduledAt: 'asc', id: 'asc' } as const;
+        const order = columnsBy(orderBy ?? EARLIEST_FIRST);
         return pageOf('ScheduledMessage', { where, order, args, ctx, info, typeName: 'Reminder' });
       },
     },

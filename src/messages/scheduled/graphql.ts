@@ -5,6 +5,7 @@ import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
+import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -79,14 +80,29 @@ const ScheduledMessageConnection = builder.connectionObject(
   { name: 'ScheduledMessageEdge' },
 );
 
+const ScheduledMessageOrder = orderInput<'scheduledAt' | 'id'>('ScheduledMessage', 'scheduled messages', {
+  SCHEDULED_AT: { value: 'scheduledAt', description: 'When they are to be sent.' },
+  ID: { value: 'id', description: 'The order in which they were made.' },
+});
+
+const EARLIEST_FIRST: OrderBy<'scheduledAt' | 'id'> = { field: 'scheduledAt', direction: 'asc' };
+
 builder.queryField('scheduledMessages', (t) =>
   t.connection(
     {
       type: ScheduledMessage,
-      description: 'What the viewer has scheduled and is not sent, the earliest first.',
-      resolve: (_root, args, ctx, info) => {
+      description: 'What the viewer has scheduled and is not sent.',
+      args: {
+        orderBy: t.arg({
+          type: ScheduledMessageOrder,
+          required: false,
+          defaultValue: EARLIEST_FIRST,
+          description: 'How they are sorted.',
+        }),
+      },
+      resolve: (_root, { orderBy, ...args }, ctx, info) => {
         const where = undelivered(signedIn(ctx).viewer);
-        return pageOf('ScheduledMessage', { where, order: { scheduledAt: 'asc', id: 'asc' }, args, ctx, info });
+        return pageOf('ScheduledMessage', { where, order: columnsBy(orderBy ?? EARLIEST_FIRST), args, ctx, info });
       },
     },
     ScheduledMessageConnection,
@@ -198,6 +214,8 @@ eventType(
       nullable: { list: false, items: true },
       description: 'What is scheduled now.',
       ...fromEvent(factsAbout),
+      // One at a time.
+      complexity: { field: 1, multiplier: 1 },
     }),
   }),
   { description: 'The user scheduled messages.' },

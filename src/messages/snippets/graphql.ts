@@ -1,11 +1,12 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
+import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
 import { snippetFacts } from './entity-facts.ts';
 import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
 
@@ -33,13 +34,36 @@ const SavedSnippetConnection = builder.connectionObject(
   { name: 'SavedSnippetEdge' },
 );
 
+type SnippetField = 'id' | 'title';
+
+const SnippetOrder = orderInput<SnippetField>('SavedSnippet', 'saved snippets', {
+  ID: { value: 'id', description: 'The order in which they were saved first.' },
+  TITLE: { value: 'title', description: 'What they are found by, whatever the case.' },
+});
+
+const OLDEST_FIRST: OrderBy<SnippetField> = { field: 'id', direction: 'asc' };
+
 builder.queryField('savedSnippets', (t) =>
   t.connection(
     {
       type: SavedSnippet,
-      description: "The viewer's saved snippets, oldest first.",
-      resolve: (_root, args, ctx, info) =>
-        pageOf('SavedSnippet', { where: visibleTo(signedIn(ctx)), order: { id: 'asc' }, args, ctx, info }),
+      description: "The viewer's saved snippets.",
+      args: {
+        orderBy: t.arg({
+          type: SnippetOrder,
+          required: false,
+          defaultValue: OLDEST_FIRST,
+          description: 'How they are sorted.',
+        }),
+      },
+      resolve: async (_root, args, ctx, info) => {
+        const where = visibleTo(signedIn(ctx));
+        const orderBy = args.orderBy ?? OLDEST_FIRST;
+        const rows = await ctx.app.db.savedSnippet.findMany({ where, select: { id: true, title: true } });
+        const places = rows.map((snippet) => ({ id: snippet.id, key: snippet[orderBy.field] }));
+        const keyType = orderBy.field === 'title' ? 'string' : 'number';
+        return sortedPageOf('SavedSnippet', { list: 'snippets', places, orderBy, keyType, where, args, ctx, info });
+      },
     },
     SavedSnippetConnection,
   ),

@@ -1,11 +1,13 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { type ConnectionArguments, idInCursor, pageByIds } from '../../api/graphql/connection.ts';
+import type { ConnectionArguments } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeByText, nodeOf, nodesOf } from '../../api/graphql/node.ts';
+import { nodeByText, nodeOf } from '../../api/graphql/node.ts';
+import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { connectionOf, keysetOf, pageRead } from '../../api/graphql/sorted-list.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { ChannelSubscription } from '../../channels/subscriptions/graphql.ts';
@@ -14,20 +16,22 @@ import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { deleteTopic } from '../edits/delete-topic.ts';
 import { ownUnreadIn } from '../flags/loaders.ts';
+import { Message } from '../graphql.ts';
 import {
   AROUND,
   anchorIn,
-  Message,
+  idsPage,
   MessageAnchorInput,
   MessageConnection,
   messagesAround,
   sizeAround,
-  termsIn,
-} from '../graphql.ts';
+} from '../graphql-pages.ts';
+import { termsIn } from '../narrow/graphql.ts';
 import { TopicVisibility } from '../topic-policies/topic-visibility.ts';
 import { topicId } from './entity-facts.ts';
-import { ownPolicies, topicMessages, topicNamed, topicPages } from './topic-loaders.ts';
-import type { Topic as ReadTopic, TopicKey } from './topics.ts';
+import { ownPolicy, topicMessages, topicNamed, topicPage } from './topic-loaders.ts';
+import type { Topic as ReadTopic, TopicField } from './topic-pages.ts';
+import type { TopicKey } from './topics.ts';
 
 /** A topic, and the channel it is of. */
 interface TopicSource extends TopicKey {
@@ -58,7 +62,7 @@ builder.node(Topic, {
       type: Message,
       nullable: true,
       description: 'The last message in it that the viewer may read; null when it is gone by now.',
-      resolve: async (topic, _args, ctx) => nodeOf(ctx, 'Message', (await lastIn(ctx, topic))?.maxId ?? null),
+      resolve: (topic, _args, ctx) => lastMessageOf(ctx, topic),
     }),
     isResolved: t.boolean({
       description: 'Whether it is marked as resolved, which its name begins with then.',
@@ -67,7 +71,7 @@ builder.node(Topic, {
     viewerVisibility: t.field({
       type: TopicVisibility,
       description: "The viewer's own choice of how much they hear of it.",
-      resolve: (topic, _args, ctx) => ownPolicies(ctx).load(topic),
+      resolve: (topic, _args, ctx) => ownPolicy(ctx, topic),
     }),
     unreadCount: t.int({
       description: 'How many messages in it are unread for the viewer, of the newest 50,000 that are in all.',
@@ -90,6 +94,10 @@ builder.node(Topic, {
     }),
   }),
 });
+
+/** The last message in it that the viewer may read; null when it is gone by now. */
+export const lastMessageOf = async (ctx: GraphQLContext, topic: TopicSource) =>
+  nodeOf(ctx, 'Message', (await lastIn(ctx, topic))?.maxId ?? null);
 
 /** Its last message, and its name as that has it. */
 async function lastIn(ctx: GraphQLContext, { channelId, name, maxId }: TopicSource): Promise<ReadTopic | null> {
@@ -115,7 +123,11 @@ builder.objectField(Topic, 'messages', (t) =>
       type: Message,
       description: `What the viewer may read in it, the newest first. ${AROUND} That costs ${ANCHOR_COST} more.`,
       args: {
-        anchor: t.arg({ type: MessageAnchorInput, required: false, description: 'Where to begin. Not with a cursor.' }),
+        anchor: t.arg({
+          type: MessageAnchorInput,
+          required: false,
+          description: 'Where to begin. Not with a cursor.',
+        }),
       },
       complexity: ({ anchor, ...page }) =>
         anchor == null
@@ -123,33 +135,16 @@ builder.objectField(Topic, 'messages', (t) =>
           : { field: 1 + ANCHOR_COST, multiplier: sizeAround(page) },
       resolve: async (topic, { anchor, ...page }, ctx, info) => {
         const around = await anchorIn(signedIn(ctx), anchor);
-        if (around === undefined) return topicMessagesPage(topic, page, ctx);
+        if (around === undefined) {
+          const { channelId, name } = topic;
+          return idsPage((place) => topicMessages(ctx).load({ channelId, name, ...place }), page, ctx);
+        }
         return messagesAround(around, termsIn({ channelId: topic.channelId, topic: topic.name }), page, ctx, info);
       },
     },
     MessageConnection,
   ),
 );
-
-/** A page of a topic's messages, in one step with the same page of the other topics selected. */
-async function topicMessagesPage({ channelId, name }: TopicSource, args: ConnectionArguments, ctx: GraphQLContext) {
-  const size = pageSize(args);
-  const backward = args.first == null && args.last != null;
-  const [after, before] = [idInCursor('message', args, 'after'), idInCursor('message', args, 'before')];
-  const place = {
-    above: before ?? 0,
-    below: after ?? Number.MAX_SAFE_INTEGER,
-    limit: size + 1,
-    newestFirst: !backward,
-  };
-  const ids = await topicMessages(ctx).load({ channelId, name, ...place });
-  const page = backward ? ids.slice(Math.max(0, ids.length - size)) : ids.slice(0, size);
-  return pageByIds('message', await nodesOf(ctx, 'Message', page), {
-    idOf: ({ id }) => id,
-    more: ids.length > size,
-    args,
-  });
-}
 
 nodeByText('Topic', async (ctx, text) => {
   const [, digits, name = ''] = /^([1-9]\d{0,9}):(.*)$/s.exec(text) ?? [];
@@ -170,11 +165,30 @@ builder.prismaObjectField(Message, 'topic', (t) =>
 
 const TopicConnection = builder.connectionObject({ type: Topic, name: 'TopicConnection' }, { name: 'TopicEdge' });
 
+const TopicOrder = orderInput<TopicField>('Topic', 'topics', {
+  LAST_MESSAGE: { value: 'lastMessage', description: 'The last message in them that the viewer may read.' },
+  NAME: { value: 'name', description: 'What they are called, whatever the case.' },
+});
+
+const LAST_WRITTEN_FIRST: OrderBy<TopicField> = { field: 'lastMessage', direction: 'desc' };
+
+interface TopicListArguments extends ConnectionArguments {
+  readonly orderBy?: OrderBy<TopicField> | null | undefined;
+}
+
 builder.prismaObjectField(Channel, 'topics', (t) =>
   t.connection(
     {
       type: Topic,
-      description: 'The topics with messages the viewer may read, the one last written to first.',
+      description: 'The topics with messages the viewer may read.',
+      args: {
+        orderBy: t.arg({
+          type: TopicOrder,
+          required: false,
+          defaultValue: LAST_WRITTEN_FIRST,
+          description: 'How they are sorted.',
+        }),
+      },
       resolve: ({ id }, args, ctx) => topicsPage(id, args, ctx),
     },
     TopicConnection,
@@ -198,21 +212,12 @@ builder.prismaObjectFields(ChannelSubscription, (t) => ({
 }));
 
 /** A page of a channel's topics, in one step with the same page of the other channels selected. */
-async function topicsPage(channelId: number, args: ConnectionArguments, ctx: GraphQLContext) {
-  const size = pageSize(args);
-  const backward = args.first == null && args.last != null;
-  const [after, before] = [idInCursor('topic', args, 'after'), idInCursor('topic', args, 'before')];
-  const topics = await topicPages(ctx).load({
-    channelId,
-    above: before ?? 0,
-    below: after ?? Number.MAX_SAFE_INTEGER,
-    limit: size + 1,
-    newestFirst: !backward,
-  });
-  const more = topics.length > size;
-  const page = backward ? topics.slice(Math.max(0, topics.length - size)) : topics.slice(0, size);
-  const nodes = page.map((topic) => ({ ...topic, channelId }));
-  return pageByIds('topic', nodes, { idOf: ({ maxId }) => maxId, more, args });
+async function topicsPage(channelId: number, { orderBy: by, ...args }: TopicListArguments, ctx: GraphQLContext) {
+  const orderBy = by ?? LAST_WRITTEN_FIRST;
+  const keyType = orderBy.field === 'name' ? 'string' : 'number';
+  const sorted = { list: 'topics', orderBy, keyType, args } as const;
+  const topics = await topicPage(ctx, { channelId, field: orderBy.field, ...keysetOf(sorted) });
+  return connectionOf(pageRead(topics, sorted), ({ name, maxId }) => ({ name, maxId, channelId }), sorted);
 }
 
 mutation('deleteTopic', {

@@ -1,46 +1,43 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
-import { readableBy } from '../../channels/access.ts';
 import { readableFor } from '../../channels/loaders.ts';
 import { topicKey } from '../../channels/topic-name.ts';
 import { hasProtectedHistory } from '../access.ts';
+import type { MessagePage } from '../channel-messages.ts';
 import type { TopicPolicy } from '../topic-policies/policies.ts';
 import { readPolicies } from '../topic-policies/queries.ts';
-import { findTopicsIn, messagesInTopics, readTopics, type Topic, type TopicKey, type TopicPage } from './topics.ts';
+import { type PlacedTopic, readTopics, type Topic, type TopicPage } from './topic-pages.ts';
+import { findTopicsIn, messagesInTopics, type TopicKey } from './topics.ts';
 
 /** A page of one channel's topics. */
 export interface TopicPageKey extends TopicPage {
   readonly channelId: number;
 }
 
-const pageOf = ({ channelId: _, ...page }: TopicPageKey) => JSON.stringify(page);
+/** A page of a channel's topics: empty where the channel is not the viewer's to read. */
+export const topicPage = (ctx: GraphQLContext, { channelId, ...page }: TopicPageKey): Promise<readonly PlacedTopic[]> =>
+  topicPages(ctx).load(`${channelId} ${JSON.stringify(page)}`);
 
-/**
- * Pages of channels' topics: none of a channel that is not the viewer's to read. As many queries for many channels as for
- * one, where the pages lie at the same place.
- */
-export const topicPages = perOperation(
-  (ctx) =>
-    new DataLoader<TopicPageKey, readonly Topic[], string>(
-      async (keys) => {
-        const { app, viewer } = signedIn(ctx);
-        const ids = [...new Set(keys.map(({ channelId }) => channelId))];
-        const where = { AND: [{ id: { in: ids } }, await readableBy(signedIn(ctx))] };
-        const channels = new Map((await app.db.channel.findMany({ where })).map((channel) => [channel.id, channel]));
-        const found = new Map<TopicPageKey, readonly Topic[]>();
-        for (const [page, ...others] of Map.groupBy(keys, pageOf).values()) {
-          if (page === undefined) continue;
-          const alike = [page, ...others].filter(({ channelId }) => channels.has(channelId));
-          const wanted = alike.flatMap(({ channelId }) => channels.get(channelId) ?? []);
-          const topicsOf = await readTopics(app.db, viewer.id, wanted, page);
-          for (const key of alike) found.set(key, topicsOf(key.channelId));
-        }
-        return keys.map((key) => found.get(key) ?? []);
-      },
-      { cacheKeyFn: (key) => `${key.channelId} ${pageOf(key)}` },
-    ),
-);
+/** As many queries for many channels as for one, where the pages lie at the same place. */
+const topicPages = acrossReaders<string, readonly PlacedTopic[]>(async (wanted) => {
+  const keys = wanted.map(({ ctx, key }) => ({
+    ...{ ctx, channelId: Number(key.slice(0, key.indexOf(' '))), page: key.slice(key.indexOf(' ') + 1) },
+  }));
+  const channels = await readableFor(keys.map(({ ctx, channelId }) => ({ ctx, key: channelId })));
+  const places = keys.flatMap(({ ctx, page }, place) => {
+    const channel = channels[place];
+    return channel == null ? [] : [{ place, page, channel, userId: ctx.viewer.id, db: ctx.app.db }];
+  });
+  const found: (readonly PlacedTopic[])[] = wanted.map(() => []);
+  for (const [page, alike] of Map.groupBy(places, (one) => one.page)) {
+    const [first] = alike;
+    if (first === undefined) continue;
+    const topicsOf = await readTopics(first.db, alike, JSON.parse(page) as TopicPage);
+    for (const { place, userId, channel } of alike) found[place] = topicsOf(userId, channel.id);
+  }
+  return found;
+});
 
 /** Topics by their names: null for one in which there is nothing that the viewer may read. */
 export const topicNamed = (ctx: GraphQLContext, { channelId, name }: TopicKey): Promise<Topic | null> =>
@@ -58,22 +55,24 @@ const topicsByText = acrossReaders<string, Topic | null>(async (wanted) => {
     return channel == null ? [] : [{ ...key, place, channel }];
   });
   // What is open is the same for whoever may read the channel.
-  const alike = Map.groupBy(places, ({ ctx, channel }) => (hasProtectedHistory(channel) ? ctx.viewer.id : 0));
-  for (const ofSome of alike.values()) {
-    const byText = Map.groupBy(ofSome, ({ text }) => text);
-    const ones = [...byText.values()].flatMap(([one]) => one ?? []);
-    const [first] = ones;
-    if (first === undefined) continue;
-    const topics = await findTopicsIn(first.ctx.app.db, first.ctx.viewer.id, ones);
-    for (const [i, { text }] of ones.entries()) {
-      for (const { place } of byText.get(text) ?? []) found[place] = topics[i] ?? null;
-    }
+  const alike = Map.groupBy(places, ({ ctx, channel, text }) =>
+    hasProtectedHistory(channel) ? `${ctx.viewer.id} ${text}` : text,
+  );
+  const ones = [...alike.values()].flatMap(([one]) => one ?? []);
+  const [first] = ones;
+  if (first === undefined) return found;
+  const topics = await findTopicsIn(
+    first.ctx.app.db,
+    ones.map(({ ctx, name, channel }) => ({ name, channel, userId: ctx.viewer.id })),
+  );
+  for (const [i, same] of [...alike.values()].entries()) {
+    for (const { place } of same) found[place] = topics[i] ?? null;
   }
   return found;
 });
 
 /** A page of one topic's messages. */
-export interface MessagePageKey extends TopicKey, TopicPage {}
+export interface MessagePageKey extends TopicKey, MessagePage {}
 
 const placeOf = ({ channelId: _, name: __, ...page }: MessagePageKey) => JSON.stringify(page);
 
@@ -95,15 +94,15 @@ export const topicMessages = perOperation(
     ),
 );
 
-/** The viewer's policies of topics. */
-export const ownPolicies = perOperation(
-  (ctx) =>
-    new DataLoader<TopicKey, TopicPolicy, string>(
-      (keys) => {
-        const { app, viewer } = signedIn(ctx);
-        const topics = keys.map(({ channelId, name }) => ({ channelId, topic: name }));
-        return readPolicies(app.db, viewer.id, topics);
-      },
-      { cacheKeyFn: ({ channelId, name }) => `${channelId} ${name}` },
-    ),
-);
+/** The viewer's policy of a topic. */
+export const ownPolicy = (ctx: GraphQLContext, { channelId, name }: TopicKey): Promise<TopicPolicy> =>
+  policiesByText(ctx).load(`${channelId} ${name}`);
+
+const policiesByText = acrossReaders<string, TopicPolicy>((wanted) => {
+  const topics = wanted.map(({ ctx, key }) => ({
+    ...{ userId: ctx.viewer.id, channelId: Number(key.slice(0, key.indexOf(' '))) },
+    topic: key.slice(key.indexOf(' ') + 1),
+  }));
+  const [first] = wanted;
+  return first === undefined ? Promise.resolve([]) : readPolicies(first.ctx.app.db, topics);
+});

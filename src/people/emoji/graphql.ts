@@ -5,6 +5,7 @@ import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
+import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { emojiFacts, emojiOutOfUse } from './entity-facts.ts';
@@ -41,22 +42,36 @@ const CustomEmojiConnection = builder.connectionObject(
   { name: 'CustomEmojiEdge' },
 );
 
+type EmojiField = 'id' | 'name';
+
+const CustomEmojiOrder = orderInput<EmojiField>('CustomEmoji', 'custom emoji', {
+  ID: { value: 'id', description: 'The order in which they were added.' },
+  NAME: { value: 'name', description: 'What they are called.' },
+});
+
+const AS_ADDED: OrderBy<EmojiField> = { field: 'id', direction: 'asc' };
+
 builder.queryField('customEmoji', (t) =>
   t.connection(
     {
       type: CustomEmoji,
-      description: "The organization's own emoji in the order in which they were added.",
+      description: "The organization's own emoji.",
       args: {
+        orderBy: t.arg({
+          type: CustomEmojiOrder,
+          required: false,
+          defaultValue: AS_ADDED,
+          description: 'How they are sorted.',
+        }),
         isActive: t.arg.boolean({
           required: false,
           description: 'True for those in use alone, false for those out of use alone.',
         }),
       },
-      resolve: (_root, args, ctx, info) => {
-        const { isActive } = args;
+      resolve: (_root, { isActive, orderBy, ...args }, ctx, info) => {
         const filter = isActive == null ? {} : { deactivatedAt: isActive ? null : { not: null } };
         const where = { AND: [visibleTo(signedIn(ctx)), filter] };
-        return pageOf('CustomEmoji', { where, order: { id: 'asc' }, args, ctx, info });
+        return pageOf('CustomEmoji', { where, order: columnsBy(orderBy ?? AS_ADDED), args, ctx, info });
       },
     },
     CustomEmojiConnection,

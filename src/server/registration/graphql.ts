@@ -197,7 +197,10 @@ const EventPage = builder.objectRef<QueuePage>('EventPage').implement({
 builder.queryField('events', (t) =>
   t.field({
     type: EventPage,
-    description: 'The next events of a queue, at once. Acknowledges nothing and leaves the reader of the queue alone.',
+    nullable: true,
+    description:
+      'The next events of a queue, at once. Acknowledges nothing and leaves the reader of the queue alone. Null, with an ' +
+      'error, where there is no such queue.',
     args: {
       queueId: t.arg.string({ description: QUEUE }),
       after: t.arg({

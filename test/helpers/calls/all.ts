@@ -24,6 +24,7 @@ import { reports } from './reports.ts';
 import { savedSnippets } from './saved-snippets.ts';
 import { scheduledMessages } from './scheduled-messages.ts';
 import { server } from './server.ts';
+import { sessions } from './sessions.ts';
 import { settings } from './settings.ts';
 import { subscriptions } from './subscriptions.ts';
 import { topics } from './topics.ts';
@@ -57,6 +58,7 @@ export const ALL_CALLS: readonly FeatureCalls[] = [
   reminders,
   drafts,
   auth,
+  sessions,
   savedSnippets,
   messages,
   messageFlags,

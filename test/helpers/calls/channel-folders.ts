@@ -14,7 +14,7 @@ export const channelFolders: FeatureCalls = {
     'POST /channel_folders/create': () => [{ parameters: { name: fresh(), description: 'new' } }],
   },
   queries: {
-    channelFolders: () => [{ ...PAGE, includeArchived: true }],
+    channelFolders: () => [{ ...PAGE, includeArchived: true, orderBy: { field: 'NAME', direction: 'ASC' } }],
   },
   mutations: {
     reorderChannelFolders: ({ folderId }) => [{ order: [folderId] }],

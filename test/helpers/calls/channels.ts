@@ -50,7 +50,8 @@ export const channels: FeatureCalls = {
     channel: ({ channelId, channelName }) => [{ channelId }, { name: channelName }],
     channels: ({ folderId }) => [
       { ...PAGE, includeArchived: true, onlyReadable: true, isDefault: false, isPrivate: false, isWebPublic: false },
-      { folderId, isSubscribed: true },
+      { folderId, isSubscribed: true, nameContains: 'e', orderBy: { field: 'WEEKLY_TRAFFIC', direction: 'DESC' } },
+      { orderBy: { field: 'SUBSCRIBER_COUNT' } },
     ],
   },
   mutations: {

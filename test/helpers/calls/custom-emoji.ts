@@ -9,7 +9,7 @@ export const customEmoji: FeatureCalls = {
     'DELETE /realm/emoji/{emoji_name}': ({ emojiName }) => [{ slots: { emoji_name: emojiName } }],
   },
   queries: {
-    customEmoji: () => [{ ...PAGE, isActive: true }],
+    customEmoji: () => [{ ...PAGE, isActive: true, orderBy: { field: 'NAME', direction: 'ASC' } }],
   },
   mutations: {
     addCustomEmoji: () => [{ name: fresh().toLowerCase(), image: PNG }],

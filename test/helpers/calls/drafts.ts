@@ -21,7 +21,7 @@ export const drafts: FeatureCalls = {
     'DELETE /drafts/{draft_id}': ({ draftId }) => [{ slots: { draft_id: draftId } }],
   },
   queries: {
-    drafts: () => [PAGE],
+    drafts: () => [{ ...PAGE, orderBy: { field: 'ID', direction: 'ASC' } }],
   },
   mutations: {
     createDrafts: (names) => graphqlDrafts(names).map((draft) => ({ drafts: [draft] })),

@@ -8,7 +8,7 @@ export const reminders: FeatureCalls = {
     'DELETE /reminders/{reminder_id}': ({ reminderId }) => [{ slots: { reminder_id: reminderId } }],
   },
   queries: {
-    reminders: () => [PAGE],
+    reminders: () => [{ ...PAGE, orderBy: { field: 'ID', direction: 'DESC' } }],
   },
   mutations: {
     createReminder: ({ messageId }) => [{ messageId, scheduledAt: LATER, note: 'a note' }],

@@ -11,7 +11,7 @@ export const savedSnippets: FeatureCalls = {
     'DELETE /saved_snippets/{saved_snippet_id}': ({ snippetId }) => [{ slots: { saved_snippet_id: snippetId } }],
   },
   queries: {
-    savedSnippets: () => [PAGE],
+    savedSnippets: () => [{ ...PAGE, orderBy: { field: 'TITLE', direction: 'DESC' } }],
   },
   mutations: {
     createSavedSnippet: () => [{ title: fresh(), content: 'new' }],

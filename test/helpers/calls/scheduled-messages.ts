@@ -20,7 +20,7 @@ export const scheduledMessages: FeatureCalls = {
     ],
   },
   queries: {
-    scheduledMessages: () => [PAGE],
+    scheduledMessages: () => [{ ...PAGE, orderBy: { field: 'ID', direction: 'DESC' } }],
   },
   mutations: {
     scheduleMessage: ({ channelId, userId }) => [

@@ -40,7 +40,7 @@ export const subscriptions: FeatureCalls = {
     ],
   },
   queries: {
-    subscriptions: () => [{ ...PAGE, includeArchived: true }],
+    subscriptions: () => [{ ...PAGE, includeArchived: true, orderBy: { field: 'CHANNEL_NAME', direction: 'DESC' } }],
   },
   mutations: {
     subscribe: (names) => {

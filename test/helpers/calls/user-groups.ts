@@ -58,7 +58,9 @@ export const userGroups: FeatureCalls = {
   },
   queries: {
     userGroup: ({ customGroupId }) => [{ userGroupId: customGroupId }],
-    userGroups: () => [{ ...PAGE, includeDeactivated: true }],
+    userGroups: () => [
+      { ...PAGE, includeDeactivated: true, nameContains: 'e', orderBy: { field: 'NAME', direction: 'ASC' } },
+    ],
   },
   mutations: {
     createUserGroup: (names) => [

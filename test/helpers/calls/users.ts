@@ -31,7 +31,10 @@ export const users: FeatureCalls = {
   },
   queries: {
     user: ({ userId, email }) => [{ userId }, { email }],
-    users: () => [{ ...PAGE, role: 'MEMBER', isBot: false, isActive: true }],
+    users: () => [
+      { ...PAGE, role: 'MEMBER', isBot: false, isActive: true },
+      { orderBy: { field: 'FULL_NAME', direction: 'DESC' }, nameContains: 'e' },
+    ],
     viewer: () => [{}],
   },
   mutations: {

@@ -1,0 +1,84 @@
+import { type Channel, Prisma } from '../generated/prisma/client.ts';
+import type { SqlClient } from '../platform/db/client.ts';
+import { hasProtectedHistory } from './access.ts';
+
+/** Where a page of messages lies, by their ids. */
+export interface MessagePage {
+  /** Ids above this one. */
+  readonly above: number;
+  /** Ids below this one. */
+  readonly below: number;
+  readonly limit: number;
+  /** Whether the page is read from the newest one on, or from the oldest. */
+  readonly newestFirst: boolean;
+}
+
+type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
+
+interface Row {
+  readonly channel_id: number;
+  readonly id: bigint;
+}
+
+/**
+ * The same page of the messages of each of the channels, as far as the user may read them, by their ids, the newest first;
+ * that they may read the channels at all is for the caller to know. At most two queries, however many channels.
+ */
+export async function messagesInChannels(
+  db: SqlClient,
+  userId: number,
+  channels: readonly Readable[],
+  page: MessagePage,
+): Promise<(channelId: number) => readonly number[]> {
+  const { open = [], guarded = [] } = Object.groupBy(channels, (channel) =>
+    hasProtectedHistory(channel) ? 'guarded' : 'open',
+  );
+  const rows = [
+    ...(open.length === 0 ? [] : await readPages(db, open, page, anyIn(page))),
+    ...(guarded.length === 0 ? [] : await readPages(db, guarded, page, receivedIn(userId, page))),
+  ];
+  const byChannel = Map.groupBy(rows, ({ channel_id }) => channel_id);
+  return (channelId) => (byChannel.get(channelId) ?? []).map(({ id }) => Number(id)).sort((a, b) => b - a);
+}
+
+/** @param ids A query of `id`s in the channel `wanted.id`. */
+function readPages(db: SqlClient, channels: readonly Readable[], page: MessagePage, ids: Prisma.Sql): Promise<Row[]> {
+  const wanted = channels.map(({ id }) => id);
+  return db.$queryRaw<Row[]>`
+    SELECT wanted.id AS channel_id, found.id FROM unnest(${wanted}::int[]) AS wanted(id)
+    CROSS JOIN LATERAL (SELECT any_of.id FROM (${ids}) AS any_of ${first(page)}) AS found`;
+}
+
+const first = ({ newestFirst, limit }: MessagePage): Prisma.Sql =>
+  Prisma.sql`ORDER BY id ${newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`} LIMIT ${limit}::bigint`;
+
+const within = ({ above, below }: MessagePage): Prisma.Sql =>
+  Prisma.sql`m.id > ${above}::bigint AND m.id < ${below}::bigint`;
+
+const anyIn = (page: MessagePage): Prisma.Sql =>
+  Prisma.sql`SELECT m.id FROM message m WHERE m.channel_id = wanted.id AND ${within(page)} ${first(page)}`;
+
+/**
+ * What the user received: `receivedBy` of access.ts, taken apart so that each part has an index that leads to it, because
+ * most of the channel may lie before the user's time: what they were sent here, what they sent themselves, and what was
+ * moved here from where they were sent it (OFFSET 0 keeps that from being looked for among all that is here).
+ */
+const receivedIn = (userId: number, page: MessagePage): Prisma.Sql => Prisma.sql`
+  SELECT sent.id FROM subscription_period p CROSS JOIN LATERAL (
+    SELECT m.id FROM message m
+    WHERE m.channel_id = wanted.id AND m.sent_channel_id = m.channel_id AND ${within(page)}
+      AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
+    ${first(page)}
+  ) AS sent
+  WHERE p.user_id = ${userId} AND p.channel_id = wanted.id
+  UNION
+  (SELECT m.id FROM message m
+    WHERE m.channel_id = wanted.id AND m.sender_id = ${userId} AND ${within(page)} ${first(page)})
+  UNION
+  SELECT moved.id FROM subscription_period p CROSS JOIN LATERAL (
+    SELECT m.id, m.channel_id FROM message m
+    WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${within(page)}
+      AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
+    OFFSET 0
+  ) AS moved
+  WHERE p.user_id = ${userId} AND moved.channel_id = wanted.id`;

@@ -1,0 +1,205 @@
+import { queryFromInfo } from '@pothos/plugin-prisma';
+import type { GraphQLResolveInfo } from 'graphql';
+import { type Ctx, signedIn } from '../access/context.ts';
+import { builder } from '../api/graphql/builder.ts';
+import { type ConnectionArguments, idInCursor, pageByIds } from '../api/graphql/connection.ts';
+import type { GraphQLContext } from '../api/graphql/context.ts';
+import { nodeOf, nodesOf } from '../api/graphql/node.ts';
+import { DEFAULT_PAGE_SIZE, pageSize } from '../api/graphql/page-size.ts';
+import { refersTo } from '../api/graphql/refs.ts';
+import { Channel } from '../channels/graphql.ts';
+import { channelActivities } from '../channels/loaders.ts';
+import { BadRequestError } from '../platform/errors.ts';
+import { accessMessage } from './access.ts';
+import type { MessagePage } from './channel-messages.ts';
+import { Message } from './graphql.ts';
+import { channelMessages } from './loaders.ts';
+import { MessageNarrow, termsIn } from './narrow/graphql.ts';
+import { compileNarrow } from './narrow/narrow.ts';
+import { type Anchor, selectIds, selectPage } from './narrow/narrow-select.ts';
+import type { NarrowTerm } from './narrow/narrow-terms.ts';
+import { topicMessages } from './topics/topic-loaders.ts';
+
+/** Messages, a page at a time. */
+export const MessageConnection = builder.connectionObject(
+  { type: Message, name: 'MessageConnection' },
+  { name: 'MessageEdge' },
+);
+
+export const MessageAnchor = builder.enumType('MessageAnchor', {
+  description: 'A place among messages.',
+  values: {
+    NEWEST: { value: 'newest', description: 'Their newer end.' },
+    OLDEST: { value: 'oldest', description: 'Their older end.' },
+    FIRST_UNREAD: {
+      value: 'first_unread',
+      description: 'The oldest that is unread, what is muted left out; the newer end where nothing is.',
+    },
+  } as const,
+});
+
+export const MessageAnchorInput = builder.inputType('MessageAnchorInput', {
+  isOneOf: true,
+  description: 'Around which message to read.',
+  fields: (t) => ({
+    place: t.field({ type: MessageAnchor, required: false, description: 'An end, or the first unread message.' }),
+    messageId: t.id({ ...refersTo('Message'), required: false, description: 'A message, be it in the narrow or not.' }),
+    date: t.field({ type: 'DateTime', required: false, description: 'The first message from then on.' }),
+  }),
+});
+
+/**
+ * @returns Undefined where none is given.
+ * @throws BadRequestError for one that is null, by a variable, and for a message that the viewer may not read.
+ */
+export async function anchorIn(
+  ctx: Ctx,
+  input: typeof MessageAnchorInput.$inferInput | null | undefined,
+): Promise<Anchor | undefined> {
+  if (input == null) return undefined;
+  if (input.messageId != null) return Number((await accessMessage(ctx, input.messageId)).id);
+  const anchor = input.place ?? input.date;
+  if (anchor == null) throw new BadRequestError('"anchor" must give one of place, messageId and date');
+  return anchor;
+}
+
+/** What an anchor makes of a connection's arguments. */
+export const AROUND =
+  'With `anchor`, what lies around it, which may be read at once in both directions: `first` messages from it on that are ' +
+  'older, `last` that are newer, 20 of each where neither is given, and itself.';
+
+builder.queryField('messages', (t) =>
+  t.connection(
+    {
+      type: Message,
+      description: `Messages, the newest first: what the viewer received, or what a narrow leads to. ${AROUND}`,
+      args: {
+        narrow: t.arg({ type: MessageNarrow, required: false, description: 'What they must be. Absent: received.' }),
+        anchor: t.arg({ type: MessageAnchorInput, required: false, description: 'Where to begin. Not with a cursor.' }),
+      },
+      complexity: ({ anchor, ...page }) => ({
+        field: 1,
+        multiplier: anchor == null ? pageSize(page) : sizeAround(page),
+      }),
+      resolve: async (_root, { narrow, anchor, ...page }, ctx, info) => {
+        const [terms, around] = [termsIn(narrow ?? {}), await anchorIn(signedIn(ctx), anchor)];
+        return around === undefined
+          ? messagesPage(terms, page, ctx, info)
+          : messagesAround(around, terms, page, ctx, info);
+      },
+    },
+    MessageConnection,
+  ),
+);
+
+/** How many messages a page around an anchor asks for, on each of its sides. */
+function sidesOf({ first, last }: ConnectionArguments): { readonly older: number; readonly newer: number } {
+  if (first == null && last == null) return { older: DEFAULT_PAGE_SIZE, newer: DEFAULT_PAGE_SIZE };
+  return { older: first == null ? 0 : pageSize({ first }), newer: last == null ? 0 : pageSize({ last }) };
+}
+
+/** How many messages a page around an anchor asks for. */
+export const sizeAround = (page: ConnectionArguments): number => sidesOf(page).older + sidesOf(page).newer + 1;
+
+/** The messages of a narrow around one, the newest first. */
+export async function messagesAround(
+  anchor: Anchor,
+  terms: readonly NarrowTerm[],
+  args: ConnectionArguments,
+  ctx: GraphQLContext,
+  info: GraphQLResolveInfo,
+) {
+  if (args.after != null || args.before != null) throw new BadRequestError('Give either an anchor or a cursor');
+  const me = signedIn(ctx);
+  const { older, newer } = sidesOf(args);
+  const range = { anchor, numBefore: older, numAfter: newer, includeAnchor: true };
+  const { ids, foundOldest, foundNewest } = await selectIds(me, await compileNarrow(me, terms), range);
+  const page = pageByIds('message', await readPage(ids, ctx, info), { idOf: ({ id }) => id, more: false, args });
+  const pageInfo = { ...page.pageInfo, hasNextPage: !foundOldest, hasPreviousPage: !foundNewest };
+  return { ...page, pageInfo };
+}
+
+builder.prismaObjectField(Channel, 'firstMessage', (t) =>
+  t.field({
+    type: Message,
+    nullable: true,
+    description:
+      'The first message in it that there still is; null when it holds none, and when the viewer may not read it.',
+    select: { id: true, createdAt: true },
+    resolve: async (channel, _args, ctx) =>
+      nodeOf(ctx, 'Message', (await channelActivities(ctx).load(channel)).firstMessageId),
+  }),
+);
+
+builder.prismaObjectField(Channel, 'messages', (t) =>
+  t.connection(
+    {
+      type: Message,
+      description: 'What the viewer may read in the channel, the newest first.',
+      args: { topic: t.arg.string({ required: false, description: 'In whatever case.' }) },
+      select: { id: true },
+      resolve: ({ id }, { topic, ...args }, ctx) => idsPage((page) => channelIds(ctx, id, topic, page), args, ctx),
+    },
+    MessageConnection,
+  ),
+);
+
+/** Of a channel, or of one of its topics. */
+const channelIds = (ctx: GraphQLContext, channelId: number, topic: string | null | undefined, page: MessagePage) =>
+  topic == null
+    ? channelMessages(ctx).load({ channelId, ...page })
+    : topicMessages(ctx).load({ channelId, name: topic, ...page });
+
+/**
+ * A page of messages, in one step with the same page of the other lists selected.
+ *
+ * @param load The ids of the messages there, the newest first.
+ */
+export async function idsPage(
+  load: (page: MessagePage) => Promise<readonly number[]>,
+  args: ConnectionArguments,
+  ctx: GraphQLContext,
+) {
+  const size = pageSize(args);
+  const backward = args.first == null && args.last != null;
+  const ids = await load({
+    above: idInCursor('message', args, 'before') ?? 0,
+    below: idInCursor('message', args, 'after') ?? Number.MAX_SAFE_INTEGER,
+    limit: size + 1,
+    newestFirst: !backward,
+  });
+  const page = backward ? ids.slice(Math.max(0, ids.length - size)) : ids.slice(0, size);
+  const rows = await nodesOf(ctx, 'Message', page);
+  return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
+}
+
+/** A page of the messages of a narrow, the newest first. */
+export async function messagesPage(
+  terms: readonly NarrowTerm[],
+  args: ConnectionArguments,
+  ctx: GraphQLContext,
+  info: GraphQLResolveInfo,
+) {
+  const me = signedIn(ctx);
+  const size = pageSize(args);
+  const backward = args.first == null && args.last != null;
+  const [after, before] = [idInCursor('message', args, 'after'), idInCursor('message', args, 'before')];
+  const ids = await selectPage(me, await compileNarrow(me, terms), {
+    above: before ?? 0,
+    below: after ?? Number.MAX_SAFE_INTEGER,
+    newestFirst: !backward,
+    limit: size + 1,
+  });
+  const rows = await readPage(ids.slice(0, size), ctx, info);
+  return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
+}
+
+/** Messages the viewer may read, the newest first, with what is selected of them. */
+function readPage(ids: readonly number[], ctx: GraphQLContext, info: GraphQLResolveInfo) {
+  const { include } = queryFromInfo({ context: ctx, info, typeName: 'Message', paths: [['nodes'], ['edges', 'node']] });
+  return ctx.app.db.message.findMany({
+    ...(include !== undefined && { include }),
+    where: { realmId: signedIn(ctx).realmId, id: { in: [...ids] } },
+    orderBy: { id: 'desc' },
+  });
+}

@@ -1,0 +1,73 @@
+import { useEffect, useState } from 'react';
+import { type Client, useClient } from 'urql';
+import { MoveDialog } from '../message-actions/move-dialog.tsx';
+import { openDialog } from '../ui/dialog.tsx';
+import { Menu, type MenuItem } from '../ui/menu.tsx';
+import { closePopup, openPopup } from '../ui/popup.tsx';
+import {
+  markTopicAsRead,
+  readTopic,
+  resolve,
+  setVisibility,
+  type TopicFound,
+  type TopicPlace,
+} from './topic-actions.ts';
+
+/** Shows what can be done with a topic, beside an element. */
+export function openTopicMenu(anchor: Element, place: TopicPlace): void {
+  openPopup(anchor, <TopicMenu channelId={place.channelId} topic={place.topic} />);
+}
+
+function TopicMenu({ channelId, topic }: TopicPlace) {
+  const client = useClient();
+  const [found, setFound] = useState<TopicFound>();
+  useEffect(() => {
+    void readTopic(client, { channelId, topic }).then((read) => (read === undefined ? closePopup() : setFound(read)));
+  }, [client, channelId, topic]);
+  return <Menu label="Topic" groups={found && groupsFor(client, { channelId, topic }, found)} />;
+}
+
+function groupsFor(client: Client, place: TopicPlace, found: TopicFound): MenuItem[][] {
+  const { topic, viewerCanMove } = found;
+  if (topic === null) return [];
+  const isChannelMuted = found.channel?.ownSubscription?.isMuted === true;
+  const { isResolved, viewerCanResolve, viewerVisibility: visibility, unreadCount } = topic;
+  const when = (isSo: boolean, item: MenuItem): MenuItem[] => (isSo ? [item] : []);
+  return [
+    [
+      ...when(unreadCount > 0, {
+        label: 'Mark as read',
+        icon: 'eye',
+        keys: 'm',
+        onChoose: () => void markTopicAsRead(client, place),
+      }),
+      ...when(viewerCanResolve, {
+        label: isResolved ? 'Mark as not resolved' : 'Mark as resolved',
+        icon: 'check',
+        onChoose: () => void resolve(client, found, !isResolved),
+      }),
+    ],
+    [
+      {
+        label: visibility === 'FOLLOWED' ? 'Do not follow any more' : 'Follow',
+        icon: 'bell',
+        onChoose: () => void setVisibility(client, place, visibility === 'FOLLOWED' ? 'INHERIT' : 'FOLLOWED'),
+      },
+      {
+        label: visibility === 'MUTED' ? 'Unmute' : 'Mute the topic',
+        icon: 'muted',
+        onChoose: () => void setVisibility(client, place, visibility === 'MUTED' ? 'INHERIT' : 'MUTED'),
+      },
+      ...when(isChannelMuted && visibility === 'INHERIT', {
+        label: 'Unmute',
+        icon: 'bell',
+        onChoose: () => void setVisibility(client, place, 'UNMUTED'),
+      }),
+    ],
+    when(viewerCanMove, {
+      label: 'Move or rename…',
+      icon: 'move',
+      onChoose: () => openDialog(<MoveDialog message={found} mode="CHANGE_ALL" />),
+    }),
+  ];
+}

@@ -1,0 +1,203 @@
+import {
+  type GraphQLField,
+  type GraphQLObjectType,
+  type GraphQLOutputType,
+  getNamedType,
+  isLeafType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildSchema } from '../src/server/registries/schema.ts';
+import { globalId } from './helpers/global-ids.ts';
+import type { Json } from './helpers/http.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
+import { isGroupPicked } from './helpers/part.ts';
+import { PNG } from './helpers/pictures.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+/** Of the few one is as the others: a channel that is open, and one with a history of its own. */
+const [FEW, MANY] = [2, 5];
+/** Loaders that are asked at the same moment share a statement: by a few it is a matter of time, never of numbers. */
+const MATTER_OF_TIME = 2;
+const LATER = 4_102_444_800;
+
+const schema = buildSchema();
+let service: InProcess;
+let people: Organisation;
+
+/** Five of everything that is in lists, with five of what is in those. */
+beforeAll(async () => {
+  service = await shareInProcess({ counts: true });
+  people = await organisation({}, { on: service });
+  const { owner, member } = people;
+  await owner.ok('PATCH', '/realm', { enable_read_receipts: true });
+  const others = [];
+  for (let i = 0; i < MANY; i++) others.push(await people.signUp(`other ${i}`));
+  const ids = [owner.id, member.id, ...others.map(({ id }) => id)];
+  const field = { field_type: 6, name: 'mentor', hint: '' };
+  const { id: fieldId } = await owner.ok('POST', '/realm/profile_fields', field);
+  const groups: number[] = [];
+  for (const [i, other] of others.entries()) {
+    const [folder, group] = [
+      await owner.ok('POST', '/channel_folders/create', { name: `folder ${i}`, description: '' }),
+      await owner.ok('POST', '/user_groups/create', {
+        name: `group ${i}`,
+        description: '',
+        members: ids,
+        subgroups: groups,
+      }),
+    ];
+    groups.push(group.group_id);
+    const isPrivate = i % 2 === 1;
+    const { id: channelId } = await owner.ok('POST', '/channels/create', {
+      ...{ name: `channel ${i}`, subscribers: ids, folder_id: folder.channel_folder_id },
+      ...{
+        invite_only: isPrivate,
+        history_public_to_subscribers: !isPrivate,
+        can_send_message_group: { direct_members: ids, direct_subgroups: groups },
+      },
+    });
+    for (const [n, by] of [other, owner, ...others].entries()) {
+      const content = `hello @**${member.name}** ${n}`;
+      const { id } = await by.ok('POST', '/messages', { type: 'channel', to: channelId, topic: `topic ${n}`, content });
+      await owner.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'heart' });
+      await other.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
+      await by.ok('PATCH', `/messages/${id}`, { content: `${content} again` });
+      await owner.ok('POST', '/messages/flags', { messages: [id], op: 'add', flag: 'starred' });
+      if (n === 1) await owner.ok('POST', '/reminders', { message_id: id, scheduled_delivery_timestamp: LATER });
+    }
+    await other.ok('POST', '/messages', { type: 'direct', to: [owner.id], content: 'hello' });
+    await owner.ok('POST', '/user_topics', { stream_id: channelId, topic: 'topic 1', visibility_policy: 3 });
+    const draft = { type: 'stream', to: [channelId], topic: 'topic 1', content: 'x', timestamp: 1_700_000_000 + i };
+    await owner.ok('POST', '/drafts', { drafts: [draft] });
+    const message = { type: 'channel', to: channelId, topic: 'topic 1', content: 'x' };
+    await owner.ok('POST', '/scheduled_messages', { ...message, scheduled_delivery_timestamp: LATER });
+    await owner.ok('POST', '/saved_snippets', { title: `snippet ${i}`, content: 'x' });
+    await owner.ok('POST', `/realm/emoji/emoji_${i}`, { file: PNG });
+    await owner.ok('POST', '/bots', { full_name: `bot ${i}`, short_name: `b${i}` });
+    await other.ok('PATCH', '/users/me/profile_data', { data: [{ id: fieldId, value: [owner.id, other.id] }] });
+    await other.ok('POST', '/users/me/status', { status_text: 'away' });
+    await other.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
+    await owner.mutate(
+      'addNavigationView',
+      { fragment: `narrow/${i}`, isPinned: true, name: `view ${i}` },
+      '__typename',
+    );
+  }
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+type Field = GraphQLField<unknown, unknown>;
+const fieldsOf = (type: GraphQLObjectType): Field[] => Object.values(type.getFields());
+const isConnection = (field: Field) => getNamedType(field.type).name.endsWith('Connection');
+/** What a connection is a list of. */
+const listed = (field: Field): GraphQLObjectType => {
+  const connection = getNamedType(field.type) as GraphQLObjectType;
+  return getNamedType(connection.getFields()['nodes']?.type as GraphQLOutputType) as GraphQLObjectType;
+};
+/** What arguments that must be given are given. */
+const GIVEN: Readonly<Record<string, () => string>> = {
+  'UserGroup.hasMember': () => `userId: "${globalId('User', people.member.id)}"`,
+};
+const needsArguments = ({ args }: Field) =>
+  args.some(({ type, defaultValue }) => isNonNullType(type) && defaultValue === undefined);
+
+/** A field with something of each object it leads to. */
+function selectionOf(parent: GraphQLObjectType, field: Field, inner?: string): string {
+  const type = getNamedType(field.type);
+  const given = GIVEN[`${parent.name}.${field.name}`]?.();
+  if (isConnection(field))
+    return `${field.name}(first: ${MANY}) { totalCount nodes { ${inner ?? plain(listed(field))} } }`;
+  const args = given === undefined ? '' : `(${given})`;
+  if (isLeafType(type)) return `${field.name}${args}`;
+  return `${field.name}${args} { ${isObjectType(type) ? plain(type) : '__typename'} }`;
+}
+
+/** What a row holds: `id`, or the first values. */
+const plain = (type: GraphQLObjectType): string =>
+  `__typename ${fieldsOf(type)
+    .filter((field) => isLeafType(getNamedType(field.type)) && !needsArguments(field))
+    .slice(0, 3)
+    .map(({ name }) => name)
+    .join(' ')}`;
+
+const roots = fieldsOf(schema.getQueryType() as GraphQLObjectType).filter(isConnection);
+const usable = (type: GraphQLObjectType): Field[] =>
+  fieldsOf(type).filter((field) => !needsArguments(field) || GIVEN[`${type.name}.${field.name}`] !== undefined);
+
+interface Nest {
+  readonly path: string;
+  readonly root: Field;
+  /** What is asked of each of the root's rows. */
+  readonly inner: () => string;
+}
+
+const nests: readonly Nest[] = roots.flatMap((root): Nest[] => {
+  const type = listed(root);
+  return usable(type).map((field) => ({
+    path: `${root.name} > ${field.name}`,
+    root,
+    inner: () => selectionOf(type, field),
+  }));
+});
+/** Each list within another, for the rows of which a field is asked: each by the first root that leads to it. */
+const deep: readonly Nest[] = [
+  ...new Map(
+    roots.flatMap((root) => {
+      const type = listed(root);
+      return fieldsOf(type)
+        .filter(isConnection)
+        .flatMap((list) =>
+          usable(listed(list)).map((field): [string, Nest] => [
+            `${type.name}.${list.name}.${field.name}`,
+            {
+              path: `${root.name} > ${list.name} > ${field.name}`,
+              root,
+              inner: () => selectionOf(type, list, selectionOf(listed(list), field)),
+            },
+          ]),
+        );
+    }),
+  ).values(),
+];
+
+/** The statements that so many of a list's rows take, with what they came to. */
+async function statementsFor({ root, inner }: Nest, rows: number): Promise<{ queries: string[]; nodes: Json[] }> {
+  const filter = root.name === 'users' ? 'orderBy: { field: ID, direction: DESC } isBot: false' : '';
+  const query = `{ ${root.name}(first: ${rows} ${filter}) { nodes { ${inner()} } } }`;
+  let nodes: Json[] = [];
+  const queries = await service.queriesOf(async () => {
+    nodes = (await people.owner.query(query))[root.name].nodes;
+  });
+  return { queries, nodes };
+}
+
+async function growth(nest: Nest): Promise<string[]> {
+  const [few, many] = [await statementsFor(nest, FEW), await statementsFor(nest, MANY)];
+  if (many.queries.length <= few.queries.length + MATTER_OF_TIME) return [];
+  // What was sent before may still be on its way to readers, by statements of its own.
+  const again = await statementsFor(nest, MANY);
+  if (again.queries.length <= few.queries.length + MATTER_OF_TIME) return [];
+  return [`${nest.path}: ${few.queries.length} for ${FEW}, ${again.queries.length} for ${MANY}`];
+}
+
+describe.runIf(isGroupPicked('nested-lists.test.ts'))(
+  'what is asked of each row of a list takes as many statements for many rows as for few',
+  () => {
+    test.for(roots.map((root) => [root.name, root] as const))('%s', async ([, root]) => {
+      const grown: string[] = [];
+      for (const nest of nests) if (nest.root === root) grown.push(...(await growth(nest)));
+      expect(grown).toEqual([]);
+      const { nodes } = await statementsFor({ path: '', root, inner: () => '__typename' }, MANY);
+      expect(nodes.length, 'rows in the list').toBe(MANY);
+    });
+
+    test('in lists within lists', async () => {
+      const grown: string[] = [];
+      for (const nest of deep) grown.push(...(await growth(nest)));
+      expect(grown).toEqual([]);
+      expect(deep.length).toBeGreaterThan(100);
+    });
+  },
+);

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Json } from './helpers/http.ts';
+import { type InProcess, shareInProcess } from './helpers/in-process.ts';
+import type { Person } from './helpers/person.ts';
+import { type Organisation, organisation } from './helpers/server.ts';
+
+const LATER = 4_102_444_800;
+
+let service: InProcess;
+let people: Organisation;
+let channelId: number;
+let groupId: number;
+
+beforeAll(async () => {
+  service = await shareInProcess({ counts: true });
+  people = await organisation({}, { on: service });
+  const { realm, owner, member } = people;
+  const run = (sql: string) => service.app.db.$executeRawUnsafe(sql);
+  for (const name of ['ann', 'Ann Z', 'bob', 'Cyd']) await people.signUp(name);
+  // Names, and moments, that are alike but for what a cursor does not count.
+  await run(`UPDATE user_account SET full_name = 'Ann' WHERE realm_id = ${realm.id} AND full_name IN ('ann', 'bob')`);
+  await run(
+    `UPDATE user_account SET joined_at = '2026-01-01 00:00:00.0004' WHERE realm_id = ${realm.id} AND id % 2 = 0`,
+  );
+  await run(
+    `UPDATE user_account SET joined_at = '2026-01-01 00:00:00.0001' WHERE realm_id = ${realm.id} AND id % 2 = 1`,
+  );
+  const everybody = (await owner.query('{ users(first: 100, isActive: true) { nodes { databaseId } } }')).users.nodes;
+  const ids = everybody.map(({ databaseId }: Json) => databaseId);
+  for (const name of ['beta', 'Alpha', 'émile', 'Delta', 'epsilon']) {
+    const subscribers = name < 'a' ? ids : [owner.id];
+    await owner.ok('POST', '/channels/create', { name, subscribers });
+  }
+  await run(`UPDATE channel SET created_at = '2026-01-01' WHERE realm_id = ${realm.id} AND name IN ('beta', 'Delta')`);
+  channelId = (await owner.ok('GET', '/get_stream_id', { stream: 'Alpha' })).stream_id;
+  const topics = ['b', 'A', 'c', 'B', '', 'a'];
+  for (const topic of topics) {
+    await owner.ok('POST', '/messages', { type: 'channel', to: channelId, topic, content: 'x' });
+  }
+  for (const name of ['b', 'A', 'c']) {
+    const group = { name: `${name} group`, description: '', members: ids };
+    groupId = (await owner.ok('POST', '/user_groups/create', group)).group_id;
+    await owner.ok('POST', '/channel_folders/create', { name: `${name} folder`, description: '' });
+    await owner.ok('POST', '/saved_snippets', { title: name === 'c' ? 'b' : name, content: name });
+    const [text, to] = [`draft ${name}`, [member.id]];
+    await owner.ok('POST', '/drafts', {
+      drafts: [{ type: 'private', to, topic: '', content: text, timestamp: 1_700_000_000 }],
+    });
+    const message = { type: 'direct', to, content: name, scheduled_delivery_timestamp: LATER + (name === 'A' ? 1 : 0) };
+    await owner.ok('POST', '/scheduled_messages', message);
+  }
+});
+afterAll(() => service[Symbol.asyncDispose]());
+
+interface List {
+  /** The document of a page, with its arguments for %. */
+  readonly query: () => string;
+  readonly of: (data: Json) => Json;
+  /** What is selected for each field, as it is compared. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+const root = (name: string, fields: Readonly<Record<string, string>>): List => ({
+  query: () =>
+    `{ ${name}(%) { nodes { id ${[...new Set(Object.values(fields))].join(' ')} } edges { cursor } pageInfo { hasNextPage hasPreviousPage } } }`,
+  of: (data) => data[name],
+  fields,
+});
+const within = (parent: string, idOf: () => number, type: string, list: List): List => ({
+  ...list,
+  query: () => list.query().replace(/^\{(.*)\}$/s, `{ ${parent}(${type}: "${globalOf(parent, idOf())}") {$1} }`),
+  of: (data) => list.of(data[parent]),
+});
+const globalOf = (parent: string, id: number) =>
+  Buffer.from(`${parent[0]?.toUpperCase()}${parent.slice(1)}:${id}`).toString('base64');
+
+const USERS = { ID: 'databaseId', FULL_NAME: 'fullName', JOINED_AT: 'joinedAt' };
+const LISTS: readonly (readonly [string, List])[] = [
+  [
+    'channels',
+    root('channels', {
+      ...{
+        NAME: 'name',
+        CREATED_AT: 'createdAt',
+        SUBSCRIBER_COUNT: 'subscriberCount',
+        WEEKLY_TRAFFIC: 'weeklyTraffic',
+      },
+    }),
+  ],
+  ['users', root('users', USERS)],
+  ['subscribers of a channel', within('channel', () => channelId, 'channelId', root('subscribers', USERS))],
+  ['members of a group', within('userGroup', () => groupId, 'userGroupId', root('members', USERS))],
+  [
+    'topics of a channel',
+    within(
+      'channel',
+      () => channelId,
+      'channelId',
+      root('topics', { LAST_MESSAGE: 'lastMessage { databaseId }', NAME: 'name' }),
+    ),
+  ],
+  [
+    'subscriptions',
+    root('subscriptions', { CHANNEL_ID: 'byId: channel { databaseId }', CHANNEL_NAME: 'byName: channel { name }' }),
+  ],
+  ['groups', root('userGroups', { ID: 'databaseId', NAME: 'name', CREATED_AT: 'createdAt' })],
+  ['folders', root('channelFolders', { ORDER: 'order', NAME: 'name' })],
+  ['drafts', root('drafts', { LAST_EDITED_AT: 'lastEditedAt', ID: 'databaseId' })],
+  ['saved snippets', root('savedSnippets', { ID: 'databaseId', TITLE: 'title' })],
+  ['scheduled messages', root('scheduledMessages', { SCHEDULED_AT: 'scheduledAt', ID: 'databaseId' })],
+];
+
+const page = async (who: Person, list: List, args: string): Promise<Json> =>
+  list.of(await who.query(list.query().replace('%', args)));
+
+/** Reads a list two at a time. */
+async function walk(list: List, orderBy: string, { backward }: { readonly backward: boolean }): Promise<string[]> {
+  const ids: string[] = [];
+  let place = '';
+  for (let pages = 0; pages < 50; pages++) {
+    const { nodes, edges, pageInfo } = await page(
+      people.owner,
+      list,
+      `orderBy: ${orderBy} ${backward ? 'last' : 'first'}: 2${place}`,
+    );
+    const found = nodes.map(({ id }: Json) => id);
+    ids.splice(backward ? 0 : ids.length, 0, ...found);
+    if (!(backward ? pageInfo.hasPreviousPage : pageInfo.hasNextPage)) return ids;
+    place = backward ? ` before: "${edges[0].cursor}"` : ` after: "${edges.at(-1).cursor}"`;
+  }
+  throw new Error('The list has no end');
+}
+
+/** What a list is sorted by: numbers as they are, texts as they are compared, what there is not before all else. */
+function keyOf(node: Json): string | number {
+  if (node === null) return -1;
+  if (typeof node === 'object') return keyOf(Object.values(node)[0]);
+  return typeof node === 'string' ? node.toLowerCase().normalize('NFD').replace(/\p{M}/gu, '') : node;
+}
+
+describe.for(LISTS)('%s', ([, list]) => {
+  test.for(Object.entries(list.fields))('are sorted by %s, and page by page the same', async ([field, selected]) => {
+    const [asc, desc] = [`{ field: ${field}, direction: ASC }`, `{ field: ${field}, direction: DESC }`];
+    const whole = (await page(people.owner, list, `first: 100 orderBy: ${asc}`)).nodes;
+    const ids = whole.map(({ id }: Json) => id);
+    expect(ids.length).toBeGreaterThan(2);
+    const keys = whole.map((node: Json) => keyOf(node[/^\w+/.exec(selected)?.[0] ?? '']));
+    const sorted = keys.toSorted((a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0));
+    expect(keys).toEqual(sorted);
+    const reversed = (await page(people.owner, list, `first: 100 orderBy: ${desc}`)).nodes.map(({ id }: Json) => id);
+    expect(reversed).toEqual(ids.toReversed());
+    for (const backward of [false, true]) {
+      expect(await walk(list, asc, { backward })).toEqual(ids);
+      expect(await walk(list, desc, { backward })).toEqual(reversed);
+    }
+  });
+});
+
+test('a cursor is refused where the list is sorted by something else, and taken whichever way it is sorted', async () => {
+  const { owner } = people;
+  const list = root('channels', { NAME: 'name' });
+  const names = (found: Json): string[] => found.nodes.map(({ name }: Json) => name);
+  const { edges, nodes } = await page(owner, list, 'first: 3');
+  const after = `after: "${edges[1].cursor}"`;
+  for (const other of ['CREATED_AT', 'SUBSCRIBER_COUNT']) {
+    const query = list.query().replace('%', `first: 3 ${after} orderBy: { field: ${other} }`);
+    const { errors } = await owner.graphql(query);
+    const message = '"after" is not a cursor of this list, sorted as it is';
+    expect(errors).toMatchObject([{ message, extensions: { code: 'BAD_REQUEST' } }]);
+  }
+  const back = await page(owner, list, `first: 3 ${after} orderBy: { field: NAME, direction: DESC }`);
+  expect(names(back)).toEqual([nodes[0].name]);
+});
+
+test.for([
+  '["users by fullName",5,1]',
+  '["users by fullName","a\\u0000",1]',
+  '["users by fullName","a",1.5]',
+  '["users by fullName","a"]',
+  '{}',
+  'nonsense',
+])('a cursor that nobody was given is refused: %s', async (text) => {
+  const after = Buffer.from(text).toString('base64url');
+  const { errors } = await people.owner.graphql(
+    `{ users(orderBy: { field: FULL_NAME }, after: "${after}") { nodes { id } } }`,
+  );
+  expect(errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
+});
+
+test('lists are narrowed by names, in whatever case and whatever stands there, and count so', async () => {
+  const { owner } = people;
+  const named = async (text: string) => {
+    const query = `query ($text: String) {
+      users(nameContains: $text) { totalCount nodes { fullName } }
+      channels(nameContains: $text) { totalCount nodes { name } }
+      userGroups(nameContains: $text) { totalCount nodes { name } }
+    }`;
+    const { users, channels, userGroups } = await owner.query(query, { text });
+    for (const { totalCount, nodes } of [users, channels, userGroups]) expect(totalCount).toBe(nodes.length);
+    return [users, channels, userGroups].map(({ nodes }) => nodes.map((node: Json) => node.fullName ?? node.name));
+  };
+  expect(await named('NN')).toEqual([['Ann', 'Ann Z', 'Ann'], [], []]);
+  expect((await named('ELT'))[1]).toEqual(['Delta']);
+  expect((await named('c gr'))[2]).toEqual(['c group']);
+  for (const text of ['%', '_']) expect(await named(text)).toEqual([[], [], []]);
+});
+
+test('sorting by what is counted takes as many statements for many channels as for few', async () => {
+  const { owner } = people;
+  const query =
+    '{ channels(first: 50, orderBy: { field: SUBSCRIBER_COUNT, direction: DESC }) { totalCount nodes { id } } }';
+  const before = (await service.queriesOf(() => owner.query(query))).length;
+  for (let i = 0; i < 5; i++)
+    await owner.ok('POST', '/channels/create', { name: `more ${i}`, subscribers: [owner.id] });
+  const after = await service.queriesOf(() => owner.query(query));
+  expect(after.length, after.join('\n')).toBeLessThanOrEqual(before);
+});
