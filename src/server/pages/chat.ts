@@ -1,0 +1,96 @@
+import { globSync, readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { extname, join } from 'node:path';
+import type { App } from '../../access/context.ts';
+import { applicationHeaders } from '../../api/html.ts';
+import type { Web } from '../../api/rest/router.ts';
+import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.ts';
+
+/** What `npm run generate` made of `src/web`. */
+const BUILT = join(import.meta.dirname, '../../generated/web');
+
+/** The addresses of the chat, each with all below it; the page itself tells them apart (`src/web/app/routes.ts`). */
+const CHAT_PATHS = [
+  'sign-in',
+  'inbox',
+  'channels',
+  'direct',
+  'views',
+  'messages',
+  'writing',
+  'settings',
+  'people',
+] as const;
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+
+/** The ending of a file that is another, compressed. */
+const ENDINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const;
+
+/** A file of the page. */
+interface BuiltFile {
+  readonly type: string;
+  readonly file: SharedFile;
+}
+
+/**
+ * Adds the chat: its page at `/` and at every address of its own, which is asked for anew each time, and its assets,
+ * whose names change with what is in them.
+ */
+export function addChat(web: Web, { config }: Pick<App, 'config'>): void {
+  let files: ReadonlyMap<string, BuiltFile> | undefined;
+  let headers: Readonly<Record<string, string>> | undefined;
+  const built = () => {
+    files ??= readBuilt();
+    return files;
+  };
+  const pages = ['/', ...CHAT_PATHS.flatMap((path) => [`/${path}`, `/${path}/*`])];
+  for (const path of pages) {
+    web.get(path, ({ env: { incoming } }) => {
+      const index = builtFile(built(), 'index.html');
+      headers ??= applicationHeaders(config, Buffer.from(index.file.bytes).toString());
+      return answer(index, incoming.headers, { ...headers, 'Cache-Control': 'no-cache' });
+    });
+  }
+  web.get('/assets/:name', (context) => {
+    const file = built().get(`assets/${context.req.param('name')}`);
+    if (file === undefined) return context.notFound();
+    const forEver = { 'Cache-Control': 'public, max-age=31536000, immutable' };
+    return answer(file, context.env.incoming.headers, forEver);
+  });
+}
+
+function readBuilt(): ReadonlyMap<string, BuiltFile> {
+  const names = globSync('**/*.*', { cwd: BUILT }).map((name) => name.replaceAll('\\', '/'));
+  const read = (name: string) => readFileSync(join(BUILT, name));
+  const built = (name: string): BuiltFile => {
+    const compressed = ENDINGS.filter(([, ending]) => names.includes(name + ending));
+    const file = sharedFile(
+      read(name),
+      compressed.map(([coding, ending]) => [coding, read(name + ending)]),
+    );
+    return { type: TYPES[extname(name)] ?? 'application/octet-stream', file };
+  };
+  return new Map(names.filter((name) => !/\.(br|gz)$/.test(name)).map((name) => [name, built(name)]));
+}
+
+function builtFile(files: ReadonlyMap<string, BuiltFile>, name: string): BuiltFile {
+  const file = files.get(name);
+  if (file === undefined) throw new Error('The chat is not built: run "npm run generate"');
+  return file;
+}
+
+const answer = (
+  { type, file }: BuiltFile,
+  asking: IncomingHttpHeaders,
+  headers: Readonly<Record<string, string>>,
+): Promise<Response> => fileAnswer(file, asking, { ...headers, 'Content-Type': type });

@@ -1,0 +1,44 @@
+import type { MessageAnchorInput, MessageNarrowInput } from '../generated/graphql.ts';
+
+/** What of a message decides where it belongs. */
+export interface Placed {
+  readonly channelId: string | null;
+  readonly topicName: string;
+  /** Of a direct message: everybody's ids, the viewer's included. */
+  readonly participantIds: readonly string[];
+}
+
+/** The same text for the same narrow, whatever the order of its parts. */
+export const narrowKey = (narrow: MessageNarrowInput | null | undefined): string =>
+  JSON.stringify(Object.entries(narrow ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+/**
+ * Whether a message belongs to a narrow, as far as the page can tell; undefined where only the service can: searches,
+ * and what a message is to the viewer.
+ */
+export function belongsTo(narrow: MessageNarrowInput | null | undefined, message: Placed): boolean | undefined {
+  const terms = Object.entries(narrow ?? {}).filter(([, value]) => value !== undefined && value !== null);
+  let isKnown = true;
+  for (const [name, value] of terms) {
+    if (name === 'channelId') {
+      if (message.channelId !== value) return false;
+    } else if (name === 'topic') {
+      if (message.channelId === null || !isSameTopic(message.topicName, String(value))) return false;
+    } else if (name === 'directWith') {
+      if (message.channelId !== null || !isSamePeople(message.participantIds, value as string[])) return false;
+    } else isKnown = false;
+  }
+  return isKnown ? true : undefined;
+}
+
+/** A topic is its name in whatever case. */
+export const isSameTopic = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
+/** The narrow of a direct conversation names the others, or the viewer as well: both are the same people. */
+function isSamePeople(participants: readonly string[], named: readonly string[]): boolean {
+  return named.every((id) => participants.includes(id)) && participants.length - new Set(named).size <= 1;
+}
+
+/** Where a list begins that nobody has scrolled. */
+export const FIRST_UNREAD: MessageAnchorInput = { place: 'FIRST_UNREAD' };
+export const NEWEST: MessageAnchorInput = { place: 'NEWEST' };

@@ -1,0 +1,278 @@
+import type { Cache, UpdatesConfig } from '@urql/exchange-graphcache';
+import { gql } from 'urql';
+import type { EventsSubscription, RegisterMutation } from '../generated/graphql.ts';
+import { countNothing, countUnread, unsettle } from './counts.ts';
+import { isSameTopic, type Placed } from './narrow.ts';
+import { ownMarks } from './own-marks.ts';
+import { append, catchUp, continueLists, type ListOf, move, PAGE, type PageOf, remove } from './timelines.ts';
+
+// All that the page does to its cache beyond what the cache does by itself.
+//
+// An event shows entities with their new values, and the cache takes them as they come: edits, reactions, stars, names,
+// presence, settings need nothing here. What an event cannot say of an entity is said here, one function an event:
+// which lists a message comes into or leaves, what it adds to the counts, and which lists are to be read again. A list
+// is read again (`invalidate`) where that is rare and its order is the service's; components that show it do so at once.
+//
+// To hear of something more: select it in `live/live.graphql`, and add a function here if a list changes by it.
+
+type AnyEvent = NonNullable<EventsSubscription['events']>;
+type EventName = NonNullable<AnyEvent['__typename']>;
+export type EventOf<N extends EventName> = Extract<AnyEvent, { __typename?: N }>;
+
+type Handlers = { readonly [N in EventName]?: (event: EventOf<N>, cache: Cache) => void };
+
+const handlers: Handlers = {
+  MessageSentEvent({ message }, cache) {
+    if (message === null) return;
+    const placed = placeOf(message);
+    append(cache, message, placed);
+    const { topic, channel } = message;
+    if (topic !== null && channel !== null) bringUp(cache, channel.id, topic.id, message.id);
+    if (message.viewerHasRead) noteConversation(cache, placed);
+    else countNew(cache, message, placed);
+  },
+  MessageUpdatedEvent({ messages, origTopicName, origChannel }, cache) {
+    if (origTopicName === null) return;
+    const moved = messages.filter((one) => one !== null);
+    move(
+      cache,
+      moved.map((one) => ({ id: one.id, to: placeOf(one) })),
+    );
+    for (const id of new Set([origChannel?.id, ...moved.map(({ channel }) => channel?.id)])) forgetTopics(cache, id);
+    unsettle();
+  },
+  MessagesDeletedEvent({ messageIds, channel }, cache) {
+    remove(cache, new Set(messageIds));
+    forgetTopics(cache, channel?.id);
+    unsettle();
+  },
+  MessageFlagsAddedEvent({ flag, all }, cache) {
+    if (flag !== 'READ') return;
+    if (all) readEverything(cache);
+    unsettle();
+  },
+  MessageFlagsRemovedEvent({ flag }) {
+    if (flag === 'READ') unsettle();
+  },
+  SubscriptionsAddedEvent({ subscriptions }, cache) {
+    forget(cache, 'subscriptions');
+    for (const one of subscriptions) if (one !== null) noteSubscription(cache, one.channel.id, one.id);
+  },
+  SubscriptionsRemovedEvent({ channels }, cache) {
+    forget(cache, 'subscriptions');
+    for (const one of channels) if (one !== null) noteSubscription(cache, one.id, null);
+  },
+  SubscribersAddedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
+  SubscribersRemovedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
+  ChannelsCreatedEvent: (_, cache) => forget(cache, 'channels'),
+  ChannelsDeletedEvent(_, cache) {
+    for (const list of ['subscriptions', 'channels']) forget(cache, list);
+  },
+  ChannelUpdatedEvent({ channel, property }, cache) {
+    if (channel !== null) forgetOf(cache, 'Channel', channel.id, BY_RULES);
+    if (property === 'IS_ARCHIVED') for (const list of ['subscriptions', 'channels']) forget(cache, list);
+  },
+  ChannelFolderAddedEvent: (_, cache) => forget(cache, 'channelFolders'),
+  ChannelFolderUpdatedEvent: (_, cache) => forget(cache, 'channelFolders'),
+  TopicVisibilityChangedEvent({ channel, topicName, visibility }, cache) {
+    const topic = topicIn(cache, channel?.id, topicName ?? '');
+    if (topic === undefined) forgetTopics(cache, channel?.id);
+    else
+      cache.writeFragment(TOPIC_VISIBILITY, {
+        __typename: 'Topic',
+        id: cache.resolve(topic, 'id'),
+        viewerVisibility: visibility,
+      });
+  },
+  DraftsAddedEvent: (_, cache) => forget(cache, 'drafts'),
+  DraftRemovedEvent: (_, cache) => forget(cache, 'drafts'),
+  NavigationViewAddedEvent: (_, cache) => forget(cache, 'navigationViews'),
+  NavigationViewRemovedEvent: (_, cache) => forget(cache, 'navigationViews'),
+};
+
+/** Of a channel: what depends on who is subscribed, and what on its settings, besides what its events show. */
+const SUBSCRIBERS = ['subscribers', 'subscriberCount'];
+const BY_SUBSCRIPTION = [...SUBSCRIBERS, 'viewerCanPost', 'viewerCanAddSubscribers'];
+const BY_RULES = [
+  ...['description', 'isArchived', 'historyPublicToSubscribers', 'permissions'],
+  ...['viewerCanAdminister', 'viewerCanPost', 'viewerCanSubscribe', 'viewerCanAddSubscribers'],
+];
+
+const forgetSubscribers = (cache: Cache, channels: readonly ({ readonly id: string } | null)[]): void => {
+  for (const one of channels) if (one !== null) forgetOf(cache, 'Channel', one.id, SUBSCRIBERS);
+};
+
+const TOPIC_VISIBILITY = gql`fragment TopicVisibility on Topic { id viewerVisibility }`;
+const LAST_MESSAGE = gql`fragment TopicLastMessage on Topic { id lastMessage { id } }`;
+const OWN_SUBSCRIPTION = gql`fragment ChannelOwnSubscription on Channel { id ownSubscription { id } }`;
+
+/** What graphcache calls as results come in. */
+export const updates: UpdatesConfig = {
+  Subscription: {
+    events({ events }, _, cache) {
+      const event = events as AnyEvent;
+      const handle = handlers[event.__typename as EventName] as ((event: AnyEvent, cache: Cache) => void) | undefined;
+      handle?.(event, cache);
+    },
+  },
+  Mutation: {
+    ...ownMarks,
+    registerEventQueue({ registerEventQueue }, _, cache) {
+      const result = registerEventQueue as RegisterMutation['registerEventQueue'];
+      if (result.__typename === 'RegisterEventQueuePayload') beginAnew(cache, result.query);
+    },
+  },
+  Query: {
+    // A page of a list: see `continueLists`.
+    messages({ messages }, { narrow, anchor, first, last }, cache) {
+      const { messageId } = (anchor ?? {}) as { readonly messageId?: string };
+      if (messages === null) return;
+      if (first === PAGE && last === PAGE) catchUp(cache, { narrow, anchor } as unknown as ListOf);
+      const isPage = messageId !== undefined && (first === 0 || last === 0);
+      if (!isPage) return;
+      continueLists(cache, { narrow, messageId, isOlder: last === 0, page: messages } as unknown as PageOf);
+    },
+  },
+};
+
+/**
+ * A new queue: what it tells begins after the state that came with it, so whatever was read before and is not part of
+ * that state may be old. It is read again by whoever shows it, and gone otherwise.
+ */
+function beginAnew(
+  cache: Cache,
+  {
+    subscriptions,
+  }: Extract<RegisterMutation['registerEventQueue'], { __typename?: 'RegisterEventQueuePayload' }>['query'],
+): void {
+  for (const { fieldName, arguments: args } of cache.inspectFields('Query')) {
+    if (!FIRST_SCREEN.has(fieldName)) cache.invalidate('Query', fieldName, args);
+  }
+  for (const { id, channel } of subscriptions?.nodes ?? []) {
+    writeSubscription(cache, channel.id, id);
+    forgetTopics(cache, channel.id);
+  }
+}
+
+/** Makes a subscription, or none, the viewer's own one of a channel. */
+function writeSubscription(cache: Cache, channelId: string, id: string | null): void {
+  const ownSubscription = id === null ? null : { __typename: 'ChannelSubscription', id };
+  cache.writeFragment(OWN_SUBSCRIPTION, { __typename: 'Channel', id: channelId, ownSubscription });
+}
+
+function noteSubscription(cache: Cache, channelId: string, id: string | null): void {
+  writeSubscription(cache, channelId, id);
+  forgetOf(cache, 'Channel', channelId, BY_SUBSCRIPTION);
+}
+
+const FIRST_SCREEN = new Set([
+  'viewer',
+  'organization',
+  'ownSettings',
+  'subscriptions',
+  'directConversations',
+  'navigationViews',
+]);
+
+interface Located {
+  readonly channel: { readonly id: string } | null;
+  readonly topicName: string;
+  readonly participants?: readonly { readonly id: string }[] | null;
+}
+
+const placeOf = ({ channel, topicName, participants }: Located): Placed => ({
+  channelId: channel?.id ?? null,
+  topicName,
+  participantIds: participants?.map(({ id }) => id) ?? [],
+});
+
+type Sent = NonNullable<EventOf<'MessageSentEvent'>['message']>;
+
+function countNew(cache: Cache, { topic, flags }: Sent, placed: Placed): void {
+  const isMention = flags.some((flag) => flag === 'MENTIONED' || flag.endsWith('WILDCARD_MENTIONED'));
+  if (placed.channelId === null) {
+    const conversation = noteConversation(cache, placed);
+    if (conversation !== undefined) countUnread(cache, 'DirectConversation', conversation, isMention);
+    return;
+  }
+  if (topic !== null) countUnread(cache, 'Topic', keyOf(cache, 'Topic', topic.id), isMention);
+  const subscription = cache.resolve(keyOf(cache, 'Channel', placed.channelId), 'ownSubscription');
+  if (typeof subscription === 'string') countUnread(cache, 'ChannelSubscription', subscription, isMention);
+}
+
+const keyOf = (cache: Cache, __typename: string, id: string): string => cache.keyOfEntity({ __typename, id }) ?? '';
+
+/** The conversation of a direct message. One that nobody has listed yet is read with the others. */
+function noteConversation(cache: Cache, { channelId, participantIds }: Placed): string | undefined {
+  if (channelId !== null) return undefined;
+  const wanted = participantIds.toSorted().join();
+  const connection = cache.resolve('Query', 'directConversations', { first: 50 });
+  const conversations = typeof connection === 'string' ? (cache.resolve(connection, 'nodes') as string[]) : [];
+  const found = conversations.find((key) => {
+    const people = (cache.resolve(key, 'participants') ?? []) as string[];
+    return (
+      people
+        .map((person) => cache.resolve(person, 'id'))
+        .toSorted()
+        .join() === wanted
+    );
+  });
+  if (found === undefined) forget(cache, 'directConversations');
+  return found;
+}
+
+/** Makes a message the last of its topic, whose channel lists it from now on. */
+function bringUp(cache: Cache, channelId: string, topicId: string, messageId: string): void {
+  const key = keyOf(cache, 'Topic', topicId);
+  if (topicsOf(cache, channelId).includes(key)) {
+    const lastMessage = { __typename: 'Message', id: messageId };
+    cache.writeFragment(LAST_MESSAGE, { __typename: 'Topic', id: topicId, lastMessage });
+  } else forgetTopics(cache, channelId);
+}
+
+function topicsOf(cache: Cache, channelId: string): string[] {
+  const channel = keyOf(cache, 'Channel', channelId);
+  return cache
+    .inspectFields(channel)
+    .filter(({ fieldName }) => fieldName === 'topics')
+    .flatMap(({ fieldKey }) => {
+      const connection = cache.resolve(channel, fieldKey);
+      return typeof connection === 'string' ? ((cache.resolve(connection, 'nodes') ?? []) as string[]) : [];
+    });
+}
+
+const topicIn = (cache: Cache, channelId: string | undefined, name: string): string | undefined =>
+  channelId === undefined
+    ? undefined
+    : topicsOf(cache, channelId).find((key) => isSameTopic(String(cache.resolve(key, 'name')), name));
+
+function forgetTopics(cache: Cache, channelId: string | undefined): void {
+  if (channelId !== undefined) forgetOf(cache, 'Channel', channelId, ['topics']);
+}
+
+/** Has every list of that name read again. */
+function forget(cache: Cache, field: string): void {
+  for (const { fieldName, arguments: args } of cache.inspectFields('Query')) {
+    if (fieldName === field) cache.invalidate('Query', fieldName, args);
+  }
+}
+
+/** Has fields of one entity read again, by whoever shows them. */
+function forgetOf(cache: Cache, type: string, id: string, fields: readonly string[]): void {
+  const key = keyOf(cache, type, id);
+  for (const { fieldName, arguments: args } of cache.inspectFields(key)) {
+    if (fields.includes(fieldName)) cache.invalidate(key, fieldName, args);
+  }
+}
+
+function readEverything(cache: Cache): void {
+  for (const [field, type, args] of [
+    ['subscriptions', 'ChannelSubscription', { first: 1000 }],
+    ['directConversations', 'DirectConversation', { first: 50 }],
+  ] as const) {
+    const connection = cache.resolve('Query', field, args);
+    const keys = typeof connection === 'string' ? (cache.resolve(connection, 'nodes') as string[]) : [];
+    for (const key of keys) countNothing(cache, type, key);
+  }
+  for (const field of ['messages', 'channel']) forget(cache, field);
+}

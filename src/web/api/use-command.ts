@@ -1,0 +1,38 @@
+import { useCallback, useState } from 'react';
+import { type AnyVariables, type CombinedError, type TypedDocumentNode, useMutation } from 'urql';
+
+/** What a mutation of one field answers: its payload, or why it is refused. */
+type Answer = { readonly __typename?: string; readonly message?: string };
+
+export interface Command<V> {
+  /** @returns Whether the service did it. What it said otherwise is `refusal`, until the next try. */
+  readonly run: (variables: V) => Promise<boolean>;
+  readonly refusal: string | undefined;
+  readonly isBusy: boolean;
+}
+
+/** One mutation that somebody asks for, with what the service has to say against it. */
+export function useCommand<D extends object, V extends AnyVariables>(document: TypedDocumentNode<D, V>): Command<V> {
+  const [{ fetching }, execute] = useMutation(document);
+  const [refusal, setRefusal] = useState<string>();
+  const run = useCallback(
+    async (variables: V) => {
+      setRefusal(undefined);
+      const { data, error } = await execute(variables);
+      const said = refusalIn(data ?? undefined, error);
+      setRefusal(said);
+      return said === undefined;
+    },
+    [execute],
+  );
+  return { run, refusal, isBusy: fetching };
+}
+
+/** Why the service did not do what was asked; undefined where it did. */
+export function refusalIn(data: object | undefined, error: CombinedError | undefined): string | undefined {
+  if (error !== undefined) return error.graphQLErrors[0]?.message ?? SILENCE;
+  const [answer] = Object.values(data ?? {}) as Answer[];
+  return answer?.__typename?.endsWith('Payload') === false ? (answer.message ?? SILENCE) : undefined;
+}
+
+const SILENCE = 'The service does not answer. Try again in a moment.';

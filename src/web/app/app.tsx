@@ -1,0 +1,43 @@
+import { useEffect, useMemo, useState } from 'react';
+import { Provider } from 'urql';
+import { createApiClient } from '../api/client.ts';
+import { useStore } from '../api/store.ts';
+import { startOutbox } from '../composer/outbox.ts';
+import { startDrafts } from '../drafts/drafts.ts';
+import { engineState, startEngine } from '../live/engine.ts';
+import { createSocket } from '../live/socket.ts';
+import { startPresence } from '../people/report-presence.ts';
+import { sessionNumber } from '../session/session.ts';
+import { SignIn } from '../session/sign-in.tsx';
+import { followRenames } from '../topics/follow-renames.ts';
+import { startTyping } from '../typing/typists.ts';
+import { Announcer } from '../ui/announcer.tsx';
+import { Shell } from './shell.tsx';
+
+/** The whole page. */
+export function App() {
+  const session = useStore(sessionNumber);
+  return (
+    <>
+      <Chat key={session} />
+      <Announcer />
+    </>
+  );
+}
+
+/** The chat of one session, whose client, cache and socket go with it. Who is not signed in may do so here. */
+function Chat() {
+  const [socket] = useState(createSocket);
+  const client = useMemo(() => createApiClient(socket), [socket]);
+  const state = useStore(engineState);
+  useEffect(() => (state === 'ready' ? startTyping(client) : undefined), [client, state]);
+  useEffect(() => (state === 'ready' ? startPresence(client) : undefined), [client, state]);
+  useEffect(() => {
+    const stops = [startDrafts(client), startEngine(client), startOutbox(client), followRenames()];
+    return () => {
+      for (const stop of stops) stop();
+      void socket.dispose();
+    };
+  }, [client, socket]);
+  return <Provider value={client}>{state === 'refused' ? <SignIn /> : <Shell isReady={state === 'ready'} />}</Provider>;
+}

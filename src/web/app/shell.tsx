@@ -1,0 +1,74 @@
+import { useEffect, useRef, useState } from 'react';
+import { ConnectionStatus } from '../live/connection-status.tsx';
+import { Link, usePathname } from '../routing/router.tsx';
+import { addressOf } from '../routing/routes.ts';
+import { SignOut } from '../session/sign-out.tsx';
+import { Sidebar } from '../sidebar/sidebar.tsx';
+import { IconButton } from '../ui/button.tsx';
+import { Dialogs } from '../ui/dialog.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { Notices } from '../ui/notices.tsx';
+import { Popups } from '../ui/popup.tsx';
+import { MainView } from './main-view.tsx';
+import './shell.css';
+import { ThemeSwitch } from './theme-switch.tsx';
+import { useAppearance } from './use-appearance.ts';
+import { useSections } from './use-sections.ts';
+
+/** The sidebar beside what is shown. On narrow screens the sidebar lies over it, until somewhere is chosen. */
+export function Shell({ isReady }: { readonly isReady: boolean }) {
+  const [isOpen, setOpen] = useState(false);
+  const pathname = usePathname();
+  const main = useRef<HTMLElement>(null);
+  useSections();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is closed by each change of the address.
+  useEffect(() => setOpen(false), [pathname]);
+  return (
+    <div className="shell" data-sidebar={isOpen ? 'open' : 'closed'}>
+      <button type="button" className="skip-link" onClick={() => main.current?.focus()}>
+        Skip the sidebar
+      </button>
+      <nav className="shell-sidebar" aria-label="Sidebar" data-section>
+        {isReady && <Appearance />}
+        {isReady ? <Sidebar /> : <p className="shell-waiting">Loading…</p>}
+        <div className="shell-foot">
+          <ConnectionStatus />
+          <ThemeSwitch />
+          <Link
+            className="icon-button"
+            to={addressOf({ name: 'settings', section: 'profile' })}
+            aria-label="Settings"
+            title="Settings"
+          >
+            <Icon name="settings" />
+          </Link>
+          <SignOut />
+        </div>
+      </nav>
+      {isOpen && (
+        <button type="button" className="shell-scrim" aria-label="Close the sidebar" onClick={() => setOpen(false)} />
+      )}
+      <main className="shell-main" id="main" ref={main} tabIndex={-1} data-section>
+        {isReady ? (
+          <MainView menu={<Menu onOpen={() => setOpen(true)} />} />
+        ) : (
+          <div className="shell-blank" aria-busy="true" />
+        )}
+      </main>
+      <Dialogs />
+      <Popups />
+      <Notices />
+    </div>
+  );
+}
+
+/** Nothing to see: it reads settings, which are there once the first screen is. */
+function Appearance() {
+  useAppearance();
+  return null;
+}
+
+/** Shown on narrow screens alone. */
+function Menu({ onOpen }: { readonly onOpen: () => void }) {
+  return <IconButton className="shell-menu" icon="menu" label="Open the sidebar" onClick={onOpen} />;
+}

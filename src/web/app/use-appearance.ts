@@ -1,0 +1,20 @@
+import { useEffect } from 'react';
+import { useSettings } from '../settings/use-settings.ts';
+import { setTheme } from './theme.ts';
+
+const THEMES = { AUTOMATIC: 'system', LIGHT: 'light', DARK: 'dark' } as const;
+/** The size that the styles are made for. */
+const USUAL_SIZE_PX = 16;
+
+/** Makes the page look as the viewer's settings say, on every device of theirs. */
+export function useAppearance(): void {
+  const { settings } = useSettings();
+  const { colorScheme, webFontSizePx } = settings ?? {};
+  useEffect(() => {
+    if (colorScheme !== undefined) setTheme(THEMES[colorScheme]);
+  }, [colorScheme]);
+  useEffect(() => {
+    const size = webFontSizePx ?? USUAL_SIZE_PX;
+    document.documentElement.style.fontSize = size === USUAL_SIZE_PX ? '' : `${(100 * size) / USUAL_SIZE_PX}%`;
+  }, [webFontSizePx]);
+}

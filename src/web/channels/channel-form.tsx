@@ -1,0 +1,96 @@
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useQuery } from 'urql';
+import { FoldersDocument } from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Choice, Field, Refusal, TextField } from '../ui/form.tsx';
+
+export type Privacy = 'public' | 'private' | 'private-shared' | 'web-public';
+
+/** What a channel is, apart from who may do what in it. */
+export interface ChannelDraft {
+  readonly name: string;
+  readonly description: string;
+  readonly privacy: Privacy;
+  /** "" for none. */
+  readonly folderId: string;
+}
+
+const PRIVACIES = [
+  ['public', 'Public: everyone but guests can find and join it'],
+  ['private', 'Private: who joins sees what comes after'],
+  ['private-shared', 'Private, with all of its history'],
+  ['web-public', 'Open to the web: read without an account'],
+] as const;
+
+/** As the service takes it. */
+export const privacyInput = (privacy: Privacy) => ({
+  isPrivate: privacy === 'private' || privacy === 'private-shared',
+  isWebPublic: privacy === 'web-public',
+  historyPublicToSubscribers: privacy !== 'private',
+});
+
+interface Props {
+  readonly before: ChannelDraft;
+  readonly saveAs: string;
+  readonly isFixed?: boolean;
+  readonly isBusy: boolean;
+  readonly refusal: string | undefined;
+  readonly save: (draft: ChannelDraft) => void;
+  readonly children?: ReactNode;
+}
+
+/** Asks for what a channel is. */
+export function ChannelForm({ before, saveAs, isFixed = false, isBusy, refusal, save, children }: Props) {
+  const [draft, setDraft] = useState(before);
+  const [{ data }] = useQuery({ query: FoldersDocument });
+  const put = (part: Partial<ChannelDraft>) => setDraft({ ...draft, ...part });
+  const folders = data?.channelFolders?.nodes ?? [];
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save(draft);
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <fieldset className="form group-of-fields" disabled={isFixed}>
+        <TextField
+          label="Name"
+          required
+          maxLength={60}
+          data-autofocus
+          value={draft.name}
+          onChange={(event) => put({ name: event.currentTarget.value })}
+        />
+        <Field label="Description" hint="Markdown">
+          <textarea
+            className="input"
+            rows={2}
+            maxLength={1024}
+            value={draft.description}
+            onChange={(event) => put({ description: event.currentTarget.value })}
+          />
+        </Field>
+        <Choice
+          label="Who can read it"
+          options={PRIVACIES}
+          value={draft.privacy}
+          onChoose={(privacy) => put({ privacy })}
+        />
+        <Choice
+          label="Folder"
+          options={[['', 'None'], ...folders.map(({ id, name }) => [id, name] as const)]}
+          value={draft.folderId}
+          onChoose={(folderId) => put({ folderId })}
+        />
+      </fieldset>
+      {children}
+      <Refusal>{refusal}</Refusal>
+      {!isFixed && (
+        <div className="form-actions">
+          <Button kind="primary" type="submit" disabled={isBusy}>
+            {saveAs}
+          </Button>
+        </div>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,30 @@
+import { useCommand } from '../api/use-command.ts';
+import { type ListedChannelFragment, SubscribeDocument, UnsubscribeDocument } from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Refusal } from '../ui/form.tsx';
+
+type Subscribable = Pick<ListedChannelFragment, 'id' | 'name' | 'viewerCanSubscribe' | 'ownSubscription'>;
+
+/** Subscribes the viewer, or ends that; nothing to those who may not. */
+export function SubscribeButton({ channel }: { readonly channel: Subscribable }) {
+  const { id, name, viewerCanSubscribe, ownSubscription } = channel;
+  const subscribe = useCommand(SubscribeDocument);
+  const unsubscribe = useCommand(UnsubscribeDocument);
+  const input = { channels: [{ channelId: id }] };
+  const isIn = ownSubscription !== null;
+  const { run, refusal, isBusy } = isIn ? unsubscribe : subscribe;
+  if (!isIn && !viewerCanSubscribe) return null;
+  return (
+    <>
+      <Refusal>{refusal}</Refusal>
+      <Button
+        kind={isIn ? 'plain' : 'primary'}
+        disabled={isBusy}
+        onClick={() => void run({ input })}
+        aria-label={isIn ? `Unsubscribe from ${name}` : `Subscribe to ${name}`}
+      >
+        {isIn ? 'Unsubscribe' : 'Subscribe'}
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,129 @@
+import type { Client } from 'urql';
+import { narrowKey } from '../api/narrow.ts';
+import { createStore } from '../api/store.ts';
+import { type MessageNarrowInput, SendMessageDocument, type SendMessageInput } from '../generated/graphql.ts';
+import { onEvent } from '../live/engine.ts';
+import { liveStatus } from '../live/status.ts';
+
+// What was written and is not in the log yet. It is kept by the browser tab, so that neither a cut nor a reload loses it,
+// and sent under one idempotency key for as long as it takes: however often, it is one message.
+
+/**
+ * `waiting` to be sent, being `sending`, `sent` and to be heard of, or `failed`: refused by the service, for `reason`.
+ * Only what failed needs somebody to decide.
+ */
+export type PendingState = 'waiting' | 'sending' | 'sent' | 'failed';
+
+export interface Pending {
+  /** The idempotency key, and the `localId` by which the event is known. */
+  readonly id: string;
+  /** `narrowKey` of where it belongs. */
+  readonly place: string;
+  readonly input: SendMessageInput;
+  readonly state: PendingState;
+  readonly reason?: string;
+  /** Of its event, once the service has said it. */
+  readonly position?: number;
+  /** ISO 8601. */
+  readonly writtenAt: string;
+}
+
+const KEY = 'outbox';
+const RETRY_MS = 2_000;
+
+export const outbox = createStore<readonly Pending[]>(restored());
+
+function restored(): readonly Pending[] {
+  const kept = JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Pending[];
+  // Nobody knows whether it arrived: it is sent again under its key.
+  return kept.map((one) => (one.state === 'sending' || one.state === 'sent' ? { ...one, state: 'waiting' } : one));
+}
+
+function update(change: (pending: readonly Pending[]) => readonly Pending[]): void {
+  outbox.set(change(outbox.get()));
+  sessionStorage.setItem(KEY, JSON.stringify(outbox.get()));
+}
+
+const patch = (id: string, part: Partial<Pending>): void =>
+  update((pending) => pending.map((one) => (one.id === id ? { ...one, ...part } : one)));
+
+export const discard = (id: string): void => update((pending) => pending.filter((one) => one.id !== id));
+
+/** Puts a message into the outbox, which sends it as soon as that is possible. */
+export function post(narrow: MessageNarrowInput, target: Omit<SendMessageInput, 'localId' | 'queueId'>): void {
+  const id = crypto.randomUUID();
+  const { queueId } = liveStatus.get();
+  const input = { ...target, localId: id, ...(queueId !== null && { queueId }) };
+  update((pending) => [
+    ...pending,
+    { id, place: narrowKey(narrow), input, state: 'waiting', writtenAt: new Date().toISOString() },
+  ]);
+  pump();
+}
+
+export function sendAgain(id: string): void {
+  patch(id, { state: 'waiting' });
+  pump();
+}
+
+let sending: Client | undefined;
+
+/** Sends what waits whenever that may work, in its order. @returns What ends it. */
+export function startOutbox(client: Client): () => void {
+  sending = client;
+  const stops = [
+    onEvent((event) => {
+      if (event.__typename === 'MessageSentEvent' && event.localMessageId !== null) discard(event.localMessageId);
+      // Heard of otherwise: what its event brought is in the lists.
+      for (const { id, position } of outbox.get())
+        if (position !== undefined && position <= event.position) discard(id);
+    }),
+    liveStatus.watch(() => liveStatus.get().connection === 'live' && pump()),
+  ];
+  const timer = setInterval(pump, RETRY_MS);
+  pump();
+  return () => {
+    clearInterval(timer);
+    sending = undefined;
+    for (const stop of stops) stop();
+  };
+}
+
+let isPumping = false;
+
+function pump(): void {
+  if (isPumping || sending === undefined || !outbox.get().some(({ state }) => state === 'waiting')) return;
+  isPumping = true;
+  void sendNext(sending).finally(() => {
+    isPumping = false;
+  });
+}
+
+async function sendNext(client: Client): Promise<void> {
+  for (;;) {
+    const next = outbox.get().find(({ state }) => state === 'waiting');
+    if (next === undefined || !(await send(client, next))) return;
+  }
+}
+
+/** @returns False when it is to be tried later. */
+async function send(client: Client, { id, input }: Pending): Promise<boolean> {
+  patch(id, { state: 'sending' });
+  // In a header: the cache does not hand on what stands in an operation's extensions.
+  const fetchOptions = { headers: { 'Idempotency-Key': id } };
+  const { data, error } = await client.mutation(SendMessageDocument, { input }, { fetchOptions }).toPromise();
+  const result = data?.sendMessage;
+  if (result?.__typename === 'SendMessagePayload') {
+    const position = result.position ?? -1;
+    if (liveStatus.get().position >= position) discard(id);
+    else patch(id, { state: 'sent', position });
+    return true;
+  }
+  const refusal = result !== undefined && 'message' in result ? result.message : error?.graphQLErrors[0]?.message;
+  if (refusal === undefined) {
+    patch(id, { state: 'waiting' });
+    return false;
+  }
+  patch(id, { state: 'failed', reason: refusal });
+  return true;
+}

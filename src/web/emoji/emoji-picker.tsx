@@ -1,0 +1,139 @@
+import { type KeyboardEvent, useDeferredValue, useEffect, useId, useMemo, useRef, useState } from 'react';
+import { useClient } from 'urql';
+import { useStore } from '../api/store.ts';
+import { closePopup, openPopup } from '../ui/popup.tsx';
+import './emoji.css';
+import { type Emoji, emojiTable, findEmoji, loadEmoji, noteUse, oftenUsed } from './emoji-table.ts';
+
+/** How many stand in a line: as `emoji.css` has it. */
+const IN_LINE = 9;
+/** How many are shown at first, and how many more each time the end is near. */
+const STEP = 20 * IN_LINE;
+
+/** Has somebody choose an emoji, beside an element. */
+export function openEmojiPicker(anchor: Element, onChoose: (emoji: Emoji) => void): void {
+  openPopup(anchor, <EmojiPicker onChoose={onChoose} />);
+}
+
+/** A field that searches, and below it what it finds: arrows go through that, Enter takes one. */
+function EmojiPicker({ onChoose }: { readonly onChoose: (emoji: Emoji) => void }) {
+  const client = useClient();
+  const [text, setText] = useState('');
+  const [active, setActive] = useState(0);
+  const [limit, setLimit] = useState(STEP);
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const all = useStore(emojiTable);
+  const wanted = useDeferredValue(text);
+  const found = useMemo(() => choices(all, wanted), [all, wanted]);
+  useEffect(() => void loadEmoji(client), [client]);
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' });
+  });
+  const choose = (emoji: Emoji | undefined) => {
+    if (emoji === undefined) return;
+    noteUse(emoji);
+    closePopup();
+    onChoose(emoji);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
+    if (event.key === 'Enter') choose(found[active]);
+    else if (step === undefined) return;
+    else {
+      const next = Math.max(0, Math.min(active + step, found.length - 1));
+      setActive(next);
+      if (next >= limit - IN_LINE) setLimit(limit + STEP);
+    }
+    event.preventDefault();
+  };
+  return (
+    <div className="emoji-picker">
+      <input
+        className="input"
+        type="text"
+        role="combobox"
+        aria-label="Search emoji"
+        placeholder="Search emoji"
+        aria-expanded="true"
+        aria-controls={id}
+        aria-autocomplete="list"
+        aria-activedescendant={found.length > 0 ? `${id}-${active}` : undefined}
+        autoComplete="off"
+        data-autofocus
+        value={text}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setActive(0);
+          setLimit(STEP);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div
+        className="emoji-list"
+        role="listbox"
+        id={id}
+        aria-label="Emoji"
+        ref={list}
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) =>
+          scrollHeight - scrollTop < 2 * clientHeight &&
+          setLimit((before) => Math.min(before + STEP, found.length + STEP))
+        }
+      >
+        {found.slice(0, limit).map((emoji, i) => (
+          <Choice
+            key={emoji.type + emoji.code}
+            emoji={emoji}
+            id={`${id}-${i}`}
+            isActive={i === active}
+            onChoose={choose}
+          />
+        ))}
+      </div>
+      <p className="emoji-name" aria-hidden="true">
+        {found[active] === undefined
+          ? all.length === 0
+            ? 'Loading…'
+            : 'No such emoji'
+          : `:${found[active].names[0]}:`}
+      </p>
+    </div>
+  );
+}
+
+const STEPS: Readonly<Record<string, number>> = {
+  ArrowRight: 1,
+  ArrowLeft: -1,
+  ArrowDown: IN_LINE,
+  ArrowUp: -IN_LINE,
+};
+
+function choices(all: readonly Emoji[], text: string): readonly Emoji[] {
+  if (text.trim() !== '') return findEmoji(all, text);
+  const often = oftenUsed(all);
+  return [...often, ...findEmoji(all, '').filter((emoji) => !often.includes(emoji))];
+}
+
+interface ChoiceProps {
+  readonly emoji: Emoji;
+  readonly id: string;
+  readonly isActive: boolean;
+  readonly onChoose: (emoji: Emoji) => void;
+}
+
+function Choice({ emoji, id, isActive, onChoose }: ChoiceProps) {
+  const name = emoji.names[0].replaceAll('_', ' ');
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field, which keeps the focus.
+    // biome-ignore lint/a11y/useFocusableInteractive: the field says which one is chosen.
+    <div role="option" id={id} aria-selected={isActive} aria-label={name} title={name} onClick={() => onChoose(emoji)}>
+      <EmojiShown {...emoji} />
+    </div>
+  );
+}
+
+/** How an emoji looks, for the eye. */
+export function EmojiShown({ names: [name], glyph, imageUrl }: Pick<Emoji, 'names' | 'glyph' | 'imageUrl'>) {
+  if (imageUrl !== undefined) return <img className="emoji-image" src={imageUrl} alt="" width={20} height={20} />;
+  return <span aria-hidden="true">{glyph ?? `:${name}:`}</span>;
+}

@@ -1,0 +1,39 @@
+import type { GroupNameFragment, GroupSettingInput, HoldersFragment } from '../generated/graphql.ts';
+import type { Named } from '../people/people-picker.tsx';
+
+const ROLE_GROUPS: Readonly<Record<string, string>> = {
+  'role:internet': 'Everyone on the Internet',
+  'role:everyone': 'Everyone, guests included',
+  'role:members': 'Members',
+  'role:fullmembers': 'Full members',
+  'role:moderators': 'Moderators',
+  'role:administrators': 'Administrators',
+  'role:owners': 'Owners',
+  'role:nobody': 'Nobody',
+};
+
+/** What a group is called: a role group by whom it holds. */
+export const nameOfGroup = ({ name, isRoleGroup }: GroupNameFragment): string =>
+  (isRoleGroup ? ROLE_GROUPS[name] : undefined) ?? name;
+
+/** Who holds a permission, in a few words. */
+export function holdersSpoken({ group, directMembers, directSubgroups }: HoldersFragment): string {
+  if (group !== null) return nameOfGroup(group);
+  const names = [...directSubgroups.map(nameOfGroup), ...directMembers.map(({ fullName }) => fullName)];
+  return names.length === 0 ? 'Nobody' : new Intl.ListFormat().format(names);
+}
+
+/** The people and groups that hold a permission by name. */
+export const namedHolders = ({ group, directMembers, directSubgroups }: HoldersFragment): readonly Named[] => [
+  ...[...(group === null ? [] : [group]), ...directSubgroups].map((one) => ({
+    id: one.id,
+    fullName: nameOfGroup(one),
+    isGroup: true,
+  })),
+  ...directMembers,
+];
+
+export const holdersInput = (chosen: readonly Named[]): GroupSettingInput => ({
+  directMemberIds: chosen.filter(({ isGroup }) => isGroup !== true).map(({ id }) => id),
+  directSubgroupIds: chosen.filter(({ isGroup }) => isGroup === true).map(({ id }) => id),
+});

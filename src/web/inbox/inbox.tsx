@@ -1,0 +1,47 @@
+import type { ReactNode } from 'react';
+import { Header } from '../conversation/header.tsx';
+import { useViewer } from '../conversation/use-viewer.ts';
+import { Link } from '../routing/router.tsx';
+import { addressOf } from '../routing/routes.ts';
+import { Count } from '../ui/count.tsx';
+import { namesOf } from '../ui/person.tsx';
+import './inbox.css';
+
+/** What is unread, everywhere. */
+export function Inbox({ menu }: { readonly menu: ReactNode }) {
+  const { data, viewerId } = useViewer();
+  const channels = (data?.subscriptions?.nodes ?? []).filter(({ unreadCount, isMuted }) => unreadCount > 0 && !isMuted);
+  const conversations = (data?.directConversations?.nodes ?? []).filter(({ unreadCount }) => unreadCount > 0);
+  return (
+    <>
+      <Header menu={menu} title="Inbox" />
+      <div className="inbox" data-section>
+        {channels.length + conversations.length === 0 && <p className="message-note">All is read.</p>}
+        <ul className="inbox-list">
+          {conversations.map(({ id, participants, unreadCount }) => {
+            const others = participants.filter((person) => person.id !== viewerId);
+            return (
+              <li key={id}>
+                <Link
+                  className="inbox-row"
+                  to={addressOf({ name: 'direct', userIds: others.map((person) => person.id) })}
+                >
+                  <span>{namesOf(others)}</span>
+                  <Count value={unreadCount} />
+                </Link>
+              </li>
+            );
+          })}
+          {channels.map(({ id, channel, unreadCount }) => (
+            <li key={id}>
+              <Link className="inbox-row" to={addressOf({ name: 'channel', channelId: channel.id }, channel.name)}>
+                <span>#{channel.name}</span>
+                <Count value={unreadCount} />
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,25 @@
+import { createStore } from '../api/store.ts';
+
+/**
+ * How the page hears of what happens: `connecting` at first and after a cut, `live`, or `offline` where the browser says
+ * that there is no network.
+ */
+export type Connection = 'connecting' | 'live' | 'offline';
+
+export interface LiveStatus {
+  readonly connection: Connection;
+  /** Of the last event heard; -1 before there is one. */
+  readonly position: number;
+  /** How long the service takes to answer, in milliseconds; null until it was asked. */
+  readonly lagMs: number | null;
+  readonly queueId: string | null;
+}
+
+export const liveStatus = createStore<LiveStatus>({
+  connection: 'connecting',
+  position: -1,
+  lagMs: null,
+  queueId: null,
+});
+
+export const updateStatus = (part: Partial<LiveStatus>): void => liveStatus.set({ ...liveStatus.get(), ...part });

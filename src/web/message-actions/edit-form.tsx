@@ -1,0 +1,70 @@
+import { type FormEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
+import { useCommand } from '../api/use-command.ts';
+import { useViewer } from '../conversation/use-viewer.ts';
+import { EditMessageDocument } from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Refusal } from '../ui/form.tsx';
+import { edited } from './acted.ts';
+import './message-actions.css';
+
+/** What a message says, to be changed where it stands. It goes by the keys of the composer; Escape leaves it as it was. */
+export function EditForm({ id, content }: { readonly id: string; readonly content: string }) {
+  const form = useRef<HTMLFormElement>(null);
+  const [text, setText] = useState(content);
+  const command = useCommand(EditMessageDocument);
+  const enterSends = useViewer().settings?.enterSends ?? true;
+  useLayoutEffect(() => {
+    const field = form.current?.querySelector('textarea');
+    field?.focus();
+    field?.setSelectionRange(field.value.length, field.value.length);
+    field?.scrollIntoView({ block: 'nearest' });
+  }, []);
+  const leave = () => {
+    const row = form.current?.closest<HTMLElement>('article');
+    edited.set(undefined);
+    row?.focus({ preventScroll: true });
+  };
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (text === content) return leave();
+    const base = await sha256(content);
+    const input = { messageId: id, content: text, ...(base !== undefined && { prevContentSha256: base }) };
+    if (await command.run({ input })) leave();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    event.stopPropagation();
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === 'Escape') leave();
+    const isSent = event.key === 'Enter' && (event.ctrlKey || event.metaKey || (enterSends && !event.shiftKey));
+    if (!isSent) return;
+    event.preventDefault();
+    form.current?.requestSubmit();
+  };
+  return (
+    <form className="edit-form" ref={form} onSubmit={submit} aria-label="Edit the message">
+      <textarea
+        className="input"
+        aria-label="What the message says"
+        rows={1}
+        maxLength={10_000}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <Refusal>{command.refusal}</Refusal>
+      <div className="form-actions">
+        <Button onClick={leave}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={command.isBusy || text.trim() === ''}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** In hex; undefined where the connection is not secure, and browsers have no digests. */
+async function sha256(text: string): Promise<string | undefined> {
+  if (globalThis.crypto.subtle === undefined) return undefined;
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,59 @@
+import { useQuery } from 'urql';
+import { EditHistoryDocument, type EditHistoryQuery } from '../generated/graphql.ts';
+import { dress } from '../messages/markup.ts';
+import { shownTopic } from '../topics/topic-names.ts';
+import { Dialog } from '../ui/dialog.tsx';
+import './message-actions.css';
+
+type Snapshot = NonNullable<NonNullable<EditHistoryQuery['message']>['editHistory']>['nodes'][number];
+
+/** What a message was, from its sending on, with what each edit put in and took out. */
+export function HistoryDialog({ messageId }: { readonly messageId: string }) {
+  const [{ data, error }] = useQuery({
+    query: EditHistoryDocument,
+    variables: { messageId },
+    requestPolicy: 'network-only',
+  });
+  const snapshots = data?.message?.editHistory?.nodes;
+  return (
+    <Dialog title="Edit history" size="wide">
+      {error !== undefined && <p role="alert">{error.message}</p>}
+      {snapshots?.length === 0 && <p>This organization does not show what messages were before.</p>}
+      <ol className="plain-list">
+        {snapshots?.map((snapshot, i) => (
+          <Step key={snapshot.at} snapshot={snapshot} isFirst={i === 0} />
+        ))}
+      </ol>
+    </Dialog>
+  );
+}
+
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+function Step({ snapshot, isFirst }: { readonly snapshot: Snapshot; readonly isFirst: boolean }) {
+  const { at, editor, renderedContent, contentHtmlDiff, prevTopicName, topicName, prevChannel, channel } = snapshot;
+  const did = isFirst ? 'sent it' : contentHtmlDiff === null ? 'moved it' : 'edited it';
+  return (
+    <li className="history-step">
+      <p className="history-head">
+        <strong>{editor.fullName}</strong> {did} <time dateTime={at}>{MOMENT.format(new Date(at))}</time>
+      </p>
+      {prevChannel !== null && (
+        <p>
+          Channel: <del>#{prevChannel.name}</del> <ins>#{channel?.name}</ins>
+        </p>
+      )}
+      {prevTopicName !== null && (
+        <p>
+          Topic: <del>{shownTopic(prevTopicName)}</del> <ins>{shownTopic(topicName)}</ins>
+        </p>
+      )}
+      {(isFirst || contentHtmlDiff !== null) && <Content html={contentHtmlDiff ?? renderedContent} />}
+    </li>
+  );
+}
+
+const Content = ({ html }: { readonly html: string }) => (
+  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service makes it, and makes it safe.
+  <div className="markdown" dangerouslySetInnerHTML={{ __html: dress(html) }} />
+);

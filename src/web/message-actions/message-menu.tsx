@@ -1,0 +1,71 @@
+import { useEffect, useState } from 'react';
+import { type Client, useClient } from 'urql';
+import { openDialog } from '../ui/dialog.tsx';
+import { Menu, type MenuItem } from '../ui/menu.tsx';
+import { closePopup, openPopup } from '../ui/popup.tsx';
+import { type Acted, copyLink, edited, markUnread, readActed, star } from './acted.ts';
+import { DeleteDialog } from './delete-dialog.tsx';
+import { HistoryDialog } from './history-dialog.tsx';
+import { MoveDialog } from './move-dialog.tsx';
+import { ReceiptsDialog } from './receipts-dialog.tsx';
+import { ReportDialog } from './report-dialog.tsx';
+
+/** Shows what can be done with a message, beside an element. */
+export function openMessageMenu(anchor: Element, messageId: string, viewerId: string): void {
+  openPopup(anchor, <MessageMenu messageId={messageId} viewerId={viewerId} />);
+}
+
+function MessageMenu({ messageId, viewerId }: { readonly messageId: string; readonly viewerId: string }) {
+  const client = useClient();
+  const [message, setMessage] = useState<Acted>();
+  useEffect(() => {
+    void readActed(client, messageId).then((read) => (read === null ? closePopup() : setMessage(read)));
+  }, [client, messageId]);
+  return <Menu label="Message" groups={message && groupsFor(client, message, viewerId)} />;
+}
+
+/** What there is to do: of changes those that the service lets the viewer make. */
+function groupsFor(client: Client, message: Acted, viewerId: string): MenuItem[][] {
+  const { id, content, viewerHasStarred, viewerCanEdit, viewerCanMove, viewerCanDelete } = message;
+  const when = (isSo: boolean, item: MenuItem): MenuItem[] => (isSo ? [item] : []);
+  const isChanged = message.lastEditedAt !== null || message.lastMovedAt !== null;
+  return [
+    [
+      ...when(viewerCanEdit, { label: 'Edit', icon: 'edit', keys: 'e', onChoose: () => edited.set({ id, content }) }),
+      ...when(viewerCanMove, {
+        label: 'Move…',
+        icon: 'move',
+        onChoose: () => openDialog(<MoveDialog message={message} />),
+      }),
+    ],
+    [
+      {
+        label: viewerHasStarred ? 'Remove the star' : 'Star',
+        icon: 'star',
+        keys: 's',
+        onChoose: () => star(client, id, !viewerHasStarred),
+      },
+      { label: 'Mark as unread from here', icon: 'unread', keys: 'u', onChoose: () => void markUnread(client, id) },
+      { label: 'Copy link', icon: 'link', onChoose: () => void copyLink(id) },
+    ],
+    [
+      ...when(isChanged, {
+        label: 'Edit history',
+        icon: 'history',
+        onChoose: () => openDialog(<HistoryDialog messageId={id} />),
+      }),
+      { label: 'Who has read it', icon: 'eye', onChoose: () => openDialog(<ReceiptsDialog messageId={id} />) },
+      ...when(message.sender.id !== viewerId, {
+        label: 'Report…',
+        icon: 'flag',
+        onChoose: () => openDialog(<ReportDialog messageId={id} sender={message.sender.fullName} />),
+      }),
+    ],
+    when(viewerCanDelete, {
+      label: 'Delete…',
+      icon: 'trash',
+      isDangerous: true,
+      onChoose: () => openDialog(<DeleteDialog messageId={id} />),
+    }),
+  ];
+}

@@ -1,0 +1,112 @@
+import { type FormEvent, useId, useState } from 'react';
+import { useQuery } from 'urql';
+import { useCommand } from '../api/use-command.ts';
+import {
+  ChannelsToMoveToDocument,
+  ChannelTopicsDocument,
+  MoveMessagesDocument,
+  type PropagateMode,
+} from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, useClose } from '../ui/dialog.tsx';
+import { Check, Choice, Refusal, TextField } from '../ui/form.tsx';
+import { notify } from '../ui/notices.tsx';
+
+const MODES = [
+  ['CHANGE_ONE', 'This message alone'],
+  ['CHANGE_LATER', 'This message and those after it'],
+  ['CHANGE_ALL', 'All messages of its topic'],
+] as const satisfies readonly (readonly [PropagateMode, string])[];
+
+/** What is moved from where. */
+interface Moved {
+  readonly id: string;
+  readonly topicName: string;
+  readonly channel: { readonly id: string; readonly name: string } | null;
+}
+
+interface Props {
+  readonly message: Moved;
+  /** What goes along, unless somebody chooses something else. */
+  readonly mode?: PropagateMode;
+}
+
+/** Moves a message, alone or with others of its topic, to another topic or channel. */
+export function MoveDialog(props: Props) {
+  return (
+    <Dialog title={props.mode === 'CHANGE_ALL' ? 'Move the topic' : 'Move the message'}>
+      <MoveForm {...props} />
+    </Dialog>
+  );
+}
+
+function MoveForm({ message: { id: messageId, channel, topicName }, mode = 'CHANGE_ONE' }: Props) {
+  const close = useClose();
+  const command = useCommand(MoveMessagesDocument);
+  const [channelId, setChannelId] = useState(channel?.id ?? '');
+  const [propagateMode, setMode] = useState<PropagateMode>(mode);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const fields = new FormData(event.currentTarget);
+    const topic = String(fields.get('topic') ?? '').trim();
+    const input = {
+      messageId,
+      propagateMode,
+      ...(topic !== topicName && { topic }),
+      ...(channelId !== channel?.id && { channelId }),
+      sendNotificationToNewTopic: fields.has('tellNew'),
+      sendNotificationToOldTopic: fields.has('tellOld'),
+    };
+    if (!('topic' in input || 'channelId' in input)) return close();
+    if (!(await command.run({ input }))) return;
+    close();
+    notify('Moved.');
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <ChannelChoice value={channelId} own={channel} onChoose={setChannelId} />
+      <TopicField channelId={channelId} topic={topicName} />
+      <Choice label="What is moved" options={MODES} value={propagateMode} onChoose={setMode} />
+      <div>
+        <Check name="tellNew" label="Say in the new place where they came from" defaultChecked />
+        <Check name="tellOld" label="Say in the old place where they went" />
+      </div>
+      <Refusal>{command.refusal}</Refusal>
+      <div className="form-actions">
+        <Button onClick={close}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={command.isBusy}>
+          Move
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface ChannelChoiceProps {
+  readonly value: string;
+  readonly own: Moved['channel'];
+  readonly onChoose: (channelId: string) => void;
+}
+
+function ChannelChoice({ value, own, onChoose }: ChannelChoiceProps) {
+  const [{ data }] = useQuery({ query: ChannelsToMoveToDocument });
+  const channels = data?.subscriptions?.nodes.map(({ channel }) => channel) ?? [];
+  const all = own === null || channels.some(({ id }) => id === own.id) ? channels : [own, ...channels];
+  const options = all.map(({ id, name }) => [id, `#${name}`] as const).sort(([, a], [, b]) => a.localeCompare(b));
+  return <Choice label="Channel" options={options} value={value} onChoose={onChoose} />;
+}
+
+function TopicField({ channelId, topic }: { readonly channelId: string; readonly topic: string }) {
+  const id = useId();
+  const [{ data }] = useQuery({ query: ChannelTopicsDocument, variables: { channelId } });
+  return (
+    <>
+      <TextField label="Topic" name="topic" defaultValue={topic} maxLength={60} list={id} data-autofocus />
+      <datalist id={id}>
+        {data?.channel?.topics?.nodes.map(({ id: topicId, name }) => (
+          <option key={topicId} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
+}

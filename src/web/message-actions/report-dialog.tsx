@@ -1,0 +1,58 @@
+import { type FormEvent, useState } from 'react';
+import { useCommand } from '../api/use-command.ts';
+import { ReportMessageDocument, type ReportType } from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, useClose } from '../ui/dialog.tsx';
+import { Choice, Field, Refusal } from '../ui/form.tsx';
+import { notify } from '../ui/notices.tsx';
+
+const REASONS = [
+  ['SPAM', 'Spam'],
+  ['HARASSMENT', 'Harassment'],
+  ['INAPPROPRIATE', 'Inappropriate content'],
+  ['NORMS', 'Violates community norms'],
+  ['OTHER', 'Another reason'],
+] as const satisfies readonly (readonly [ReportType, string])[];
+
+interface Props {
+  readonly messageId: string;
+  readonly sender: string;
+}
+
+/** Tells those who look after the organization of a message. */
+export function ReportDialog(props: Props) {
+  return (
+    <Dialog title="Report this message">
+      <ReportForm {...props} />
+    </Dialog>
+  );
+}
+
+function ReportForm({ messageId, sender }: Props) {
+  const close = useClose();
+  const command = useCommand(ReportMessageDocument);
+  const [reportType, setReportType] = useState<ReportType>('SPAM');
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const description = String(new FormData(event.currentTarget).get('description') ?? '');
+    if (!(await command.run({ input: { messageId, reportType, description } }))) return;
+    close();
+    notify('Reported to the moderators.');
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <p>The moderators see the message by {sender}, and what you say of it.</p>
+      <Choice label="Why" options={REASONS} value={reportType} onChoose={setReportType} data-autofocus />
+      <Field label={reportType === 'OTHER' ? 'What is wrong with it' : 'What more there is to say'}>
+        <textarea className="input" name="description" rows={3} maxLength={1000} required={reportType === 'OTHER'} />
+      </Field>
+      <Refusal>{command.refusal}</Refusal>
+      <div className="form-actions">
+        <Button onClick={close}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={command.isBusy}>
+          Report
+        </Button>
+      </div>
+    </form>
+  );
+}

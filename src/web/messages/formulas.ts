@@ -1,0 +1,2 @@
+// How formulas look: fetched when the first one is shown.
+import 'katex/dist/katex.min.css';

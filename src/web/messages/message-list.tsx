@@ -1,0 +1,154 @@
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { follow } from '../api/followed.ts';
+import { narrowKey } from '../api/narrow.ts';
+import { useStore } from '../api/store.ts';
+import type { MessageAnchorInput, MessageNarrowInput, MessageRowFragment } from '../generated/graphql.ts';
+import { announce } from '../ui/announcer.tsx';
+import { Button } from '../ui/button.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { activeMessageHandlers } from './active-message.ts';
+import './markdown.css';
+import './message-list.css';
+import { spoken } from './markup.ts';
+import { MessageRow } from './message-row.tsx';
+import { PendingMessages } from './pending-messages.tsx';
+import { rowMaker } from './rows.ts';
+import { unreadFrom } from './unread-from.ts';
+import { placeLeft, useKeptPlace } from './use-kept-place.ts';
+import { useReadMarks } from './use-read-marks.ts';
+import { useRovingFocus } from './use-roving-focus.ts';
+import { useTimeline } from './use-timeline.ts';
+
+/** So far from an end, in pixels, it is continued. */
+const AHEAD = 800;
+
+interface Props {
+  readonly narrow: MessageNarrowInput;
+  /** What the list is of, for the ear. */
+  readonly label: string;
+  readonly showsPlaces: boolean;
+  readonly viewerId: string;
+  /** A message to begin at, which gets the focus. */
+  readonly near?: string | undefined;
+  /** Where it begins otherwise, unless it was left somewhere: at the first unread message. */
+  readonly start?: MessageAnchorInput;
+}
+
+/** The messages of a place. It begins at the first unread one or where it was left, and goes on both ways. */
+export function MessageList({ narrow, label, showsPlaces, viewerId, near, start }: Props) {
+  const key = narrowKey(narrow);
+  const list = useRef<HTMLDivElement>(null);
+  const timeline = useTimeline(narrow, near === undefined ? start : { messageId: near });
+  const { messages, hasOlder, hasNewer, loading, error } = timeline;
+  const firstUnreadId = useFirstUnread(messages);
+  const makeRows = useMemo(rowMaker, []);
+  const rows = useMemo(() => makeRows(messages ?? [], firstUnreadId), [makeRows, messages, firstUnreadId]);
+  const { go, isAtEnd } = useKeptPlace(list, key, rows);
+  const { stop, onKeyDown, onFocus } = useRovingFocus(list);
+  const [isFar, setFar] = useState(false);
+  useReadMarks(list, rows);
+  useNewsSpoken(messages, viewerId);
+
+  const isBegun = useRef(false);
+  const isKnown = messages !== undefined;
+  useLayoutEffect(() => {
+    if (!isKnown || isBegun.current) return;
+    isBegun.current = true;
+    const before = placeLeft(key);
+    const named = near === undefined ? null : rowIn(list.current, near);
+    if (named !== null) {
+      go({ id: near ?? '', top: (list.current?.clientHeight ?? 0) / 3 });
+      named.focus({ preventScroll: true });
+    } else if (before !== undefined && (before === 'end') === (firstUnreadId === undefined)) go(before);
+    else if (firstUnreadId !== undefined) go({ id: firstUnreadId, top: (list.current?.clientHeight ?? 0) / 4 });
+    else go('end');
+  }, [isKnown, firstUnreadId, go, key, near]);
+
+  const look = () => {
+    const element = list.current;
+    if (element === null || !isBegun.current) return;
+    const below = element.scrollHeight - element.scrollTop - element.clientHeight;
+    if (hasOlder && element.scrollTop < AHEAD) timeline.loadOlder();
+    else if (hasNewer && below < AHEAD) timeline.loadNewer();
+    follow(key, below < AHEAD && !hasNewer);
+    setFar(below > element.clientHeight || hasNewer);
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what came may not fill the screen.
+  useEffect(look, [rows, loading, hasOlder, hasNewer]);
+  useEffect(() => () => follow(key, false), [key]);
+
+  const toNewest = () => {
+    timeline.goToNewest();
+    go('end');
+  };
+  const tabStop = rows.some(({ message }) => message.id === stop) ? stop : rows.at(-1)?.message.id;
+  return (
+    <div className="message-area">
+      <div
+        className="message-list"
+        role="feed"
+        aria-label={label}
+        aria-busy={!isKnown || loading !== undefined}
+        ref={list}
+        onScroll={look}
+        onKeyDown={onKeyDown}
+        {...activeMessageHandlers}
+        onFocus={(event) => {
+          onFocus(event);
+          activeMessageHandlers.onFocus(event);
+        }}
+        data-section
+      >
+        <div className="message-rows">
+          {error !== undefined && <p className="message-note">{error}</p>}
+          {isKnown && !hasOlder && <p className="message-note">This is where it begins.</p>}
+          {rows.map((row, i) => (
+            <MessageRow
+              key={row.message.id}
+              row={row}
+              showsPlaces={showsPlaces}
+              viewerId={viewerId}
+              isStop={row.message.id === tabStop}
+              position={i + 1}
+            />
+          ))}
+          {!hasNewer && <PendingMessages narrow={narrow} onMore={() => go('end')} />}
+        </div>
+      </div>
+      {isFar && !isAtEnd() && (
+        <Button className="to-newest" onClick={toNewest}>
+          <Icon name="down" size={16} /> To the newest
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const rowIn = (list: HTMLElement | null, id: string): HTMLElement | null =>
+  list?.querySelector<HTMLElement>(`article[data-id="${CSS.escape(id)}"]`) ?? null;
+
+/**
+ * What was the first unread message when the list was opened: the line before it stays while one reads on. Where somebody
+ * marks as unread, it goes there.
+ */
+function useFirstUnread(messages: readonly MessageRowFragment[] | undefined): string | undefined {
+  const found = useRef<{ readonly id: string | undefined }>(undefined);
+  if (messages !== undefined) found.current ??= { id: messages.find(({ viewerHasRead }) => !viewerHasRead)?.id };
+  const marked = useStore(unreadFrom);
+  return marked !== undefined && messages?.some(({ id }) => id === marked) ? marked : found.current?.id;
+}
+
+/** Has each new message of others said once. */
+function useNewsSpoken(messages: readonly MessageRowFragment[] | undefined, viewerId: string): void {
+  const heard = useRef<number>(undefined);
+  useEffect(() => {
+    const last = messages?.at(-1);
+    if (messages === undefined) return;
+    const since = heard.current;
+    heard.current = Math.max(since ?? 0, last?.databaseId ?? 0);
+    if (since === undefined) return;
+    for (const { databaseId, sender, renderedContent } of messages.slice(-5)) {
+      if (databaseId > since && sender.id !== viewerId) announce(`${sender.fullName}: ${spoken(renderedContent)}`);
+    }
+  }, [messages, viewerId]);
+}

@@ -1,0 +1,140 @@
+import { memo } from 'react';
+import { useStore } from '../api/store.ts';
+import type { MessageRowFragment as Message } from '../generated/graphql.ts';
+import { edited } from '../message-actions/acted.ts';
+import { EditForm } from '../message-actions/edit-form.tsx';
+import { HistoryDialog } from '../message-actions/history-dialog.tsx';
+import { Toolbar } from '../message-actions/toolbar.tsx';
+import { PersonButton } from '../people/open-person.tsx';
+import { Reactions } from '../reactions/reactions.tsx';
+import { Link } from '../routing/router.tsx';
+import { addressOf } from '../routing/routes.ts';
+import { shownTopic } from '../topics/topic-names.ts';
+import { EditTyping } from '../typing/typing-line.tsx';
+import { openDialog } from '../ui/dialog.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { Avatar, namesOf } from '../ui/person.tsx';
+import { activeMessage } from './active-message.ts';
+import { dress } from './markup.ts';
+import type { Row } from './rows.ts';
+
+const TIME = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
+
+interface Props {
+  readonly row: Row;
+  /** Whether messages of several places stand in the list, which then says which. */
+  readonly showsPlaces: boolean;
+  readonly viewerId: string;
+  /** Whether the Tab key stops here. */
+  readonly isStop: boolean;
+  readonly position: number;
+}
+
+/** A message, with what stands before it: its day, the line of what is new, and its place. */
+export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }: Props) => {
+  const { message, day, place, isFirst, isFirstUnread } = row;
+  const { sender } = message;
+  const isActive = useStore(activeMessage, (id) => id === message.id);
+  const editing = useStore(edited, (one) => (one?.id === message.id ? one : undefined));
+  return (
+    <>
+      {day !== undefined && <h3 className="day-line">{day}</h3>}
+      {isFirstUnread && (
+        <div className="unread-line" id="unread-line">
+          <span>New</span>
+        </div>
+      )}
+      {showsPlaces && (place || day !== undefined) && <PlaceLine message={message} viewerId={viewerId} />}
+      <article
+        className="message"
+        data-id={message.id}
+        data-first={isFirst}
+        data-mentioned={message.flags.some((flag) => flag.includes('MENTIONED'))}
+        data-unread={!message.viewerHasRead}
+        aria-labelledby={`by-${message.id}`}
+        aria-describedby={`says-${message.id}`}
+        aria-posinset={position}
+        aria-setsize={-1}
+        tabIndex={isStop ? 0 : -1}
+      >
+        {isFirst ? <Avatar url={sender.avatarUrl} /> : <span className="message-gutter" />}
+        <div className="message-body">
+          <div className={isFirst ? 'message-head' : 'only-heard'} id={`by-${message.id}`}>
+            <PersonButton className="message-sender" userId={sender.id} tabIndex={-1}>
+              {sender.fullName}
+            </PersonButton>
+            {sender.isBot && <span className="message-tag">bot</span>}
+          </div>
+          <time className="message-time" dateTime={message.sentAt} title={EXACT.format(new Date(message.sentAt))}>
+            {TIME.format(new Date(message.sentAt))}
+          </time>
+          <div className="message-content" id={`says-${message.id}`}>
+            {editing === undefined ? <Content html={message.renderedContent} /> : <EditForm {...editing} />}
+            <EditTyping messageId={message.id} viewerId={viewerId} />
+            <Marks message={message} />
+          </div>
+          <Reactions message={message} viewerId={viewerId} />
+          {isActive && editing === undefined && <Toolbar message={message} viewerId={viewerId} />}
+        </div>
+      </article>
+    </>
+  );
+});
+
+const Content = memo(({ html }: { readonly html: string }) => (
+  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service makes it, and makes it safe.
+  <div className="markdown" dangerouslySetInnerHTML={{ __html: dress(html) }} />
+));
+
+/** What became of a message since it was sent, and whether the viewer keeps it. */
+function Marks({ message: { id, lastEditedAt, lastMovedAt, viewerHasStarred } }: { readonly message: Message }) {
+  const word = lastEditedAt !== null ? 'edited' : lastMovedAt !== null ? 'moved' : undefined;
+  return (
+    <>
+      {word !== undefined && (
+        <button
+          type="button"
+          className="message-edited"
+          tabIndex={-1}
+          title="Edit history"
+          onClick={() => openDialog(<HistoryDialog messageId={id} />)}
+        >
+          {word}
+        </button>
+      )}
+      {viewerHasStarred && (
+        <span className="message-star" title="Starred">
+          <Icon name="star" size={14} />
+          <span className="only-heard">starred</span>
+        </span>
+      )}
+    </>
+  );
+}
+
+function PlaceLine({
+  message: { channel, topicName, participants },
+  viewerId,
+}: {
+  readonly message: Message;
+  readonly viewerId: string;
+}) {
+  if (channel !== null) {
+    const { id: channelId, name } = channel;
+    return (
+      <div className="place-line">
+        <Link to={addressOf({ name: 'channel', channelId }, name)}>#{name}</Link>
+        <span aria-hidden="true">›</span>
+        <Link to={addressOf({ name: 'channel', channelId, topic: topicName }, name)}>{shownTopic(topicName)}</Link>
+      </div>
+    );
+  }
+  const others = participants?.filter(({ id }) => id !== viewerId) ?? [];
+  const shown = others.length > 0 ? others : (participants ?? []);
+  return (
+    <div className="place-line">
+      <Link to={addressOf({ name: 'direct', userIds: shown.map(({ id }) => id) })}>{namesOf(shown)}</Link>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+import { useLayoutEffect, useRef } from 'react';
+import { narrowKey } from '../api/narrow.ts';
+import { useStore } from '../api/store.ts';
+import { discard, outbox, type Pending, sendAgain } from '../composer/outbox.ts';
+import type { MessageNarrowInput } from '../generated/graphql.ts';
+import { liveStatus } from '../live/status.ts';
+import { Button } from '../ui/button.tsx';
+
+interface Props {
+  readonly narrow: MessageNarrowInput;
+  /** Something more was written. */
+  readonly onMore: () => void;
+}
+
+/** What the viewer wrote here and is not in the log yet: below all that is, and not to be taken for it. */
+export function PendingMessages({ narrow, onMore }: Props) {
+  const key = narrowKey(narrow);
+  const all = useStore(outbox);
+  const pending = all.filter(({ place }) => place === key);
+  const count = useRef(pending.length);
+  useLayoutEffect(() => {
+    if (pending.length > count.current) onMore();
+    count.current = pending.length;
+  }, [pending.length, onMore]);
+  return pending.map((one) => <PendingMessage key={one.id} pending={one} />);
+}
+
+function PendingMessage({ pending: { id, input, state, reason } }: { readonly pending: Pending }) {
+  const connection = useStore(liveStatus, (status) => status.connection);
+  return (
+    <section className="message message-pending" aria-label="Not sent yet">
+      <span className="message-gutter" />
+      <div className="message-body">
+        <div className="message-content pending-content">{input.content}</div>
+        <div className="pending-state" data-state={state} role={state === 'failed' ? 'alert' : undefined}>
+          {state === 'failed' ? (
+            <>
+              <span>Not sent: {reason}</span>
+              <Button kind="quiet" onClick={() => sendAgain(id)}>
+                Send again
+              </Button>
+              <Button kind="quiet" onClick={() => discard(id)}>
+                Discard
+              </Button>
+            </>
+          ) : (
+            <span>{connection === 'live' || state === 'sent' ? 'Sending…' : 'Waiting for the connection'}</span>
+          )}
+        </div>
+      </div>
+    </section>
+  );
+}

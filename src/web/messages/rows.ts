@@ -1,0 +1,73 @@
+import type { MessageRowFragment as Message } from '../generated/graphql.ts';
+
+/** A message as it stands among the others, oldest first. */
+export interface Row {
+  readonly message: Message;
+  /** The day that begins with it. */
+  readonly day: string | undefined;
+  /** Where it stands, which is another place than that of the one before. */
+  readonly place: boolean;
+  /** Whether it is the first of its sender's in a row, and shows who that is. */
+  readonly isFirst: boolean;
+  /** Whether everything from here on was unread when the list was opened. */
+  readonly isFirstUnread: boolean;
+}
+
+/** What one says within so long is one. */
+const TOGETHER_MS = 10 * 60_000;
+
+const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+
+interface Kept {
+  readonly row: Row;
+}
+
+/** Makes the rows of a list; those that are as before are the same objects, so that only others are drawn anew. */
+export function rowMaker(): (messages: readonly Message[], firstUnreadId: string | undefined) => Row[] {
+  let kept = new Map<string, Kept>();
+  return (messages, firstUnreadId) => {
+    const next = new Map<string, Kept>();
+    const rows = messages.map((message, i) => {
+      const row = rowOf(message, messages[i - 1], message.id === firstUnreadId);
+      const before = kept.get(message.id)?.row;
+      const same = before !== undefined && isSame(before, row) ? before : row;
+      next.set(message.id, { row: same });
+      return same;
+    });
+    kept = next;
+    return rows;
+  };
+}
+
+function rowOf(message: Message, before: Message | undefined, isFirstUnread: boolean): Row {
+  const day = dayOf(message);
+  const isNewDay = before === undefined || dayOf(before) !== day;
+  const place = before === undefined || placeOf(before) !== placeOf(message);
+  const isTogether =
+    before?.sender.id === message.sender.id && Date.parse(message.sentAt) - Date.parse(before.sentAt) < TOGETHER_MS;
+  const isFirst =
+    isNewDay || place || isFirstUnread || !isTogether || message.isMeMessage || before?.isMeMessage === true;
+  return { message, day: isNewDay ? day : undefined, place, isFirst, isFirstUnread };
+}
+
+const isSame = (a: Row, b: Row): boolean =>
+  a.message === b.message &&
+  a.day === b.day &&
+  a.place === b.place &&
+  a.isFirst === b.isFirst &&
+  a.isFirstUnread === b.isFirstUnread;
+
+const days = new Map<string, string>();
+
+/** Formatting takes longer than all else of a row. */
+function dayOf({ sentAt }: Message): string {
+  const hour = sentAt.slice(0, 13);
+  const known = days.get(hour);
+  if (known !== undefined) return known;
+  const day = DAY.format(new Date(sentAt));
+  days.set(hour, day);
+  return day;
+}
+
+const placeOf = ({ channel, topicName, participants }: Message): string =>
+  channel === null ? (participants?.map(({ id }) => id).join() ?? '') : `${channel.id} ${topicName.toLowerCase()}`;

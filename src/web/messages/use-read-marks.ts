@@ -1,0 +1,54 @@
+import { type RefObject, useEffect } from 'react';
+import { useClient } from 'urql';
+import { MarkReadDocument } from '../generated/graphql.ts';
+import { unreadFrom } from './unread-from.ts';
+
+/** What is read is told in one go: people scroll. */
+const WAIT_MS = 300;
+/** As many as one mutation is for. */
+const AT_ONCE = 200;
+
+/**
+ * Marks as read what was on the screen while the page was looked at, unless somebody has just marked it as unread.
+ *
+ * @param version Changes with the list.
+ */
+export function useReadMarks(list: RefObject<HTMLElement | null>, version: unknown): void {
+  const client = useClient();
+  useEffect(() => () => unreadFrom.set(undefined), []);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the list brings other rows to look at.
+  useEffect(() => {
+    const element = list.current;
+    if (element === null) return undefined;
+    const seen = new Set<HTMLElement>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const tell = () => {
+      timer = undefined;
+      if (document.visibilityState !== 'visible' || !document.hasFocus()) return;
+      if (unreadFrom.get() !== undefined) return;
+      const messageIds = [...seen].flatMap(({ dataset: { id } }) => id ?? []).slice(0, AT_ONCE);
+      seen.clear();
+      if (messageIds.length === 0) return;
+      void client.mutation(MarkReadDocument, { input: { messageIds, flag: 'READ', operation: 'ADD' } }).toPromise();
+    };
+    const plan = () => {
+      if (seen.size > 0) timer ??= setTimeout(tell, WAIT_MS);
+    };
+    const observer = new IntersectionObserver(
+      (entries) => {
+        for (const { isIntersecting, target } of entries) {
+          if (isIntersecting) seen.add(target as HTMLElement);
+        }
+        plan();
+      },
+      { root: element, threshold: 0.5 },
+    );
+    for (const row of element.querySelectorAll('article[data-unread="true"]')) observer.observe(row);
+    addEventListener('focus', plan);
+    return () => {
+      clearTimeout(timer);
+      observer.disconnect();
+      removeEventListener('focus', plan);
+    };
+  }, [list, client, version]);
+}

@@ -1,0 +1,50 @@
+import { type KeyboardEvent, type RefObject, useCallback, useState } from 'react';
+import { TAB_STOPS } from './markup.ts';
+
+const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 1, PageUp: -1 };
+
+/**
+ * One stop of the Tab key for a whole list: arrows, Page Up and Page Down, Home and End go from message to message. Enter
+ * goes into one, where the left and right arrows go through its links and buttons; Escape comes back out of it.
+ */
+export function useRovingFocus(list: RefObject<HTMLElement | null>) {
+  const [stop, setStop] = useState<string>();
+  const onKeyDown = useCallback(
+    (event: KeyboardEvent<HTMLElement>) => {
+      const rows = [...(list.current?.querySelectorAll<HTMLElement>('article[data-id]') ?? [])];
+      const target = event.target as HTMLElement;
+      const row = target.closest<HTMLElement>('article[data-id]');
+      if (row === null) return;
+      const isInside = target !== row;
+      if (event.key === 'Escape' && isInside) row.focus();
+      else if (event.key === 'Enter' && !isInside) row.querySelector<HTMLElement>(TAB_STOPS)?.focus();
+      else {
+        const next = isInside ? nextStop(event.key, row, target) : nextRow(event.key, rows, rows.indexOf(row));
+        if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+        next.focus({ preventScroll: true });
+        next.scrollIntoView({ block: 'nearest' });
+      }
+      event.preventDefault();
+    },
+    [list],
+  );
+  const onFocus = useCallback((event: { readonly target: EventTarget }) => {
+    const row = (event.target as HTMLElement).closest<HTMLElement>('article[data-id]');
+    if (row !== null) setStop(row.dataset['id']);
+  }, []);
+  return { stop, onKeyDown, onFocus };
+}
+
+function nextStop(key: string, row: HTMLElement, from: HTMLElement): HTMLElement | undefined {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
+  const stops = [...row.querySelectorAll<HTMLElement>(TAB_STOPS)].filter((stop) => stop.checkVisibility());
+  const at = stops.indexOf(from);
+  return step === undefined || at < 0 ? undefined : stops.at((at + step) % stops.length);
+}
+
+function nextRow(key: string, rows: readonly HTMLElement[], at: number): HTMLElement | undefined {
+  if (key === 'Home') return rows[0];
+  if (key === 'End') return rows.at(-1);
+  const step = STEPS[key];
+  return step === undefined ? undefined : rows[at + step];
+}

@@ -1,0 +1,69 @@
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { useClient, useQuery } from 'urql';
+import { FIRST_UNREAD, NEWEST } from '../api/narrow.ts';
+import {
+  type MessageAnchorInput,
+  type MessageNarrowInput,
+  type MessageRowFragment,
+  TimelineDocument,
+  TimelinePageDocument,
+} from '../generated/graphql.ts';
+
+/** How many messages an end is continued by. */
+const PAGE = 50;
+
+export interface Timeline {
+  /** The oldest first; undefined until they are known. */
+  readonly messages: readonly MessageRowFragment[] | undefined;
+  readonly hasOlder: boolean;
+  readonly hasNewer: boolean;
+  /** Which end is being continued. */
+  readonly loading: 'older' | 'newer' | undefined;
+  readonly error: string | undefined;
+  loadOlder(): void;
+  loadNewer(): void;
+  /** Shows the end of it, whatever lies between. */
+  goToNewest(): void;
+}
+
+/**
+ * The messages of a narrow around where its reader is: a window that goes on at both ends.
+ *
+ * @param start Where it begins.
+ */
+export function useTimeline(narrow: MessageNarrowInput, start: MessageAnchorInput = FIRST_UNREAD): Timeline {
+  const client = useClient();
+  const [anchor, setAnchor] = useState<MessageAnchorInput>(start);
+  const [loading, setLoading] = useState<'older' | 'newer'>();
+  const isLoading = useRef(false);
+  const [{ data, error }] = useQuery({ query: TimelineDocument, variables: { narrow, anchor } });
+  const nodes = data?.messages?.nodes;
+  const messages = useMemo(() => nodes?.toReversed(), [nodes]);
+
+  const load = useCallback(
+    async (end: 'older' | 'newer', messageId: string) => {
+      if (isLoading.current) return;
+      isLoading.current = true;
+      setLoading(end);
+      const counts = end === 'older' ? { older: PAGE, newer: 0 } : { older: 0, newer: PAGE };
+      const variables = { narrow, anchor: { messageId }, ...counts };
+      await client.query(TimelinePageDocument, variables, { requestPolicy: 'network-only' }).toPromise();
+      isLoading.current = false;
+      setLoading(undefined);
+    },
+    [client, narrow],
+  );
+
+  const [oldest, newest] = [messages?.[0]?.id, messages?.at(-1)?.id];
+  const { hasNextPage = false, hasPreviousPage = false } = data?.messages?.pageInfo ?? {};
+  return {
+    messages,
+    hasOlder: hasNextPage,
+    hasNewer: hasPreviousPage,
+    loading,
+    error: messages === undefined ? error?.message : undefined,
+    loadOlder: useCallback(() => void (oldest !== undefined && load('older', oldest)), [load, oldest]),
+    loadNewer: useCallback(() => void (newest !== undefined && load('newer', newest)), [load, newest]),
+    goToNewest: useCallback(() => setAnchor(NEWEST), []),
+  };
+}

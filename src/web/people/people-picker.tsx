@@ -1,0 +1,117 @@
+import { type KeyboardEvent, useId, useState } from 'react';
+import { useQuery } from 'urql';
+import { FindPeopleDocument } from '../generated/graphql.ts';
+import { IconButton } from '../ui/button.tsx';
+import './people-picker.css';
+
+/** Somebody, or a group, by what they are called. */
+export interface Named {
+  readonly id: string;
+  readonly fullName: string;
+  readonly isGroup?: boolean;
+}
+
+interface Props {
+  readonly label: string;
+  readonly hint?: string;
+  readonly initial?: readonly Named[];
+  /** Whether groups can be chosen as well. */
+  readonly withGroups?: boolean;
+  readonly onChange: (chosen: readonly Named[]) => void;
+}
+
+const SHOWN = 8;
+
+/** Chooses people, and groups, by the beginning of their names. Arrows and Enter choose, Backspace takes the last away. */
+export function PeoplePicker({ label, hint, initial = [], withGroups = false, onChange }: Props) {
+  const [chosen, setChosen] = useState(initial);
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const id = useId();
+  const found = useFound(text, withGroups, chosen);
+  const put = (next: readonly Named[]) => {
+    setChosen(next);
+    onChange(next);
+  };
+  const choose = (one: Named | undefined) => {
+    if (one === undefined) return;
+    put([...chosen, one]);
+    setText('');
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setAt((found.length + at + step) % Math.max(found.length, 1));
+    else if (event.key === 'Enter' && text !== '') choose(found[at]);
+    else if (event.key === 'Escape' && text !== '') setText('');
+    else if (event.key === 'Backspace' && text === '' && chosen.length > 0) return put(chosen.slice(0, -1));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div className="field picker">
+      <label htmlFor={id}>{label}</label>
+      <ul className="plain-list picker-chosen" aria-label={`${label}: chosen`}>
+        {chosen.map((one) => (
+          <li key={one.id} className="chip">
+            {one.fullName}
+            <IconButton
+              icon="close"
+              label={`Remove ${one.fullName}`}
+              onClick={() => put(chosen.filter((other) => other.id !== one.id))}
+            />
+          </li>
+        ))}
+      </ul>
+      <input
+        id={id}
+        className="input"
+        role="combobox"
+        autoComplete="off"
+        placeholder="Begin to write a name"
+        aria-expanded={found.length > 0}
+        aria-controls={`${id}-list`}
+        aria-activedescendant={found.length > 0 ? `${id}-${at}` : undefined}
+        value={text}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          setAt(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div className="picker-found" id={`${id}-list`} role="listbox" aria-label={label} hidden={found.length === 0}>
+        {found.map((one, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field, which keeps the focus, has the keys.
+          <div
+            key={one.id}
+            id={`${id}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => choose(one)}
+          >
+            {one.fullName}
+            {one.isGroup === true && <span className="soft"> group</span>}
+          </div>
+        ))}
+      </div>
+      {hint !== undefined && hint !== '' && <small className="field-hint">{hint}</small>}
+    </div>
+  );
+}
+
+function useFound(text: string, withGroups: boolean, chosen: readonly Named[]): readonly Named[] {
+  const [{ data }] = useQuery({
+    query: FindPeopleDocument,
+    variables: { text: text.trim(), kinds: withGroups ? ['USER', 'USER_GROUP'] : ['USER'] },
+    pause: text.trim() === '',
+  });
+  if (text.trim() === '') return [];
+  const all = data?.suggestions?.flatMap((one): Named[] => {
+    if (one.__typename === 'User') return [{ id: one.id, fullName: one.fullName }];
+    if (one.__typename === 'UserGroup') return [{ id: one.id, fullName: one.name, isGroup: true }];
+    return [];
+  });
+  return (all ?? []).filter(({ id }) => !chosen.some((one) => one.id === id)).slice(0, SHOWN);
+}

@@ -1,0 +1,135 @@
+import type { ReactNode } from 'react';
+import { useQuery } from 'urql';
+import { useViewer } from '../conversation/use-viewer.ts';
+import { PersonCardDocument, type ProfileFragment } from '../generated/graphql.ts';
+import { Link } from '../routing/router.tsx';
+import { addressOf } from '../routing/routes.ts';
+import { Dialog, useClose } from '../ui/dialog.tsx';
+import { Avatar, glyphOf, PresenceDot } from '../ui/person.tsx';
+import { usePresence } from '../ui/presence.ts';
+import { openStatus } from './open-person.tsx';
+import './people.css';
+import { Button } from '../ui/button.tsx';
+import { ProfileValues } from './profile-values.tsx';
+import { ROLE_NAMES } from './roles.ts';
+
+/** Who somebody is: status, presence, role, their local time, profile; and the way to write to them. */
+export function PersonCard({ userId }: { readonly userId: string }) {
+  const [{ data }] = useQuery({ query: PersonCardDocument, variables: { userId }, requestPolicy: 'cache-and-network' });
+  if (data === undefined) return null;
+  const person = data.user;
+  if (person === null) return <Dialog title="Nobody you can see">They are gone, or hidden from you.</Dialog>;
+  return (
+    <Dialog title={person.fullName}>
+      <div className="person-card-head">
+        <Avatar url={person.largeAvatarUrl} size={88} />
+        <div>
+          <p className="person-card-role">{kindOf(person)}</p>
+          <PresenceLine person={person} />
+          <StatusLine status={person.status} />
+        </div>
+      </div>
+      <Facts person={person} />
+      <ProfileValues values={person.profileData} />
+      <Actions person={person} />
+    </Dialog>
+  );
+}
+
+function kindOf({ isBot, isActive, role, botOwner }: ProfileFragment): string {
+  const kind = isBot ? (botOwner === null ? 'Bot' : `Bot of ${botOwner.fullName}`) : ROLE_NAMES[role];
+  return isActive ? kind : `${kind}, deactivated`;
+}
+
+const WORDS = { active: 'Active', idle: 'Idle', offline: 'Offline', bot: 'Bot' } as const;
+const LAST_SEEN = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+function PresenceLine({ person }: { readonly person: ProfileFragment }) {
+  const presence = usePresence(person);
+  if (presence === 'bot') return null;
+  const seen = presence === 'offline' && person.presence !== null ? new Date(person.presence.idleAt) : undefined;
+  return (
+    <p className="person-line">
+      <span aria-hidden="true">
+        <PresenceDot person={person} />
+      </span>
+      {WORDS[presence]}
+      {seen !== undefined && `, last seen ${LAST_SEEN.format(seen)}`}
+    </p>
+  );
+}
+
+function StatusLine({ status: { text, emojiCode, emojiName, reactionType } }: Pick<ProfileFragment, 'status'>) {
+  if (text === '' && emojiName === null) return null;
+  const glyph = glyphOf(emojiCode, reactionType) ?? (emojiName === null ? '' : `:${emojiName}:`);
+  return (
+    <p className="person-line">
+      {glyph} {text}
+    </p>
+  );
+}
+
+function Facts({ person: { timezone, deliveryEmail, joinedAt } }: { readonly person: ProfileFragment }) {
+  const time = localTime(timezone);
+  return (
+    <dl className="facts">
+      {time !== undefined && <Fact name="Local time">{time}</Fact>}
+      {deliveryEmail !== null && (
+        <Fact name="Email">
+          <a href={`mailto:${deliveryEmail}`}>{deliveryEmail}</a>
+        </Fact>
+      )}
+      <Fact name="Joined">{new Date(joinedAt).toLocaleDateString(undefined, { dateStyle: 'long' })}</Fact>
+    </dl>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+const TIME_THERE = { weekday: 'short', hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
+
+/** The time of day in a zone; undefined where nobody has said the zone, or the browser does not know it. */
+function localTime(timeZone: string): string | undefined {
+  if (timeZone === '') return undefined;
+  try {
+    return new Intl.DateTimeFormat(undefined, { ...TIME_THERE, timeZone }).format();
+  } catch {
+    return undefined;
+  }
+}
+
+function Actions({ person }: { readonly person: ProfileFragment }) {
+  const { viewerId } = useViewer();
+  const close = useClose();
+  const isOwn = person.id === viewerId;
+  const edit = () => {
+    close();
+    openStatus();
+  };
+  return (
+    <div className="form-actions">
+      {isOwn && <Button onClick={edit}>Set status</Button>}
+      {isOwn && (
+        <Link className="button button-link" to={addressOf({ name: 'settings', section: 'profile' })} onClick={close}>
+          Edit profile
+        </Link>
+      )}
+      {person.isActive && (
+        <Link
+          className="button button-primary button-link"
+          to={addressOf({ name: 'direct', userIds: [person.id] })}
+          onClick={close}
+        >
+          {isOwn ? 'Notes to self' : 'Message'}
+        </Link>
+      )}
+    </div>
+  );
+}

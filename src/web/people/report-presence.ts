@@ -1,0 +1,47 @@
+import type { Client } from 'urql';
+import { PresencesDocument, RecordPresenceDocument } from '../generated/graphql.ts';
+import { keepTime, setServiceTime } from '../ui/presence.ts';
+
+const INTERVAL_MS = 60_000;
+/** Who has not touched anything for so long is idle. */
+const IDLE_AFTER_MS = 5 * 60_000;
+const TOUCHES = ['pointermove', 'pointerdown', 'keydown', 'wheel', 'touchstart', 'focus'] as const;
+
+/**
+ * Tells the service every minute that somebody is here, and whether they do something, and asks who else is. The service
+ * keeps nothing of who shows no presence.
+ *
+ * @returns What ends it.
+ */
+export function startPresence(client: Client): () => void {
+  const stopped = new AbortController();
+  let [touchedAt, version]: [number, number | undefined] = [Date.now(), undefined];
+  for (const name of TOUCHES) {
+    addEventListener(name, () => (touchedAt = Date.now()), { signal: stopped.signal, passive: true, capture: true });
+  }
+  const report = async () => {
+    const status = Date.now() - touchedAt > IDLE_AFTER_MS ? 'IDLE' : 'ACTIVE';
+    const { data } = await client.mutation(RecordPresenceDocument, { input: { status } }).toPromise();
+    const result = data?.recordPresence;
+    const own = result?.__typename === 'RecordPresencePayload' ? result.presence : undefined;
+    if (own) setServiceTime(own.idleAt);
+    version = (await readPresences(client, version)) ?? version;
+  };
+  void report();
+  const timer = setInterval(report, INTERVAL_MS);
+  const stopTime = keepTime();
+  document.addEventListener('visibilitychange', () => !document.hidden && void report(), stopped);
+  return () => {
+    clearInterval(timer);
+    stopTime();
+    stopped.abort();
+  };
+}
+
+/** Brings the cache up to date. @returns The newest version that there is. */
+async function readPresences(client: Client, newerThan: number | undefined): Promise<number | undefined> {
+  const variables = newerThan === undefined ? {} : { newerThan };
+  const { data } = await client.query(PresencesDocument, variables, { requestPolicy: 'network-only' }).toPromise();
+  const versions = data?.presences?.nodes.map((presence) => presence.version) ?? [];
+  return versions.length === 0 ? undefined : Math.max(...versions);
+}

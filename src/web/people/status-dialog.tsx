@@ -1,0 +1,97 @@
+import { type FormEvent, useState } from 'react';
+import { useQuery } from 'urql';
+import { useCommand } from '../api/use-command.ts';
+import { SetStatusDocument, SidebarDocument } from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, useClose } from '../ui/dialog.tsx';
+import { Check, Refusal, TextField } from '../ui/form.tsx';
+import './people.css';
+
+/** What people say most, each with its emoji. */
+const COMMON = [
+  ['In a meeting', 'calendar', '📅'],
+  ['Commuting', 'bus', '🚌'],
+  ['Out sick', 'hurt', '🤕'],
+  ['On holiday', 'palm_tree', '🌴'],
+  ['Working remotely', 'house', '🏠'],
+  ['At lunch', 'fork_and_knife', '🍴'],
+] as const;
+
+/** One's own status: a few words, an emoji, and whether one is seen at all. */
+export function StatusDialog() {
+  const [{ data }] = useQuery({ query: SidebarDocument });
+  const status = data?.viewer?.status;
+  return <Dialog title="Your status">{status !== undefined && <StatusForm {...status} />}</Dialog>;
+}
+
+interface Status {
+  readonly text: string;
+  readonly emojiName: string | null;
+  readonly isAway: boolean;
+}
+
+function StatusForm(before: Status) {
+  const close = useClose();
+  const { run, refusal, isBusy } = useCommand(SetStatusDocument);
+  const [text, setText] = useState(before.text);
+  const [emojiName, setEmojiName] = useState(before.emojiName ?? '');
+  const [isAway, setAway] = useState(before.isAway);
+  const save = async (input: { text: string; emojiName: string; isAway: boolean }) => {
+    if (await run({ input })) close();
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void save({ text: text.trim(), emojiName: emojiName.trim().replaceAll(':', ''), isAway });
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <div className="status-text">
+        <TextField
+          label="Emoji"
+          value={emojiName}
+          placeholder="palm_tree"
+          onChange={(e) => setEmojiName(e.currentTarget.value)}
+        />
+        <TextField
+          label="Status"
+          value={text}
+          maxLength={60}
+          placeholder="What are you up to?"
+          data-autofocus
+          onChange={(e) => setText(e.currentTarget.value)}
+        />
+      </div>
+      <fieldset className="group-of-fields">
+        <legend>Often said</legend>
+        <div className="status-common">
+          {COMMON.map(([words, name, glyph]) => (
+            <Button
+              key={name}
+              aria-pressed={text === words && emojiName === name}
+              onClick={() => {
+                setText(words);
+                setEmojiName(name);
+              }}
+            >
+              <span aria-hidden="true">{glyph}</span> {words}
+            </Button>
+          ))}
+        </div>
+      </fieldset>
+      <Check
+        label="Invisible: nobody sees whether you are here"
+        checked={isAway}
+        onChange={(e) => setAway(e.currentTarget.checked)}
+      />
+      <Refusal>{refusal}</Refusal>
+      <div className="form-actions">
+        <Button disabled={isBusy} onClick={() => void save({ text: '', emojiName: '', isAway })}>
+          Clear status
+        </Button>
+        <Button kind="primary" type="submit" disabled={isBusy}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}

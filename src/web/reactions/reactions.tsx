@@ -1,0 +1,94 @@
+import { useEffect } from 'react';
+import { useClient } from 'urql';
+import { useStore } from '../api/store.ts';
+import { EmojiShown, openEmojiPicker } from '../emoji/emoji-picker.tsx';
+import { emojiTable, loadEmoji } from '../emoji/emoji-table.ts';
+import type { MessageRowFragment as Message } from '../generated/graphql.ts';
+import { IconButton } from '../ui/button.tsx';
+import { glyphOf } from '../ui/person.tsx';
+import { useNames } from './names.ts';
+import './reactions.css';
+import { react, toggleReaction } from './toggle.ts';
+
+type Group = Message['reactionGroups'][number];
+
+/** So many at most on a message, and each chip says who; more are counted. */
+const FEW = 3;
+
+interface Props {
+  readonly message: Message;
+  readonly viewerId: string;
+}
+
+/** The emoji on a message, each a button that puts the viewer's there or takes it away. */
+export function Reactions({ message, viewerId }: Props) {
+  return message.reactionGroups.length === 0 ? null : <Chips message={message} viewerId={viewerId} />;
+}
+
+function Chips({ message, viewerId }: Props) {
+  const client = useClient();
+  const { id, reactionGroups } = message;
+  const names = useNames(reactionGroups.flatMap(({ users }) => users.map((user) => user.id)));
+  const areFew = reactionGroups.reduce((sum, { count }) => sum + count, 0) <= FEW;
+  return (
+    <ul className="reactions" aria-label="Reactions">
+      {reactionGroups.map((group) => {
+        const who = whoOf(group, names, viewerId);
+        const title = `${who} with ${shownName(group)}`;
+        return (
+          <li key={group.reactionType + group.emojiCode}>
+            <button
+              type="button"
+              className="reaction"
+              tabIndex={-1}
+              aria-pressed={group.viewerHasReacted}
+              aria-label={title}
+              title={title}
+              onClick={() => toggleReaction(client, id, group)}
+            >
+              <Glyph group={group} />
+              <span className="reaction-who">{areFew && who !== '' ? who : group.count}</span>
+            </button>
+          </li>
+        );
+      })}
+      <li>
+        <IconButton
+          className="reaction-add"
+          icon="smile"
+          label="Add another reaction"
+          tabIndex={-1}
+          onClick={({ currentTarget }) => openEmojiPicker(currentTarget, (emoji) => react(client, message, emoji))}
+        />
+      </li>
+    </ul>
+  );
+}
+
+const shownName = ({ emojiName }: Group): string => emojiName.replaceAll('_', ' ');
+
+/** Of the organization's own emoji, an image that is in the table. */
+function Glyph({ group: { emojiName, emojiCode, reactionType } }: { readonly group: Group }) {
+  const client = useClient();
+  const glyph = glyphOf(emojiCode, reactionType);
+  const known = useStore(emojiTable, (all) =>
+    glyph === undefined ? all.find(({ code, type }) => code === emojiCode && type === reactionType) : undefined,
+  );
+  const isWanted = glyph === undefined && known === undefined;
+  useEffect(() => {
+    if (isWanted) void loadEmoji(client);
+  }, [client, isWanted]);
+  return <EmojiShown names={[emojiName]} glyph={glyph} imageUrl={known?.imageUrl} />;
+}
+
+const LIST = new Intl.ListFormat(undefined, { type: 'conjunction' });
+
+/** "You, Mona Lindqvist and 3 others". */
+function whoOf({ users, count }: Group, names: ReadonlyMap<string, string>, viewerId: string): string {
+  const ids = users.map(({ id }) => id);
+  const own = ids.includes(viewerId) ? ['You'] : [];
+  const others = ids.filter((id) => id !== viewerId).flatMap((id) => names.get(id) ?? []);
+  const shown = [...own, ...others];
+  const rest = count - shown.length;
+  return LIST.format([...shown, ...(rest > 0 ? [`${rest} ${rest === 1 ? 'other' : 'others'}`] : [])]);
+}

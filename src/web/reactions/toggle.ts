@@ -1,0 +1,25 @@
+import type { Client } from 'urql';
+import { act } from '../api/act.ts';
+import type { Emoji } from '../emoji/emoji-table.ts';
+import { AddReactionDocument, type MessageRowFragment, RemoveReactionDocument } from '../generated/graphql.ts';
+
+type Group = MessageRowFragment['reactionGroups'][number];
+
+/** Puts the emoji of a group on the message as well, or takes the viewer's away. It is shown at once. */
+export function toggleReaction(client: Client, messageId: string, group: Omit<Group, 'count' | 'users'>): void {
+  const { emojiName, emojiCode, reactionType, viewerHasReacted } = group;
+  const input = { messageId, emojiName, emojiCode, reactionType };
+  void (viewerHasReacted
+    ? act(client, RemoveReactionDocument, { input })
+    : act(client, AddReactionDocument, { input }));
+}
+
+/** Puts an emoji on a message; one that is the viewer's already stays. */
+export function react(client: Client, { id, reactionGroups }: MessageRowFragment, emoji: Emoji): void {
+  const known = reactionGroups.find(
+    ({ emojiCode, reactionType }) => emojiCode === emoji.code && reactionType === emoji.type,
+  );
+  if (known?.viewerHasReacted === true) return;
+  const added = { emojiName: emoji.names[0], emojiCode: emoji.code, reactionType: emoji.type, viewerHasReacted: false };
+  toggleReaction(client, id, known ?? added);
+}

@@ -1,0 +1,61 @@
+import { type FormEvent, useState } from 'react';
+import { useMutation } from 'urql';
+import { useStore } from '../api/store.ts';
+import { SignInDocument } from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { DemoPeople } from './demo-people.tsx';
+import { renewSession } from './session.ts';
+import './sign-in.css';
+import { isStartRefused } from './start-address.ts';
+
+/** The page of who is not signed in. */
+export function SignIn() {
+  const isRefused = useStore(isStartRefused);
+  const [refusal, setRefusal] = useState<string>();
+  const [{ fetching }, signIn] = useMutation(SignInDocument);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setRefusal(undefined);
+    const form = new FormData(event.currentTarget);
+    const input = { username: String(form.get('email')), password: String(form.get('password')) };
+    const { data, error } = await signIn({ input });
+    const result = data?.signIn;
+    if (result?.__typename === 'SignInPayload') renewSession();
+    else if (result !== undefined && 'message' in result) setRefusal(result.message);
+    else setRefusal(error?.graphQLErrors[0]?.message ?? 'The service does not answer. Try again in a moment.');
+  };
+  return (
+    <main className="sign-in">
+      <div className="sign-in-card">
+        {isRefused && (
+          <p role="alert" className="sign-in-error">
+            This start address is not, or no longer, that of this server: open the one it printed when it was started.
+          </p>
+        )}
+        <form onSubmit={submit}>
+          <h1>Sign in</h1>
+          <label className="field">
+            <span>Email</span>
+            <input className="input" name="email" type="email" autoComplete="username" required />
+          </label>
+          <label className="field">
+            <span>Password</span>
+            <input className="input" name="password" type="password" autoComplete="current-password" required />
+          </label>
+          {refusal !== undefined && (
+            <p role="alert" className="sign-in-error">
+              {refusal}
+            </p>
+          )}
+          <Button kind="primary" type="submit" disabled={fetching}>
+            Sign in
+          </Button>
+        </form>
+        <DemoPeople />
+        <p className="sign-in-more">
+          <a href="/developers">For developers</a>
+        </p>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,96 @@
+import { type FormEvent, useState } from 'react';
+import { useQuery } from 'urql';
+import { useCommand } from '../api/use-command.ts';
+import { OwnProfileDocument, UpdateProfileDataDocument, UpdateSettingsDocument } from '../generated/graphql.ts';
+import { PersonButton } from '../people/open-person.tsx';
+import { announce } from '../ui/announcer.tsx';
+import { Button } from '../ui/button.tsx';
+import { Refusal, TextField } from '../ui/form.tsx';
+import { AvatarField } from './avatar-field.tsx';
+import { ProfileField, type ProfileInput, valueIn } from './profile-field.tsx';
+
+/** How others see the viewer: image, name, and what the organization's profiles can tell. */
+export function Profile() {
+  const [{ data }] = useQuery({ query: OwnProfileDocument, requestPolicy: 'cache-and-network' });
+  const viewer = data?.viewer;
+  if (!viewer) return null;
+  return (
+    <div className="form">
+      <AvatarField viewer={viewer} isFixed={data?.organization?.avatarChangesDisabled === true} />
+      <NameForm name={viewer.fullName} isFixed={data?.organization?.nameChangesDisabled === true} />
+      <FieldsForm key={viewer.id} fields={data?.customProfileFields ?? []} values={viewer.profileData} />
+      <p>
+        <PersonButton userId={viewer.id} className="link-button">
+          See it as others do
+        </PersonButton>
+      </p>
+    </div>
+  );
+}
+
+function NameForm({ name, isFixed }: { readonly name: string; readonly isFixed: boolean }) {
+  const { run, refusal, isBusy } = useCommand(UpdateSettingsDocument);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const fullName = String(new FormData(event.currentTarget).get('name'));
+    if (await run({ input: { fullName } })) announce('Saved');
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <div className="field-and-button">
+        <TextField
+          label="Name"
+          name="name"
+          key={name}
+          defaultValue={name}
+          required
+          maxLength={100}
+          disabled={isFixed}
+        />
+        <Button type="submit" disabled={isBusy || isFixed}>
+          Save name
+        </Button>
+      </div>
+      <Refusal>{refusal}</Refusal>
+    </form>
+  );
+}
+
+interface FieldsProps {
+  readonly fields: readonly ProfileInput[];
+  readonly values: Parameters<typeof valueIn>[0];
+}
+
+function FieldsForm({ fields, values }: FieldsProps) {
+  const { run, refusal, isBusy } = useCommand(UpdateProfileDataDocument);
+  const [edited, setEdited] = useState<ReadonlyMap<string, string | readonly string[]>>(new Map());
+  if (fields.length === 0) return <p className="soft">The organization has no further fields for profiles.</p>;
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const sent = [...edited].map(([fieldId, value]) =>
+      typeof value === 'string' ? { fieldId, text: value.trim() } : { fieldId, userIds: [...value] },
+    );
+    if (!(await run({ input: { values: sent } }))) return;
+    setEdited(new Map());
+    announce('Saved');
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      {fields.map((field) => (
+        <ProfileField
+          key={field.id}
+          field={field}
+          value={edited.get(field.id) ?? valueIn(values, field)}
+          people={values.find((one) => one.field.id === field.id)?.users ?? []}
+          onChange={(value) => setEdited(new Map(edited).set(field.id, value))}
+        />
+      ))}
+      <Refusal>{refusal}</Refusal>
+      <div className="form-actions">
+        <Button kind="primary" type="submit" disabled={isBusy || edited.size === 0}>
+          Save profile
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,89 @@
+import { useQuery } from 'urql';
+import { useCommand } from '../api/use-command.ts';
+import {
+  OwnSessionsDocument,
+  type OwnSessionsQuery,
+  RevokeOtherSessionsDocument,
+  RevokeSessionDocument,
+} from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Refusal } from '../ui/form.tsx';
+
+const WHEN = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+type Session = NonNullable<NonNullable<OwnSessionsQuery['viewer']>['sessions']>['nodes'][number];
+
+/** Where the viewer is signed in, and what ends it there. */
+export function Sessions() {
+  const [{ data }, read] = useQuery({ query: OwnSessionsDocument, requestPolicy: 'cache-and-network' });
+  const one = useCommand(RevokeSessionDocument);
+  const others = useCommand(RevokeOtherSessionsDocument);
+  const sessions = data?.viewer?.sessions?.nodes ?? [];
+  const readAgain = () => read({ requestPolicy: 'network-only' });
+  return (
+    <section className="group-of-fields" aria-labelledby="sessions-title">
+      <h3 id="sessions-title">Signed in</h3>
+      <ul className="plain-list">
+        {sessions.map((session) => (
+          <SessionRow
+            key={session.id}
+            session={session}
+            onEnd={async () => (await one.run({ input: { sessionId: session.id } })) && readAgain()}
+          />
+        ))}
+      </ul>
+      <Refusal>{one.refusal ?? others.refusal}</Refusal>
+      {sessions.length > 1 && (
+        <div>
+          <Button disabled={others.isBusy} onClick={async () => (await others.run({})) && readAgain()}>
+            Sign out everywhere else
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function SessionRow({ session, onEnd }: { readonly session: Session; readonly onEnd: () => void }) {
+  const name = browserOf(session.userAgent);
+  return (
+    <li className="row">
+      <div className="row-body">
+        <strong>{name}</strong>
+        <p className="soft">
+          {session.isCurrent ? 'This browser' : `Last seen ${WHEN.format(new Date(session.lastSeenAt))}`}
+          {session.networkAddress !== '' && `, from ${session.networkAddress}`}
+        </p>
+      </div>
+      {!session.isCurrent && (
+        <Button onClick={onEnd} aria-label={`Sign out of ${name}`}>
+          Sign out
+        </Button>
+      )}
+    </li>
+  );
+}
+
+const BROWSERS = [
+  ['Edge', /Edg\//],
+  ['Opera', /OPR\//],
+  ['Firefox', /Firefox\//],
+  ['Chrome', /Chrom(e|ium)\//],
+  ['Safari', /Safari\//],
+] as const;
+const SYSTEMS = [
+  ['Android', /Android/],
+  ['iPhone', /iPhone/],
+  ['iPad', /iPad/],
+  ['Windows', /Windows/],
+  ['macOS', /Mac OS X/],
+  ['Linux', /Linux/],
+] as const;
+
+/** A browser as people call it; else as it calls itself. */
+function browserOf(userAgent: string): string {
+  const [browser] = BROWSERS.find(([, known]) => known.test(userAgent)) ?? [];
+  const [system] = SYSTEMS.find(([, known]) => known.test(userAgent)) ?? [];
+  if (browser === undefined) return userAgent || 'A browser';
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

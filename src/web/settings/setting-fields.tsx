@@ -1,0 +1,44 @@
+import type { UpdateSettingsInput } from '../generated/graphql.ts';
+import { Check, Choice } from '../ui/form.tsx';
+import type { Settings } from './use-settings.ts';
+
+type NameOf<T> = { [K in keyof Settings]: Settings[K] extends T ? K : never }[keyof Settings];
+
+interface Props {
+  readonly settings: Settings;
+  readonly change: (input: UpdateSettingsInput & Partial<Settings>) => Promise<void>;
+}
+
+interface SwitchesProps extends Props {
+  readonly legend: string;
+  readonly of: readonly (readonly [name: NameOf<boolean>, label: string])[];
+}
+
+/** Settings that are on or off: each name with what it means. */
+export function Switches({ legend, of, settings, change }: SwitchesProps) {
+  return (
+    <fieldset className="group-of-fields">
+      <legend>{legend}</legend>
+      {of.map(([name, label]) => (
+        <Check
+          key={name}
+          label={label}
+          checked={settings[name]}
+          onChange={(event) => void change({ [name]: event.currentTarget.checked })}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+interface SelectProps<N extends NameOf<string>> extends Props {
+  readonly name: N;
+  readonly label: string;
+  readonly hint?: string;
+  readonly options: readonly (readonly [value: Settings[N], name: string])[];
+}
+
+/** A setting that is one of a few words. */
+export function Select<N extends NameOf<string>>({ name, settings, change, ...rest }: SelectProps<N>) {
+  return <Choice {...rest} value={settings[name]} onChoose={(value) => void change({ [name]: value })} />;
+}

@@ -1,0 +1,39 @@
+import type { ReactNode } from 'react';
+import { Header } from '../conversation/header.tsx';
+import { Link } from '../routing/router.tsx';
+import { addressOf, SETTINGS_SECTIONS, type SettingsSection } from '../routing/routes.ts';
+import { Account } from './account.tsx';
+import { Notifications } from './notifications.tsx';
+import { Preferences } from './preferences.tsx';
+import { Profile } from './profile.tsx';
+import './settings.css';
+
+const SECTIONS = {
+  profile: { title: 'Profile', Shown: Profile },
+  account: { title: 'Account and sessions', Shown: Account },
+  preferences: { title: 'Preferences', Shown: Preferences },
+  notifications: { title: 'Notifications', Shown: Notifications },
+} as const;
+
+/** What the viewer can set of themselves. Each change is made at once, where no button says otherwise. */
+export function SettingsView({ section, menu }: { readonly section: SettingsSection; readonly menu: ReactNode }) {
+  const { title, Shown } = SECTIONS[section];
+  return (
+    <>
+      <Header menu={menu} title="Settings" />
+      <div className="page" data-section>
+        <nav className="tabs" aria-label="Settings">
+          {SETTINGS_SECTIONS.map((name) => (
+            <Link key={name} className="tab" to={addressOf({ name: 'settings', section: name })}>
+              {SECTIONS[name].title}
+            </Link>
+          ))}
+        </nav>
+        <section className="page-section" aria-labelledby="settings-title">
+          <h2 id="settings-title">{title}</h2>
+          <Shown />
+        </section>
+      </div>
+    </>
+  );
+}

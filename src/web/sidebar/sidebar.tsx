@@ -1,0 +1,109 @@
+import { useMemo } from 'react';
+import { useQuery } from 'urql';
+import { SidebarDocument, type SidebarQuery } from '../generated/graphql.ts';
+import { openStatus, PersonButton } from '../people/open-person.tsx';
+import { Link } from '../routing/router.tsx';
+import { addressOf } from '../routing/routes.ts';
+import { IconButton } from '../ui/button.tsx';
+import { Count } from '../ui/count.tsx';
+import { Icon, type IconName } from '../ui/icons.tsx';
+import { Avatar, PresenceDot, StatusEmoji } from '../ui/person.tsx';
+import { ChannelRow } from './channel-row.tsx';
+import { DirectRow } from './direct-row.tsx';
+import { sectionsOf } from './order.ts';
+import './sidebar.css';
+
+/** Everywhere one can go: views, channels by folder, direct conversations. */
+export function Sidebar() {
+  const [{ data }] = useQuery({ query: SidebarDocument });
+  const subscriptions = data?.subscriptions?.nodes;
+  const sections = useMemo(() => sectionsOf(subscriptions ?? []), [subscriptions]);
+  if (data === undefined) return null;
+  const unread = unreadIn(data);
+  return (
+    <>
+      <Who viewer={data.viewer} organization={data.organization?.name ?? ''} />
+      <div className="sidebar-scroll">
+        <ul className="sidebar-list">
+          <ViewRow to={addressOf({ name: 'inbox' })} icon="inbox" name="Inbox" count={unread.total} />
+          <ViewRow to={addressOf({ name: 'view', view: 'all' })} icon="all" name="All messages" />
+          <ViewRow
+            to={addressOf({ name: 'view', view: 'mentions' })}
+            icon="at"
+            name="Mentions"
+            count={unread.mentions}
+          />
+          <ViewRow to={addressOf({ name: 'view', view: 'starred' })} icon="star" name="Starred" />
+          <ViewRow to={addressOf({ name: 'writing', list: 'drafts' })} icon="edit" name="Drafts and later" />
+        </ul>
+        {sections.map(({ key, title, subscriptions }) => (
+          <section key={key} aria-label={title}>
+            <h2 className="sidebar-heading">{title}</h2>
+            <ul className="sidebar-list">
+              {subscriptions.map((subscription) => (
+                <ChannelRow key={subscription.id} subscription={subscription} />
+              ))}
+            </ul>
+          </section>
+        ))}
+        <ul className="sidebar-list sidebar-more">
+          <ViewRow to={addressOf({ name: 'channels' })} icon="plus" name="All channels" />
+        </ul>
+        <section aria-label="Direct messages">
+          <h2 className="sidebar-heading">Direct messages</h2>
+          <ul className="sidebar-list">
+            {data.directConversations?.nodes.map((conversation) => (
+              <DirectRow key={conversation.id} conversation={conversation} viewerId={data.viewer?.id ?? ''} />
+            ))}
+          </ul>
+        </section>
+      </div>
+    </>
+  );
+}
+
+function unreadIn({ subscriptions, directConversations }: SidebarQuery) {
+  const heard = (subscriptions?.nodes ?? []).filter(({ isMuted }) => !isMuted);
+  const counted = [...heard, ...(directConversations?.nodes ?? [])];
+  return {
+    total: counted.reduce((sum, { unreadCount }) => sum + unreadCount, 0),
+    mentions: counted.reduce((sum, { unreadMentionCount }) => sum + unreadMentionCount, 0),
+  };
+}
+
+function Who({ viewer, organization }: { readonly viewer: SidebarQuery['viewer']; readonly organization: string }) {
+  return (
+    <header className="sidebar-who">
+      {viewer !== null && <Avatar url={viewer.avatarUrl} size={32} />}
+      <div>
+        <strong>{organization}</strong>
+        {viewer !== null && (
+          <p>
+            <PresenceDot person={viewer} /> <PersonButton userId={viewer.id}>{viewer.fullName}</PersonButton>
+            <StatusEmoji status={viewer.status} />
+          </p>
+        )}
+      </div>
+      <IconButton className="sidebar-own" icon="status" label="Set your status" onClick={openStatus} />
+    </header>
+  );
+}
+
+interface ViewRowProps {
+  readonly to: string;
+  readonly icon: IconName;
+  readonly name: string;
+  readonly count?: number;
+}
+
+function ViewRow({ to, icon, name, count = 0 }: ViewRowProps) {
+  return (
+    <li>
+      <Link className="sidebar-row" to={to}>
+        <Icon name={icon} size={16} />
+        <span className="sidebar-name">{name}</span>
+        <Count value={count} />
+      </Link>
+    </li>
+  );
+}

@@ -1,0 +1,44 @@
+import { useEffect, useRef } from 'react';
+import { Icon } from '../ui/icons.tsx';
+import { Avatar } from '../ui/person.tsx';
+import type { Option } from './options.ts';
+import './type-ahead.css';
+import type { Listbox } from './use-listbox.ts';
+
+/** What may be meant, above or below the field in which it is written. */
+export function SuggestionList({ list, label }: { readonly list: Listbox; readonly label: string }) {
+  const element = useRef<HTMLDivElement>(null);
+  const { active, isOpen } = list;
+  useEffect(() => {
+    if (isOpen) element.current?.children[active]?.scrollIntoView({ block: 'nearest' });
+  }, [active, isOpen]);
+  if (!isOpen) return null;
+  return (
+    <div className="suggestions" role="listbox" id={list.id} aria-label={label} ref={element}>
+      {list.options.map((option, i) => (
+        // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field, which names the marked one.
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys.
+        <div
+          key={option.key}
+          className="suggestion"
+          role="option"
+          id={list.optionId(i)}
+          aria-selected={i === active}
+          // The field keeps the focus, and its caret.
+          onPointerDown={(event) => event.preventDefault()}
+          onClick={() => list.choose(option)}
+        >
+          <Picture option={option} />
+          <span className="suggestion-name">{option.label}</span>
+          {option.detail !== undefined && <span className="suggestion-detail">{option.detail}</span>}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Picture({ option: { glyph, imageUrl, icon } }: { readonly option: Option }) {
+  if (imageUrl !== undefined) return <Avatar url={imageUrl} size={20} />;
+  if (glyph !== undefined) return <span aria-hidden="true">{glyph}</span>;
+  return icon === undefined ? null : <Icon name={icon} size={16} />;
+}

@@ -1,0 +1,63 @@
+/** A name that is being written, from its sign to the caret. */
+export interface Token {
+  readonly kind: 'person' | 'channel' | 'topic' | 'emoji';
+  /** Where its sign stands in the text. */
+  readonly start: number;
+  /** What is written of the name by now. */
+  readonly text: string;
+  /** Of a person: mentioned without being told. */
+  readonly isSilent?: boolean;
+  /** Of a topic: the channel before it. */
+  readonly channelName?: string;
+}
+
+/** So far back, in characters, a name may have begun. */
+const REACH = 160;
+
+// A name has at most three words, or every sentence after an "@" would be one. A sign within a word is none.
+const PERSON = /(?<![\p{L}\p{N}@*_`])@(_?)(?:\*\*?)?((?:[^\s@*#:`]+(?: [^\s@*#:`]*){0,2})?)$/u;
+const CHANNEL = /(?<![\p{L}\p{N}#*`/&])#(?:\*\*)?((?:[^\s#*>`]+(?: [^\s#*>`]*){0,2})?)$/u;
+const TOPIC = /#\*\*([^*>\n]+)>([^*\n]*)$/u;
+const EMOJI = /(?<![\p{L}\p{N}:`]):([a-z0-9_+-]{2,})$/iu;
+
+/**
+ * The name that is being written right before the caret; undefined where none is, and within code, which means what it
+ * says.
+ *
+ * @param before The text up to the caret.
+ */
+export function tokenAt(before: string): Token | undefined {
+  if (isInCode(before)) return undefined;
+  const offset = Math.max(0, before.length - REACH);
+  const near = before.slice(offset);
+  const topic = TOPIC.exec(near);
+  if (topic !== null) {
+    const [, channelName = '', text = ''] = topic;
+    return { kind: 'topic', start: offset + topic.index, text, channelName };
+  }
+  const person = PERSON.exec(near);
+  if (person !== null) {
+    const [, silent = '', text = ''] = person;
+    return { kind: 'person', start: offset + person.index, text, isSilent: silent !== '' };
+  }
+  for (const [kind, pattern] of [
+    ['channel', CHANNEL],
+    ['emoji', EMOJI],
+  ] as const) {
+    const found = pattern.exec(near);
+    if (found !== null) return { kind, start: offset + found.index, text: found[1] ?? '' };
+  }
+  return undefined;
+}
+
+function isInCode(before: string): boolean {
+  const isFenced = before.split('```').length % 2 === 0;
+  const line = before.slice(before.lastIndexOf('\n') + 1).replaceAll('```', '');
+  return isFenced || line.split('`').length % 2 === 0;
+}
+
+export const isSameToken = (one: Token | undefined, other: Token | undefined): boolean =>
+  one?.kind === other?.kind &&
+  one?.start === other?.start &&
+  one?.text === other?.text &&
+  one?.channelName === other?.channelName;

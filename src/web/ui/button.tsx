@@ -1,0 +1,19 @@
+import type { ButtonHTMLAttributes } from 'react';
+import { Icon, type IconName } from './icons.tsx';
+
+type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { readonly kind?: 'plain' | 'primary' | 'quiet' };
+
+export function Button({ kind = 'plain', type = 'button', className = '', ...rest }: ButtonProps) {
+  return <button type={type} className={`button button-${kind} ${className}`} {...rest} />;
+}
+
+type IconButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & { readonly icon: IconName; readonly label: string };
+
+/** A button that shows a picture; `label` is what it is called, and its tooltip. */
+export function IconButton({ icon, label, type = 'button', className = '', ...rest }: IconButtonProps) {
+  return (
+    <button type={type} className={`icon-button ${className}`} aria-label={label} title={label} {...rest}>
+      <Icon name={icon} />
+    </button>
+  );
+}

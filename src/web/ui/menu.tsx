@@ -1,0 +1,93 @@
+import { type KeyboardEvent, useEffect, useRef } from 'react';
+import { Icon, type IconName } from './icons.tsx';
+import { closePopup } from './popup.tsx';
+
+export interface MenuItem {
+  readonly label: string;
+  readonly icon: IconName;
+  /** The key that does the same without the menu, for the eye. */
+  readonly keys?: string;
+  readonly isDangerous?: boolean;
+  readonly onChoose: () => void;
+}
+
+interface Props {
+  readonly label: string;
+  /** In groups; undefined until they are known. */
+  readonly groups: readonly (readonly MenuItem[])[] | undefined;
+}
+
+/** What can be done, within a popup: arrows go through it, a letter goes to what begins with it. */
+export function Menu({ label, groups }: Props) {
+  const menu = useRef<HTMLDivElement>(null);
+  const isKnown = groups !== undefined;
+  useEffect(() => {
+    if (isKnown) itemsOf(menu.current)[0]?.focus();
+  }, [isKnown]);
+  const shown = groups?.filter((items) => items.length > 0) ?? [];
+  return (
+    <div
+      className="menu"
+      role="menu"
+      aria-label={label}
+      aria-busy={!isKnown}
+      ref={menu}
+      onKeyDown={onKeyDown}
+      tabIndex={-1}
+    >
+      {!isKnown && <span className="menu-waiting">…</span>}
+      {shown.map((items, i) => [
+        i > 0 && <hr key={`before ${items[0]?.label}`} className="menu-line" />,
+        ...items.map((item) => <Item key={item.label} item={item} />),
+      ])}
+    </div>
+  );
+}
+
+function Item({ item: { label, icon, keys, isDangerous = false, onChoose } }: { readonly item: MenuItem }) {
+  const choose = () => {
+    closePopup();
+    onChoose();
+  };
+  return (
+    <button
+      type="button"
+      role="menuitem"
+      aria-label={label}
+      aria-keyshortcuts={keys}
+      className="menu-item"
+      tabIndex={-1}
+      data-danger={isDangerous}
+      onClick={choose}
+    >
+      <Icon name={icon} size={16} />
+      <span>{label}</span>
+      {keys !== undefined && <kbd className="key">{keys}</kbd>}
+    </button>
+  );
+}
+
+const itemsOf = (menu: HTMLElement | null): HTMLElement[] => [
+  ...(menu?.querySelectorAll<HTMLElement>('[role="menuitem"]') ?? []),
+];
+
+function onKeyDown(event: KeyboardEvent<HTMLElement>): void {
+  const items = itemsOf(event.currentTarget);
+  const here = items.indexOf(document.activeElement as HTMLElement);
+  const next = nextOf(event.key, items, here);
+  if (event.key === 'Tab') closePopup();
+  if (next === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  next.focus();
+}
+
+function nextOf(key: string, items: readonly HTMLElement[], here: number): HTMLElement | undefined {
+  if (key === 'ArrowDown') return items[(here + 1) % items.length];
+  if (key === 'ArrowUp') return items.at(here - 1);
+  if (key === 'Home') return items[0];
+  if (key === 'End') return items.at(-1);
+  if (key.length !== 1 || key === ' ') return undefined;
+  const after = [...items.slice(here + 1), ...items.slice(0, here + 1)];
+  return after.find(({ textContent }) => textContent?.toLowerCase().startsWith(key.toLowerCase()));
+}

@@ -1,0 +1,52 @@
+import type { ReactNode } from 'react';
+
+interface Props {
+  /** Where it belongs, or what it is called. */
+  readonly title: ReactNode;
+  readonly children: ReactNode;
+  /** When, or what became of it. */
+  readonly detail: ReactNode;
+  /** What can be done with it: buttons. */
+  readonly actions: ReactNode;
+}
+
+/** One of what somebody has written. */
+export function Item({ title, children, detail, actions }: Props) {
+  return (
+    <li className="written">
+      <div className="written-head">
+        <h2>{title}</h2>
+        <span className="written-detail">{detail}</span>
+      </div>
+      <div className="written-content">{children}</div>
+      <div className="written-actions">{actions}</div>
+    </li>
+  );
+}
+
+interface ListProps {
+  /** Undefined while it is read. */
+  readonly count: number | undefined;
+  /** What is said where there are none. */
+  readonly empty: string;
+  readonly label: string;
+  readonly children: ReactNode;
+}
+
+export function ItemList({ count, empty, label, children }: ListProps) {
+  if (count === undefined) return <p className="message-note">Loading…</p>;
+  if (count === 0) return <p className="message-note">{empty}</p>;
+  return (
+    <ul className="written-list" aria-label={label}>
+      {children}
+    </ul>
+  );
+}
+
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/** @param at ISO 8601. */
+export const Moment = ({ at }: { readonly at: string }) => <time dateTime={at}>{momentOf(at)}</time>;
+
+/** In words, in the reader's time. @param at ISO 8601. */
+export const momentOf = (at: string): string => MOMENT.format(new Date(at));

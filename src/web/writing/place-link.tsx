@@ -1,0 +1,42 @@
+import { useViewer } from '../conversation/use-viewer.ts';
+import { type Place, routeTo } from '../drafts/place.ts';
+import { Link } from '../routing/router.tsx';
+import { addressOf } from '../routing/routes.ts';
+import { shownTopic } from '../topics/topic-names.ts';
+import { namesOf } from '../ui/person.tsx';
+
+export interface Located {
+  readonly channel: { readonly id: string; readonly name: string } | null;
+  readonly topicName: string;
+  /** Null of a channel's. */
+  readonly recipients: readonly { readonly id: string; readonly fullName: string }[] | null;
+}
+
+interface Props {
+  readonly of: Located;
+  readonly onFollow?: () => void;
+}
+
+/** Where something is to be sent, and the way there. */
+export function PlaceLink({ of: { channel, topicName, recipients }, onFollow }: Props) {
+  const { viewerId } = useViewer();
+  const place: Place | undefined =
+    channel !== null
+      ? { channelId: channel.id, topic: topicName }
+      : recipients !== null && recipients.length > 0
+        ? { directTo: recipients.map(({ id }) => id) }
+        : undefined;
+  if (place === undefined) return <>Nowhere yet</>;
+  const others = recipients?.filter(({ id }) => id !== viewerId) ?? [];
+  const name =
+    channel !== null
+      ? `#${channel.name} › ${shownTopic(topicName)}`
+      : others.length > 0
+        ? namesOf(others)
+        : 'Notes to self';
+  return (
+    <Link to={addressOf(routeTo(place, viewerId), channel?.name)} onClick={onFollow}>
+      {name}
+    </Link>
+  );
+}

@@ -1,0 +1,29 @@
+import type { ReactNode } from 'react';
+import { Header } from '../conversation/header.tsx';
+import { DraftsList } from '../drafts/drafts-list.tsx';
+import { Link } from '../routing/router.tsx';
+import { addressOf, WRITING_LISTS, type WritingList } from '../routing/routes.ts';
+import './writing.css';
+
+const LISTS: Readonly<Record<WritingList, { readonly title: string; readonly list: () => ReactNode }>> = {
+  drafts: { title: 'Drafts', list: () => <DraftsList /> },
+};
+
+/** What the viewer has written, or wants written, and is not a message: a list of each kind. */
+export function WritingView({ list, menu }: { readonly list: WritingList; readonly menu: ReactNode }) {
+  return (
+    <>
+      <Header menu={menu} title={LISTS[list].title} />
+      <nav className="writing-kinds" aria-label="What is written">
+        {WRITING_LISTS.map((name) => (
+          <Link key={name} to={addressOf({ name: 'writing', list: name })}>
+            {LISTS[name].title}
+          </Link>
+        ))}
+      </nav>
+      <div className="writing" data-section>
+        {LISTS[list].list()}
+      </div>
+    </>
+  );
+}

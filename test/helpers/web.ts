@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { launchChromium } from './chromium.ts';
+import { Person } from './person.ts';
+import type { ServerProcess } from './process.ts';
+import { ROLES, startServer } from './server.ts';
+
+/** Longer than anything takes on a machine that is busy with other tests. */
+const PATIENCE_MS = 25_000;
+
+/** The demo's people, by their roles: of the members the first. */
+export type DemoRole = 'owner' | 'administrator' | 'moderator' | 'member' | 'guest';
+
+const NAMES: Readonly<Record<DemoRole, string>> = {
+  owner: 'Iris Haddad',
+  administrator: 'Aaron Weiss',
+  moderator: 'Mona Lindqvist',
+  member: 'Bela Novak',
+  guest: 'Gus Marino',
+};
+
+/** Somebody at the chat, in a browser of their own. */
+export interface Chatter extends AsyncDisposable {
+  readonly page: Page;
+  /** The same person at the API: for what happens elsewhere, and what is so beforehand. */
+  readonly person: Person;
+  /** What went wrong in the page so far: errors, failed requests, requests to other hosts. */
+  readonly problems: readonly string[];
+}
+
+/** A service with the demo, and a browser: one of each for a file of tests. */
+export class DemoChat implements AsyncDisposable {
+  readonly server: ServerProcess;
+  readonly #browser: Browser;
+
+  private constructor(server: ServerProcess, browser: Browser) {
+    this.server = server;
+    this.#browser = browser;
+  }
+
+  static async start(): Promise<DemoChat> {
+    const starting = startServer({ env: { DEMO: 'on', DATABASE_URL: undefined } });
+    const browser = await launchChromium();
+    return new DemoChat(await starting, browser);
+  }
+
+  /** @param role Of the demo. */
+  person(role: DemoRole): Person {
+    const { users } = this.#file();
+    const user = users.find((one) => one.role === role);
+    if (user === undefined) throw new Error(`The demo has no ${role}`);
+    const { url, port } = this.server;
+    const { user_id: id, email, api_key: apiKey } = user;
+    const account = { id, name: NAMES[role], email, apiKey, role: ROLES[role] };
+    return new Person({ url, host: `127.0.0.1:${port}` }, account);
+  }
+
+  /** Opens the start address in a browser of its own, and there signs in as one of the demo by one click. */
+  async enter(role: DemoRole, options: BrowserContextOptions = {}): Promise<Chatter> {
+    const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    const problems = problemsOf(page, this.server.url);
+    await page.goto(this.#file().start_url);
+    await page.getByRole('region', { name: 'The demo' }).getByRole('button', { name: NAMES[role] }).click();
+    await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+    // What is asked for before anybody is signed in is refused.
+    problems.length = 0;
+    return { page, person: this.person(role), problems, [Symbol.asyncDispose]: () => context.close() };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#browser.close();
+    await this.server[Symbol.asyncDispose]();
+  }
+
+  #file(): { start_url: string; users: { role: string; user_id: number; email: string; api_key: string }[] } {
+    return JSON.parse(readFileSync(join(this.server.dataDir, 'demo.json'), 'utf8'));
+  }
+}
+
+function problemsOf(page: Page, url: string): string[] {
+  const problems: string[] = [];
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && problems.push(message.text()));
+  page.on('response', (reply) => reply.status() >= 400 && problems.push(`${reply.status()} ${reply.url()}`));
+  page.on('request', (request) => {
+    if (!new RegExp(`^(${url}/|data:|blob:)`).test(request.url())) problems.push(`asked ${request.url()}`);
+  });
+  return problems;
+}
+
+export const sidebarOf = (page: Page): Locator => page.getByRole('navigation', { name: 'Sidebar' });
+
+/** A channel's link in the sidebar, whose name holds how much is unread. */
+export const channelLink = (page: Page, name: string): Locator =>
+  sidebarOf(page).getByRole('link', { name: new RegExp(`^${name}( muted)?( [\\d+]+ unread)?$`) });
+
+/** Goes to a topic, or to all of a channel. */
+export async function open(page: Page, channel: string, topic?: string): Promise<void> {
+  await channelLink(page, channel).click();
+  if (topic === undefined) return;
+  const topics = sidebarOf(page).getByRole('list', { name: `Topics in ${channel}` });
+  await topics.getByRole('link', { name: new RegExp(`^${topic}`) }).click();
+}
+
+/** The messages that are shown with this text. */
+export const message = (page: Page, text: string): Locator => page.getByRole('article').filter({ hasText: text });
+
+/** Writes where somebody is, and sends it. */
+export async function write(page: Page, text: string): Promise<void> {
+  const form = page.getByRole('form', { name: 'Write a message' });
+  await form.getByRole('textbox', { name: /^Message / }).fill(text);
+  await form.getByRole('button', { name: 'Send' }).click();
+}

@@ -1,0 +1,188 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import { channelLink, DemoChat, message, open, sidebarOf, write } from '../helpers/web.ts';
+
+describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
+  `the chat in two browsers${CHROMIUM_NOTE}`,
+  { timeout: 60_000 },
+  () => {
+    let chat: DemoChat;
+    beforeAll(async () => {
+      chat = await DemoChat.start();
+    }, 60_000);
+    afterAll(() => chat?.[Symbol.asyncDispose]());
+
+    test('shows what one writes to the other at once, once, and as it is meant', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      for (const { page } of [iris, bela]) {
+        await open(page, 'website', 'launch');
+        // What is there when one comes is not news.
+        await page
+          .locator('[role=feed]:not([aria-busy=true]) [role=article], [role=feed]:not([aria-busy=true]) article')
+          .first()
+          .waitFor();
+      }
+      await write(iris.page, 'Is **this** there? :tada: $$x^2$$');
+      for (const { page } of [iris, bela]) {
+        await message(page, 'Is this there?').waitFor();
+        await expect.poll(() => message(page, 'Is this there?').count()).toBe(1);
+        expect(await message(page, 'Is this there?').getByText('🎉').count()).toBe(1);
+      }
+      await expect.poll(() => iris.page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
+      // Once, politely, for those who hear the page.
+      const announced = bela.page.locator('[aria-live="polite"]');
+      await expect.poll(() => announced.textContent()).toContain('Iris Haddad: Is this there?');
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('counts what is unread where somebody does not look, until they do', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      await open(iris.page, 'general');
+      await open(bela.page, 'website', 'build');
+      const general = channelLink(bela.page, 'general');
+      const before = /\d+/.exec((await general.textContent()) ?? '')?.[0] ?? '0';
+      await open(iris.page, 'general', 'summer party');
+      for (const text of ['one more', 'and another']) await write(iris.page, text);
+      await expect.poll(() => general.textContent()).toBe(`general${Number(before) + 2} unread`);
+      await open(bela.page, 'general', 'summer party');
+      await message(bela.page, 'and another').waitFor();
+      await expect.poll(() => general.textContent()).toBe('general');
+    });
+
+    test('goes on without a gap or a reload when the service is killed and comes back', {
+      timeout: 120_000,
+    }, async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      for (const { page } of [iris, bela]) {
+        await open(page, 'website', 'launch');
+        await page.evaluate(() => Object.assign(window, { isStillHere: true }));
+      }
+      const texts: string[] = [];
+      for (const round of [1, 2, 3]) {
+        const [before, during] = [`before kill ${round}`, `while it was dead ${round}`];
+        await write(iris.page, before);
+        await chat.server.kill9();
+        await write(iris.page, during);
+        await iris.page.getByText('Waiting for the connection').first().waitFor();
+        await chat.server.restart();
+        texts.push(before, during);
+        for (const { page } of [iris, bela]) await message(page, during).waitFor();
+      }
+      for (const { page } of [iris, bela]) {
+        for (const text of texts) await expect.poll(() => message(page, text).count()).toBe(1);
+        expect(await page.evaluate(() => 'isStillHere' in window)).toBe(true);
+        await sidebarOf(page).getByRole('status').filter({ hasText: 'Live' }).waitFor();
+      }
+    });
+
+    test('keeps what was written offline over a reload, and sends it once', async () => {
+      await using bela = await chat.enter('member');
+      await using iris = await chat.enter('owner');
+      for (const { page } of [bela, iris]) await open(page, 'website', 'launch');
+      await bela.page.context().setOffline(true);
+      await write(bela.page, 'written in a tunnel');
+      await bela.page.getByText('Waiting for the connection').waitFor();
+      await bela.page.context().setOffline(false);
+      await bela.page.reload();
+      for (const { page } of [bela, iris]) await message(page, 'written in a tunnel').waitFor();
+      await expect.poll(() => message(bela.page, 'written in a tunnel').count()).toBe(1);
+    });
+
+    test('says that a message was refused, and sends it again when told to', async () => {
+      await using gus = await chat.enter('guest');
+      await open(gus.page, 'website', 'launch');
+      let refusals = 0;
+      await gus.page.route('**/graphql', async (route) => {
+        if (!route.request().postData()?.includes('SendMessage') || refusals > 0) return route.continue();
+        refusals++;
+        const error = { __typename: 'BadRequestError', code: 'BAD_REQUEST', message: 'Not just now', path: null };
+        return route.fulfill({ json: { data: { sendMessage: error } } });
+      });
+      await write(gus.page, 'please');
+      await gus.page.getByRole('alert').getByText('Not sent: Not just now').waitFor();
+      await gus.page.getByRole('button', { name: 'Send again' }).click();
+      await message(gus.page, 'please').waitFor();
+      await expect.poll(() => gus.page.getByRole('alert').count()).toBe(0);
+    });
+
+    test('misses no message that comes while its list is read', async () => {
+      await using bela = await chat.enter('member');
+      const { page } = bela;
+      const [{ promise: isSent, resolve: sent }, { promise: isRead, resolve: read }] = [
+        Promise.withResolvers<void>(),
+        Promise.withResolvers<void>(),
+      ];
+      await page.route('**/graphql', async (route) => {
+        if (route.request().postData()?.includes('query Timeline(') !== true) return route.continue();
+        // As the service answered before the message was there.
+        const response = await route.fetch();
+        read();
+        await isSent;
+        return route.fulfill({ response });
+      });
+      await open(page, 'website');
+      await isRead;
+      const said = { type: 'channel', to: 'website', topic: 'launch', content: 'between two answers' };
+      await chat.person('owner').ok('POST', '/messages', said);
+      // Its event has come.
+      await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
+      sent();
+      await message(page, 'between two answers').waitFor();
+    });
+
+    test('signs in by one click who opened the start address, and says of an old one that it is old', async () => {
+      await using mona = await chat.enter('moderator');
+      const { page } = mona;
+      expect(page.url()).not.toContain('start=');
+      expect(await page.evaluate(() => document.cookie)).toBe('');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      await page.goto(`${chat.server.url}/#start=${'x'.repeat(43)}`);
+      await page.getByText('This start address is not, or no longer').waitFor();
+      expect(page.url()).not.toContain('start=');
+    });
+
+    test('keeps the place to a pixel when older messages are put before it', async () => {
+      await using bela = await chat.enter('member');
+      const { person, page } = bela;
+      await open(page, 'website', 'launch');
+      for (let i = 0; i < 130; i++) {
+        const content = `line ${i}\n\n${'more '.repeat(i % 40)}`;
+        await person.ok('POST', '/messages', {
+          type: 'channel',
+          to: 'website',
+          topic: 'long',
+          content,
+          read_by_sender: true,
+        });
+      }
+      await page.reload();
+      await open(page, 'website', 'long');
+      const list = page.getByRole('feed');
+      await message(page, 'line 129').waitFor();
+      const shown = await page.getByRole('article').count();
+      expect(shown).toBeLessThan(130);
+      const { id, y } = await list.evaluate((element) => {
+        // To where older ones are fetched, and then nobody scrolls.
+        element.scrollTo(0, 300);
+        const edge = element.getBoundingClientRect().top;
+        const row = [...element.querySelectorAll('article')].find((one) => one.getBoundingClientRect().bottom > edge);
+        return { id: row?.dataset['id'] ?? '', y: row?.getBoundingClientRect().y ?? 0 };
+      });
+      await expect.poll(() => page.getByRole('article').count()).toBeGreaterThan(shown);
+      expect(Math.abs((await topOf(page, id)) - y)).toBeLessThanOrEqual(1);
+    });
+  },
+);
+
+/** Where a message is on the screen, in pixels from its upper edge. */
+const topOf = (page: Page, id: string) =>
+  page.getByRole('feed').evaluate((list, wanted) => {
+    const row = [...list.querySelectorAll('article')].find((one) => one.dataset['id'] === wanted);
+    return row?.getBoundingClientRect().y ?? Number.NaN;
+  }, id);

@@ -1,0 +1,61 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import { DemoChat, message, open, sidebarOf } from '../helpers/web.ts';
+
+describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
+  `what is not sent yet${CHROMIUM_NOTE}`,
+  { timeout: 60_000 },
+  () => {
+    let chat: DemoChat;
+    beforeAll(async () => {
+      chat = await DemoChat.start();
+    }, 60_000);
+    afterAll(() => chat?.[Symbol.asyncDispose]());
+
+    test('is there in the next window, goes on there, and is gone from both when it is sent', async () => {
+      await using here = await chat.enter('member');
+      await using there = await chat.enter('member');
+      for (const { page } of [here, there]) await open(page, 'website', 'launch');
+      await field(here.page).fill('Half a thought');
+      await expect.poll(() => field(there.page).inputValue()).toBe('Half a thought');
+      await field(there.page).fill('A whole thought');
+      await expect.poll(() => field(here.page).inputValue()).toBe('A whole thought');
+      await field(there.page).press('Control+Enter');
+      await message(here.page, 'A whole thought').waitFor();
+      await expect.poll(() => field(here.page).inputValue()).toBe('');
+      await expect.poll(async () => (await here.person.ok('GET', '/drafts'))['count']).toBe(0);
+      expect([...here.problems, ...there.problems]).toEqual([]);
+    });
+
+    test('is kept for each conversation, over a reload at once, and in a list from which one goes on', async () => {
+      await using iris = await chat.enter('owner');
+      const { page, person } = iris;
+      const { count } = await person.ok('GET', '/drafts');
+      await open(page, 'website', 'launch');
+      await field(page).fill('about the launch');
+      await open(page, 'website', 'build');
+      expect(await field(page).inputValue()).toBe('');
+      await field(page).fill('about the build');
+      await page.reload();
+      await expect.poll(() => field(page).inputValue()).toBe('about the build');
+      await expect.poll(async () => (await person.ok('GET', '/drafts'))['count']).toBe(count + 2);
+      await sidebarOf(page).getByRole('link', { name: 'Drafts and later' }).click();
+      const list = page.getByRole('list', { name: 'Drafts' });
+      await list.getByText('about the build').waitFor();
+      const launch = list.getByRole('listitem').filter({ hasText: 'about the launch' });
+      await launch.getByRole('link', { name: '#website › launch' }).click();
+      await expect.poll(() => field(page).inputValue()).toBe('about the launch');
+      await page.goBack();
+      await launch.getByRole('button', { name: 'Delete' }).click();
+      await expect.poll(() => list.getByRole('listitem').count()).toBe(count + 1);
+      await open(page, 'website', 'launch');
+      expect(await field(page).inputValue()).toBe('');
+      expect(iris.problems).toEqual([]);
+    });
+  },
+);
+
+/** Where one writes. */
+const field = (page: Page) => page.getByRole('form', { name: 'Write a message' }).getByLabel(/^Message /);

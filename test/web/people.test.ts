@@ -1,0 +1,102 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import { DemoChat, message, open, sidebarOf } from '../helpers/web.ts';
+
+describe.runIf(hasChromium && isGroupPicked('web/people.test.ts'))(
+  `people in the chat${CHROMIUM_NOTE}`,
+  { timeout: 60_000 },
+  () => {
+    let chat: DemoChat;
+    beforeAll(async () => {
+      chat = await DemoChat.start();
+    }, 60_000);
+    afterAll(() => chat?.[Symbol.asyncDispose]());
+
+    test("shows one's status and presence to others, who open the card from a message and write from there", async () => {
+      await using mona = await chat.enter('moderator');
+      await using iris = await chat.enter('owner');
+      await mona.person.ok('POST', '/messages', {
+        type: 'channel',
+        to: 'website',
+        topic: 'launch',
+        content: 'who writes this?',
+      });
+      const own = mona.page.getByRole('button', { name: 'Set your status' });
+      await own.click();
+      const form = mona.page.getByRole('dialog', { name: 'Your status' });
+      await expect.poll(() => form.getByRole('textbox', { name: 'Status' }).evaluate(isFocused)).toBe(true);
+      await form.getByRole('button', { name: 'On holiday' }).click();
+      await form.getByRole('button', { name: 'Save' }).click();
+      await expect.poll(() => own.evaluate(isFocused)).toBe(true);
+
+      await open(iris.page, 'website', 'launch');
+      const sender = message(iris.page, 'who writes this?').getByRole('button', { name: 'Mona Lindqvist' });
+      await sender.click();
+      const card = iris.page.getByRole('dialog', { name: 'Mona Lindqvist' });
+      for (const text of ['Moderator', 'On holiday', 'Active']) await card.getByText(text).waitFor();
+      await card.getByRole('link', { name: 'Message' }).click();
+      await iris.page.getByRole('heading', { level: 1, name: 'Mona Lindqvist' }).waitFor();
+      expect(await card.count()).toBe(0);
+      expect([...iris.problems, ...mona.problems]).toEqual([]);
+    });
+
+    test('hides the presence of who is invisible', async () => {
+      await using bela = await chat.enter('member');
+      const line = sidebarOf(bela.page).getByRole('paragraph').filter({ hasText: 'Bela Novak' });
+      const own = (presence: string) => line.getByText(presence, { exact: true });
+      await own('active').waitFor();
+      await bela.page.getByRole('button', { name: 'Set your status' }).click();
+      await bela.page.getByRole('checkbox', { name: /^Invisible/ }).check();
+      await bela.page.getByRole('button', { name: 'Save' }).click();
+      await own('offline').waitFor();
+    });
+
+    test("keeps one's profile, image and settings, which the other window shows at once", async () => {
+      await using cleo = await chat.enter('member');
+      const { page, person } = cleo;
+      await chat.person('owner').ok('POST', '/realm/profile_fields', { name: 'Boat', field_type: 1 });
+      const elsewhere = await page.context().newPage();
+      await elsewhere.goto(new URL('/settings/preferences', page.url()).href);
+
+      await page.getByRole('link', { name: 'Settings' }).click();
+      await page.getByRole('textbox', { name: 'Boat' }).fill('the *Gull*');
+      await page.getByRole('button', { name: 'Save profile' }).click();
+      await page
+        .getByLabel('Image file')
+        .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: await picture() });
+      await page.getByRole('button', { name: 'Remove it' }).waitFor();
+      await page.getByRole('button', { name: 'See it as others do' }).click();
+      await page.getByRole('dialog').getByText('the Gull').waitFor();
+      await page.keyboard.press('Escape');
+
+      await page.getByRole('link', { name: 'Preferences' }).click();
+      await page.getByRole('combobox', { name: 'Colors' }).selectOption('Dark');
+      await page.getByRole('checkbox', { name: 'Enter sends a message' }).check();
+      await expect.poll(() => elsewhere.getByRole('combobox', { name: 'Colors' }).inputValue()).toBe('DARK');
+      await expect.poll(() => elsewhere.evaluate(() => document.documentElement.dataset['theme'])).toBe('dark');
+      expect(await elsewhere.getByRole('checkbox', { name: 'Enter sends a message' }).isChecked()).toBe(true);
+      const { user } = await person.ok('GET', `/users/${person.id}`);
+      expect(user.avatar_url).toMatch(/v=2$/);
+      expect(cleo.problems).toEqual([]);
+    });
+
+    test('lists where one is signed in, and ends it there', async () => {
+      await using here = await chat.enter('guest');
+      await using there = await chat.enter('guest');
+      await here.page.goto(new URL('/settings/account', here.page.url()).href);
+      await here.page.getByText(/^This browser/).waitFor();
+      await here.page.getByRole('button', { name: 'Sign out everywhere else' }).click();
+      await there.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      await expect.poll(() => here.page.getByRole('button', { name: /^Sign out of Chrome/ }).count()).toBe(0);
+    });
+  },
+);
+
+const picture = () =>
+  sharp({ create: { width: 64, height: 64, channels: 3, background: 'teal' } })
+    .png()
+    .toBuffer();
+
+const isFocused = (element: Element) => element === document.activeElement;
