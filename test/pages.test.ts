@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, request, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { takesIdempotencyKey } from '../src/api/rest/endpoint.ts';
 import { isFile } from '../src/api/rest/params.ts';
@@ -16,7 +17,7 @@ import { basic } from './helpers/person.ts';
 import type { ServerProcess } from './helpers/process.ts';
 import { organisation, serverOf, startServer } from './helpers/server.ts';
 
-const PAGES = ['/', '/docs', '/graphql'];
+const PAGES = ['/developers', '/docs', '/docs/events', '/graphql'];
 const AS_BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 
 /** Behind a proxy as nginx is with nothing but `proxy_pass`: it names the server itself as Host, and forwards nothing. */
@@ -87,7 +88,7 @@ describe.for(PAGES)('%s', (path) => {
       ...[...markup.matchAll(/<(?:link|base)[^>]*\shref=["']?([^"'>\s]*)/gi)],
       ...[...markup.matchAll(/(?:url\(|@import)\s*["']?([^"')\s]*)/gi)],
     ].map(([, url = '']) => url);
-    expect(assets.filter((url) => !url.startsWith('data:') && !url.startsWith('#'))).toEqual([]);
+    expect(assets.filter((url) => !/^(data:|#|\/(?!\/))/.test(url))).toEqual([]);
   });
 
   test('lets the browser load nothing else, run nothing else, and frame it nowhere', async () => {
@@ -115,7 +116,10 @@ describe.for(PAGES)('%s', (path) => {
 
   test('holds the key of the demo owner for the browser that opened the start address, and is not kept', async () => {
     const page = await get(path, { cookie: `other=1; ${cookie}` });
-    expect([page.status, holdsKey(page), page.headers['cache-control']]).toEqual([200, true, 'private, no-store']);
+    const isKeyed = path !== '/docs/events';
+    expect([page.status, holdsKey(page)]).toEqual([200, isKeyed]);
+    // Nor compressed, even by a proxy: its length would tell of the key.
+    expect(page.headers['cache-control']).toBe(isKeyed ? 'private, no-store, no-transform' : 'private, no-store');
     expect(page.headers['cross-origin-resource-policy']).toBe('same-origin');
   });
 
@@ -183,7 +187,7 @@ describe('the start address', () => {
     const file = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8'));
     expect(file.start_url).toBe(startUrl);
     expect((await show(tokenOf(startUrl))).status).toBe(204);
-    expect(holdsKey(await get('/', { cookie }))).toBe(true);
+    expect(holdsKey(await get('/developers', { cookie }))).toBe(true);
   });
 
   test('gives nothing for another token', async () => {
@@ -192,7 +196,7 @@ describe('the start address', () => {
       const { status, headers } = await show(wrong);
       expect([wrong, status, headers['set-cookie']]).toEqual([wrong, 403, undefined]);
     }
-    for (const path of [`/start?token=${token}`, `/?start=${token}`]) {
+    for (const path of [`/start?token=${token}`, `/?start=${token}`, `/developers?start=${token}`]) {
       const reply = await get(path);
       expect([reply.headers['set-cookie'], holdsKey(reply)]).toEqual([undefined, false]);
     }
@@ -235,9 +239,9 @@ describe('the start address', () => {
 
 test('a request without a Host gets no key', async () => {
   for (const head of [
-    'GET / HTTP/1.0',
+    'GET /developers HTTP/1.0',
     'GET /docs HTTP/1.0\r\nHost:',
-    'GET / HTTP/1.1\r\nConnection: close\r\nHost:',
+    'GET /developers HTTP/1.1\r\nConnection: close\r\nHost:',
   ]) {
     const socket = connect(demo.port, '127.0.0.1');
     socket.write(`${head}\r\n\r\n`);
@@ -249,11 +253,130 @@ test('a request without a Host gets no key', async () => {
 
 test('a Host that is none is not shown, for the calls go into a shell', async () => {
   for (const host of ['x"><script>alert(1)</script>', "x';rm -rf ~;'", '$(reboot)', 'a b', `localhost\`id\``]) {
-    const page = await get('/', { host });
+    const page = await get('/developers', { host });
     expect(page.text).not.toContain(host);
     expect(page.text).not.toMatch(/alert\(1\)|rm -rf|reboot|`id`/);
   }
 });
+
+describe('the chat', () => {
+  const chatPaths = ['/', '/inbox', '/channels/x/general/.a%20topic', '/direct/x', '/views/all', '/sign-in'];
+
+  test.for(chatPaths)('is at %s, asked for anew each time, and runs nothing of another host', async (path) => {
+    const { status, headers, text } = await get(path);
+    expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      'no-cache',
+    ]);
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; script-src 'self' 'sha256-[^']+'; style-src 'self';/,
+    );
+    expect(headers['content-security-policy']).not.toMatch(/https?:|unsafe-eval/);
+    expect(text).toContain('<div id="root">');
+    const again = await get(path, { 'if-none-match': headers.etag ?? '' });
+    expect([again.status, again.text]).toEqual([304, '']);
+  });
+
+  test('has assets that are kept for ever, and come compressed to who reads that', async () => {
+    const { text } = await get('/');
+    const script = /src="(\/assets\/[^"]+\.js)"/.exec(text)?.[1] ?? '';
+    const plain = await get(script);
+    for (const encoding of ['br', 'gzip']) {
+      const packed = await get(script, { 'accept-encoding': `${encoding}, zstd` });
+      expect([packed.status, packed.headers['content-encoding'], packed.headers.vary?.split(', ').at(0)]).toEqual([
+        200,
+        encoding,
+        'Accept-Encoding',
+      ]);
+      expect(packed.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      expect(Number(packed.headers['content-length'])).toBeLessThan(Number(plain.headers['content-length']) / 2);
+    }
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    expect((await get('/assets/nothing.js')).status).toBe(404);
+  });
+});
+
+describe('an address where nothing is', () => {
+  test('is a page for a browser, which leads on', async () => {
+    const page = await get('/nothing/"here"<script>');
+    expect([page.status, page.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(page.headers['content-security-policy']).toContain("default-src 'none'");
+    expect(page.text).toContain('There is nothing here');
+    expect(page.text).not.toContain('"here"<script>');
+  });
+
+  test('is JSON for programs, and below the addresses of the API for all', async () => {
+    for (const [path, accept] of [
+      ['/nothing', '*/*'],
+      ['/nothing', 'application/json'],
+      ['/api/v1/nothing', AS_BROWSER.accept],
+      ['/api/nothing', AS_BROWSER.accept],
+    ] as const) {
+      const reply = await get(path, { accept });
+      expect([path, reply.status, reply.headers['content-type']]).toEqual([path, 404, 'application/json']);
+      expect(JSON.parse(reply.text)).toMatchObject({ result: 'error' });
+    }
+  });
+});
+
+test('there is an icon, which is kept', async () => {
+  for (const path of ['/favicon.svg', '/favicon.ico']) {
+    const icon = await get(path);
+    expect([icon.status, icon.headers['content-type']]).toEqual([200, 'image/svg+xml']);
+    expect(icon.text).toContain('<svg');
+    expect((await get(path, { 'if-none-match': String(icon.headers.etag) })).status).toBe(304);
+  }
+});
+
+describe('the files of GraphiQL', () => {
+  const filesOf = (page: Reply) =>
+    [...page.text.matchAll(/(?:src|href)="(\/graphiql\/[^"]+)"/g)].map(([, path = '']) => path);
+
+  test('come packed, once: the page names them by what is in them', async () => {
+    const page = await get('/graphql');
+    expect(Buffer.byteLength(page.text)).toBeLessThan(10_000);
+    const files = filesOf(page);
+    expect(files).toHaveLength(2);
+    for (const path of files) {
+      const whole = await get(path);
+      expect([whole.status, whole.headers['content-encoding']]).toEqual([200, undefined]);
+      expect(whole.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      for (const [asked, encoding, unpack] of [
+        ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+        ['gzip', 'gzip', gunzipSync],
+        ['br;q=0, gzip', 'gzip', gunzipSync],
+      ] as const) {
+        const { headers, bytes } = await rawOf(path, asked);
+        expect([asked, headers['content-encoding'], headers.vary]).toEqual([
+          asked,
+          encoding,
+          'Accept-Encoding, Origin',
+        ]);
+        expect(unpack(bytes).toString() === whole.text, `${path} as ${encoding}`).toBe(true);
+        expect(bytes.length).toBeLessThan(0.6 * Buffer.byteLength(whole.text));
+      }
+    }
+  });
+
+  test('are not there under another name', async () => {
+    const [path = ''] = filesOf(await get('/graphql'));
+    for (const other of [
+      path.replace(/[0-9a-f]{16}/, '0'.repeat(16)),
+      path.replace('graphiql.', 'other.'),
+      '/graphiql/',
+    ]) {
+      expect([other, (await get(other)).status]).toEqual([other, 404]);
+    }
+  });
+});
+
+/** A file as it comes. */
+async function rawOf(path: string, acceptEncoding: string): Promise<{ headers: IncomingHttpHeaders; bytes: Buffer }> {
+  const asked = request(demo.url + path, { headers: { 'accept-encoding': acceptEncoding, connection: 'close' } }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  return { headers: answer.headers, bytes: await buffer(answer) };
+}
 
 const NAMED = [
   ...['Message', 'User', 'Channel', 'Subscription', 'Draft', 'Event', 'ScheduledMessage', 'SavedSnippet', 'Reminder'],
@@ -363,6 +486,17 @@ describe('the OpenAPI file', () => {
     expect((await anonymous.rest('GET', '/openapi.json')).status).toBe(200);
   });
 
+  test('says of every parameter what it is', () => {
+    const said = operations().flatMap(([method, path, { parameters, requestBody }]) => {
+      const fields = requestBody?.content['multipart/form-data'].schema.properties ?? {};
+      return [...parameters, ...Object.entries<Json>(fields).map(([name, field]) => ({ name, ...field }))].map(
+        ({ name, description }: Json) => ({ at: `${method} ${path} ${name}`, description }),
+      );
+    });
+    expect(said.length).toBeGreaterThan(500);
+    for (const { at, description } of said) expect(description, at).toMatch(/^\S.{5,}[.!…]$/s);
+  });
+
   test('has the shapes that replies share, by their names', () => {
     const { schemas } = file.components;
     for (const name of NAMED) expect(schemas[name]).toMatchObject({ type: 'object', properties: expect.any(Object) });
@@ -400,4 +534,42 @@ test('the schema file is the one in the repository', async () => {
   expect((await get('/schema.graphql')).text).toBe(
     readFileSync(join(import.meta.dirname, '../schema.graphql'), 'utf8'),
   );
+});
+
+describe('signing in as one of the demo', () => {
+  const begin = (userId: number | string, headers: Record<string, string>) =>
+    send(demo.url, {
+      method: 'POST',
+      path: '/start/session',
+      headers: { host: `localhost:${demo.port}`, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams({ user_id: String(userId) }).toString(),
+    });
+  const people = async (headers: Record<string, string>): Promise<Json[]> =>
+    JSON.parse((await get('/start/people', headers)).text).people;
+
+  test('takes one click for each role, in the browser that opened the start address', async () => {
+    const shown = await people({ cookie });
+    expect(new Set(shown.map(({ role }) => role))).toEqual(
+      new Set(['owner', 'administrator', 'moderator', 'member', 'guest']),
+    );
+    for (const { user_id } of shown) {
+      const reply = await begin(user_id, { cookie });
+      expect(reply.status).toBe(204);
+      const me = await get('/api/v1/users/me', { cookie: cookieOf(reply) });
+      expect(JSON.parse(me.text).user_id).toBe(user_id);
+    }
+  });
+
+  test('is nothing for others, nor for pages of other sites, nor for people who are not of the demo', async () => {
+    expect(await people({})).toEqual([]);
+    const [{ user_id }] = (await people({ cookie })) as [Json];
+    for (const headers of [{}, { cookie: `${cookie}x` }, { cookie, origin: 'https://evil.example' }]) {
+      const reply = await begin(user_id, headers);
+      expect([reply.status, reply.headers['set-cookie']]).toEqual([403, undefined]);
+    }
+    const bot = JSON.parse(readFileSync(join(demo.dataDir, 'demo.json'), 'utf8')).users.find(
+      ({ role }: Json) => role === 'bot',
+    );
+    for (const nobody of [bot.user_id, 0, 'x', '']) expect((await begin(nobody, { cookie })).status).toBe(400);
+  });
 });

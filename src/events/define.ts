@@ -21,7 +21,10 @@ export interface EventDraft {
 export type Effect =
   | { readonly kind: 'subscribed' | 'unsubscribed'; readonly userId: number; readonly channelIds: readonly number[] }
   | { readonly kind: 'role'; readonly userId: number; readonly oldRole: number; readonly newRole: number }
-  | { readonly kind: 'revoked'; readonly userId: number };
+  | { readonly kind: 'revoked'; readonly userId: number; readonly credentials: RevokedCredentials };
+
+/** What a user may not sign in with any more: the key, the sessions of these numbers, or anything. */
+export type RevokedCredentials = 'all' | 'key' | readonly number[];
 
 interface Definition {
   readonly type: string;

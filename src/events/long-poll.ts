@@ -1,10 +1,10 @@
 import { BadEventQueueIdError } from './errors.ts';
 import { PrunedError, readPage } from './page.ts';
-import type { Queue, QueueReader, ReaderEnd } from './queue.ts';
+import type { Queue, QueueReader, ReaderAccess, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, heartbeat } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
-import { HEARTBEAT_RETRY_MS, heartbeatDelay, type MayStay, piecesFor } from './stream.ts';
+import { HEARTBEAT_RETRY_MS, heartbeatDelay, piecesFor } from './stream.ts';
 import type { QueueOptions } from './view.ts';
 import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
 
@@ -15,7 +15,7 @@ import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
  * @param known The id up to which the client has everything; this acknowledges it.
  * @param block False: answers at once, perhaps with nothing.
  * @param signal Aborts when the client is gone.
- * @param mayStay Asked again a second into the wait: a revocation that passed while the poll was being opened was not
+ * @param access Asked again a second into the wait: a revocation that passed while the poll was being opened was not
  *   heard. Later ones are.
  * @throws BadEventQueueIdError `pruned` when the log does not reach back to `known`, `expired` when the queue ends.
  * @see src/events/README.md#queues
@@ -23,13 +23,13 @@ import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
 export async function longPoll(
   app: ReadContext,
   queue: Queue,
-  { known, block, signal, mayStay }: { known: number; block: boolean; signal: AbortSignal; mayStay: MayStay },
+  { known, block, signal, access }: { known: number; block: boolean; signal: AbortSignal; access: ReaderAccess },
 ): Promise<readonly EventPiece[]> {
   queue.acknowledge(known);
   const window = await app.hub.window(queue.realmId);
   let position = queue.positionFor(known);
   const recipient = await window.recipient(queue.userId, position);
-  const poll = new Poll(app, queue, { window, recipient, known });
+  const poll = new Poll(app, queue, { window, recipient, known, access });
   queue.take(poll);
   signal.addEventListener('abort', poll.abandon, { once: true });
   if (signal.aborted) poll.abandon();
@@ -42,9 +42,9 @@ export async function longPoll(
       queue.passed(position);
       if (position !== window.through) continue;
       if (!block) return [];
-      return await poll.wait(mayStay);
+      return await poll.wait();
     }
-    return await poll.wait(mayStay);
+    return await poll.wait();
   } catch (error) {
     if (error instanceof PrunedError) throw new BadEventQueueIdError(queue.id, 'pruned');
     throw error;
@@ -59,6 +59,7 @@ const RECHECK_MS = 1_000;
 
 class Poll implements LiveReader, QueueReader {
   readonly recipient: EventRecipient;
+  readonly access: ReaderAccess;
   readonly #app: ReadContext;
   readonly #queue: Queue;
   readonly #window: RealmWindow;
@@ -71,8 +72,14 @@ class Poll implements LiveReader, QueueReader {
   constructor(
     app: ReadContext,
     queue: Queue,
-    { window, recipient, known }: { window: RealmWindow; recipient: EventRecipient; known: number },
+    {
+      window,
+      recipient,
+      known,
+      access,
+    }: { window: RealmWindow; recipient: EventRecipient; known: number; access: ReaderAccess },
   ) {
+    this.access = access;
     this.#app = app;
     this.#queue = queue;
     this.#window = window;
@@ -91,18 +98,18 @@ class Poll implements LiveReader, QueueReader {
   }
 
   /** Waits at the window's end. To be called in the same turn of the event loop in which nothing was left to read. */
-  wait(mayStay: MayStay): Promise<readonly EventPiece[]> {
+  wait(): Promise<readonly EventPiece[]> {
     if (!this.#over) {
       this.#window.attach(this);
-      this.#recheck = setTimeout(() => void this.#leaveUnless(mayStay), RECHECK_MS).unref();
+      this.#recheck = setTimeout(() => void this.#leaveIfOver(), RECHECK_MS).unref();
       this.#heartbeat = setTimeout(() => void this.#beat(), heartbeatDelay(this.#app)).unref();
     }
     return this.#answer.promise;
   }
 
-  async #leaveUnless(mayStay: MayStay): Promise<void> {
+  async #leaveIfOver(): Promise<void> {
     try {
-      if (!(await mayStay())) this.answer([]);
+      if (!(await this.access.mayStay())) this.answer([]);
     } catch (error) {
       this.#app.log.warn({ err: error }, 'could not check whether a poll may go on');
       this.answer([]);

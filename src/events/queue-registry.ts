@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { LogContext } from './context.ts';
+import type { RevokedCredentials } from './define.ts';
 import { BadEventQueueIdError } from './errors.ts';
-import { Queue } from './queue.ts';
+import { Queue, type ReaderAccess } from './queue.ts';
 import type { QueueOptions } from './view.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -53,6 +54,7 @@ export class QueueRegistry {
 
   start(): void {
     const tick = async () => {
+      await this.#endLapsed();
       await this.flush();
       if (!this.#stopped) this.#timer = setTimeout(tick, this.#app.config.queueWriteMs);
     };
@@ -205,9 +207,23 @@ export class QueueRegistry {
     this.#drop(queueId);
   }
 
-  /** Ends what a user reads here; the queues stay for whoever may still sign in as them. */
-  revokeReaders(userId: number): void {
-    for (const queue of this.#queues.values()) if (queue.userId === userId) queue.reader?.end('revoked');
+  /** Ends what a user reads here by these credentials; the queues stay for whoever may still sign in as them. */
+  revokeReaders(userId: number, credentials: RevokedCredentials): void {
+    for (const { userId: owner, reader } of this.#queues.values()) {
+      if (owner === userId && reader !== undefined && isBy(reader.access, credentials)) reader.end('revoked');
+    }
+  }
+
+  /** Ends what is read here in sessions that are over by now. One that was made longer meanwhile goes on. */
+  async #endLapsed(): Promise<void> {
+    const now = this.#app.now().getTime();
+    const readers = [...this.#queues.values()].flatMap(({ reader }) => reader ?? []);
+    const due = readers.filter(({ access: { endsAt } }) => endsAt !== undefined && endsAt <= now);
+    try {
+      await Promise.all(due.map(async (reader) => (await reader.access.mayStay()) || reader.end('revoked')));
+    } catch (error) {
+      this.#app.log.warn({ err: error }, 'could not look whether sessions are over; trying again');
+    }
   }
 
   /** Ends queues nobody has read for longer than they may live, by a margin for nodes that could not write for a while. */
@@ -316,6 +332,12 @@ export class QueueRegistry {
       RETURNING q.id::text AS id`;
     return written.map(({ id }) => id);
   }
+}
+
+/** Whether something is read by credentials that were revoked. */
+function isBy({ sessionId }: ReaderAccess, credentials: RevokedCredentials): boolean {
+  if (credentials === 'all') return true;
+  return sessionId === undefined ? credentials === 'key' : credentials !== 'key' && credentials.includes(sessionId);
 }
 
 /** How old the written time of the last read may get: our choice, a quarter of the idle life, at most a minute. */

@@ -6,8 +6,19 @@ import type { ReadContext } from './window.ts';
 /** Why a reader is told to stop. `lost` carries the error to tell the client. */
 export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | BadEventQueueIdError;
 
+/** What somebody signed in with who reads. */
+export interface ReaderAccess {
+  /** The number of the session; undefined for a key. */
+  readonly sessionId: number | undefined;
+  /** Milliseconds: when it ends, as far as is known. Undefined: it does not by itself. */
+  readonly endsAt: number | undefined;
+  /** Whether they could sign in with it again. Asked of the database, which may know another `endsAt`. */
+  mayStay(): Promise<boolean>;
+}
+
 /** Whoever reads a queue just now, over whatever transport. */
 export interface QueueReader {
+  readonly access: ReaderAccess;
   end(why: ReaderEnd): void;
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { definitionOf, type RenderedEvent } from './define.ts';
 import type { StoredEvent } from './stored.ts';
@@ -11,15 +12,31 @@ export interface EventPiece {
   readonly facts: unknown;
   /** `{"id": …, "type": …, …}`, made once for all who see the same. */
   readonly json: string;
-  /** What GraphQL operations make of this piece, by operation. */
-  readonly results: Map<object, Buffer>;
 }
 
 const NOTHING: readonly EventPiece[] = [];
 /** By who looks (a role, and what else tells viewers apart), then by the key of the queue's options. */
 type Renderings = Map<string, Map<string, readonly EventPiece[]>>;
 
-const cache = new WeakMap<StoredEvent, { definition: ReturnType<typeof definitionOf>; renderings: Renderings }>();
+/** What is made of an event for those who read it. */
+interface Made {
+  readonly definition: ReturnType<typeof definitionOf>;
+  readonly renderings: Renderings;
+  readonly bytes: number;
+}
+
+/**
+ * Our choice: twice what a window holds for some tens of kinds of viewers. Clients choose the options of their queues, and
+ * what they ask of events, so that there is no end to what could be made; what nobody asked for lately is made again.
+ */
+const MAX_RENDERED_BYTES = 64 * 1024 * 1024;
+const MAX_RESULT_BYTES = 32 * 1024 * 1024;
+
+const made = new LRUCache<StoredEvent, Made>({ maxSize: MAX_RENDERED_BYTES, sizeCalculation: ({ bytes }) => bytes });
+const results = new LRUCache<EventPiece, { readonly byMaker: Map<object, Buffer>; readonly bytes: number }>({
+  maxSize: MAX_RESULT_BYTES,
+  sizeCalculation: ({ bytes }) => bytes,
+});
 
 /**
  * The event as `view` sees it: one piece, several, or none. Made once for each distinct view, not once for each reader.
@@ -28,10 +45,10 @@ const cache = new WeakMap<StoredEvent, { definition: ReturnType<typeof definitio
  * logged once and skipped, because it would hold up everything after it for ever.
  */
 export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): readonly EventPiece[] {
-  let entry = cache.get(stored);
+  let entry = made.get(stored);
   if (entry === undefined) {
-    entry = { definition: definitionOf(stored.type, stored.op), renderings: new Map() };
-    cache.set(stored, entry);
+    entry = { definition: definitionOf(stored.type, stored.op), renderings: new Map(), bytes: stored.bytes + 1 };
+    made.set(stored, entry);
   }
   const { definition, renderings } = entry;
   if (definition === undefined) return NOTHING;
@@ -53,9 +70,13 @@ export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): rea
       pieces = NOTHING;
     }
     byOptions.set(key, pieces);
+    // Another object, whose size is looked at.
+    made.set(stored, { ...entry, bytes: entry.bytes + sizeOf(pieces) });
   }
   return pieces;
 }
+
+const sizeOf = (pieces: readonly EventPiece[]) => pieces.reduce((sum, { json }) => sum + json.length, 0);
 
 function toPieces(
   { id, type, width }: StoredEvent,
@@ -66,10 +87,21 @@ function toPieces(
   return events.map((event, i) => pieceOf(id - events.length + 1 + i, event, facts));
 }
 
-/** Lets go of what GraphQL operations made of an event: once it has been delivered live, few ask for it again. */
+/** What `maker` made of a piece, such as a GraphQL operation its result; undefined where it made nothing, or that was let go of. */
+export const keptResult = (piece: EventPiece, maker: object): Buffer | undefined =>
+  results.get(piece)?.byMaker.get(maker);
+
+/** Keeps what `maker` made of a piece for whoever is to be sent the same, as long as there is room. */
+export function keepResult(piece: EventPiece, maker: object, result: Buffer): void {
+  const { byMaker, bytes } = results.get(piece) ?? { byMaker: new Map<object, Buffer>(), bytes: piece.json.length };
+  byMaker.set(maker, result);
+  results.set(piece, { byMaker, bytes: bytes + result.length });
+}
+
+/** Lets go of what was made of an event's pieces: once it has been delivered live, few ask for it again. */
 export function forgetResults(stored: StoredEvent): void {
-  for (const byOptions of cache.get(stored)?.renderings.values() ?? []) {
-    for (const pieces of byOptions.values()) for (const { results } of pieces) results.clear();
+  for (const byOptions of made.get(stored)?.renderings.values() ?? []) {
+    for (const pieces of byOptions.values()) for (const piece of pieces) results.delete(piece);
   }
 }
 
@@ -79,7 +111,7 @@ export function heartbeat(id: number): EventPiece {
 }
 
 function pieceOf(id: number, event: RenderedEvent, facts?: unknown): EventPiece {
-  return { id, event, facts, json: JSON.stringify({ id, ...event }), results: new Map() };
+  return { id, event, facts, json: JSON.stringify({ id, ...event }) };
 }
 
 function isSeveral(rendered: RenderedEvent | readonly RenderedEvent[]): rendered is readonly RenderedEvent[] {

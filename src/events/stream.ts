@@ -4,7 +4,7 @@ import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
 import { PrunedError, readPage } from './page.ts';
-import type { Queue, QueueReader, ReaderEnd } from './queue.ts';
+import type { Queue, QueueReader, ReaderAccess, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, heartbeat, piecesOf } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
@@ -42,16 +42,13 @@ export function piecesFor(
     userId: recipient.userId,
     // A getter, because few kinds of event need it.
     get isRecipient() {
-      return hears(event.audience, recipient, event.id, false);
+      return !queue.options.allPublicChannels || hears(event.audience, recipient, event.id, false);
     },
     queueId: queue.id,
     options: queue.options,
   };
   return piecesOf(event, view, log);
 }
-
-/** Whether whoever opened a reader may still read: their key may have been changed since they signed in. */
-export type MayStay = () => Promise<boolean>;
 
 /** Clients give up soon after a heartbeat is due. */
 export const HEARTBEAT_RETRY_MS = 1_000;
@@ -70,9 +67,9 @@ export function heartbeatDelay({ config }: LogContext): number {
  */
 export class EventStream implements LiveReader, QueueReader {
   readonly queue: Queue;
+  readonly access: ReaderAccess;
   readonly #app: ReadContext;
   readonly #sink: StreamSink;
-  readonly #mayStay: MayStay;
   #window!: RealmWindow;
   #recipient!: EventRecipient;
   /** Everything up to here was sent, or was not for this queue. */
@@ -90,12 +87,12 @@ export class EventStream implements LiveReader, QueueReader {
   constructor(
     app: ReadContext,
     queue: Queue,
-    { known, sink, mayStay }: { known: number; sink: StreamSink; mayStay: MayStay },
+    { known, sink, access }: { known: number; sink: StreamSink; access: ReaderAccess },
   ) {
     this.#app = app;
     this.queue = queue;
     this.#sink = sink;
-    this.#mayStay = mayStay;
+    this.access = access;
     this.#position = queue.positionFor(known);
     this.#lastSent = known;
   }
@@ -122,7 +119,7 @@ export class EventStream implements LiveReader, QueueReader {
     this.#awaitSilence(heartbeatDelay(this.#app));
     // From here on a revocation is heard as it passes; one that passed while the stream was being opened was not.
     try {
-      if (!(await this.#mayStay())) this.#finish('revoked');
+      if (!(await this.access.mayStay())) this.#finish('revoked');
     } catch (error) {
       this.#fail(error);
     }
@@ -152,6 +149,8 @@ export class EventStream implements LiveReader, QueueReader {
       // be slow.
       this.#window = await this.#app.hub.window(this.queue.realmId);
       this.#recipient = await this.#window.recipient(this.queue.userId, this.#position);
+      // The log went back while something was read for the client: what comes now has ids that it has seen.
+      if (this.#position > this.#window.through) return this.broken();
       const page = await readPage(this.#app.db, this.#window, {
         recipient: this.#recipient,
         options: this.options,

@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import { apiEmailOf } from '../access/address.ts';
 import { isResolved, namesEmptyTopic } from '../channels/topic-name.ts';
 import { defineEvent } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
-import { type MessageFacts, toWireFlags, toWireMessage, type UserFlags } from './wire.ts';
+import { tells } from '../events/wire.ts';
+import { type MessageFacts, toWireFlags, toWireMessage, type UserFlags, wireMessage } from './wire.ts';
 
 /** A new message, with what it is to those it names: all that any recipient's view of it needs. */
 export interface SentPayload extends MessageFacts {
@@ -39,6 +41,10 @@ function flagsFor(payload: SentPayload, userId: number, isRecipient: boolean): U
   };
 }
 
+/** The same as entities have it: what somebody never received waits for nobody to read it. */
+const knownFlags = (payload: SentPayload, { userId, isRecipient }: EventView): UserFlags =>
+  isRecipient ? flagsFor(payload, userId, true) : { ...flagsFor(payload, userId, false), read: true, historical: true };
+
 const isLocalTo = ({ queueId, localId }: SentPayload, view: EventView) =>
   localId !== undefined && queueId === view.queueId;
 
@@ -48,7 +54,7 @@ const isLocalTo = ({ queueId, localId }: SentPayload, view: EventView) =>
  */
 export const messageSent = defineEvent('message', undefined, (payload: SentPayload): SentPayload => payload, {
   perUser: (payload, view) => {
-    const flags = toWireFlags(flagsFor(payload, view.userId, view.isRecipient));
+    const flags = toWireFlags(knownFlags(payload, view));
     // The sender knows their own address, hidden or not: their avatar may be shown in another way.
     return `${flags.join()} ${isLocalTo(payload, view)} ${view.userId === payload.sender.id}`;
   },
@@ -60,7 +66,7 @@ export const messageSent = defineEvent('message', undefined, (payload: SentPaylo
   }),
   facts: (payload, view) => ({
     message: payload,
-    flags: flagsFor(payload, view.userId, view.isRecipient),
+    flags: knownFlags(payload, view),
     viewer: { id: view.userId, role: view.role },
   }),
   matches: (payload, narrow, userId) =>
@@ -103,3 +109,10 @@ function isMatched(payload: SentPayload, operand: string, userId: number): boole
       return true;
   }
 }
+
+const { flags: _flags, ...sent } = wireMessage.shape;
+tells(messageSent, 'whom it is for: those in the conversation, or the channel; and queues for all public channels', {
+  message: z.object(sent),
+  flags: z.array(z.string()),
+  local_message_id: z.string().optional().describe('In the queue that it was sent with.'),
+});

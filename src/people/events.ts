@@ -1,12 +1,23 @@
+import { z } from 'zod';
 import { apiEmail } from '../access/address.ts';
 import type { UserSettingName } from '../access/user-settings.ts';
 import { defineEvent, type Effect } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
+import { tells } from '../events/wire.ts';
 import type { User } from '../generated/prisma/client.ts';
 import { languageName } from '../platform/languages.ts';
 import type { KnownSetting, SettingValue } from '../platform/setting.ts';
 import type { WireProfileValue } from './profile-fields/wire.ts';
-import { avatarUrl, avatarUrlFor, toFacts, toMinute, toWireUser, type UserFacts, visibleEmail } from './wire.ts';
+import {
+  avatarUrl,
+  avatarUrlFor,
+  toFacts,
+  toMinute,
+  toWireUser,
+  type UserFacts,
+  visibleEmail,
+  wireUser,
+} from './wire.ts';
 
 /** The viewer is never the user: who has just been added has no queue yet. */
 const SOMEBODY_ELSE = 0;
@@ -194,3 +205,38 @@ export const userSettingUpdated = defineEvent(
     facts: ({ property, value }, { userId }): KnownSetting => ({ id: userId, property, value }),
   },
 );
+
+tells(userAdded, 'everyone who can access the new user', { person: wireUser });
+tells(userUpdated, 'everyone who can access the user, as far as it is another for them', {
+  person: z
+    .strictObject({
+      user_id: z.int(),
+      full_name: z.string(),
+      role: z.int(),
+      is_imported_stub: z.literal(false),
+      is_active: z.boolean(),
+      bot_owner_id: z.int(),
+      date_joined: z.string(),
+      email: z.string(),
+      timezone: z.string(),
+      new_email: z.string(),
+      delivery_email: z.string().nullable(),
+      custom_profile_field: z.strictObject({
+        id: z.int(),
+        value: z.string().nullable(),
+        rendered_value: z.string().optional(),
+      }),
+      avatar_url: z.string().nullable(),
+      avatar_url_medium: z.string().nullable(),
+      avatar_source: z.string(),
+      avatar_version: z.int(),
+    })
+    .partial()
+    .required({ user_id: true })
+    .describe('What changed, with its new value.'),
+});
+tells(userSettingUpdated, 'the user', {
+  property: z.string(),
+  value: z.union([z.boolean(), z.int(), z.string()]).nullable(),
+  language_name: z.string().optional().describe('With `default_language`.'),
+});

@@ -80,7 +80,7 @@ function compose(
   const deliveries = new DeliveryWorker(app);
   const mail = new MailWorker(base);
   app.hub.start((_realmId, effect) => {
-    if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId);
+    if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId, effect.credentials);
   });
   app.queues.start();
   const sweeping = startSweeping(app);

@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
+import { tells } from '../../events/wire.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { administersBot } from './administers.ts';
 import type { WireBot, WireDefaults } from './wire.ts';
+import { wireDefaults } from './wire.ts';
 
 // To those who may administer the bot: its owner, and administrators. What everybody sees of a bot is told of the user.
 
@@ -60,3 +63,10 @@ export const botUpdated = defineEvent(
 
 /** The receiver may not administer the bot any more. */
 export const botLost = defineEvent('realm_bot', 'delete', (userId: number) => ({ bot: { user_id: userId } }));
+
+const ADMINISTERING = 'those who may administer the bot: its owner, and administrators';
+tells(botAdded, ADMINISTERING, {
+  bot: z.strictObject({ user_id: z.int(), ...wireDefaults.shape, services: z.array(z.never()) }),
+});
+tells(botUpdated, ADMINISTERING, { bot: z.strictObject({ user_id: z.int(), ...wireDefaults.partial().shape }) });
+tells(botLost, 'those who may not administer the bot any more', { bot: z.strictObject({ user_id: z.int() }) });

@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { RealmDomain } from '../../generated/prisma/client.ts';
-import { type DomainFacts, toFacts, wireOf } from './wire.ts';
+import { type DomainFacts, toFacts, wireOf, wireRealmDomain } from './wire.ts';
 
 // All go to everyone of the organisation.
 
@@ -33,3 +35,6 @@ export const realmDomainRemoved = defineEvent(
     facts: ({ id }) => ({ id: id ?? null }),
   },
 );
+
+for (const event of [realmDomainAdded, realmDomainChanged]) tells(event, 'everyone', { realm_domain: wireRealmDomain });
+tells(realmDomainRemoved, 'everyone', { domain: z.string() });

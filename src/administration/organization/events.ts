@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { KnownOrganization } from './entity-facts.ts';
 import { SERVER_GENERATION, SERVICE_FEATURE_LEVEL, SERVICE_MERGE_BASE, SERVICE_VERSION } from './feature-level.ts';
 
@@ -28,3 +30,16 @@ export const restarted = defineEvent('restart', undefined, () => ({
   service_feature_level: SERVICE_FEATURE_LEVEL,
   server_generation: SERVER_GENERATION,
 }));
+
+tells(realmUpdated, 'everyone', {
+  property: z.literal('default'),
+  data: z
+    .record(z.string(), z.unknown())
+    .describe("What changed, by the names of registration's fields without `realm_`."),
+});
+tells(restarted, 'everyone', {
+  service_version: z.string(),
+  service_merge_base: z.string(),
+  service_feature_level: z.int(),
+  server_generation: z.int(),
+});

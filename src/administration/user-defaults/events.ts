@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { KnownSetting, SettingValue } from '../../platform/setting.ts';
 import type { UserDefaultName } from './settings.ts';
 
@@ -21,3 +23,8 @@ export const userDefaultUpdated = defineEvent(
     }),
   },
 );
+
+tells(userDefaultUpdated, 'everyone', {
+  property: z.string(),
+  value: z.union([z.boolean(), z.int(), z.string()]).nullable(),
+});

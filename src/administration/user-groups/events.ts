@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import type { GroupPermissionName } from '../../access/permissions/group-permissions.ts';
 import type { SystemGroups } from '../../access/permissions/system-groups.ts';
-import { toWire, type WireUserGroup } from '../../access/permissions/wire.ts';
+import { toWire, type WireUserGroup, wireUserGroup } from '../../access/permissions/wire.ts';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
+import { tells } from '../../events/wire.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import { isGuest } from '../../platform/roles.ts';
 
@@ -145,3 +147,18 @@ const defineSubgroupsEvent = (op: 'add_subgroups' | 'remove_subgroups') =>
 
 export const subgroupsAdded = defineSubgroupsEvent('add_subgroups');
 export const subgroupsRemoved = defineSubgroupsEvent('remove_subgroups');
+
+const EVERYONE = 'everyone';
+const { members: _members, direct_subgroup_ids: _ids, ...groupFields } = wireUserGroup.shape;
+tells(userGroupAdded, EVERYONE, { group: wireUserGroup });
+tells(userGroupUpdated, EVERYONE, {
+  group_id: z.int(),
+  data: z.strictObject(groupFields).partial().describe('What changed, with its new value.'),
+});
+tells(userGroupRemoved, 'everyone whose client does not know `include_deactivated_groups`', { group_id: z.int() });
+for (const event of [groupMembersAdded, groupMembersRemoved]) {
+  tells(event, EVERYONE, { group_id: z.int(), user_ids: z.array(z.int()) });
+}
+for (const event of [subgroupsAdded, subgroupsRemoved]) {
+  tells(event, EVERYONE, { group_id: z.int(), direct_subgroup_ids: z.array(z.int()) });
+}

@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { ChannelFolder } from '../../generated/prisma/client.ts';
-import { type FolderFacts, toFacts, toWire, type WireChannelFolder, wireOf } from './wire.ts';
+import { type FolderFacts, toFacts, toWire, type WireChannelFolder, wireChannelFolder, wireOf } from './wire.ts';
 
 // All go to everyone of the organisation.
 
@@ -56,3 +58,15 @@ export interface KnownFolder {
 export const channelFoldersReordered = defineEvent('channel_folder', 'reorder', (folderIds: readonly number[]) => ({
   order: folderIds,
 }));
+
+tells(channelFolderAdded, 'everyone', { channel_folder: wireChannelFolder });
+tells(channelFolderUpdated, 'everyone', {
+  channel_folder_id: z.int(),
+  data: wireChannelFolder
+    .pick({ name: true, description: true, rendered_description: true, is_archived: true })
+    .partial()
+    .describe('What changed, with its new value.'),
+});
+tells(channelFoldersReordered, 'everyone', {
+  order: z.array(z.int()).describe('Every folder in the new order, by id.'),
+});

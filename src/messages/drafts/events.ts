@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { Draft, Realm } from '../../generated/prisma/client.ts';
-import { type DraftFacts, toFacts, wireOf, withShownTopic } from './wire.ts';
+import { type DraftFacts, toFacts, wireDraft, wireOf, withShownTopic } from './wire.ts';
 
 // All go to the author's own clients only: drafts are private.
 
@@ -56,3 +58,7 @@ export const draftUpdated = defineEvent(
 );
 
 export const draftRemoved = defineEvent('drafts', 'remove', (draftId: number) => ({ draft_id: draftId }));
+
+tells(draftsAdded, 'their author', { drafts: z.array(wireDraft) });
+tells(draftUpdated, 'its author', { draft: wireDraft });
+tells(draftRemoved, 'its author', { draft_id: z.int() });

@@ -40,6 +40,8 @@ export interface UpdatedPayload {
     readonly topicLinks: readonly TopicLink[];
     /** Null when it stays. */
     readonly channelId: number | null;
+    /** Whether all have their topic in one case after it; absent in events logged before they told it. */
+    readonly isOneSpelling?: boolean | undefined;
   } | null;
   /** Of the message `id`; null when it stays. */
   readonly content: {

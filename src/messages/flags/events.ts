@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { shownTopic } from '../wire.ts';
 
@@ -119,3 +121,23 @@ const flagsRemoved = defineEvent(
     }),
   },
 );
+
+const told = {
+  operation: z.string().describe('As `op`.'),
+  flag: z.string(),
+  messages: z.array(z.int()),
+  all: z.boolean(),
+};
+const wireUnread = z.strictObject({
+  type: z.literal(['stream', 'private']),
+  mentioned: z.literal(true).optional(),
+  user_ids: z.array(z.int()).optional(),
+  stream_id: z.int().optional(),
+  topic: z.string().optional(),
+  unmuted_stream_msg: z.boolean().optional(),
+});
+tells(flagsAdded, 'the user', told);
+tells(flagsRemoved, 'the user', {
+  ...told,
+  message_details: z.record(z.string(), wireUnread).optional().describe('Of messages that are unread again, by id.'),
+});

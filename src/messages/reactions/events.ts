@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
+import { tells } from '../../events/wire.ts';
 import { classOfReactor, type KnownReactions, reactionsSeenBy } from './groups.ts';
 import type { ToldReactions } from './queries.ts';
-import { type ReactionOfUser, toWireReaction, type WireReaction } from './wire.ts';
+import { type ReactionOfUser, toWireReaction, type WireReaction, wireReaction } from './wire.ts';
 
 interface ReactionPayload extends WireReaction {
   readonly message_id: number;
@@ -39,3 +41,7 @@ const rulesOf = (op: 'add' | 'remove') => ({
 export const reactionAdded = defineEvent('reaction', 'add', toPayload, rulesOf('add'));
 
 export const reactionRemoved = defineEvent('reaction', 'remove', toPayload, rulesOf('remove'));
+
+for (const event of [reactionAdded, reactionRemoved]) {
+  tells(event, 'everyone who hears what becomes of the message', { message_id: z.int(), ...wireReaction.shape });
+}

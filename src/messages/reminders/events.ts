@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { ScheduledMessage } from '../../generated/prisma/client.ts';
-import { type ReminderFacts, toFacts, wireOf } from './wire.ts';
+import { type ReminderFacts, toFacts, wireOf, wireReminder } from './wire.ts';
 
 // To the owner's own clients only.
 
@@ -19,3 +21,6 @@ export const reminderAdded = defineEvent(
 
 /** Deleted, delivered or failed. */
 export const reminderRemoved = defineEvent('reminders', 'remove', (id: number) => ({ reminder_id: id }));
+
+tells(reminderAdded, 'its owner', { reminders: z.array(wireReminder) });
+tells(reminderRemoved, 'its owner', { reminder_id: z.int() });

@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { Realm, ScheduledMessage } from '../../generated/prisma/client.ts';
-import { type ScheduledFacts, toFacts, wireOf, withShownTopic } from './wire.ts';
+import { type ScheduledFacts, toFacts, wireOf, wireScheduledMessage, withShownTopic } from './wire.ts';
 
 // All go to the owner's own clients only.
 
@@ -68,3 +70,7 @@ export const scheduledMessageUpdated = defineEvent(
 export const scheduledMessageRemoved = defineEvent('scheduled_messages', 'remove', (id: number) => ({
   scheduled_message_id: id,
 }));
+
+tells(scheduledMessageAdded, 'its owner', { scheduled_messages: z.array(wireScheduledMessage) });
+tells(scheduledMessageUpdated, 'its owner', { scheduled_message: wireScheduledMessage });
+tells(scheduledMessageRemoved, 'its owner', { scheduled_message_id: z.int() });

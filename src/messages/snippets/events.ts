@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
+import { tells } from '../../events/wire.ts';
 import type { SavedSnippet } from '../../generated/prisma/client.ts';
-import { type SnippetFacts, toFacts, wireOf } from './wire.ts';
+import { type SnippetFacts, toFacts, wireOf, wireSavedSnippet } from './wire.ts';
 
 // All go to the author's own clients only: snippets are private.
 
@@ -28,3 +30,8 @@ export const savedSnippetUpdated = snippetEvent('update');
 export const savedSnippetRemoved = defineEvent('saved_snippets', 'remove', (snippetId: number) => ({
   saved_snippet_id: snippetId,
 }));
+
+for (const event of [savedSnippetAdded, savedSnippetUpdated]) {
+  tells(event, 'its author', { saved_snippet: wireSavedSnippet });
+}
+tells(savedSnippetRemoved, 'its author', { saved_snippet_id: z.int() });

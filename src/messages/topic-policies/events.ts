@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import {
   type TopicPolicyFacts,
@@ -55,3 +57,15 @@ export const mutedTopicsChanged = defineEvent(
     }),
   },
 );
+
+tells(topicPolicyChanged, 'the user', {
+  stream_id: z.int(),
+  topic_name: z.string(),
+  last_updated: z.int().describe('UNIX seconds.'),
+  visibility_policy: z.int().describe('0 as the channel is, 1 muted, 2 unmuted, 3 followed.'),
+});
+tells(mutedTopicsChanged, 'the user', {
+  muted_topics: z
+    .array(z.tuple([z.string(), z.string(), z.int()]))
+    .describe('Channel, topic, since when in UNIX seconds.'),
+});

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import { shownTopic } from '../wire.ts';
 
 export const TYPING_OPS = ['start', 'stop'] as const;
@@ -69,3 +71,21 @@ const typingEdit = (op: TypingOp) =>
 
 /** To those who see the message and want to know. */
 export const typingEditEvents = { start: typingEdit('start'), stop: typingEdit('stop') } as const;
+
+const wireTypist = z.strictObject({ user_id: z.int(), email: z.string() });
+const channelPlace = z.strictObject({ type: z.literal('channel'), channel_id: z.int(), topic: z.string() });
+const directPlace = z.strictObject({ type: z.literal('direct'), user_ids: z.array(z.int()) });
+for (const op of TYPING_OPS) {
+  tells(typingEvents[op], 'those who are written to, and want to know', {
+    message_type: z.literal(['direct', 'stream']),
+    sender: wireTypist,
+    recipients: z.array(wireTypist).optional().describe('Of a direct message: everyone in the conversation.'),
+    stream_id: z.int().optional(),
+    topic: z.string().optional(),
+  });
+  tells(typingEditEvents[op], 'those who see the message, and want to know', {
+    sender_id: z.int(),
+    message_id: z.int(),
+    recipient: z.union([channelPlace, directPlace]),
+  });
+}

@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { defineEvent, type RenderedEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
+import { tells } from '../../events/wire.ts';
 import type { CustomEmoji } from '../../generated/prisma/client.ts';
-import { toWire, toWireMap } from './wire.ts';
+import { toWire, toWireMap, wireCustomEmoji } from './wire.ts';
 
 // All go to everyone of the organisation: a change is told as such, and as all there are after it, and each client hears
 // what it can handle.
@@ -35,3 +37,13 @@ export const customEmojiChanged = defineEvent(
   (all: readonly CustomEmoji[]) => ({ realm_emoji: toWireMap(all) }),
   { render: (payload, view) => (hearsOne(view) ? null : { type: 'realm_emoji', op: 'update', ...payload }) },
 );
+
+const CAPABLE = 'everyone whose client knows `individual_emoji_changes`';
+tells(customEmojiAdded, CAPABLE, { emoji: wireCustomEmoji });
+tells(customEmojiDeactivated, CAPABLE, {
+  emoji_id: z.string(),
+  data: z.strictObject({ deactivated: z.literal(true) }),
+});
+tells(customEmojiChanged, 'everyone whose client does not know `individual_emoji_changes`', {
+  realm_emoji: z.record(z.string(), wireCustomEmoji).describe('All there are, by id.'),
+});

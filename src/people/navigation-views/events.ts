@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { NavigationView } from '../../generated/prisma/client.ts';
-import { toFacts, type ViewFacts, type WireNavigationView, wireOf } from './wire.ts';
+import { toFacts, type ViewFacts, type WireNavigationView, wireNavigationView, wireOf } from './wire.ts';
 
 // All go to the user's own clients only.
 
@@ -62,3 +64,10 @@ export const navigationViewRemoved = defineEvent(
     facts: ({ id }) => ({ id: id ?? null }),
   },
 );
+
+tells(navigationViewAdded, 'the user', { navigation_view: wireNavigationView });
+tells(navigationViewUpdated, 'the user', {
+  fragment: z.string(),
+  data: wireNavigationView.omit({ fragment: true }).partial().describe('What changed, with its new value.'),
+});
+tells(navigationViewRemoved, 'the user', { fragment: z.string() });

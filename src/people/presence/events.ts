@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { apiEmailOf } from '../../access/address.ts';
 import { defineEvent } from '../../events/define.ts';
-import { type Presence, toLegacyPresence, toWirePresence } from './wire.ts';
+import { tells } from '../../events/wire.ts';
+import { type Presence, toLegacyPresence, toWirePresence, wirePresence, wireWebsite } from './wire.ts';
 
 /** Somebody's presence as its event tells it: times in ISO 8601. */
 export interface KnownPresence {
@@ -46,3 +48,14 @@ export const presenceChanged = defineEvent(
           },
   },
 );
+
+tells(presenceChanged, 'everyone who can access the user', {
+  presences: z
+    .record(z.string(), wirePresence)
+    .optional()
+    .describe('By user id, for clients that know `simplified_presence_events`.'),
+  user_id: z.int().optional(),
+  email: z.string().optional(),
+  server_timestamp: z.number().optional().describe('UNIX seconds, with a fraction.'),
+  presence: z.strictObject({ website: wireWebsite }).optional().describe('For other clients.'),
+});

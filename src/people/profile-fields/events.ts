@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 import type { ProfileField } from '../../generated/prisma/client.ts';
-import { toWire } from './wire.ts';
+import { toWire, wireProfileField } from './wire.ts';
 
 /** To everyone: all the fields there are, in their order. Clients drop the values of a field that is gone. */
 export const profileFieldsChanged = defineEvent(
@@ -8,3 +10,7 @@ export const profileFieldsChanged = defineEvent(
   undefined,
   (fields: readonly ProfileField[]) => ({ fields: fields.map(toWire) }),
 );
+
+tells(profileFieldsChanged, 'everyone', {
+  fields: z.array(wireProfileField).describe('All there are, in their order.'),
+});

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
+import { tells } from '../../events/wire.ts';
 
 /** The parts of a status that were set: empty texts where one was cleared. */
 export interface StatusChange {
@@ -14,3 +16,12 @@ export const userStatusSet = defineEvent('user_status', undefined, (userId: numb
   user_id: userId,
   ...change,
 }));
+
+tells(userStatusSet, 'everyone who can access the user', {
+  user_id: z.int(),
+  away: z.boolean().optional().describe('Deprecated.'),
+  status_text: z.string().optional(),
+  emoji_name: z.string().optional(),
+  emoji_code: z.string().optional(),
+  reaction_type: z.string().optional(),
+});

@@ -1,16 +1,21 @@
 import { type Html, html, page, prose, shellWord, snippet } from '../../api/html.ts';
-import { type Endpoint, slotsOf } from '../../api/rest/endpoint.ts';
-import { fieldsOf, type Schema, schemaOf } from '../../api/rest/openapi.ts';
+import type { Endpoint } from '../../api/rest/endpoint.ts';
+import { schemaOf } from '../../api/rest/openapi.ts';
 import { isFile, type Param } from '../../api/rest/params.ts';
 import { API_PREFIX } from '../../api/rest/router.ts';
 import type { DemoOwner } from '../demo/demo-access.ts';
+import type { Feature } from '../registries/endpoints.ts';
+import { demoCallOf, nameOf, printedCall } from './calls/all.ts';
+import exampleReplies from './example-replies.json' with { type: 'json' };
+import { SEARCH_SCRIPT, searchField, searchTerms } from './search.ts';
+import { typeName } from './type-name.ts';
 
 /**
  * Makes the REST reference: pieces to be sent one after the other. All but the address and the sign-in is the same bytes
  * for everybody: whoever reads nothing of it, under whatever name they ask for it, has no copy of their own.
  */
-export function referenceOf(routes: readonly Endpoint[]): (origin: string, owner: DemoOwner | null) => Buffer[] {
-  const [before = '', after = ''] = referencePage(routes, VARIABLES).split(VARIABLES);
+export function referenceOf(features: readonly Feature[]): (origin: string, owner: DemoOwner | null) => Buffer[] {
+  const [before = '', after = ''] = referencePage(features, VARIABLES).split(VARIABLES);
   const [first, last] = [Buffer.from(before), Buffer.from(after)];
   return (origin, owner) => [first, Buffer.from(html`${variables(origin, owner)}`.toString()), last];
 }
@@ -18,16 +23,11 @@ export function referenceOf(routes: readonly Endpoint[]): (origin: string, owner
 /** Where the variables go, once. No text of the page holds it. */
 const VARIABLES = '\0';
 
-function referencePage(routes: readonly Endpoint[], variables: string): string {
-  const index = html`<ul class="index">${routes.map(
-    (endpoint) =>
-      html`<li><a href="#${anchorOf(endpoint)}"><span class="method">${endpoint.method}</span>${breakable(endpoint.path)}</a></li>\n`,
-  )}</ul>`;
-  const articles = routes.map(article);
+function referencePage(features: readonly Feature[], variables: string): string {
   return page(
     'REST reference',
     html`<header class="top">
-<p><a href="/">Team chat service</a></p>
+<p><a href="/">Team chat service</a> · <a href="/developers">For developers</a> · <a href="/docs/events">Events</a></p>
 <h1>REST reference</h1>
 <p class="lead">Made from the table of endpoints that the server itself uses. For programs: <a href="/api/v1/openapi.json">OpenAPI 3.1</a>.</p>
 </header>
@@ -35,14 +35,16 @@ function referencePage(routes: readonly Endpoint[], variables: string): string {
 <h2 id="rules">The rules of every endpoint</h2>
 <div class="card">
 ${RULES}
-<p>The calls on this page take three variables from your shell:</p>
+<p>The calls on this page take three variables from your shell. On a fresh demo each runs as it is printed, in bash and zsh:</p>
 ${snippet(variables, 'Set the variables the calls use')}
 </div>
 <h2 id="endpoints">Endpoints</h2>
-${index}
-${articles}
+${searchField('Search endpoints', 'A path, a parameter, a word')}
+<nav aria-label="Features" class="features">${features.map(index)}</nav>
+${features.map(section)}
 </main>
 <footer></footer>`,
+    SEARCH_SCRIPT,
   );
 }
 
@@ -59,7 +61,7 @@ there. Its <code>databaseId</code> is the id of REST.</p>`;
 
 function variables(origin: string, owner: DemoOwner | null): string {
   return [
-    `URL=${shellWord(origin + API_PREFIX)}`,
+    `URL=${shellWord(origin)}`,
     `EMAIL=${shellWord(owner?.email ?? 'YOUR_API_EMAIL')}`,
     `KEY=${shellWord(owner?.apiKey ?? 'YOUR_API_KEY')}`,
   ].join('\n');
@@ -76,17 +78,42 @@ const breakable = (path: string): Html =>
     .slice(1)
     .map((segment) => html`<wbr>/${segment}`)}`;
 
-function article(endpoint: Endpoint): Html {
+/** What an endpoint is found by, besides the words of its feature. */
+const termsOf = ({ method, path, summary, twins, params }: Endpoint, feature: Feature): string =>
+  searchTerms([feature.name, method, path, summary, ...twins, ...Object.keys(params)]);
+
+const index = (feature: Feature): Html => html`<details class="feature" data-group>
+<summary>${feature.name}</summary>
+<ul class="index">${feature.endpoints.map(
+  (endpoint) =>
+    html`<li data-terms="${termsOf(endpoint, feature)}"><a href="#${anchorOf(endpoint)}"><span class="method">${endpoint.method}</span>${breakable(endpoint.path)}</a></li>
+`,
+)}</ul>
+</details>
+`;
+
+const section = (feature: Feature): Html => html`<section data-group>
+<h2 id="${idOf(feature)}">${feature.name}</h2>
+${feature.about === undefined ? undefined : html`<p class="soft">${feature.about}</p>`}
+${feature.endpoints.map((endpoint) => article(endpoint, termsOf(endpoint, feature)))}
+</section>
+`;
+
+const idOf = ({ name }: Feature): string => name.toLowerCase().replaceAll(' ', '-');
+
+function article(endpoint: Endpoint, terms: string): Html {
   const { method, path, summary, description, permission, auth, params, reply } = endpoint;
   const who =
     auth === 'none' ? 'Anybody, without signing in.' : permission === undefined ? undefined : `For ${permission}.`;
-  return html`<article class="card" id="${anchorOf(endpoint)}">
-<h3><span class="method">${method}</span><code class="path">${path}</code></h3>
+  return html`<article class="card" id="${anchorOf(endpoint)}" data-terms="${terms}">
+<h3><span class="method">${method}</span><code class="path">${breakable(path)}</code></h3>
 <p>${summary}. ${prose(description ?? '')} ${who}</p>
 ${twinList(endpoint)}
-${Object.keys(params).length === 0 ? html`<p class="soft">No parameters.</p>` : parameterList(endpoint)}
+${Object.keys(params).length === 0 ? html`<p class="soft">No parameters.</p>` : parameters(endpoint)}
 ${replyList(reply)}
-${snippet(call(endpoint), `${summary}: a call`)}
+${refusal(endpoint)}
+${snippet(printedCall(endpoint), `A call of ${nameOf(endpoint)}`)}
+${example(endpoint)}
 </article>
 `;
 }
@@ -95,10 +122,21 @@ ${snippet(call(endpoint), `${summary}: a call`)}
 const twinList = ({ twins }: Endpoint): Html =>
   html`<p class="soft">GraphQL: ${twins.map((twin, i) => html`${i === 0 ? '' : ', '}<code>${twin}</code>`)}</p>`;
 
+/** Our choice: more than these would hide what stands below them. */
+const MAX_SHOWN = 12;
+
+function parameters(endpoint: Endpoint): Html {
+  const names = Object.keys(endpoint.params);
+  const list = parameterList(endpoint);
+  return names.length <= MAX_SHOWN
+    ? list
+    : html`<details><summary>${names.length} parameters</summary>${list}</details>`;
+}
+
 function parameterList({ params }: Endpoint): Html {
   return html`<dl>${Object.entries(params).map(
     ([name, param]) => html`<dt><code>${name}</code> <span class="tag">${noteOf(param)}</span></dt>
-${param.description === undefined ? undefined : html`<dd>${prose(param.description)}</dd>`}`,
+<dd>${prose(param.description)}</dd>`,
   )}</dl>`;
 }
 
@@ -114,76 +152,30 @@ function noteOf(param: Param): string {
 function replyList(reply: Endpoint['reply']): Html | undefined {
   const fields = Object.entries(reply);
   if (fields.length === 0) return undefined;
-  return html`<p>Answers with ${fields.map(
+  const list = html`<p>Answers with ${fields.map(
     ([name, type], i) =>
       html`${i === 0 ? '' : ', '}<code>${name}</code> <span class="tag">(${typeName(schemaOf(type, 'output'))})</span>`,
   )}.</p>`;
+  return fields.length <= MAX_SHOWN
+    ? list
+    : html`<details><summary>${fields.length} fields of the answer</summary>${list}</details>`;
 }
 
-/** A schema in a few words: `list of integer`, `"a" | "b"`, `{to: list of integer, topic: string}`. */
-function typeName(schema: Schema): string {
-  const members = schema.anyOf ?? schema.oneOf;
-  if (members !== undefined) return members.map(typeName).join(' | ');
-  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
-  if ('const' in schema) return JSON.stringify(schema.const);
-  if (schema.prefixItems !== undefined) return `[${schema.prefixItems.map(typeName).join(', ')}]`;
-  if (schema.type === 'array') return typeof schema.items === 'object' ? `list of ${typeName(schema.items)}` : 'list';
-  if (schema.properties !== undefined) {
-    const required = new Set(schema.required);
-    const fields = Object.entries(schema.properties);
-    return `{${fields.map(([name, inner]) => `${name}${required.has(name) ? '' : '?'}: ${typeName(inner)}`).join(', ')}}`;
+function refusal(endpoint: Endpoint): Html | undefined {
+  const { refused } = demoCallOf(endpoint);
+  if (refused === undefined) return undefined;
+  const { needs, code } = refused;
+  return html`<p>Where ${prose(needs)} is not set, as on the demo, the call is refused with <code>${code}</code>.</p>`;
+}
+
+const REPLIES: Readonly<Record<string, unknown>> = exampleReplies;
+
+/** A reply that an endpoint has given. */
+function example(endpoint: Endpoint): Html {
+  const reply = REPLIES[nameOf(endpoint)];
+  if (reply === undefined) {
+    return html`<p class="soft">Answers with status 302, and the address where a browser goes on in <code>Location</code>.</p>`;
   }
-  return [schema.type ?? 'any'].flat().join(' | ');
-}
-
-/** A call that runs, but for the ids in it. */
-function call(endpoint: Endpoint): string {
-  const { method, path, params, auth } = endpoint;
-  const slots = slotsOf(path);
-  const filled = slots.reduce((url, name) => url.replace(`{${name}}`, encodeURIComponent(sample(params[name]))), path);
-  const fields = fieldsOf(endpoint);
-  const required = fields.filter(([, { presence }]) => presence === 'required');
-  // A write that says nothing is refused: show one of what it may say.
-  const shown = required.length > 0 || method === 'GET' ? required : fields.slice(0, 1);
-  const withMethod = method === 'GET' ? (shown.length > 0 ? '-G ' : '') : `-X ${method} `;
-  const signIn = auth === 'none' ? '' : '-u "$EMAIL:$KEY" ';
-  const isMultipart = shown.some(([, param]) => isFile(param));
-  const data = shown.map(([name, param]) => ` \\\n  ${isMultipart ? '-F' : '--data-urlencode'} ${field(name, param)}`);
-  return `curl ${withMethod}${signIn}"$URL${filled}"${data.join('')}`;
-}
-
-const field = (name: string, param: Param) =>
-  shellWord(isFile(param) ? `${name}=@picture.png` : `${name}=${sample(param)}`);
-
-/** A value to show, as it is sent. */
-function sample(param: Param | undefined): string {
-  if (param === undefined) return '';
-  if (param.example !== undefined) return param.example;
-  const value = sampleOf(schemaOf(param.type, 'input'));
-  return param.encoding === 'json' ? JSON.stringify(value) : String(value);
-}
-
-function sampleOf(schema: Schema): unknown {
-  const [first] = schema.anyOf ?? schema.oneOf ?? [];
-  if (first !== undefined) return sampleOf(first);
-  if (schema.enum !== undefined) return schema.enum[0];
-  if ('const' in schema) return schema.const;
-  if (schema.prefixItems !== undefined) return schema.prefixItems.map(sampleOf);
-  switch ([schema.type].flat()[0]) {
-    case 'boolean':
-      return true;
-    case 'integer':
-    case 'number':
-      return Math.max(1, schema.minimum ?? 1);
-    case 'array':
-      return typeof schema.items === 'object' ? [sampleOf(schema.items)] : [];
-    case 'object':
-      return Object.fromEntries(
-        (schema.required ?? []).map((name) => [name, sampleOf(schema.properties?.[name] ?? {})]),
-      );
-    case 'null':
-      return null;
-    default:
-      return 'text';
-  }
+  return html`<details><summary>A reply</summary>
+<pre class="reply"><code>${JSON.stringify(reply, null, 2)}</code></pre></details>`;
 }

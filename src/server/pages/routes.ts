@@ -2,50 +2,81 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { type App, signedIn } from '../../access/context.ts';
-import { signIn } from '../../access/sign-in.ts';
-import { pageHeaders } from '../../api/html.ts';
+import { ICON, ICON_PATH, pageHeaders } from '../../api/html.ts';
 import { countRequest } from '../../api/rate-limits.ts';
-import type { Endpoint } from '../../api/rest/endpoint.ts';
 import { readForm } from '../../api/rest/form.ts';
 import { openApi } from '../../api/rest/openapi.ts';
 import { API_PREFIX, type Web } from '../../api/rest/router.ts';
+import { signInBy } from '../../api/sessions.ts';
 import { fileAnswer, sharedFile } from '../../api/shared-file.ts';
 import type { DemoAccess, DemoOwner } from '../demo/demo-access.ts';
+import { addDemoSessions } from '../demo/demo-sessions.ts';
+import { features, routes } from '../registries/endpoints.ts';
+import { addChat } from './chat.ts';
+import { DEVELOPERS_SCRIPT, developersPage } from './developers.ts';
+import { eventsReference } from './events-reference.ts';
+import { type ExampleClient, exampleClients } from './example-clients.ts';
+import { GRAPHIQL_FILE_ROUTE, graphiqlFileAnswer } from './graphiql-files.ts';
 import { referenceOf } from './reference.ts';
-import { START_PATH, START_SCRIPT, startPage } from './start.ts';
+import { SEARCH_SCRIPT } from './search.ts';
+import { START_PATH } from './start.ts';
 
+const DEVELOPERS_PATH = '/developers';
 const SCHEMA_FILE = join(import.meta.dirname, '../../../schema.graphql');
 
-/** Adds the public pages and files: the start page, the REST reference, the OpenAPI file and the GraphQL schema. */
-export function addPages(web: Web, app: App, routes: readonly Endpoint[], demo: DemoAccess | null): void {
-  const reference = once(() => referenceOf(routes));
+/** Adds the public pages and files: the chat, the start for developers, the references, the OpenAPI file and the GraphQL schema. */
+export function addPages(web: Web, app: App, demo: DemoAccess | null): void {
+  const reference = once(() => referenceOf(features));
+  const examples = exampleClients();
+  const events = once(() => Buffer.from(eventsReference()));
   const description = once(() => file('application/json', JSON.stringify(openApi(routes), null, 2)));
   const schema = once(() => file('text/plain; charset=utf-8', readFileSync(SCHEMA_FILE, 'utf8')));
   const ownerFor = (incoming: IncomingMessage): DemoOwner | null =>
     demo?.isOpenTo(incoming) === true ? demo.owner : null;
-  web.get('/', ({ env: { incoming } }) => {
-    const text = startPage(originOf(app, incoming), ownerFor(incoming), {
+  addChat(web, app);
+  web.get(DEVELOPERS_PATH, ({ env: { incoming } }) => {
+    const owner = ownerFor(incoming);
+    const text = developersPage(originOf(app, incoming), owner, {
       hasStartAddress: demo !== null,
       hasSchema: app.config.anonymousIntrospection,
+      examples,
     });
-    return new Response(text, { headers: pageHeaders({ script: START_SCRIPT }) });
+    return new Response(text, { headers: pageHeaders({ script: DEVELOPERS_SCRIPT, hasSecret: owner !== null }) });
   });
   web.get('/docs', ({ env: { incoming } }) => {
-    return inPieces(reference()(originOf(app, incoming), ownerFor(incoming)), pageHeaders());
+    const owner = ownerFor(incoming);
+    const headers = pageHeaders({ script: SEARCH_SCRIPT, hasSecret: owner !== null });
+    return inPieces(reference()(originOf(app, incoming), owner), headers);
   });
-  if (demo !== null) web.post(START_PATH, ({ env }) => letIn(demo, env.incoming));
+  web.get('/docs/events', () => inPieces([events()], pageHeaders({ script: SEARCH_SCRIPT })));
+  if (demo !== null) {
+    web.post(START_PATH, ({ env }) => letIn(demo, env.incoming));
+    addDemoSessions(web, app, demo);
+  }
   web.get(`${API_PREFIX}/openapi.json`, ({ env }) => description()(env.incoming));
+  addFiles(web, examples);
   web.get('/schema.graphql', async ({ env: { incoming } }) => {
     if (!app.config.anonymousIntrospection) await requireSignedIn(app, incoming);
     return schema()(incoming);
   });
 }
 
+/** Adds what pages are made of, and clients to copy. */
+function addFiles(web: Web, examples: readonly ExampleClient[]): void {
+  const icon = file('image/svg+xml', ICON);
+  for (const path of [ICON_PATH, '/favicon.ico']) web.get(path, ({ env }) => icon(env.incoming));
+  for (const { path, text } of examples) {
+    const example = file('text/plain; charset=utf-8', text);
+    web.get(path, ({ env }) => example(env.incoming));
+  }
+  web.get(GRAPHIQL_FILE_ROUTE, async ({ env: { incoming }, req, notFound }) => {
+    return (await graphiqlFileAnswer(req.path, incoming.headers)) ?? notFound();
+  });
+}
+
 /** @throws UnauthorizedError, and what signing in throws. */
 async function requireSignedIn(app: App, incoming: IncomingMessage): Promise<void> {
-  const { host, authorization, 'user-agent': userAgent } = incoming.headers;
-  const facts = { host, authorization, userAgent, allowBearer: true };
-  signedIn(await countRequest(app, incoming, () => signIn(app, facts), { told() {} }));
+  signedIn(await countRequest(app, incoming, () => signInBy(app, incoming, { allowBearer: true }), { told() {} }));
 }
 
 /** Gives a cookie to the browser that shows the token of the start address. */
@@ -78,10 +109,10 @@ function inPieces(pieces: readonly Uint8Array[], headers: Readonly<Record<string
 }
 
 /** Serves `text` under an address where it may change with the next version. */
-function file(type: string, text: string): (incoming: IncomingMessage) => Response {
+function file(type: string, text: string): (incoming: IncomingMessage) => Promise<Response> {
   const made = sharedFile(text);
   const headers = { 'Content-Type': type, 'Cache-Control': 'no-cache' };
-  return (incoming) => fileAnswer(made, incoming.headers['if-none-match'], headers);
+  return (incoming) => fileAnswer(made, incoming.headers, headers);
 }
 
 /**

@@ -21,18 +21,46 @@ const Capabilities = z.object({
 
 /** What POST /register takes, and GET /events in place of a queue. */
 const registration = {
-  apply_markdown: json(z.boolean()).optional(),
-  client_gravatar: json(z.boolean().nullable()).optional(),
-  include_subscribers: text(z.enum(['true', 'false', 'partial'])).optional(),
-  slim_presence: json(z.boolean()).optional(),
-  presence_history_limit_days: json(z.int().min(0).nullable()).optional(),
-  event_types: json(z.array(z.string()).nullable()).optional(),
-  fetch_event_types: json(z.array(z.string()).nullable()).optional(),
-  all_public_streams: json(z.boolean().nullable()).optional(),
-  narrow: json(z.array(z.tuple([z.string(), z.string()]))).optional(),
-  client_capabilities: json(Capabilities).optional(),
-  idle_queue_timeout: json(z.union([z.int().min(1), z.literal('mobile')])).optional(),
-  queue_lifespan_secs: json(z.int().min(0)).optional(),
+  apply_markdown: json(z.boolean(), {
+    description: 'Whether events have message content as HTML; false if absent.',
+  }).optional(),
+  client_gravatar: json(z.boolean().nullable(), {
+    description: 'Whether `avatar_url` is null where the client can work it out; true if absent.',
+  }).optional(),
+  include_subscribers: text(z.enum(['true', 'false', 'partial']), {
+    description: 'Whether channels have `subscribers`; partial: of large channels, only some.',
+  }).optional(),
+  slim_presence: json(z.boolean(), {
+    description: 'Whether presence is by user id, and not by e-mail address.',
+  }).optional(),
+  presence_history_limit_days: json(z.int().min(0).nullable(), {
+    description: 'How far back presence is told, in days; null: what the server tells by itself.',
+  }).optional(),
+  event_types: json(z.array(z.string()).nullable(), {
+    description: 'Which types of events are heard; null or absent: all. Heartbeats always are.',
+    example: '["message"]',
+  }).optional(),
+  fetch_event_types: json(z.array(z.string()).nullable(), {
+    description: 'Of which types the reply has the state; absent: as `event_types`.',
+  }).optional(),
+  all_public_streams: json(z.boolean().nullable(), {
+    description: 'Whether messages of all public channels are heard, not only of your own. Not for guests.',
+  }).optional(),
+  narrow: json(z.array(z.tuple([z.string(), z.string()])), {
+    description: 'Which messages are heard: those that match every term, at most 20.',
+    example: '[["channel", "general"]]',
+  }).optional(),
+  client_capabilities: json(Capabilities, {
+    description: 'What the client understands: the shapes of events that came later.',
+    example: '{"notification_settings_null": true}',
+  }).optional(),
+  idle_queue_timeout: json(z.union([z.int().min(1), z.literal('mobile')]), {
+    description:
+      'How long the queue lives with nobody reading, in seconds; 600 if absent, "mobile" is 12 hours, a week at most.',
+  }).optional(),
+  queue_lifespan_secs: json(z.int().min(0), {
+    description: 'As `idle_queue_timeout`, which wins; 0 is none.',
+  }).optional(),
 } satisfies Record<string, Param>;
 
 type RegistrationValues = Values<typeof registration>;
@@ -108,9 +136,16 @@ export const getEventsEndpoint = endpoint({
   twins: ['events', 'acknowledgeEvents'],
   summary: 'Get events from a queue',
   params: {
-    queue_id: text(z.string()).optional(),
-    last_event_id: json(z.int().min(-1)).optional(),
-    dont_block: json(z.boolean()).default(false),
+    queue_id: text(z.string(), {
+      description: 'The queue, as `POST /register` answered. Absent: a queue is registered, with the options below.',
+    }).optional(),
+    last_event_id: json(z.int().min(-1), {
+      description:
+        'The last event you have, which is acknowledged with all before it; -1 at the start. Absent: what was acknowledged last.',
+    }).optional(),
+    dont_block: json(z.boolean(), { description: 'Whether to answer at once, although there is nothing.' }).default(
+      false,
+    ),
     ...registration,
   },
   reply: { events: z.array(wireEvent), queue_id: z.string() },
@@ -134,7 +169,7 @@ export const deleteEvents = endpoint({
   auth: 'basic',
   twins: ['deleteEventQueue'],
   summary: 'Delete an event queue',
-  params: { queue_id: text(z.string()) },
+  params: { queue_id: text(z.string(), { description: 'The queue.' }) },
   reply: {},
   async handle(ctx, { queue_id }) {
     await deleteQueue(ctx, queue_id);

@@ -1,6 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
-import { isStillSignedIn } from '../../access/sign-in.ts';
+import { readerAccess } from '../../access/sign-in.ts';
 import { readAtOnce } from '../../access/snapshot.ts';
 import { toSnapshot } from '../../api/state-group.ts';
 import { BadEventQueueIdError } from '../../events/errors.ts';
@@ -150,7 +150,7 @@ export async function getEvents(
 ): Promise<readonly EventPiece[]> {
   const queue = await ctx.app.queues.open(ctx, queueId, { claim: false });
   const known = lastEventId === undefined ? queue.acked : await checkPosition(ctx.app, queue, lastEventId);
-  return longPoll(ctx.app, queue, { known, block, signal, mayStay: () => isStillSignedIn(ctx) });
+  return longPoll(ctx.app, queue, { known, block, signal, access: readerAccess(ctx) });
 }
 
 /** Some events of a queue, read without taking the queue or acknowledging anything. */

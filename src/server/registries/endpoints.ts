@@ -15,6 +15,13 @@ import {
   postRealmDomain,
 } from '../../administration/domains/rest.ts';
 import { getServerSettings, patchRealm } from '../../administration/organization/rest.ts';
+import {
+  deleteCurrentSession,
+  deleteOtherSessions,
+  deleteSession,
+  getSessions,
+  postSession,
+} from '../../administration/sessions/rest.ts';
 import { fetchApiKey, jwtFetchApiKey } from '../../administration/sign-in/rest.ts';
 import { patchUserDefaults } from '../../administration/user-defaults/rest.ts';
 import {
@@ -126,158 +133,219 @@ import { getUserStatus, postOwnStatus, postUserStatus } from '../../people/statu
 import { getVideoCallComplete, getVideoCallRegister, postVideoCall } from '../../people/video-calls/rest.ts';
 import { deleteEvents, getEventsEndpoint, postRegister } from '../registration/rest.ts';
 
-/** Every endpoint, in the order in which /docs has them. */
-export const routes: readonly Endpoint[] = [
-  // messages, now and later
-  getScheduledMessages,
-  postScheduledMessage,
-  patchScheduledMessage,
-  deleteScheduledMessage,
-  getReminders,
-  postReminder,
-  deleteReminderEndpoint,
-  postMessage,
-  getMessages,
-  getMessage,
-  getMatchesNarrow,
-  postRender,
-  // channels and subscriptions
-  getStreams,
-  getStream,
-  getStreamId,
-  getStreamMembers,
-  postChannelsCreate,
-  patchStream,
-  deleteStream,
-  postDefaultStream,
-  deleteDefaultStream,
-  getSubscriptions,
-  postSubscriptions,
-  patchSubscriptions,
-  deleteSubscriptions,
-  postSubscriptionProperties,
-  postSubscriptionProperty,
-  patchSubscriptionProperty,
-  getUserSubscription,
-  getUserChannels,
-  // event queues
-  postRegister,
-  getEventsEndpoint,
-  deleteEvents,
-  // channel folders
-  getChannelFolders,
-  postChannelFolder,
-  patchChannelFolders,
-  patchChannelFolder,
-  // users and their settings
-  listUsers,
-  getOwnUser,
-  getUser,
-  getUserByEmail,
-  createUser,
-  patchUser,
-  patchUserByEmail,
-  patchSettings,
-  postAvatar,
-  deleteAvatar,
-  patchUserDefaults,
-  getAlertWords,
-  postAlertWords,
-  deleteAlertWords,
-  // user groups and statuses
-  getUserGroups,
-  postUserGroup,
-  patchUserGroup,
-  postUserGroupDeactivate,
-  postUserGroupMembers,
-  getUserGroupMembers,
-  getUserGroupMember,
-  postUserGroupSubgroups,
-  getUserGroupSubgroups,
-  postUserStatus,
-  postOwnStatus,
-  getUserStatus,
-  // presence
-  postPresence,
-  getPresence,
-  getPresenceByEmail,
-  getRealmPresence,
-  // bots and API keys
-  getBots,
-  postBot,
-  patchBot,
-  deleteBot,
-  getBotKey,
-  postBotKey,
-  postOwnKey,
-  // drafts
-  getDrafts,
-  postDrafts,
-  patchDraft,
-  deleteDraftEndpoint,
-  // signing in
-  jwtFetchApiKey,
-  fetchApiKey,
-  // profiles
-  patchOwnProfileData,
-  deleteOwnProfileData,
-  getProfileFields,
-  postProfileField,
-  patchProfileFields,
-  patchProfileField,
-  deleteProfileFieldEndpoint,
-  // flags and what is read
-  postMessagesFlags,
-  postMessagesFlagsNarrow,
-  postMarkTopicAsRead,
-  postMarkStreamAsRead,
-  postMarkAllAsRead,
-  getReadReceipts,
-  // history, edits and deletion
-  getMessageHistory,
-  patchMessage,
-  deleteMessageEndpoint,
-  // leaving and coming back
-  deleteUser,
-  deleteOwnUser,
-  postReactivate,
-  // topics
-  getTopics,
-  postDeleteTopic,
-  postUserTopics,
-  patchMutedTopics,
-  // reports
-  postReport,
-  // reactions
-  postReaction,
-  deleteReaction,
-  // typing
-  postTyping,
-  postMessageTyping,
-  // navigation views
-  getNavigationViews,
-  postNavigationView,
-  patchNavigationView,
-  deleteNavigationView,
-  // saved snippets
-  getSavedSnippets,
-  postSavedSnippet,
-  patchSavedSnippet,
-  deleteSavedSnippetEndpoint,
-  // domains
-  getRealmDomains,
-  postRealmDomain,
-  patchRealmDomain,
-  deleteRealmDomain,
-  // video calls
-  postVideoCall,
-  getVideoCallRegister,
-  getVideoCallComplete,
-  // custom emoji
-  getCustomEmoji,
-  postCustomEmoji,
-  deleteCustomEmoji,
-  // the server and the organisation
-  getServerSettings,
-  patchRealm,
+/** Endpoints that have to do with each other. */
+export interface Feature {
+  readonly name: string;
+  /** One sentence, where the name does not say it all. */
+  readonly about?: string;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** Every endpoint, as /docs has them. */
+export const features: readonly Feature[] = [
+  {
+    name: 'Messages',
+    about: 'Sending, reading, searching, editing and deleting them.',
+    endpoints: [
+      postMessage,
+      getMessages,
+      getMessage,
+      patchMessage,
+      deleteMessageEndpoint,
+      getMessageHistory,
+      getMatchesNarrow,
+      postRender,
+      postReport,
+    ],
+  },
+  {
+    name: 'Flags and what is read',
+    about: 'Stars, collapsed messages, what was read and by whom.',
+    endpoints: [
+      postMessagesFlags,
+      postMessagesFlagsNarrow,
+      postMarkTopicAsRead,
+      postMarkStreamAsRead,
+      postMarkAllAsRead,
+      getReadReceipts,
+    ],
+  },
+  {
+    name: 'Reactions and typing',
+    endpoints: [postReaction, deleteReaction, postTyping, postMessageTyping],
+  },
+  {
+    name: 'Topics',
+    about: "What a channel's messages are grouped by; muting and following.",
+    endpoints: [getTopics, postDeleteTopic, postUserTopics, patchMutedTopics],
+  },
+  {
+    name: 'Scheduled messages and reminders',
+    about: 'What is sent, or said again, at a time you choose.',
+    endpoints: [
+      getScheduledMessages,
+      postScheduledMessage,
+      patchScheduledMessage,
+      deleteScheduledMessage,
+      getReminders,
+      postReminder,
+      deleteReminderEndpoint,
+    ],
+  },
+  {
+    name: 'Drafts',
+    endpoints: [getDrafts, postDrafts, patchDraft, deleteDraftEndpoint],
+  },
+  {
+    name: 'Saved snippets',
+    about: 'Texts to be used again.',
+    endpoints: [getSavedSnippets, postSavedSnippet, patchSavedSnippet, deleteSavedSnippetEndpoint],
+  },
+  {
+    name: 'Channels',
+    endpoints: [
+      getStreams,
+      getStream,
+      getStreamId,
+      getStreamMembers,
+      postChannelsCreate,
+      patchStream,
+      deleteStream,
+      postDefaultStream,
+      deleteDefaultStream,
+    ],
+  },
+  {
+    name: 'Subscriptions',
+    about: 'Who is in which channel, and how they see it.',
+    endpoints: [
+      getSubscriptions,
+      postSubscriptions,
+      patchSubscriptions,
+      deleteSubscriptions,
+      postSubscriptionProperties,
+      postSubscriptionProperty,
+      patchSubscriptionProperty,
+      getUserSubscription,
+      getUserChannels,
+    ],
+  },
+  {
+    name: 'Channel folders',
+    endpoints: [getChannelFolders, postChannelFolder, patchChannelFolders, patchChannelFolder],
+  },
+  {
+    name: 'Event queues',
+    about: 'How clients hear of every change; over WebSocket and server-sent events, by GraphQL, from the same queue.',
+    endpoints: [postRegister, getEventsEndpoint, deleteEvents],
+  },
+  {
+    name: 'Users',
+    endpoints: [
+      listUsers,
+      getOwnUser,
+      getUser,
+      getUserByEmail,
+      createUser,
+      patchUser,
+      patchUserByEmail,
+      deleteUser,
+      deleteOwnUser,
+      postReactivate,
+    ],
+  },
+  {
+    name: 'Your settings',
+    about: 'Your picture, your preferences, your alert words, your sidebar.',
+    endpoints: [
+      patchSettings,
+      postAvatar,
+      deleteAvatar,
+      getAlertWords,
+      postAlertWords,
+      deleteAlertWords,
+      getNavigationViews,
+      postNavigationView,
+      patchNavigationView,
+      deleteNavigationView,
+    ],
+  },
+  {
+    name: 'Profiles',
+    about: 'What people say of themselves, in fields the organization chooses.',
+    endpoints: [
+      patchOwnProfileData,
+      deleteOwnProfileData,
+      getProfileFields,
+      postProfileField,
+      patchProfileFields,
+      patchProfileField,
+      deleteProfileFieldEndpoint,
+    ],
+  },
+  {
+    name: 'Statuses and presence',
+    endpoints: [
+      postUserStatus,
+      postOwnStatus,
+      getUserStatus,
+      postPresence,
+      getPresence,
+      getPresenceByEmail,
+      getRealmPresence,
+    ],
+  },
+  {
+    name: 'User groups',
+    endpoints: [
+      getUserGroups,
+      postUserGroup,
+      patchUserGroup,
+      postUserGroupDeactivate,
+      postUserGroupMembers,
+      getUserGroupMembers,
+      getUserGroupMember,
+      postUserGroupSubgroups,
+      getUserGroupSubgroups,
+    ],
+  },
+  {
+    name: 'Bots',
+    endpoints: [getBots, postBot, patchBot, deleteBot, getBotKey, postBotKey],
+  },
+  {
+    name: 'Signing in',
+    about: 'Getting an API key, and another; the sessions of browsers.',
+    endpoints: [
+      fetchApiKey,
+      jwtFetchApiKey,
+      postOwnKey,
+      postSession,
+      getSessions,
+      deleteSession,
+      deleteCurrentSession,
+      deleteOtherSessions,
+    ],
+  },
+  {
+    name: 'Video calls',
+    endpoints: [postVideoCall, getVideoCallRegister, getVideoCallComplete],
+  },
+  {
+    name: 'The organization',
+    endpoints: [
+      getServerSettings,
+      patchRealm,
+      patchUserDefaults,
+      getRealmDomains,
+      postRealmDomain,
+      patchRealmDomain,
+      deleteRealmDomain,
+      getCustomEmoji,
+      postCustomEmoji,
+      deleteCustomEmoji,
+    ],
+  },
 ];
+
+export const routes: readonly Endpoint[] = features.flatMap(({ endpoints }) => endpoints);

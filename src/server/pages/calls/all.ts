@@ -1,0 +1,67 @@
+import { type Endpoint, slotsOf } from '../../../api/rest/endpoint.ts';
+import { fieldsOf, type Schema, schemaOf } from '../../../api/rest/openapi.ts';
+import { isFile, type Param } from '../../../api/rest/params.ts';
+import { curlCall, type DemoCall, type DemoCalls, leadLine } from './call.ts';
+import { CHANNEL_CALLS } from './channels.ts';
+import { MESSAGE_CALLS } from './messages.ts';
+import { ORGANIZATION_CALLS } from './organization.ts';
+import { PEOPLE_CALLS } from './people.ts';
+
+/** The calls that are not made from the declaration of their endpoint. */
+export const DEMO_CALLS: DemoCalls = { ...MESSAGE_CALLS, ...CHANNEL_CALLS, ...PEOPLE_CALLS, ...ORGANIZATION_CALLS };
+
+export const nameOf = ({ method, path }: Pick<Endpoint, 'method' | 'path'>): string => `${method} ${path}`;
+
+export const demoCallOf = (endpoint: Endpoint): DemoCall => DEMO_CALLS[nameOf(endpoint)] ?? {};
+
+/** The call that the reference prints: it runs in bash and zsh on a fresh demo, whatever was called before it. */
+export function printedCall(endpoint: Endpoint): string {
+  const { first = [], ...call } = demoCallOf(endpoint);
+  const login = endpoint.auth === 'none' ? { login: null } : {};
+  const filling = { slots: slotsMade(endpoint), fields: fieldsMade(endpoint), ...login, ...call };
+  return [...first.map(leadLine), curlCall(nameOf(endpoint), filling)].join('\n');
+}
+
+const slotsMade = ({ path, params }: Endpoint) =>
+  Object.fromEntries(slotsOf(path).map((name) => [name, sample(params[name])]));
+
+function fieldsMade(endpoint: Endpoint): Record<string, string> {
+  const fields = fieldsOf(endpoint);
+  const required = fields.filter(([, { presence }]) => presence === 'required');
+  // A write that says nothing is refused: show one of what it may say.
+  const shown = required.length > 0 || endpoint.method === 'GET' ? required : fields.slice(0, 1);
+  return Object.fromEntries(shown.map(([name, param]) => [name, isFile(param) ? '@picture.png' : sample(param)]));
+}
+
+/** A value to show, as it is sent. */
+function sample(param: Param | undefined): string {
+  if (param === undefined) return '';
+  if (param.example !== undefined) return param.example;
+  const value = sampleOf(schemaOf(param.type, 'input'));
+  return param.encoding === 'json' ? JSON.stringify(value) : String(value);
+}
+
+function sampleOf(schema: Schema): unknown {
+  const [first] = schema.anyOf ?? schema.oneOf ?? [];
+  if (first !== undefined) return sampleOf(first);
+  if (schema.enum !== undefined) return schema.enum[0];
+  if ('const' in schema) return schema.const;
+  if (schema.prefixItems !== undefined) return schema.prefixItems.map(sampleOf);
+  switch ([schema.type].flat()[0]) {
+    case 'boolean':
+      return true;
+    case 'integer':
+    case 'number':
+      return Math.max(1, schema.minimum ?? 1);
+    case 'array':
+      return typeof schema.items === 'object' ? [sampleOf(schema.items)] : [];
+    case 'object':
+      return Object.fromEntries(
+        (schema.required ?? []).map((name) => [name, sampleOf(schema.properties?.[name] ?? {})]),
+      );
+    case 'null':
+      return null;
+    default:
+      return 'text';
+  }
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.ts';
+
+/** A file that never changes under its address. */
+interface GraphiQLFile {
+  readonly type: string;
+  /** Of what is in it: its address is made of it. */
+  readonly hash: string;
+  readonly file: SharedFile;
+}
+
+/** GraphiQL's nine megabytes, which are the same for everyone. */
+export interface GraphiQLFiles {
+  readonly script: GraphiQLFile;
+  readonly style: GraphiQLFile;
+}
+
+let made: Promise<GraphiQLFiles> | undefined;
+
+/** Made with the first visit: most services never show it. */
+export function graphiqlFiles(): Promise<GraphiQLFiles> {
+  made ??= make().catch((error: unknown) => {
+    made = undefined;
+    throw error;
+  });
+  return made;
+}
+
+const PREFIX = '/graphiql/';
+/** The address of one of the files, as a route has it. */
+export const GRAPHIQL_FILE_ROUTE = `${PREFIX}:hash{[0-9a-f]+}/:name{graphiql[.](js|css)}`;
+
+export const scriptPath = ({ script }: GraphiQLFiles): string => `${PREFIX}${script.hash}/graphiql.js`;
+export const stylePath = ({ style }: GraphiQLFiles): string => `${PREFIX}${style.hash}/graphiql.css`;
+
+/** Answers with the file at an address; undefined for one that is not of this version. */
+export async function graphiqlFileAnswer(path: string, asking: IncomingHttpHeaders): Promise<Response | undefined> {
+  const files = await graphiqlFiles();
+  const found = { [scriptPath(files)]: files.script, [stylePath(files)]: files.style }[path];
+  if (found === undefined) return undefined;
+  return fileAnswer(found.file, asking, {
+    'Content-Type': found.type,
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+  });
+}
+
+/** Takes the page apart that the package makes, whose script and style stand in the page itself. */
+async function make(): Promise<GraphiQLFiles> {
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
+  const html = renderGraphiQL({ title: 'GraphiQL' });
+  const root = html.indexOf('<div id="root"></div>');
+  return {
+    style: fileOf('text/css; charset=utf-8', between(html, { from: '<style', after: 0, to: '</style>' })),
+    script: fileOf(
+      'text/javascript; charset=utf-8',
+      between(html, { from: '<script>', after: root, to: 'YogaGraphiQL.renderYogaGraphiQL(' }),
+    ),
+  };
+}
+
+function fileOf(type: string, text: string): GraphiQLFile {
+  return { type, hash: createHash('sha256').update(text).digest('hex').slice(0, 16), file: sharedFile(text) };
+}
+
+/** What stands between the first tag that opens with `from` behind a place, and the last `to`. */
+function between(html: string, { from, after, to }: { from: string; after: number; to: string }): string {
+  const opening = html.indexOf(from, after);
+  const start = html.indexOf('>', opening) + 1;
+  const end = html.lastIndexOf(to);
+  if (after === -1 || opening === -1 || end < start) throw new Error('GraphiQL has another form than it had');
+  return html.slice(start, end);
+}

@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Json } from './http.ts';
+import type { ServerProcess } from './process.ts';
+
+/** Runs shell as it is printed on the pages of a demo, in a folder of its own. */
+export class PrintedCalls implements Disposable {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'printed-'));
+  readonly #env: Record<string, string | undefined>;
+
+  constructor({ url, dataDir }: ServerProcess) {
+    const { users } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
+    this.#env = { PATH: process.env['PATH'], URL: url, EMAIL: users[0].email, KEY: users[0].api_key };
+  }
+
+  /** @param shell Default: bash. */
+  run(code: string, shell: readonly string[] = ['bash', '-c']): { stdout: string; stderr: string } {
+    const [program = '', ...flags] = shell;
+    const quiet = code.replaceAll(/\bcurl (?!-s)/g, 'curl -sS ');
+    return spawnSync(program, [...flags, quiet], {
+      cwd: this.#folder,
+      env: this.#env,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 60_000,
+    });
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+}
+
+/** The reply of a call, which is the last that it says. @throws Error when it says no JSON. */
+export const replyOf = ({ stdout, stderr }: { stdout: string; stderr: string }): Json => {
+  try {
+    return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  } catch {
+    throw new Error(`No reply:\n${stdout}\n${stderr}`);
+  }
+};
+
+/** Our choice: of a list as many as show that it is one. */
+const MAX_ROWS = 2;
+
+/** A reply as the reference shows it: no secret, no port of a test, and of a long list its beginning. */
+export function shownReply(value: unknown, name = ''): unknown {
+  if (typeof value === 'string') {
+    return name === 'api_key' ? 'THEIR_API_KEY' : value.replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:4000');
+  }
+  if (Array.isArray(value)) {
+    // What has elements of several types is no list.
+    const isList = value.every((row) => typeof row === typeof value[0]);
+    return value.slice(0, isList ? MAX_ROWS : undefined).map((row) => shownReply(row));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shownReply(inner, key)]));
+}

@@ -1,0 +1,126 @@
+/** Calls every endpoint as the references print it, on a fresh demo, and keeps replies and events for them to show. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SignJWT } from 'jose';
+import { CAPABILITIES } from '../src/events/view.ts';
+import { toldEvents } from '../src/events/wire.ts';
+import '../src/server/registries/schema.ts';
+import { demoCallOf, nameOf, printedCall } from '../src/server/pages/calls/all.ts';
+import { routes } from '../src/server/registries/endpoints.ts';
+import { SomebodysBrowser } from './helpers/browser.ts';
+import type { Json } from './helpers/http.ts';
+import { basic, type Parameters, Visitor } from './helpers/person.ts';
+import { PrintedCalls, replyOf, shownReply } from './helpers/printed-calls.ts';
+import { ServerProcess } from './helpers/process.ts';
+import { startVideoProvider } from './helpers/video-provider.ts';
+
+const FOLDER = join(import.meta.dirname, '../src/server/pages');
+const keep = (name: string, examples: object) =>
+  writeFileSync(join(FOLDER, name), `${JSON.stringify(examples, null, 1)}\n`);
+const SECRET = 'x'.repeat(32);
+
+await using provider = await startVideoProvider();
+const JWT_AUTH_KEYS = JSON.stringify({ '': { key: SECRET, algorithms: ['HS256'] } });
+await using server = await ServerProcess.start({
+  env: { DEMO: 'on', DATABASE_URL: undefined, JWT_AUTH_KEYS, ...provider.env },
+});
+using calls = new PrintedCalls(server);
+const { users } = JSON.parse(readFileSync(join(server.dataDir, 'demo.json'), 'utf8'));
+const { email } = users[0];
+const [owner, bela] = [0, 3].map((i) => {
+  const authorization = basic(users[i].email, users[i].api_key);
+  return new Visitor({ url: server.url, host: `127.0.0.1:${server.port}`, authorization });
+}) as [Visitor, Visitor];
+const capable = JSON.stringify(Object.fromEntries(CAPABILITIES.map((name) => [name, true])));
+const listening = await Promise.all(
+  [
+    [owner, { client_capabilities: capable }],
+    [owner, {}],
+    [bela, { client_capabilities: capable }],
+  ].map(async ([visitor, options]) => listen(visitor as Visitor, options as Parameters)),
+);
+
+/** A queue of somebody's. @returns What reads one event of each type out of it. */
+async function listen(visitor: Visitor, options: Parameters) {
+  const { queue_id, last_event_id } = await visitor.ok('POST', '/register', { fetch_event_types: '[]', ...options });
+  return async (): Promise<Json[]> => {
+    const heard: Json[] = [];
+    for (let last = last_event_id; ; last = heard.at(-1)?.id) {
+      const { events } = await visitor.ok('GET', '/events', { queue_id, last_event_id: last, dont_block: true });
+      if (events.length === 0) return heard;
+      heard.push(...events);
+    }
+  };
+}
+
+/** The replies that take more than a demo. */
+async function setUp(): Promise<Readonly<Record<string, unknown>>> {
+  const browser = new SomebodysBrowser(server.url);
+  const at = `${server.url}/api/v1/calls/videoprovider`;
+  const agreeing = await browser.open(`${at}/register`, owner.headers);
+  const complete = await browser.open(provider.agree(agreeing.headers.location ?? ''));
+  const token = await new SignJWT({ email }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(SECRET));
+  return {
+    'GET /calls/videoprovider/complete': JSON.parse(complete.text),
+    'POST /calls/videoprovider/create': await owner.ok('POST', '/calls/videoprovider/create'),
+    'DELETE /sessions/current': await signOut(),
+    'POST /jwt/fetch_api_key': await owner.ok('POST', '/jwt/fetch_api_key', { token }),
+  };
+}
+
+/** What a browser is told that leaves: one that signed in by a password before. */
+async function signOut(): Promise<unknown> {
+  const login = { username: 'leaving@example.com', password: 'correct horse battery staple' };
+  await owner.ok('POST', '/users', { email: login.username, password: login.password, full_name: 'Leo Ving' });
+  const url = `${server.url}/api/v1/sessions`;
+  const signedIn = await fetch(url, { method: 'POST', body: new URLSearchParams(login) });
+  const cookie = signedIn.headers.getSetCookie().map((line) => line.split(';')[0]);
+  return (await fetch(`${url}/current`, { method: 'DELETE', headers: { cookie: cookie.join('; ') } })).json();
+}
+
+/** What comes when nothing does. */
+async function silence(): Promise<Json[]> {
+  const { queue_id, last_event_id } = await owner.ok('POST', '/register', { event_types: ['drafts'] });
+  return (await owner.ok('GET', '/events', { queue_id, last_event_id })).events;
+}
+
+/** What no call of the reference does. */
+async function actOn(): Promise<void> {
+  const bot = await bela.ok('POST', '/bots', { full_name: 'Tide', short_name: 'tide' });
+  await bela.ok('PATCH', `/bots/${bot.user_id}`, { default_all_public_streams: true });
+  await owner.ok('PATCH', `/bots/${bot.user_id}`, { bot_owner_id: users[0].user_id });
+  const [outer, inner] = await Promise.all(
+    ['outer', 'inner'].map((name) => owner.ok('POST', '/user_groups/create', { name, description: '', members: [] })),
+  );
+  for (const change of ['add', 'delete']) {
+    await owner.ok('POST', `/user_groups/${outer?.group_id}/subgroups`, { [change]: [inner?.group_id] });
+  }
+  const to = [users[3].user_id];
+  const message = await owner.ok('POST', '/messages', { type: 'direct', to, content: 'Hello' });
+  await bela.ok('POST', '/messages/flags', { messages: [message.id], op: 'add', flag: 'read' });
+  await bela.ok('POST', '/messages/flags', { messages: [message.id], op: 'remove', flag: 'read' });
+  await owner.ok('POST', '/typing', { op: 'stop', type: 'direct', to });
+  await owner.ok('POST', `/messages/${message.id}/typing`, { op: 'stop' });
+}
+
+const replies: Record<string, unknown> = {};
+for (const endpoint of routes.filter((endpoint) => demoCallOf(endpoint).refused === undefined)) {
+  const reply = replyOf(calls.run(printedCall(endpoint)));
+  if (reply.result !== 'success') throw new Error(`${nameOf(endpoint)}: ${JSON.stringify(reply)}`);
+  replies[nameOf(endpoint)] = shownReply(reply);
+}
+const all = { ...replies, ...(shownReply(await setUp()) as object) };
+keep('example-replies.json', all);
+await actOn();
+// What is told when the service starts.
+await server.restart();
+const heard = (await Promise.all(listening.map((read) => read()))).flat();
+heard.push(...(await silence()));
+const kinds = toldEvents().flatMap(({ type, op }): [string, unknown][] => {
+  const event = heard.find((event) => event.type === type && event.op === op);
+  const name = op === undefined ? type : `${type}/${op}`;
+  if (event === undefined) console.log(`nobody heard ${name}`);
+  return event === undefined ? [] : [[name, shownReply(event)]];
+});
+keep('example-events.json', Object.fromEntries(kinds));
+console.log(`kept ${Object.keys(all).length} replies and ${kinds.length} events`);
