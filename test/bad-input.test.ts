@@ -326,7 +326,7 @@ describe('REST', () => {
   });
 
   test('every endpoint takes the calls that were made wrong above, and names what it ignored in them', async () => {
-    const scene = await makeScene({ withPassword: true });
+    const scene = await makeScene();
     const byName = new Map<string, Endpoint>(endpoints);
     for (const [name, make] of Object.entries(REST_CALLS)) {
       const { method, path, auth } = byName.get(name) as Endpoint;
@@ -455,7 +455,7 @@ describe('GraphQL', () => {
   });
 
   test('every field takes the calls that were made wrong above', async () => {
-    const scene = await makeScene({ withPassword: true });
+    const scene = await makeScene();
     for (const make of Object.values(GRAPHQL_CALLS)) {
       for (const call of make(scene.names)) {
         const { data, errors } = await scene[call.as ?? 'owner'].graphql(documentOf(schema, call), call.args);

@@ -46,7 +46,7 @@ describe.runIf(isGroupPicked('counter-last.test.ts'))(
     let scenes: { readonly plain: Scene; readonly keyed: Scene };
     beforeAll(async () => {
       server = await shareInProcess({ counts: true });
-      const on = { on: server, withPassword: true };
+      const on = { on: server };
       scenes = { plain: await makeScene(on), keyed: await makeScene(on) };
     }, 240_000);
     afterAll(() => server[Symbol.asyncDispose]());

@@ -118,6 +118,17 @@ describe('the cost of an operation', () => {
     expect(cost(`{ messages(first: 100) { edges { node { ${node} } } } }`)).toBe(2_401);
   });
 
+  test('has lists of what an event is about for the largest page: many things may change at once', () => {
+    const hearing = (list: string) => `subscription { events(queueId: "q") { ${list} } }`;
+    const messages = (more: string) => hearing(`... on MessageFlagsAddedEvent { messages { id ${more} } }`);
+    expect(cost(messages('viewerHasRead'))).toBe(102);
+    expect(cost(messages('sender { id } channel { id } topic { id } reactionGroups { count }'))).toBe(1_502);
+    expect(() => cost(messages('channel { topics(first: 90) { nodes { lastMessage { id } } } }'))).toThrow(
+      'The document is too large: cost',
+    );
+    expect(cost(hearing('... on MessageSentEvent { message { id sender { id } } }'))).toBe(3);
+  });
+
   test('has names of types, scalars and the parts of a page for nothing', () => {
     const scalars = 'id databaseId topicName content type lastEditedAt __typename';
     const parts = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor __typename } __typename';

@@ -48,7 +48,7 @@ describe.runIf(isGroupPicked('edits-told.test.ts > what an edit tells stays as i
 
     beforeAll(async () => {
       service = await shareInProcess();
-      scene = await makeScene({ on: service, withPassword: true });
+      scene = await makeScene({ on: service });
       const { owner, member, moderator, names } = scene;
       outsider = moderator;
       const guarded = { invite_only: true, history_public_to_subscribers: false };

@@ -78,7 +78,7 @@ describe('an own address', () => {
     expect(mail?.body).toContain(`instead of ${member.email}.`);
     const page = await send(member.url, { method: 'GET', path: link, headers: { host: member.host } });
     expect([page.status, page.headers['cache-control'], page.headers['referrer-policy']]).toEqual([
-      ...[200, 'private, no-store', 'no-referrer'],
+      ...[200, 'private, no-store, no-transform', 'no-referrer'],
     ]);
     expect(page.headers['content-security-policy']).toContain("form-action 'self'");
     expect(page.text).toContain(`<input type="hidden" name="token" value="${tokenOf(link)}">`);

@@ -139,7 +139,7 @@ describe('the schema, where strangers are not told it', () => {
     expect(refused.headers['www-authenticate']).toMatch(/^Basic /);
     const told = await ask(people.member, '/schema.graphql');
     expect([told.status, told.text]).toEqual([200, expect.stringContaining('type Query')]);
-    expect((await ask(people.anonymous, '/')).text).not.toContain('/schema.graphql');
+    expect((await ask(people.anonymous, '/developers')).text).not.toContain('/schema.graphql');
   });
 
   test('is a setting, off by default on a database of its own', () => {

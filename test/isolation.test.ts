@@ -30,7 +30,7 @@ const expectAbsent = <C>(title: string, calls: (names: Names) => readonly C[], m
 
 describe.runIf(isGroupPicked('isolation.test.ts'))('what belongs to another organization is not there', () => {
   beforeAll(async () => {
-    [own, other] = await Promise.all([makeScene({ withPassword: true }), makeScene({ withPassword: true })]);
+    [own, other] = await Promise.all([makeScene(), makeScene()]);
     const names = [...endpoints.map(([name]) => name), ...Object.keys(GRAPHQL_CALLS)].map(channelFor);
     const subscriptions = [...new Set(names)].map((name) => ({ name }));
     await other.owner.ok('POST', '/users/me/subscriptions', { subscriptions });

@@ -7,12 +7,17 @@ import { faultsOf, readTree } from './layout.ts';
 
 const SRC = join(import.meta.dirname, '../src');
 const tree = readTree(SRC);
-const { files, imports } = tree;
+/** The page of the chat has its own ways. */
+const isPage = (file: string) => file.startsWith('web/');
+const files = tree.files.filter((file) => !isPage(file));
+const imports = tree.imports.filter(({ from }) => !isPage(from));
 const texts = new Map(files.map((file) => [file, readFileSync(join(SRC, file), 'utf8')]));
 
 /** The lists of all API files, and of all state: the only places that know every feature. */
 const isList = (file: string) => file.startsWith('server/registries/');
-const isApiFile = (file: string) => /\/(graphql|rest)\.ts$/.test(file) && !file.startsWith('api/');
+/** Of a long feature, one file for what it shows, and others for its events, its mutations, its pages. */
+const isGraphQL = (file: string) => /\/graphql(-[a-z]+)?\.ts$/.test(file);
+const isApiFile = (file: string) => (isGraphQL(file) || file.endsWith('/rest.ts')) && !file.startsWith('api/');
 
 describe('the check of the layout', () => {
   const planted = (from: string, to: string) => ({ files, imports: [...imports, { from, to }] });
@@ -29,6 +34,13 @@ describe('the check of the layout', () => {
     ['markdown/escape.ts', 'platform/text.ts'],
   ] as const)('finds an import upward: %s of %s', ([from, to]) => {
     expect(faultsOf(planted(from, to))).toContain(`${from} imports ${to}, which does not stand below it`);
+  });
+
+  test.for([
+    ['web/main.tsx', 'platform/text.ts'],
+    ['server/start.ts', 'web/api/store.ts'],
+  ] as const)('finds an import between the page and the service: %s of %s', ([from, to]) => {
+    expect(faultsOf(planted(from, to))).toContain(`${from} imports ${to}: web stands apart`);
   });
 
   test('finds a circle of files, of types alone as well', () => {
@@ -58,9 +70,7 @@ test('no rule is in an API file: nothing but other API files and the lists impor
 
 test('the two API files of a feature never meet', () => {
   const broken = imports.filter(
-    ({ from, to }) =>
-      (/\/rest\.ts$/.test(from) && /\/graphql\.ts$/.test(to)) ||
-      (/\/graphql\.ts$/.test(from) && /\/rest\.ts$/.test(to)),
+    ({ from, to }) => (from.endsWith('/rest.ts') && isGraphQL(to)) || (isGraphQL(from) && to.endsWith('/rest.ts')),
   );
   expect(broken).toEqual([]);
 });
@@ -103,7 +113,7 @@ test('every feature has its API files and its state in the lists', () => {
 test('wire names stay at the edge, and with who handles wire forms', () => {
   const edge = /(^|\/)(rest|wire|events|errors|state|render|openapi)\.ts$|^(api\/rest|events|server)\//;
   const handlesWire = (file: string) =>
-    imports.some(({ from, to }) => from === file && /\/(wire|events)\.ts$/.test(to));
+    imports.some(({ from, to }) => from === file && /\/(wire|events|errors)\.ts$/.test(to));
   const broken = files.filter(
     (file) => !edge.test(file) && !handlesWire(file) && /\bstream_ids?\b/.test(texts.get(file) ?? ''),
   );

@@ -23,7 +23,11 @@ export const FLOORS: readonly (readonly string[])[] = [
   ['administration'],
   ['server'],
   ['main.ts', 'cli.ts'],
+  ['web'],
 ];
+
+/** Runs in browsers: it knows the service by its contract alone, and nothing of the service knows it. */
+const APART = 'web';
 
 /** Fewer mean that the check looks at the wrong folder, or reads no imports. */
 const FEWEST_FILES = 300;
@@ -32,6 +36,8 @@ const FEWEST_FILES = 300;
 export interface Import {
   readonly from: string;
   readonly to: string;
+  /** Whether it is imported only when it comes to that: circles of such wait for nobody. */
+  readonly isLate?: boolean;
 }
 
 /** What a tree of modules is made of. */
@@ -42,23 +48,33 @@ export interface Tree {
 
 /** Reads every module below a folder, and what it imports of the others. */
 export function readTree(root: string): Tree {
-  const files = globSync('**/*.ts', { cwd: root, exclude: [GENERATED] }).map((file) => file.replaceAll('\\', '/'));
+  const files = globSync('**/*.{ts,tsx}', { cwd: root, exclude: [GENERATED, `${APART}/${GENERATED}`] }).map((file) =>
+    file.replaceAll('\\', '/'),
+  );
   const imports = files.flatMap((from) =>
     specifiersOf(from, readFileSync(join(root, from), 'utf8'))
-      .filter((specifier) => specifier.startsWith('.'))
-      .map((specifier) => ({ from, to: normalize(join(dirname(from), specifier)).replaceAll('\\', '/') })),
+      .filter(({ specifier }) => specifier.startsWith('.'))
+      .map(({ specifier, isLate }) => ({
+        from,
+        to: normalize(join(dirname(from), specifier)).replaceAll('\\', '/'),
+        ...(isLate && { isLate }),
+      })),
   );
   return { files, imports };
 }
 
 /** Of a module: what it imports and exports from, types included, and what it imports when it gets there. */
-function specifiersOf(file: string, text: string): string[] {
+function specifiersOf(file: string, text: string): { readonly specifier: string; readonly isLate: boolean }[] {
   const { module, errors } = parseSync(file, text);
   if (errors.length > 0) throw new Error(`${file}: ${errors[0]?.message}`);
   const { staticImports, staticExports, dynamicImports } = module;
   const dynamic = dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1));
   const exported = staticExports.flatMap(({ entries }) => entries.flatMap((entry) => entry.moduleRequest?.value ?? []));
-  return [...new Set([...staticImports.map((one) => one.moduleRequest.value), ...exported, ...dynamic])];
+  const atOnce = new Set([...staticImports.map((one) => one.moduleRequest.value), ...exported]);
+  return [
+    ...[...atOnce].map((specifier) => ({ specifier, isLate: false })),
+    ...dynamic.filter((specifier) => !atOnce.has(specifier)).map((specifier) => ({ specifier, isLate: true })),
+  ];
 }
 
 const entryOf = (file: string): string => file.split('/')[0] ?? '';
@@ -77,8 +93,13 @@ export function faultsOf({ files, imports }: Tree): string[] {
       ({ from, to }) => floorOf(to) > floorOf(from) || (floorOf(to) === floorOf(from) && entryOf(to) !== entryOf(from)),
     )
     .map(({ from, to }) => `${from} imports ${to}, which does not stand below it`);
-  const circles = circlesOf(imports).map((circle) => `a circle of ${circle.length} files: ${circle.join(' → ')}`);
-  return [...few, ...homeless, ...upward, ...circles];
+  const across = imports
+    .filter(({ from, to }) => (entryOf(from) === APART) !== (entryOf(to) === APART))
+    .map(({ from, to }) => `${from} imports ${to}: ${APART} stands apart`);
+  const circles = circlesOf(imports.filter(({ isLate }) => isLate !== true)).map(
+    (circle) => `a circle of ${circle.length} files: ${circle.join(' → ')}`,
+  );
+  return [...few, ...homeless, ...upward, ...across, ...circles];
 }
 
 /** The strongly connected parts of more than one file, by Tarjan's algorithm. */

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { Deliveries } from '../src/api/graphql/deliveries.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
@@ -47,12 +48,39 @@ test('closes the streams of an organization whose log went back, though nobody w
     await live.next();
   }
   const { lastId = 0 } = live;
-  const { db, hub } = server.app;
-  const back = { realmId: realm.id, id: { gt: lastId - 2 } };
-  await db.$transaction([
-    db.$executeRaw`UPDATE event_counter SET last_id = ${lastId - 2} WHERE realm_id = ${realm.id}`,
-    db.event.deleteMany({ where: back }),
-  ]);
+  await putBack(realm.id, lastId - 2);
   expect(await live.ended).toBeDefined();
-  expect((await hub.window(realm.id)).through).toBe(lastId - 2);
+  expect((await server.app.hub.window(realm.id)).through).toBe(lastId - 2);
 });
+
+test('closes a stream for which something is read at that moment', async () => {
+  const { member, realm } = await organisation({}, { on: server });
+  await using live = await member.events(`${SELECTION} ... on DraftsAddedEvent { read: drafts { channel { name } } }`);
+  await saveDraft(member, 'one');
+  await live.next();
+  const { lastId = 0 } = live;
+  const [reading, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { prepare } = Deliveries.prototype;
+  const spy = vi.spyOn(Deliveries.prototype, 'prepare').mockImplementation(async function (this: Deliveries, pieces) {
+    const prepared = await prepare.call(this, pieces);
+    reading.resolve();
+    await held.promise;
+    return prepared;
+  });
+  await saveDraft(member, 'two');
+  await reading.promise;
+  spy.mockRestore();
+  await putBack(realm.id, lastId - 1);
+  await (await server.app.hub.window(realm.id)).fill();
+  held.resolve();
+  expect(await live.ended).toBeDefined();
+});
+
+/** Has the log end at an earlier event. */
+async function putBack(realmId: number, lastId: number): Promise<void> {
+  const { db } = server.app;
+  await db.$transaction([
+    db.$executeRaw`UPDATE event_counter SET last_id = ${lastId} WHERE realm_id = ${realmId}`,
+    db.event.deleteMany({ where: { realmId, id: { gt: lastId } } }),
+  ]);
+}

@@ -1,8 +1,16 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { endpoint } from '../src/api/rest/endpoint.ts';
-import { inPath, json, type Params, readerOf, text } from '../src/api/rest/params.ts';
+import * as params from '../src/api/rest/params.ts';
+import { type Params, readerOf } from '../src/api/rest/params.ts';
 import { ChatError } from '../src/platform/errors.ts';
+
+/** What a parameter of these tests is said to be: reading does not look at it. */
+const SAID = { description: 'One of the tests.' };
+type Details = Partial<Parameters<typeof params.text>[1]>;
+const text = <S extends z.ZodType>(type: S, details: Details = {}) => params.text(type, { ...SAID, ...details });
+const json = <S extends z.ZodType>(type: S) => params.json(type, SAID);
+const inPath = <S extends z.ZodType<number> | z.ZodType<string>>(type: S) => params.inPath(type, SAID);
 
 /** Reads `sent` as the fields of a request to an endpoint that declares `params`. */
 function read(params: Params, sent: Record<string, string> | [string, string][], slots: Record<string, string> = {}) {

@@ -165,3 +165,46 @@ describe('what was sent before somebody joined', () => {
     expect((await late.rest('GET', `/messages/${moved}`)).status).toBe(200);
   });
 });
+
+test('the messages of channels, asked for together, are those of each by itself, page by page', async () => {
+  const { owner, member } = place;
+  const third = await owner.ok('POST', '/channels/create', {
+    name: 'third',
+    subscribers: [owner.id, member.id, late.id],
+  });
+  for (const to of [guarded, open, third.id]) {
+    for (const n of [1, 2, 3]) await post(owner, to, `topic ${n % 2}`, `${n} for all`);
+  }
+  await post(late, guarded, 'mine', 'I was here');
+  // Moved to where its history is guarded, from where they were sent it.
+  const movedIn = await post(owner, third.id, 'goes', 'away');
+  await owner.ok('PATCH', `/messages/${movedIn}`, { stream_id: guarded, propagate_mode: 'change_one' });
+  await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['guarded'], principals: [late.id] });
+  await post(owner, guarded, 'topic 1', 'not for who left');
+  await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'guarded' }], principals: [late.id] });
+  await post(owner, guarded, 'topic 1', 'for who is back');
+  const contents = ({ nodes }: Json): string[] => nodes.map(({ content }: Json) => content);
+  for (const who of [owner, member, late]) {
+    for (const args of ['first: 2', 'last: 2', 'first: 100', 'last: 100']) {
+      const page = `{ nodes { content } edges { cursor } pageInfo { hasNextPage hasPreviousPage } }`;
+      const { channels } = await who.query(`{ channels(first: 20) { nodes { id name messages(${args}) ${page} } } }`);
+      for (const { id, messages } of channels.nodes) {
+        const narrowed = (more: string) => who.query(`{ messages(narrow: { channelId: "${id}" } ${more}) ${page} }`);
+        expect(messages).toEqual((await narrowed(args)).messages);
+        const cursor = messages.edges.at(args.startsWith('first') ? -1 : 0)?.cursor;
+        if (cursor === undefined) continue;
+        const next = args.startsWith('first') ? `${args} after: "${cursor}"` : `${args} before: "${cursor}"`;
+        const { channel } = await who.query(`{ channel(channelId: "${id}") { messages(${next}) ${page} } }`);
+        expect(channel.messages).toEqual((await narrowed(next)).messages);
+      }
+    }
+  }
+  const { channel } = await late.query(`{ channel(channelId: "${globalId('Channel', guarded)}") { messages(first: 100) {
+    nodes { content } } } }`);
+  expect(contents(channel.messages)).toEqual(
+    expect.arrayContaining(['away', 'I was here', '3 for all', 'for who is back']),
+  );
+  for (const hidden of [`the ${WORD} secret, edited`, 'not for who left']) {
+    expect(contents(channel.messages)).not.toContain(hidden);
+  }
+});

@@ -348,7 +348,7 @@ test('believes only what its own proxies say of where a request comes from', asy
 
 test('pages and health are nobody’s budget', async () => {
   const { anonymous } = people;
-  for (const path of ['/', '/docs', '/healthz', '/readyz']) {
+  for (const path of ['/developers', '/docs', '/healthz', '/readyz']) {
     const { status, headers } = await send(anonymous.url, { method: 'GET', path, headers: anonymous.headers });
     expect(status, path).toBe(200);
     expect(headers, path).not.toHaveProperty('x-ratelimit-limit');

@@ -51,7 +51,7 @@ describe.skipIf(DATABASE_URL === undefined)(
       const server = stack.use(
         await startServer({ env: { ...env, EVENT_HEARTBEAT_SECONDS: '45', LOG_LEVEL: 'fatal' } }),
       );
-      const on = { on: server, withPassword: true };
+      const on = { on: server };
       scenes = { rest: await makeScene(on), graphql: await makeScene(on) };
     });
     afterAll(() => stack.disposeAsync());

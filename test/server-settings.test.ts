@@ -69,6 +69,21 @@ test.concurrent('says the same over GraphQL, signed in or not', async () => {
   });
 });
 
+test.concurrent('tells clients of GraphQL where the emoji are, and when to say that somebody writes', async () => {
+  const { anonymous, owner } = await organisation();
+  const { data } = await anonymous.graphql(`{ serverSettings {
+    emojiDataUrl typingTimes { repeatSeconds stopSeconds expirySeconds }
+  } }`);
+  const { emojiDataUrl, typingTimes } = data.serverSettings;
+  const state = await owner.ok('POST', '/register', { fetch_event_types: ['realm', 'realm_emoji'] });
+  expect(emojiDataUrl).toBe(state['server_emoji_data_url']);
+  expect(typingTimes).toEqual({
+    repeatSeconds: state['server_typing_started_wait_period_milliseconds'] / 1000,
+    stopSeconds: state['server_typing_stopped_wait_period_milliseconds'] / 1000,
+    expirySeconds: state['server_typing_started_expiry_period_milliseconds'] / 1000,
+  });
+});
+
 test.concurrent('names the parameters it ignored', async () => {
   const { member } = await organisation();
   await expectIgnoredParameters(member, 'GET', async () => ({ path: '/server_settings' }));

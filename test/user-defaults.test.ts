@@ -110,7 +110,7 @@ describe('who comes while it changes', () => {
     await app.db.user.update({ where: { id: administrator.id }, data: { canCreateUsers: true } });
     // As the request was when its password began to be hashed.
     const account = await readAccount(app.db, administrator.id);
-    const viewer = { ...account, id: administrator.id, role: account.user.role, clientName: 'test', keyHash: null };
+    const viewer = { ...account, id: administrator.id, role: account.user.role, clientName: 'test', credential: null };
     const create = (name: string) =>
       createUser(
         { app, realmId: realm.id, viewer },

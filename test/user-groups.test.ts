@@ -610,14 +610,18 @@ describe('a deactivated group', () => {
     const { data } =
       await owner.graphql(`mutation { deactivateUserGroup(input: { userGroupId: "${globalId('UserGroup', id)}" }) {
       ... on CannotDeactivateGroupInUseError { code
-        objections { kind supergroups { databaseId } channel { databaseId } userGroup { databaseId } settings } } } }`);
+        objections { kind supergroups { databaseId } channel { databaseId } userGroup { databaseId } permissions } } } }`);
     expect(data.deactivateUserGroup).toMatchObject({
       code: 'CANNOT_DEACTIVATE_GROUP_IN_USE',
       objections: [
-        { kind: 'SUBGROUP', supergroups: [{ databaseId: outer }], channel: null, userGroup: null },
-        { kind: 'CHANNEL', supergroups: [], channel: { databaseId: channel.id }, userGroup: null },
-        { kind: 'USER_GROUP', supergroups: [], channel: null, userGroup: { databaseId: outer } },
-        { kind: 'ORGANIZATION', settings: ['can_create_bots_group'] },
+        { kind: 'SUBGROUP', supergroups: [{ databaseId: outer }], channel: null, userGroup: null, permissions: [] },
+        {
+          kind: 'CHANNEL',
+          channel: { databaseId: channel.id },
+          permissions: ['CAN_RESOLVE_TOPICS', 'CAN_SEND_MESSAGE'],
+        },
+        { kind: 'USER_GROUP', userGroup: { databaseId: outer }, permissions: ['CAN_JOIN', 'CAN_MENTION'] },
+        { kind: 'ORGANIZATION', permissions: ['CAN_CREATE_BOTS'] },
       ],
     });
     // A deactivated group above it is no use of it.

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { CHANNEL_PERMISSION_NAMES, type ChannelPermissionName } from '../access/permissions/channel-permissions.ts';
-import { groupSetting, groupSettingEdit, permissionFields } from '../access/permissions/wire.ts';
+import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
+import { groupSetting, groupSettingEdit } from '../access/permissions/wire.ts';
 import { endpoint } from '../api/rest/endpoint.ts';
 import { inPath, json, text } from '../api/rest/params.ts';
+import { permissionParams } from '../api/rest/setting-params.ts';
 import { archiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
 import { findChannelId, listChannels, showChannel } from './reads.ts';
@@ -20,8 +22,10 @@ function pickPermissions<V>(
   return Object.fromEntries(given.filter(([, value]) => value !== undefined));
 }
 
+const ABOUT = { description: 'What it is for, in flavored Markdown; at most 1,024 characters.' };
+
 export const flag = (description: string, fallback: boolean) => json(z.boolean(), { description }).default(fallback);
-export const streamId = inPath(z.int());
+export const streamId = inPath(z.int(), { description: 'The channel.' });
 
 /** How a channel is to be, where a request may create one. */
 export const creationParams = {
@@ -32,11 +36,13 @@ export const creationParams = {
     description: 'Of a private channel: whether new subscribers see what was sent before.',
   }).optional(),
   message_retention_days: json(z.union([z.literal(['realm_default', 'unlimited']), z.int()]), {
+    description:
+      'Days to keep messages; "unlimited" keeps them for ever, "realm_default" as long as the organization does.',
     example: '"realm_default"',
   }).optional(),
-  topics_policy: text(z.enum(TOPICS_POLICIES)).optional(),
-  folder_id: json(z.int().nullable()).optional(),
-  ...permissionFields(CHANNEL_PERMISSION_NAMES, json(groupSetting).optional()),
+  topics_policy: text(z.enum(TOPICS_POLICIES), { description: 'Whether messages must have a topic.' }).optional(),
+  folder_id: json(z.int().nullable(), { description: 'The folder it is to stand in; null for none.' }).optional(),
+  ...permissionParams(CHANNEL_PERMISSION_MEANINGS, groupSetting),
 };
 
 type CreationValues = {
@@ -117,7 +123,7 @@ export const getStreamId = endpoint({
   auth: 'basic',
   twins: ['channel(name:)'],
   summary: "Get a channel's id by its name",
-  params: { stream: text(z.string(), { example: 'general' }) },
+  params: { stream: text(z.string(), { description: 'Its name, in whatever case.', example: 'general' }) },
   reply: { stream_id: z.int() },
   handle: async (ctx, { stream }) => ({ stream_id: await findChannelId(ctx, stream) }),
 });
@@ -141,9 +147,9 @@ export const postChannelsCreate = endpoint({
   summary: 'Create a channel',
   permission: 'members who may create channels of the kind',
   params: {
-    name: text(z.string(), { example: 'website' }),
-    description: text(z.string()).default(''),
-    subscribers: json(z.array(z.int()), { example: '[]' }),
+    name: text(z.string(), { description: 'At most 60 characters; unique, in whatever case.', example: 'sailing' }),
+    description: text(z.string(), ABOUT).default(''),
+    subscribers: json(z.array(z.int()), { description: 'Who is subscribed from the start, by id.', example: '[]' }),
     announce: flag('Accepted; announcements are sent by a later version.', false),
     ...creationParams,
     send_new_subscription_messages: flag('Accepted; such messages are sent by a later version.', true),
@@ -163,17 +169,19 @@ export const patchStream = endpoint({
   permission: "the channel's administrators",
   params: {
     stream_id: streamId,
-    description: text(z.string()).optional(),
-    new_name: text(z.string()).optional(),
-    is_private: json(z.boolean()).optional(),
-    is_web_public: json(z.boolean()).optional(),
-    history_public_to_subscribers: json(z.boolean()).optional(),
-    is_default_stream: json(z.boolean()).optional(),
+    description: text(z.string(), ABOUT).optional(),
+    new_name: text(z.string(), { description: 'At most 60 characters; unique, in whatever case.' }).optional(),
+    is_private: json(z.boolean(), {
+      description: 'Whether only subscribers, and who holds a permission for it, may read it.',
+    }).optional(),
+    is_web_public: json(z.boolean(), { description: 'Whether it can be read without signing in.' }).optional(),
+    history_public_to_subscribers: creationParams.history_public_to_subscribers,
+    is_default_stream: json(z.boolean(), { description: 'Whether new users are subscribed to it.' }).optional(),
     message_retention_days: creationParams.message_retention_days,
     is_archived: json(z.boolean(), { description: 'Only false: brings the channel back from the archive.' }).optional(),
     folder_id: json(z.int().nullable(), { description: 'null takes the channel out of its folder.' }).optional(),
     topics_policy: creationParams.topics_policy,
-    ...permissionFields(CHANNEL_PERMISSION_NAMES, json(groupSettingEdit).optional()),
+    ...permissionParams(CHANNEL_PERMISSION_MEANINGS, groupSettingEdit),
   },
   reply: {},
   async handle(ctx, { stream_id, ...values }) {
@@ -215,7 +223,7 @@ export const postDefaultStream = endpoint({
   twins: ['updateChannel(isDefault:)'],
   summary: 'Add a default channel',
   permission: 'administrators',
-  params: { stream_id: json(z.int()) },
+  params: { stream_id: json(z.int(), { description: 'The channel.', example: '1' }) },
   reply: {},
   handle: async (ctx, { stream_id }) => setDefaultChannel(ctx, stream_id, true),
 });
@@ -227,7 +235,7 @@ export const deleteDefaultStream = endpoint({
   twins: ['updateChannel(isDefault:)'],
   summary: 'Remove a default channel',
   permission: 'administrators',
-  params: { stream_id: json(z.int()) },
+  params: { stream_id: json(z.int(), { description: 'The channel.', example: '1' }) },
   reply: {},
   handle: async (ctx, { stream_id }) => setDefaultChannel(ctx, stream_id, false),
 });

@@ -11,7 +11,8 @@ import { Narrow } from './narrow/narrow-terms.ts';
 import { normalContent, renderContent } from './sending/content.ts';
 import { destinationOf, MESSAGE_TYPES } from './sending/destination.ts';
 import { sendMessage } from './sending/send.ts';
-import { listTopics, type Topic } from './topics/topics.ts';
+import type { Topic } from './topics/topic-pages.ts';
+import { listTopics } from './topics/topics.ts';
 import { type Shown, shownTopic, wireMessage } from './wire.ts';
 import { toWireFetched } from './wire-fetched.ts';
 
@@ -189,7 +190,7 @@ export const getMessage = endpoint({
   auth: 'basic',
   twins: ['message'],
   summary: 'Read one message',
-  params: { message_id: inPath(z.int()), apply_markdown, allow_empty_topic_name },
+  params: { message_id: inPath(z.int(), { description: 'The message.' }), apply_markdown, allow_empty_topic_name },
   reply: { message: wireMessage, raw_content: z.string().describe('Older than `apply_markdown`: always the source.') },
   async handle(ctx, { message_id, apply_markdown, allow_empty_topic_name }) {
     const message = await fetchMessage(ctx, message_id);
@@ -243,7 +244,7 @@ export const getTopics = endpoint({
   summary: 'List the topics of a channel',
   description: 'Those with messages you may read, the one last written to first.',
   params: {
-    stream_id: inPath(z.int()),
+    stream_id: inPath(z.int(), { description: 'The channel.' }),
     allow_empty_topic_name,
   },
   reply: { topics: z.array(z.object({ name: z.string(), max_id: z.int() })) },
@@ -268,7 +269,10 @@ export const postDeleteTopic = endpoint({
   summary: 'Delete a topic',
   description: 'Its messages, the newest first. When `complete` is false, time was up: call again, and it goes on.',
   permission: 'administrators',
-  params: { stream_id: inPath(z.int()), topic_name: text(z.string(), { example: 'greetings' }) },
+  params: {
+    stream_id: inPath(z.int(), { description: 'The channel.' }),
+    topic_name: text(z.string(), { description: 'The topic, in whatever case.', example: 'greetings' }),
+  },
   reply: { complete: z.boolean() },
   async handle(ctx, { stream_id, topic_name }) {
     return { complete: await deleteTopic(ctx, stream_id, topic_name) };

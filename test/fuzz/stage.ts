@@ -115,8 +115,8 @@ export interface Cast {
 const VICTIMS = 4;
 
 /** An organisation for one batch of inputs, with accounts that send and accounts that suffer. */
-export async function makeCast(on: Target, { withPassword = true } = {}): Promise<Cast> {
-  const scene = await makeScene({ on, withPassword });
+export async function makeCast(on: Target): Promise<Cast> {
+  const scene = await makeScene({ on });
   const victims: Person[] = [];
   for (let i = 0; i < VICTIMS; i++) victims.push(await scene.signUp(`victim ${i}`));
   const named = victims[0] as Person;

@@ -89,7 +89,7 @@ export const postBot = endpoint({
   // The reply holds a key.
   ignoresIdempotencyKey: true,
   params: {
-    full_name: text(z.string(), { example: 'Build Bot' }),
+    full_name: text(z.string(), { description: 'What it is called, in at most 100 characters.', example: 'Build Bot' }),
     short_name: text(z.string(), { description: 'Begins its address.', example: 'build' }),
     bot_type: json(z.int(), { description: '1, generic: the one type there is.' }).default(GENERIC_BOT),
     ...defaultParams,
@@ -116,12 +116,15 @@ export const patchBot = endpoint({
   summary: 'Update a bot',
   permission: "the bot's owner and administrators; administrators alone, for its role",
   params: {
-    bot_id: inPath(z.int()),
-    full_name: text(z.string(), { example: 'Build Bot' }).optional(),
+    bot_id: inPath(z.int(), { description: 'The bot.' }),
+    full_name: text(z.string(), {
+      description: 'What it is called, in at most 100 characters.',
+      example: 'Build Bot',
+    }).optional(),
     role: json(z.int(), {
       description: ROLES_MEANING,
     }).optional(),
-    bot_owner_id: json(z.int()).optional(),
+    bot_owner_id: json(z.int(), { description: 'Whose bot it is to be.' }).optional(),
     ...defaultParams,
     file: file({ description: `The image: ${IMAGE}` }).optional(),
   },
@@ -150,7 +153,7 @@ export const deleteBot = endpoint({
   twins: ['deactivateBot'],
   summary: 'Deactivate a bot',
   permission: "the bot's owner and administrators",
-  params: { bot_id: inPath(z.int()) },
+  params: { bot_id: inPath(z.int(), { description: 'The bot.' }) },
   reply: {},
   async handle(ctx, { bot_id }) {
     await deactivateBot(ctx, bot_id);
@@ -164,7 +167,7 @@ export const getBotKey = endpoint({
   twins: ['botApiKey'],
   summary: "Get a bot's API key",
   permission: "the bot's owner and administrators",
-  params: { bot_id: inPath(z.int()) },
+  params: { bot_id: inPath(z.int(), { description: 'The bot.' }) },
   reply: { api_key: z.string() },
   async handle(ctx, { bot_id }) {
     return { api_key: await readBotKey(ctx, bot_id) };
@@ -181,7 +184,7 @@ export const postBotKey = endpoint({
   permission: "the bot's owner and administrators",
   // The reply holds a key.
   ignoresIdempotencyKey: true,
-  params: { bot_id: inPath(z.int()) },
+  params: { bot_id: inPath(z.int(), { description: 'The bot.' }) },
   reply: { api_key: z.string() },
   async handle(ctx, { bot_id }) {
     return { api_key: await regenerateBotKey(ctx, bot_id) };

@@ -4,7 +4,7 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { addRealmDomain, listRealmDomains, removeRealmDomain, updateRealmDomain } from './service.ts';
 import { toWire, wireRealmDomain } from './wire.ts';
 
-const domain = inPath(z.string(), { example: 'example.com' });
+const domain = inPath(z.string(), { description: 'One of the allowed domains.', example: 'example.com' });
 const allow_subdomains = json(z.boolean(), { description: 'Whether addresses of its subdomains may be used as well.' });
 
 export const getRealmDomains = endpoint({
@@ -27,7 +27,10 @@ export const postRealmDomain = endpoint({
   twins: ['addRealmDomain'],
   summary: 'Add an allowed domain',
   permission: 'owners',
-  params: { domain: text(z.string(), { example: 'example.com' }), allow_subdomains },
+  params: {
+    domain: text(z.string(), { description: 'Whose addresses may join, in whatever case.', example: 'example.com' }),
+    allow_subdomains,
+  },
   reply: { new_domain: z.tuple([z.int(), z.string()]) },
   async handle(ctx, { domain, allow_subdomains }) {
     const added = await addRealmDomain(ctx, { domain, allowSubdomains: allow_subdomains });

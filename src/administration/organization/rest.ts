@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { REALM_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
 import { groupSetting, groupSettingEdit } from '../../access/permissions/wire.ts';
 import {
   EDITABLE_REALM_SETTINGS,
@@ -7,8 +8,8 @@ import {
   type RealmGroupSettingName,
 } from '../../access/realm-settings.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
-import { json, type Param, text } from '../../api/rest/params.ts';
-import { settingParam } from '../../api/rest/setting-params.ts';
+import { type Param, text } from '../../api/rest/params.ts';
+import { permissionParams, settingParam } from '../../api/rest/setting-params.ts';
 import type { Setting } from '../../platform/setting.ts';
 import { TOTAL_NAMES, wireNameOf } from '../../platform/totals.ts';
 import { AUTHENTICATION_METHODS, readServerSettings } from './server-settings.ts';
@@ -83,10 +84,6 @@ const settingParams = Object.fromEntries(
   namesOf.map((name) => [name, settingParam(EDITABLE_REALM_SETTINGS[name])]),
 ) as Record<EditableRealmSettingName, Param<unknown, 'optional'>>;
 
-const permissionParams = Object.fromEntries(
-  REALM_GROUP_SETTING_NAMES.map((name) => [name, json(groupSettingEdit).optional()]),
-) as Record<RealmGroupSettingName, Param<z.output<typeof groupSettingEdit>, 'optional'>>;
-
 /** What is given of `values`, under the same names. */
 function pick<N extends string, V>(names: readonly N[], values: Partial<Record<N, V>>): Partial<Record<N, V>> {
   const given = names.map((name) => [name, values[name]] as const).filter(([, value]) => value !== undefined);
@@ -105,7 +102,7 @@ export const patchRealm = endpoint({
     name: text(z.string(), { description: 'At most 40 characters.', example: 'Analytical Engines' }).optional(),
     description: text(z.string(), { description: 'Flavored Markdown, at most 1,000 characters.' }).optional(),
     ...settingParams,
-    ...permissionParams,
+    ...permissionParams(REALM_PERMISSION_MEANINGS, groupSettingEdit),
   },
   reply: {
     name: z.literal('updated').optional(),

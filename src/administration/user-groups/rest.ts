@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { GROUP_PERMISSION_NAMES, type GroupPermissionName } from '../../access/permissions/group-permissions.ts';
-import { groupSetting, groupSettingEdit, permissionFields, wireUserGroup } from '../../access/permissions/wire.ts';
+import { GROUP_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
+import { groupSetting, groupSettingEdit, wireUserGroup } from '../../access/permissions/wire.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, json, text } from '../../api/rest/params.ts';
+import { permissionParams } from '../../api/rest/setting-params.ts';
 import { deactivateUserGroup } from './deactivate.ts';
 import { updateGroupMembers, updateSubgroups } from './members.ts';
 import { isGroupMember, listMemberIds, listSubgroupIds } from './membership-reads.ts';
@@ -24,7 +26,7 @@ function permissionsIn<V, R>(
   return Object.fromEntries(given) as Partial<Record<GroupPermissionName, R>>;
 }
 
-const groupId = inPath(z.int());
+const groupId = inPath(z.int(), { description: 'The group.' });
 const ids = (description: string) => json(z.array(z.int()), { description, example: '[]' });
 
 export const getUserGroups = endpoint({
@@ -34,7 +36,11 @@ export const getUserGroups = endpoint({
   twins: ['userGroups', 'userGroup'],
   summary: 'List user groups',
   permission: PERMISSION,
-  params: { include_deactivated_groups: json(z.boolean()).default(false) },
+  params: {
+    include_deactivated_groups: json(z.boolean(), {
+      description: 'Whether those out of use are listed as well.',
+    }).default(false),
+  },
   reply: { user_groups: z.array(wireUserGroup) },
   async handle(ctx, { include_deactivated_groups }) {
     return { user_groups: await listUserGroups(ctx, { includeDeactivated: include_deactivated_groups }) };
@@ -53,7 +59,7 @@ export const postUserGroup = endpoint({
     description: text(z.string(), DESCRIPTION),
     members: ids('The users in it.'),
     subgroups: ids('The groups in it.').default([]),
-    ...permissionFields(GROUP_PERMISSION_NAMES, json(groupSetting).optional()),
+    ...permissionParams(GROUP_PERMISSION_MEANINGS, groupSetting),
   },
   reply: { group_id: z.int() },
   async handle(ctx, { name, description, members, subgroups, ...permissions }) {
@@ -80,7 +86,7 @@ export const patchUserGroup = endpoint({
     name: text(z.string(), NAME).optional(),
     description: text(z.string(), DESCRIPTION).optional(),
     deactivated: json(z.boolean(), { description: 'False brings the group back; true means nothing.' }).optional(),
-    ...permissionFields(GROUP_PERMISSION_NAMES, json(groupSettingEdit).optional()),
+    ...permissionParams(GROUP_PERMISSION_MEANINGS, groupSettingEdit),
   },
   reply: {},
   async handle(ctx, { user_group_id, name, description, deactivated, ...permissions }) {
@@ -158,7 +164,7 @@ export const getUserGroupMember = endpoint({
   permission: PERMISSION,
   params: {
     user_group_id: groupId,
-    user_id: inPath(z.int()),
+    user_id: inPath(z.int(), { description: 'Who may be in it.' }),
     direct_member_only: json(z.boolean(), { description: 'Whether to be in a group in it does not count.' }).default(
       false,
     ),

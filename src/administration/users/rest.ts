@@ -89,7 +89,7 @@ export const getUser = endpoint({
   auth: 'basic',
   twins: ['user(userId:)', 'User.profileData'],
   summary: 'Get a user',
-  params: { user_id: inPath(z.int()), ...howShown },
+  params: { user_id: inPath(z.int(), { description: 'The user.' }), ...howShown },
   reply: { user: wireUser },
   async handle(ctx, { user_id, ...how }) {
     return { user: await showOne(ctx, await accessUser(ctx, user_id), how) };
@@ -103,7 +103,13 @@ export const getUserByEmail = endpoint({
   twins: ['user(email:)'],
   summary: 'Get a user by e-mail address',
   description: 'By the real address where you may see it, or by the API address.',
-  params: { email: inPath(z.string()), ...howShown },
+  params: {
+    email: inPath(z.string(), {
+      description: 'The user, by the address that others see.',
+      example: 'bela@example.com',
+    }),
+    ...howShown,
+  },
   reply: { user: wireUser },
   async handle(ctx, { email, ...how }) {
     return { user: await showOne(ctx, await accessUserByEmail(ctx, email), how) };
@@ -118,9 +124,12 @@ export const createUser = endpoint({
   summary: 'Create a user',
   permission: 'administrators whom the server operator gave the right to create users',
   params: {
-    email: text(z.string(), { example: 'ada@example.com' }),
+    email: text(z.string(), { description: 'What they sign in with.', example: 'ada@example.com' }),
     password: text(z.string(), { description: '8 to 100 characters.', example: 'correct horse battery staple' }),
-    full_name: text(z.string(), { example: 'Ada Lovelace' }),
+    full_name: text(z.string(), {
+      description: 'What they are called, in at most 100 characters.',
+      example: 'Ada Lovelace',
+    }),
   },
   reply: { user_id: z.int() },
   async handle(ctx, { email, password, full_name }) {
@@ -168,7 +177,7 @@ export const patchUser = endpoint({
   twins: ['updateUser'],
   summary: 'Update a user',
   permission: 'administrators; owners, where the owner role is given or taken',
-  params: { user_id: inPath(z.int()), ...edits },
+  params: { user_id: inPath(z.int(), { description: 'The user.' }), ...edits },
   reply: {},
   async handle(ctx, { user_id, ...edit }) {
     await update(ctx, user_id, toEdit(edit));
@@ -182,7 +191,13 @@ export const patchUserByEmail = endpoint({
   twins: ['updateUser'],
   summary: 'Update a user by e-mail address',
   permission: 'administrators; owners, where the owner role is given or taken',
-  params: { email: inPath(z.string()), ...edits },
+  params: {
+    email: inPath(z.string(), {
+      description: 'The user, by the address that others see.',
+      example: 'bela@example.com',
+    }),
+    ...edits,
+  },
   reply: {},
   async handle(ctx, { email, ...edit }) {
     await update(ctx, email, toEdit(edit));

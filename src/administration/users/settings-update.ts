@@ -51,7 +51,7 @@ export async function updateSettings(ctx: Ctx, edit: SettingsEdit): Promise<User
     if (fullName !== undefined) await lockRealm(tx, viewer.realm.id);
     await lockUser(tx, viewer);
     const before = await tx.user.findUniqueOrThrow({ where: { id: viewer.id } });
-    if (password !== undefined) await writePassword(tx, before, password);
+    if (password !== undefined) await writePassword(tx, emit, ctx, { ...password, user: before });
     if (address !== undefined) await sendConfirmation(tx, ctx, address);
     const after = await writeSettings(tx, emit, before, values, { now: ctx.app.now(), isOwn: true });
     if (fullName === undefined || fullName === before.fullName) return after;

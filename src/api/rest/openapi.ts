@@ -3,7 +3,7 @@ import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { ERROR_CODES } from '../../platform/errors.ts';
 import { type Endpoint, slotsOf, takesIdempotencyKey } from './endpoint.ts';
-import { isFile, isInPath, type Param } from './params.ts';
+import { isFile, isInPath, type Param, type Params } from './params.ts';
 import { API_PREFIX } from './router.ts';
 
 /** A JSON Schema, as far as this file and the documentation look into it. */
@@ -128,6 +128,10 @@ const ERROR = {
   additionalProperties: true,
 };
 
+/** The parameters of these names; `endpoint` sees to it that each slot has one. */
+const inOrder = (names: readonly string[], params: Params): [string, Param][] =>
+  names.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name]]]));
+
 /** @param reply The schema of the fields that the endpoint answers with. */
 function operation(endpoint: Endpoint, reply: Schema) {
   const { method, path, twins, summary, description, permission, auth } = endpoint;
@@ -142,7 +146,7 @@ function operation(endpoint: Endpoint, reply: Schema) {
     tags: [path.split('/')[1]],
     security: auth === 'none' ? [] : [{ basic: [] }],
     parameters: [
-      ...slotsOf(path).map((name) => slotParameter(name, endpoint.params[name])),
+      ...inOrder(slotsOf(path), endpoint.params).map(([name, param]) => slotParameter(name, param)),
       ...(inQuery ? fields.map(([name, param]) => queryParameter(name, param)) : []),
       ...(takesIdempotencyKey(endpoint) ? [KEY_PARAMETER] : []),
     ],
@@ -165,10 +169,13 @@ function operationId({ method, path }: Endpoint): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-function slotParameter(name: string, param: Param | undefined) {
-  const schema = param === undefined ? {} : schemaOf(param.type, 'input');
-  return { name, in: 'path', required: true, schema, ...described(param) };
-}
+const slotParameter = (name: string, param: Param) => ({
+  name,
+  in: 'path',
+  required: true,
+  schema: schemaOf(param.type, 'input'),
+  ...described(param),
+});
 
 function queryParameter(name: string, param: Param) {
   const schema = schemaWithDefault(param);
@@ -213,11 +220,9 @@ function schemaWithDefault(param: Param): Schema {
   return fallback === undefined ? schema : { ...schema, default: fallback };
 }
 
-function described(param: Param | undefined) {
-  const also = param?.alias === undefined ? undefined : `Also accepted as \`${param.alias}\`.`;
-  const description = [param?.description, also].filter((part) => part !== undefined).join(' ');
-  return description === '' ? {} : { description };
-}
+const described = ({ description, alias }: Param) => ({
+  description: alias === undefined ? description : `${description} Also accepted as \`${alias}\`.`,
+});
 
 function successSchema({ properties, required = [] }: Schema): Schema {
   return {

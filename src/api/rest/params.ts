@@ -16,7 +16,7 @@ interface Details {
   /** An older name, still accepted. */
   readonly alias?: string;
   /** One sentence for the documentation. */
-  readonly description?: string;
+  readonly description: string;
   /** A value for the documentation's examples, as it is sent. */
   readonly example?: string;
 }
@@ -49,12 +49,12 @@ export type Values<P extends Params> = {
 } & { [K in OptionalNames<P>]?: ValueOf<P[K]> };
 
 /** A parameter taken as the raw text sent. */
-export function text<S extends z.ZodType>(type: S, details: Details = {}): Param<z.output<S>, 'required'> {
+export function text<S extends z.ZodType>(type: S, details: Details): Param<z.output<S>, 'required'> {
   return param('text', type, details);
 }
 
 /** A parameter sent as JSON text, strictly typed: `"5"` and `7.0` are no integers, `1` is no boolean. */
-export function json<S extends z.ZodType>(type: S, details: Details = {}): Param<z.output<S>, 'required'> {
+export function json<S extends z.ZodType>(type: S, details: Details): Param<z.output<S>, 'required'> {
   return param('json', type, details);
 }
 
@@ -64,21 +64,18 @@ export function json<S extends z.ZodType>(type: S, details: Details = {}): Param
  */
 export function inPath<S extends z.ZodType<number> | z.ZodType<string>>(
   type: S,
-  details: Details = {},
+  details: Details,
 ): Param<z.output<S>, 'required'> {
   return param(type.def.type === 'number' ? 'path-integer' : 'path-text', type, details);
 }
 
 /** The rest of the path, slashes included, percent-encoded or not. */
-export function inPathTail<S extends z.ZodType<string>>(
-  type: S,
-  details: Details = {},
-): Param<z.output<S>, 'required'> {
+export function inPathTail<S extends z.ZodType<string>>(type: S, details: Details): Param<z.output<S>, 'required'> {
   return param('path-tail', type, details);
 }
 
 /** The bytes of the one file sent, in a field of any name: the parameter's own is for the documentation. */
-export function file(details: Details = {}): Param<Uint8Array, 'required'> {
+export function file(details: Details): Param<Uint8Array, 'required'> {
   return param('file', z.instanceof(Uint8Array), details);
 }
 

@@ -3,13 +3,15 @@ import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type App, type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import { idempotencyKey, withIdempotencyKey } from '../../access/idempotency.ts';
-import { anonymous, signIn } from '../../access/sign-in.ts';
+import { anonymous } from '../../access/sign-in.ts';
 import type { Budget } from '../../platform/budget.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { NotFoundError } from '../../platform/errors.ts';
 import { observeRequest } from '../../platform/metrics.ts';
 import { challengeOf } from '../cross-site.ts';
+import { notFoundPage } from '../not-found-page.ts';
 import { budgetHeaders, countRequest } from '../rate-limits.ts';
+import { signInBy } from '../sessions.ts';
 import { type Answer, type Endpoint, type Http, RawJson, Redirect, slotsOf, takesIdempotencyKey } from './endpoint.ts';
 import { type Fields, type Form, merge, readForm, readQuery } from './form.ts';
 import { isFile, type Params, type ParamsReader, readerOf } from './params.ts';
@@ -61,6 +63,7 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   }
   web.notFound((c) => {
     observeRequest('other', 'unknown', 404, 0);
+    if (wantsPage(c.env.incoming, c.req.path)) return notFoundPage(c.req.path);
     return renderError(app, new NotFoundError(`There is nothing at ${c.req.path}`), c.req.path, {
       headers: HEADERS,
       challenge: {},
@@ -68,6 +71,10 @@ export function createRestApp(app: App, routes: readonly Endpoint[]): Web {
   });
   return web;
 }
+
+/** Whether it is a person who has followed a link, and not a program: those get JSON, and all do below the API's addresses. */
+const wantsPage = ({ method, headers }: IncomingMessage, path: string): boolean =>
+  method === 'GET' && !path.startsWith('/api') && /\btext\/html\b/i.test(headers.accept ?? '');
 
 /** Groups the endpoints by path, most specific path first: a fixed segment before a number before any text. */
 function resourcesOf(routes: readonly Endpoint[], checksReplies: boolean): Resource[] {
@@ -150,7 +157,7 @@ async function countUnread(
 ): Promise<never> {
   const { incoming } = c.env;
   const auth = methods.get(incoming.method ?? '')?.endpoint.auth ?? 'basic';
-  await countRequest(app, incoming, () => identify(app, auth, incoming), countingOf(c, reply));
+  await countRequest(app, incoming, () => identify(app, auth, c), countingOf(c, reply));
   throw error;
 }
 
@@ -187,7 +194,7 @@ async function run(
 ): Promise<Response> {
   const { incoming } = c.env;
   const sent = merge(readQuery(incoming.url ?? ''), form.fields);
-  const signIn = () => identify(app, endpoint.auth, incoming, sent.get('client'));
+  const signIn = () => identify(app, endpoint.auth, c, sent.get('client'));
   const request = await countRequest(app, incoming, signIn, countingOf(c, reply));
   const ctx = endpoint.auth === 'basic' ? signedIn(request) : request;
   const inSlots = slots.length === 0 ? NO_SLOTS : slots.map((slot) => c.req.param(slot) ?? '');
@@ -224,14 +231,10 @@ function answerOnce(
 
 const NO_SLOTS: readonly string[] = [];
 
-function identify(
-  app: App,
-  auth: Endpoint['auth'],
-  { headers }: IncomingMessage,
-  client?: string,
-): Promise<RequestCtx> {
-  const facts = { host: headers.host, userAgent: headers['user-agent'], client };
-  return auth === 'none' ? anonymous(app, facts) : signIn(app, { ...facts, authorization: headers.authorization });
+function identify(app: App, auth: Endpoint['auth'], { env }: WebContext, client?: string): Promise<RequestCtx> {
+  const { incoming } = env;
+  if (auth === 'basic') return signInBy(app, incoming, { client, answer: env.outgoing as ServerResponse });
+  return anonymous(app, { host: incoming.headers.host, userAgent: incoming.headers['user-agent'], client });
 }
 
 /** The signal is made only when a handler asks for it: most answer before anybody could leave. */

@@ -2,6 +2,18 @@ import { z } from 'zod';
 import type { Setting } from '../../platform/setting.ts';
 import { json, type Param, text } from './params.ts';
 
+/** The parameters that say who is to hold each of several permissions. @param type One that JSON is read by. */
+export function permissionParams<N extends string, S extends z.ZodType>(
+  meanings: Readonly<Record<N, string>>,
+  type: S,
+): Record<N, Param<z.output<S>, 'optional'>> {
+  const params = Object.entries<string>(meanings).map(([name, description]) => [
+    name,
+    json(type, { description }).optional(),
+  ]);
+  return Object.fromEntries(params) as Record<N, Param<z.output<S>, 'optional'>>;
+}
+
 const limit = z.union([z.int(), z.literal('unlimited')]);
 
 /** The parameter that changes a setting: a text is sent as it is, all else as JSON, and no limit as "unlimited". */

@@ -4,13 +4,20 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { createChannelFolder, listChannelFolders, reorderChannelFolders, updateChannelFolder } from './service.ts';
 import { toWire, wireChannelFolder } from './wire.ts';
 
+const CALLED = { description: 'Not blank; at most 60 characters; unique in the organization, in whatever case.' };
+const ABOUT = { description: 'What it is for, in flavored Markdown; at most 1,024 characters.' };
+
 export const getChannelFolders = endpoint({
   method: 'GET',
   path: '/channel_folders',
   auth: 'basic',
   twins: ['channelFolders'],
   summary: 'List channel folders',
-  params: { include_archived: json(z.boolean()).default(false) },
+  params: {
+    include_archived: json(z.boolean(), { description: 'Whether folders out of use are listed as well.' }).default(
+      false,
+    ),
+  },
   reply: { channel_folders: z.array(wireChannelFolder) },
   async handle(ctx, { include_archived }) {
     const folders = await listChannelFolders(ctx, { includeArchived: include_archived });
@@ -25,7 +32,10 @@ export const postChannelFolder = endpoint({
   twins: ['createChannelFolder'],
   summary: 'Create a channel folder',
   permission: 'administrators',
-  params: { name: text(z.string(), { example: 'Projects' }), description: text(z.string(), { example: '' }) },
+  params: {
+    name: text(z.string(), { ...CALLED, example: 'Projects' }),
+    description: text(z.string(), { ...ABOUT, example: '' }),
+  },
   reply: { channel_folder_id: z.int() },
   async handle(ctx, { name, description }) {
     const { id } = await createChannelFolder(ctx, { name, description });
@@ -40,7 +50,12 @@ export const patchChannelFolders = endpoint({
   twins: ['reorderChannelFolders'],
   summary: 'Reorder channel folders',
   permission: 'administrators',
-  params: { order: json(z.array(z.int()), { example: '[2, 1]' }) },
+  params: {
+    order: json(z.array(z.int()), {
+      description: 'Every folder, those out of use included, by id.',
+      example: '[2, 1]',
+    }),
+  },
   reply: {},
   async handle(ctx, { order }) {
     await reorderChannelFolders(ctx, order);
@@ -55,10 +70,12 @@ export const patchChannelFolder = endpoint({
   summary: 'Update a channel folder',
   permission: 'administrators',
   params: {
-    channel_folder_id: inPath(z.int()),
-    name: text(z.string()).optional(),
-    description: text(z.string()).optional(),
-    is_archived: json(z.boolean()).optional(),
+    channel_folder_id: inPath(z.int(), { description: 'The folder.' }),
+    name: text(z.string(), CALLED).optional(),
+    description: text(z.string(), ABOUT).optional(),
+    is_archived: json(z.boolean(), {
+      description: 'Whether it is to be out of use: one with channels in it cannot be.',
+    }).optional(),
   },
   reply: {},
   async handle(ctx, { channel_folder_id, name, description, is_archived }) {

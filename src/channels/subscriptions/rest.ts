@@ -19,7 +19,11 @@ export const getSubscriptions = endpoint({
   auth: 'basic',
   twins: ['subscriptions'],
   summary: 'List your subscriptions',
-  params: { include_subscribers: text(z.enum(['true', 'false', 'partial'])).default('false') },
+  params: {
+    include_subscribers: text(z.enum(['true', 'false', 'partial']), {
+      description: 'Whether each channel has `subscribers`; partial: of large channels, only some.',
+    }).default('false'),
+  },
   reply: { subscriptions: z.array(wireSubscription) },
   async handle(ctx, { include_subscribers }) {
     return { subscriptions: await listSubscriptions(ctx, include_subscribers) };
@@ -45,7 +49,10 @@ export const postSubscriptions = endpoint({
   summary: 'Subscribe to channels',
   description: 'Channels that are not there are created.',
   params: {
-    subscriptions: json(z.array(wanted), { example: '[{"name": "website"}]' }),
+    subscriptions: json(z.array(wanted), {
+      description: 'The channels, by name; `color` is how you see them.',
+      example: '[{"name": "website"}]',
+    }),
     principals,
     authorization_errors_fatal: flag('Whether a channel you may not subscribe to fails the request.', true),
     announce: flag('Accepted; announcements are sent by a later version.', false),
@@ -63,7 +70,7 @@ export const postSubscriptions = endpoint({
   },
 });
 
-const names = json(z.array(z.string()), { example: '["website"]' });
+const names = json(z.array(z.string()), { description: 'The channels, by name.', example: '["website"]' });
 
 export const patchSubscriptions = endpoint({
   method: 'PATCH',
@@ -71,7 +78,10 @@ export const patchSubscriptions = endpoint({
   auth: 'basic',
   twins: ['subscribe', 'unsubscribe'],
   summary: 'Subscribe to some channels and unsubscribe from others',
-  params: { add: json(z.array(wanted)).default([]), delete: json(z.array(z.string())).default([]) },
+  params: {
+    add: json(z.array(wanted), { description: 'Channels to subscribe to, by name.' }).default([]),
+    delete: json(z.array(z.string()), { description: 'Channels to unsubscribe from, by name.' }).default([]),
+  },
   reply: { ...subscribedReply, removed: z.array(z.string()), not_removed: z.array(z.string()) },
   async handle(ctx, { add, delete: remove }) {
     const { subscribed, unsubscribed } = await editSubscriptions(ctx, {
@@ -124,6 +134,7 @@ export const postSubscriptionProperties = endpoint({
   summary: 'Update settings of your subscriptions',
   params: {
     subscription_data: json(z.array(z.object({ stream_id: z.int(), property: z.string(), value })), {
+      description: 'Which setting of which channel is to be what.',
       example: '[{"stream_id": 1, "property": "pin_to_top", "value": true}]',
     }),
   },
@@ -148,7 +159,14 @@ const subscriptionProperty = (method: 'POST' | 'PATCH') =>
     auth: 'basic',
     twins: ['updateSubscriptionSettings'],
     summary: 'Update a setting of one of your subscriptions',
-    params: { stream_id: streamId, property: text(z.string()), value: text(looseValue, { example: 'true' }) },
+    params: {
+      stream_id: streamId,
+      property: text(z.string(), {
+        description: 'Of the subscription: `pin_to_top`, `is_muted`, `color`, …',
+        example: 'pin_to_top',
+      }),
+      value: text(looseValue, { description: 'A boolean or a text, as the property is.', example: 'true' }),
+    },
     reply: {},
     async handle(ctx, { stream_id, ...change }) {
       await updateSubscriptionSettings(ctx, [{ channelId: stream_id, ...change }]);
@@ -164,7 +182,7 @@ export const getUserSubscription = endpoint({
   auth: 'basic',
   twins: ['channels(isSubscribed:)', 'User.channels'],
   summary: 'Tell whether a user is subscribed to a channel',
-  params: { user_id: inPath(z.int()), stream_id: streamId },
+  params: { user_id: inPath(z.int(), { description: 'The user.' }), stream_id: streamId },
   reply: { is_subscribed: z.boolean() },
   async handle(ctx, { user_id, stream_id }) {
     return { is_subscribed: await isUserSubscribed(ctx, user_id, stream_id) };
@@ -178,7 +196,7 @@ export const getUserChannels = endpoint({
   twins: ['User.channels'],
   summary: 'List the channels a user is subscribed to',
   description: 'Those that you see, too.',
-  params: { user_id: inPath(z.int()) },
+  params: { user_id: inPath(z.int(), { description: 'The user.' }) },
   reply: { subscribed_channel_ids: z.array(z.int()).describe('Ascending.') },
   async handle(ctx, { user_id }) {
     return { subscribed_channel_ids: await channelIdsOfUser(ctx, user_id) };

@@ -36,7 +36,13 @@ export const postDrafts = endpoint({
   twins: ['createDrafts'],
   summary: 'Create drafts',
   description: 'All are created or, when one is invalid, none is.',
-  params: { drafts: json(z.array(draft), { example: `[${EXAMPLE}]` }).default([]) },
+  params: {
+    drafts: json(z.array(draft), {
+      description:
+        'The new drafts. `to` is one channel, or users, by id; `timestamp` is when it was edited, now if absent.',
+      example: `[${EXAMPLE}]`,
+    }).default([]),
+  },
   reply: { ids: z.array(z.int()) },
   async handle(ctx, { drafts }) {
     const saved = await createDrafts(ctx, drafts);
@@ -51,7 +57,10 @@ export const patchDraft = endpoint({
   twins: ['updateDraft'],
   summary: 'Edit a draft',
   description: 'The draft given takes the place of the old one.',
-  params: { draft_id: inPath(z.int()), draft: json(draft, { example: EXAMPLE }) },
+  params: {
+    draft_id: inPath(z.int(), { description: 'The draft.' }),
+    draft: json(draft, { description: 'What takes its place.', example: EXAMPLE }),
+  },
   reply: {},
   async handle(ctx, { draft_id, draft }) {
     await updateDraft(ctx, draft_id, draft);
@@ -64,7 +73,7 @@ export const deleteDraftEndpoint = endpoint({
   auth: 'basic',
   twins: ['deleteDraft'],
   summary: 'Delete a draft',
-  params: { draft_id: inPath(z.int()) },
+  params: { draft_id: inPath(z.int(), { description: 'The draft.' }) },
   reply: {},
   async handle(ctx, { draft_id }) {
     await deleteDraft(ctx, draft_id);

@@ -50,8 +50,11 @@ export async function prepareMove(tx: Tx, viewer: Viewer, asked: MoveRequest, no
   const surroundings = await surroundingsOf(attempt, topic, ids);
   if (surroundings.isNewTopic && resolution === null) await requireMayCreateTopic(tx, viewer, to, now);
   const moved = to.id === from.id ? await named(tx, message.realmId, ids, { not: topic }) : ids;
+  const isOneSpelling =
+    topic !== message.topic || (await named(tx, message.realmId, ids, { not: message.topic })).length === 0;
   const toggled = to.id === from.id ? resolution : null;
-  return { from, to, topic, resolution: toggled, oldTopic: message.topic, ids: moved, ...surroundings };
+  const names = { topic, isOneSpelling, resolution: toggled, oldTopic: message.topic };
+  return { from, to, ...names, ids: moved, ...surroundings };
 }
 
 interface MoveAttempt {
@@ -148,6 +151,16 @@ export function mayMove(
     (mayMoveOut(holders, from) && !isLateToMove(viewer, message, 'move_messages_between_streams_limit_seconds', now))
   );
 }
+
+/** Whether somebody may mark the topic as resolved, or take the mark away, in which this message, which they may read, is the last. */
+export const mayResolve = (
+  holders: Holders,
+  viewer: Pick<Viewer, 'realm' | 'role'>,
+  from: Channel,
+  last: Pick<PlacedMessage, 'sentAt'>,
+): boolean =>
+  (mayInRealm(holders[0], 'can_resolve_topics_group') || holdAny(holders, from, 'can_resolve_topics_group')) &&
+  !isLateToMove(viewer, last, 'move_messages_within_stream_limit_seconds', holders[0].now);
 
 /** What sending takes besides reading a channel that is not archived. */
 async function requireMayPost({ tx, viewer, to, now }: MoveAttempt): Promise<void> {

@@ -13,6 +13,8 @@ export interface MessageMove {
   readonly oldTopic: string;
   /** The same as `oldTopic`, when they keep their topic, each in whatever case it is written. */
   readonly topic: string;
+  /** Whether they all have it in one case after the move. */
+  readonly isOneSpelling: boolean;
   /** Of the messages that go elsewhere by it, ascending. */
   readonly ids: readonly number[];
   /** Whether the topic is marked as resolved, or not any more, and nothing else; null when it is something else. */

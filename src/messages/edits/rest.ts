@@ -8,7 +8,7 @@ import { PROPAGATE_MODES } from './events.ts';
 import { readHistory } from './history.ts';
 import { toWireSnapshot, wireSnapshot } from './wire.ts';
 
-const message_id = inPath(z.int());
+const message_id = inPath(z.int(), { description: 'The message.' });
 
 export const patchMessage = endpoint({
   method: 'PATCH',

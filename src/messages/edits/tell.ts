@@ -97,11 +97,12 @@ function toEditedFacts({ message, move, content, editor }: Edited, realm: Realm,
     topicLinks: topic === '' ? [] : topicLinks(topic),
     emptyTopicName: emptyTopicName(realm),
     lastEditedAt: now.toISOString(),
-    lastMovedAt: (move === null ? message.lastMovedAt : now)?.toISOString() ?? null,
+    lastMovedAt: (move === null || move.resolution !== null ? message.lastMovedAt : now)?.toISOString() ?? null,
   };
 }
 
-function toMoveFacts({ from, to, oldTopic, topic }: MessageMove, mode: PropagateMode): UpdatedPayload['move'] {
+function toMoveFacts(move: MessageMove, mode: PropagateMode): UpdatedPayload['move'] {
+  const { from, to, oldTopic, topic, isOneSpelling } = move;
   const isRenamed = topic !== oldTopic;
   return {
     propagateMode: mode,
@@ -109,6 +110,7 @@ function toMoveFacts({ from, to, oldTopic, topic }: MessageMove, mode: Propagate
     topic: isRenamed ? topic : null,
     topicLinks: isRenamed && topic !== '' ? topicLinks(topic) : [],
     channelId: to.id === from.id ? null : to.id,
+    isOneSpelling,
   };
 }
 

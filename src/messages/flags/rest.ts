@@ -100,7 +100,10 @@ export const postMarkTopicAsRead = endpoint({
   twins: ['markTopicAsRead'],
   summary: 'Mark a topic as read',
   description: 'Older than POST /messages/flags/narrow, which does the same and more.',
-  params: { stream_id: json(z.int(), { example: '1' }), topic_name: text(z.string(), { example: 'greetings' }) },
+  params: {
+    stream_id: json(z.int(), { description: 'The channel.', example: '1' }),
+    topic_name: text(z.string(), { description: 'The topic, in whatever case.', example: 'greetings' }),
+  },
   reply: {},
   async handle(ctx, { stream_id, topic_name }) {
     await markTopicAsRead(ctx, stream_id, topic_name);
@@ -114,7 +117,7 @@ export const postMarkStreamAsRead = endpoint({
   twins: ['markChannelAsRead'],
   summary: 'Mark a channel as read',
   description: 'Older than POST /messages/flags/narrow, which does the same and more.',
-  params: { stream_id: json(z.int(), { example: '1' }) },
+  params: { stream_id: json(z.int(), { description: 'The channel.', example: '1' }) },
   reply: {},
   async handle(ctx, { stream_id }) {
     await markChannelAsRead(ctx, stream_id);
@@ -142,7 +145,7 @@ export const getReadReceipts = endpoint({
   twins: ['Message.readReceipts'],
   summary: 'List who has read a message',
   description: 'Without its sender, and those who do not let others know.',
-  params: { message_id: inPath(z.int()) },
+  params: { message_id: inPath(z.int(), { description: 'The message.' }) },
   reply: { user_ids: z.array(z.int()) },
   async handle(ctx, { message_id }) {
     return { user_ids: await listReceipts(ctx, message_id) };

@@ -3,7 +3,7 @@ import { endpoint } from '../../api/rest/endpoint.ts';
 import { inPath, text } from '../../api/rest/params.ts';
 import { addReaction, removeReaction } from './service.ts';
 
-const message_id = inPath(z.int());
+const message_id = inPath(z.int(), { description: 'The message.' });
 const emoji_code = text(z.string(), { description: 'The identifier within the namespace of `reaction_type`.' });
 const reaction_type = text(z.string(), { description: 'unicode_emoji, realm_emoji or service_extra_emoji.' });
 
@@ -15,7 +15,7 @@ export const postReaction = endpoint({
   summary: 'Add a reaction',
   params: {
     message_id,
-    emoji_name: text(z.string(), { example: 'octopus' }),
+    emoji_name: text(z.string(), { description: 'What the emoji is called.', example: 'octopus' }),
     emoji_code: emoji_code.optional(),
     reaction_type: reaction_type.optional(),
   },
@@ -33,7 +33,7 @@ export const deleteReaction = endpoint({
   summary: 'Remove a reaction',
   params: {
     message_id,
-    emoji_name: text(z.string(), { example: 'octopus' }).optional(),
+    emoji_name: text(z.string(), { description: 'What the emoji is called.', example: 'octopus' }).optional(),
     emoji_code: emoji_code.optional(),
     reaction_type: reaction_type.optional(),
   },

@@ -58,7 +58,7 @@ async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, 
     where: { userId_channelId: { userId: viewer.id, channelId: channel.id } },
     select: { isMuted: true, active: true },
   });
-  const [topicPolicy = INHERITED] = await readPolicies(tx, viewer.id, [{ channelId: channel.id, topic }]);
+  const [topicPolicy = INHERITED] = await readPolicies(tx, [{ userId: viewer.id, channelId: channel.id, topic }]);
   const isMuted = subscription?.active === true && subscription.isMuted;
   const policy = policyFor(viewer.user, 'participates', { isMuted, topicPolicy });
   if (policy === undefined) return;

@@ -48,7 +48,7 @@ export async function reminderAtDelivery(
   { content, clientName, reminderTargetId }: ScheduledMessage,
   { owner, realm }: { readonly owner: User; readonly realm: Realm },
 ): Promise<string> {
-  const viewer = { realm, user: owner, id: owner.id, role: owner.role, clientName, keyHash: null };
+  const viewer = { realm, user: owner, id: owner.id, role: owner.role, clientName, credential: null };
   try {
     const message = await accessMessageIn(tx, viewer, Number(reminderTargetId), app.now());
     return reminderOf(message, await authorOf(tx, message), noteIn(content));

@@ -26,7 +26,7 @@ export const postReminder = endpoint({
   summary: 'Have yourself reminded of a message',
   description: 'At the time, the notification bot sends you a link to it, and what it says.',
   params: {
-    message_id: json(z.int()),
+    message_id: json(z.int(), { description: 'Of what to be reminded: a message you may read.', example: '5' }),
     scheduled_delivery_timestamp: json(z.int(), { description: 'UNIX seconds, in the future.', example: '4102444800' }),
     note: text(z.string(), { description: 'Comes with the reminder. At most 500 characters.' }).optional(),
   },
@@ -42,7 +42,7 @@ export const deleteReminderEndpoint = endpoint({
   auth: 'basic',
   twins: ['deleteReminder'],
   summary: 'Delete a reminder',
-  params: { reminder_id: inPath(z.int()) },
+  params: { reminder_id: inPath(z.int(), { description: 'The reminder.' }) },
   reply: {},
   async handle(ctx, { reminder_id }) {
     await deleteReminder(ctx, reminder_id);

@@ -11,7 +11,7 @@ export const postReport = endpoint({
   summary: 'Report a message',
   description: "To the organization's moderators, in the channel it has chosen for this.",
   params: {
-    message_id: inPath(z.int()),
+    message_id: inPath(z.int(), { description: 'The message.' }),
     report_type: text(z.string(), { description: 'A key of `server_report_message_types`.', example: 'spam' }),
     description: text(z.string(), { description: 'At most 1,000 characters. Required for "other".' }).default(''),
   },

@@ -60,7 +60,7 @@ export const patchScheduledMessage = endpoint({
   summary: 'Edit a scheduled message',
   description: 'One that could not be sent is to be sent again, at the new time it must be given.',
   params: {
-    scheduled_message_id: inPath(z.int()),
+    scheduled_message_id: inPath(z.int(), { description: 'The scheduled message.' }),
     type: type.optional(),
     to: to.optional(),
     content: content.optional(),
@@ -79,7 +79,7 @@ export const deleteScheduledMessage = endpoint({
   auth: 'basic',
   twins: ['cancelScheduledMessage'],
   summary: 'Cancel a scheduled message',
-  params: { scheduled_message_id: inPath(z.int()) },
+  params: { scheduled_message_id: inPath(z.int(), { description: 'The scheduled message.' }) },
   reply: {},
   async handle(ctx, { scheduled_message_id }) {
     await cancelScheduledMessage(ctx, scheduled_message_id);

@@ -4,6 +4,9 @@ import { inPath, text } from '../../api/rest/params.ts';
 import { createSavedSnippet, deleteSavedSnippet, listSavedSnippets, updateSavedSnippet } from './service.ts';
 import { toWire, wireSavedSnippet } from './wire.ts';
 
+const TITLE = { description: 'What you find it by, in at most 60 characters.' };
+const CONTENT = { description: 'The text, in flavored Markdown; at most 10,000 characters.' };
+
 export const getSavedSnippets = endpoint({
   method: 'GET',
   path: '/saved_snippets',
@@ -24,8 +27,8 @@ export const postSavedSnippet = endpoint({
   twins: ['createSavedSnippet'],
   summary: 'Save a snippet',
   params: {
-    title: text(z.string(), { example: 'Greeting' }),
-    content: text(z.string(), { example: 'Hello, and **welcome**!' }),
+    title: text(z.string(), { ...TITLE, example: 'Greeting' }),
+    content: text(z.string(), { ...CONTENT, example: 'Hello, and **welcome**!' }),
   },
   reply: { saved_snippet_id: z.int() },
   async handle(ctx, { title, content }) {
@@ -41,9 +44,9 @@ export const patchSavedSnippet = endpoint({
   twins: ['updateSavedSnippet'],
   summary: 'Edit a saved snippet',
   params: {
-    saved_snippet_id: inPath(z.int()),
-    title: text(z.string()).optional(),
-    content: text(z.string()).optional(),
+    saved_snippet_id: inPath(z.int(), { description: 'The snippet.' }),
+    title: text(z.string(), TITLE).optional(),
+    content: text(z.string(), CONTENT).optional(),
   },
   reply: {},
   async handle(ctx, { saved_snippet_id, ...edit }) {
@@ -57,7 +60,7 @@ export const deleteSavedSnippetEndpoint = endpoint({
   auth: 'basic',
   twins: ['deleteSavedSnippet'],
   summary: 'Delete a saved snippet',
-  params: { saved_snippet_id: inPath(z.int()) },
+  params: { saved_snippet_id: inPath(z.int(), { description: 'The snippet.' }) },
   reply: {},
   async handle(ctx, { saved_snippet_id }) {
     await deleteSavedSnippet(ctx, saved_snippet_id);

@@ -32,13 +32,18 @@ export async function topicPolicies(
   return rows.map((row) => ({ ...row, policy: row.policy as TopicPolicy }));
 }
 
-/** A user's policies of topics, in their order, however their names are written: one query. */
-export async function readPolicies(db: SqlClient, userId: number, topics: readonly TopicKey[]): Promise<TopicPolicy[]> {
+/** Users' policies of topics, in their order, however their names are written: one query. */
+export async function readPolicies(
+  db: SqlClient,
+  topics: readonly Omit<TopicOfUser, 'realmId'>[],
+): Promise<TopicPolicy[]> {
+  const userIds = topics.map(({ userId }) => userId);
   const channelIds = topics.map(({ channelId }) => channelId);
   const names = topics.map(({ topic }) => topic);
   const rows = await db.$queryRaw<{ policy: TopicPolicy | null }[]>`
-    SELECT t.policy FROM unnest(${channelIds}::int[], ${names}::text[]) WITH ORDINALITY AS wanted(channel_id, topic, place)
-    LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = wanted.channel_id
+    SELECT t.policy FROM unnest(${userIds}::int[], ${channelIds}::int[], ${names}::text[])
+      WITH ORDINALITY AS wanted(user_id, channel_id, topic, place)
+    LEFT JOIN user_topic t ON t.user_id = wanted.user_id AND t.channel_id = wanted.channel_id
       AND lower(t.topic) = lower(wanted.topic)
     ORDER BY wanted.place`;
   return rows.map(({ policy }) => policy ?? INHERITED);

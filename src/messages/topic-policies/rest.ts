@@ -13,7 +13,7 @@ export const postUserTopics = endpoint({
   summary: 'Mute, unmute or follow a topic',
   description: 'The topic need hold no message.',
   params: {
-    stream_id: json(z.int(), { example: '1' }),
+    stream_id: json(z.int(), { description: 'The channel.', example: '1' }),
     topic: text(z.string(), { description: 'At most 60 characters.', example: 'greetings' }),
     visibility_policy: json(z.literal([0, 1, 2, 3]), {
       description: '0 as the channel is, 1 muted, 2 unmuted, 3 followed.',
@@ -37,7 +37,7 @@ export const patchMutedTopics = endpoint({
     stream_id: json(z.int(), { description: 'This or `stream`.', example: '1' }).optional(),
     stream: text(z.string(), { description: "The channel's name." }).optional(),
     topic: text(z.string(), { description: 'At most 60 characters.', example: 'greetings' }),
-    op: text(z.enum(['add', 'remove'])),
+    op: text(z.enum(['add', 'remove']), { description: 'Whether the topic is to be muted, or no more.' }),
   },
   reply: {},
   async handle(ctx, { stream_id, stream, topic, op }) {

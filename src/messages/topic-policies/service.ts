@@ -55,7 +55,7 @@ export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }:
   await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer);
     const place = { realm: viewer.realm, userId: viewer.id, now: app.now() };
-    const [before] = isReadable ? await readPolicies(tx, viewer.id, [{ channelId, topic: name }]) : [];
+    const [before] = isReadable ? await readPolicies(tx, [{ userId: viewer.id, channelId, topic: name }]) : [];
     const changed = await setTopicPolicy(tx, emit, place, { channelId, topic: name, policy });
     if (!changed && !isReadable) throw invalidChannelId();
     if (changed && before === INHERITED) {
@@ -95,7 +95,7 @@ export async function setAutomaticPolicy(
 ): Promise<boolean> {
   const { userId } = place;
   if ((await tx.userTopic.count({ where: { userId } })) >= MAX_AUTOMATIC) {
-    const [before] = await readPolicies(tx, userId, [visibility]);
+    const [before] = await readPolicies(tx, [{ ...visibility, userId }]);
     if (before === INHERITED) return false;
   }
   await setTopicPolicy(tx, emit, place, visibility);

@@ -4,7 +4,7 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { TYPING_OPS } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 
-const op = text(z.enum(TYPING_OPS));
+const op = text(z.enum(TYPING_OPS), { description: 'Whether you begin or stop.' });
 
 export const postTyping = endpoint({
   method: 'POST',
@@ -15,7 +15,9 @@ export const postTyping = endpoint({
   summary: 'Tell that you are typing',
   params: {
     op,
-    type: text(z.enum(['direct', 'private', 'channel', 'stream'])).default('direct'),
+    type: text(z.enum(['direct', 'private', 'channel', 'stream']), {
+      description: 'To people, or to a channel.',
+    }).default('direct'),
     to: json(z.array(z.int()), { description: 'User ids, for a direct message.', example: '[9]' }).optional(),
     stream_id: json(z.int(), { description: 'For a channel message.' }).optional(),
     topic: text(z.string(), { description: 'For a channel message.' }).optional(),
@@ -34,7 +36,7 @@ export const postMessageTyping = endpoint({
   auth: 'basic',
   twins: ['setEditTyping'],
   summary: 'Tell that you are editing a message',
-  params: { message_id: inPath(z.int()), op },
+  params: { message_id: inPath(z.int(), { description: 'The message that you are editing.' }), op },
   reply: {},
   async handle(ctx, { message_id, op }) {
     await setEditTyping(ctx, message_id, op);

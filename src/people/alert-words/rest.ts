@@ -4,7 +4,10 @@ import { json } from '../../api/rest/params.ts';
 import { addAlertWords, listAlertWords, removeAlertWords } from './service.ts';
 
 const reply = { alert_words: z.array(z.string()) };
-const alertWords = json(z.array(z.string()), { example: '["release", "my project"]' });
+const alertWords = json(z.array(z.string()), {
+  description: 'Words or phrases, of 100 characters at most each.',
+  example: '["release", "my project"]',
+});
 
 export const getAlertWords = endpoint({
   method: 'GET',

@@ -19,9 +19,9 @@ export const emojiDataUrl = (): string => `${TABLE_PATH}?v=${tableFile().tag.sli
 
 /** Adds the table of Unicode emoji and the image of the service's own, for everybody. */
 export function addEmojiFiles(web: Web): void {
-  web.get(TABLE_PATH, ({ req }) => {
+  web.get(TABLE_PATH, ({ req, env }) => {
     const table = tableFile();
-    return fileAnswer(table, req.header('if-none-match'), {
+    return fileAnswer(table, env.incoming.headers, {
       'Content-Type': 'application/json',
       'Cache-Control': `"${req.query('v')}"` === table.tag ? FOR_EVER : FOR_NOW,
       // It is the same for everybody, and front ends of other origins read it.

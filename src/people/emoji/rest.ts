@@ -4,7 +4,10 @@ import { file, inPath } from '../../api/rest/params.ts';
 import { addCustomEmoji, deactivateCustomEmoji, listCustomEmoji } from './service.ts';
 import { toWireMap, wireCustomEmoji } from './wire.ts';
 
-const emoji_name = inPath(z.string(), { example: 'party_parrot' });
+const emoji_name = inPath(z.string(), {
+  description: 'What it is called: small letters, digits, `-` and `_`.',
+  example: 'party_parrot',
+});
 
 export const getCustomEmoji = endpoint({
   method: 'GET',

@@ -4,7 +4,13 @@ import { inPathTail, json, text } from '../../api/rest/params.ts';
 import { addNavigationView, listNavigationViews, removeNavigationView, updateNavigationView } from './service.ts';
 import { toWire, wireNavigationView } from './wire.ts';
 
-const fragment = inPathTail(z.string(), { example: 'narrow/is/starred' });
+const fragment = inPathTail(z.string(), {
+  description: 'What stands behind the # of the address.',
+  example: 'narrow/is/starred',
+});
+
+const PINNED = { description: 'In the sidebar, or under "More views".' };
+const NAME = { description: 'Of a custom view; none for a built-in one.' };
 
 export const getNavigationViews = endpoint({
   method: 'GET',
@@ -31,8 +37,8 @@ export const postNavigationView = endpoint({
       description: 'What stands behind the # of the address.',
       example: 'narrow/is/starred',
     }),
-    is_pinned: json(z.boolean(), { description: 'In the sidebar, or under "More views".' }),
-    name: text(z.string(), { description: 'Of a custom view; none for a built-in one.' }).optional(),
+    is_pinned: json(z.boolean(), PINNED),
+    name: text(z.string(), NAME).optional(),
   },
   reply: {},
   async handle(ctx, { fragment, is_pinned, name }) {
@@ -46,7 +52,7 @@ export const patchNavigationView = endpoint({
   auth: 'basic',
   twins: ['updateNavigationView'],
   summary: 'Edit a navigation view',
-  params: { fragment, is_pinned: json(z.boolean()).optional(), name: text(z.string()).optional() },
+  params: { fragment, is_pinned: json(z.boolean(), PINNED).optional(), name: text(z.string(), NAME).optional() },
   reply: {},
   async handle(ctx, { fragment, is_pinned, name }) {
     await updateNavigationView(ctx, fragment, { isPinned: is_pinned, name });

@@ -87,7 +87,7 @@ export const getPresence = endpoint({
   auth: 'basic',
   twins: ['User.presence'],
   summary: 'Get when a user was last there',
-  params: { user_id: inPath(z.int()) },
+  params: { user_id: inPath(z.int(), { description: 'The user.' }) },
   reply: presenceOfOne,
   handle: async (ctx, { user_id }) => presenceReply(ctx, await accessUser(ctx, user_id), user_id),
 });
@@ -99,7 +99,12 @@ export const getPresenceByEmail = endpoint({
   twins: ['User.presence'],
   summary: 'Get when a user was last there, by e-mail address',
   description: 'By the real address where you may see it, or by the API address.',
-  params: { email: inPath(z.string()) },
+  params: {
+    email: inPath(z.string(), {
+      description: 'The user, by the address that others see.',
+      example: 'bela@example.com',
+    }),
+  },
   reply: presenceOfOne,
   handle: async (ctx, { email }) => presenceReply(ctx, await accessUserByEmail(ctx, email), email),
 });

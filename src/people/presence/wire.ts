@@ -26,7 +26,7 @@ export const wirePresence = z
 export type WirePresence = Wire<typeof wirePresence>;
 
 const wireAggregated = z.object({ client: z.literal('website'), status: z.enum(PRESENCE_PINGS), timestamp: z.int() });
-const wireWebsite = wireAggregated.extend({ pushable: z.literal(false) });
+export const wireWebsite = wireAggregated.extend({ pushable: z.literal(false) });
 type LegacyPresence = Wire<typeof wireWebsite>;
 
 /** What old clients are told of somebody. */

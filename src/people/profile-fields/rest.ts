@@ -107,7 +107,7 @@ export const patchProfileField = endpoint({
   summary: 'Update a custom profile field',
   description: 'Who has chosen an option that is no more loses the value.',
   permission: 'administrators',
-  params: { id: inPath(z.int()), ...edits },
+  params: { id: inPath(z.int(), { description: 'The field.' }), ...edits },
   reply: {},
   async handle(ctx, { id, ...sent }) {
     await updateProfileField(ctx, id, toEdit(sent));
@@ -122,7 +122,7 @@ export const deleteProfileFieldEndpoint = endpoint({
   summary: 'Delete a custom profile field',
   description: 'With all that people have in it.',
   permission: 'administrators',
-  params: { id: inPath(z.int()) },
+  params: { id: inPath(z.int(), { description: 'The field.' }) },
   reply: {},
   async handle(ctx, { id }) {
     await deleteProfileField(ctx, id);

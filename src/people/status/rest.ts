@@ -38,7 +38,7 @@ export const postUserStatus = endpoint({
   twins: ['setStatus(userId:)'],
   summary: "Update another user's status",
   permission: 'administrators',
-  params: { user_id: inPath(z.int()), ...parts },
+  params: { user_id: inPath(z.int(), { description: 'The user.' }), ...parts },
   reply: {},
   async handle(ctx, { user_id, ...sent }) {
     await setStatusOf(ctx, user_id, editOf(sent));
@@ -65,7 +65,7 @@ export const getUserStatus = endpoint({
   twins: ['User.status'],
   summary: "Get a user's status",
   description: 'What is not set is absent.',
-  params: { user_id: inPath(z.int()) },
+  params: { user_id: inPath(z.int(), { description: 'The user.' }) },
   reply: { status: wireStatus },
   async handle(ctx, { user_id }) {
     return { status: await readStatus(ctx, user_id) };
