@@ -11,4 +11,6 @@ export const hasChromium = PATH !== undefined;
 /** For the title of what is skipped. */
 export const CHROMIUM_NOTE = hasChromium ? '' : ': skipped, for there is no Chromium in /usr/bin';
 
-export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: PATH ?? '', args: FLAGS });
+/** @param flags On top of the usual ones. */
+export const launchChromium = (flags: readonly string[] = []): Promise<Browser> =>
+  chromium.launch({ executablePath: PATH ?? '', args: [...FLAGS, ...flags] });

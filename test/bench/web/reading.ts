@@ -1,0 +1,36 @@
+import type { Figure } from './figures.ts';
+import { driftOfOlder, switchTo } from './in-page.ts';
+import { openBench, type WebStage } from './stage.ts';
+
+const CHANNELS = 12;
+const OLDER = 8;
+
+/** Going from channel to channel, for the first time and again; and how still a list stands when older messages come. */
+export async function measureReading(stage: WebStage): Promise<Figure[]> {
+  const { context, page } = await stage.enter();
+  const [shown, ...others] = stage.channels;
+  if (shown === undefined) throw new Error('No channel');
+  await openBench(page, shown);
+  const names = others.slice(0, CHANNELS).map(({ name }) => name);
+  const go = async () => {
+    const times: number[] = [];
+    for (const name of names) times.push(await page.evaluate(switchTo, name));
+    return times;
+  };
+  const [first, again] = [await go(), await go()];
+  await openBench(page, shown);
+  await page.getByRole('article').nth(20).waitFor();
+  const drifts = await page.evaluate(driftOfOlder, OLDER);
+  await context.close();
+  return [
+    { what: 'Switching channel, for the first time', unit: 'ms', seen: first, mark: 300 },
+    { what: 'Switching channel, again', unit: 'ms', seen: again, mark: 50 },
+    {
+      what: 'Drift when older messages are put before, the most',
+      unit: 'px',
+      seen: [drifts.length === 0 ? Number.NaN : Math.max(...drifts)],
+      mark: 1,
+      note: `${drifts.length} times`,
+    },
+  ];
+}
