@@ -641,6 +641,15 @@ describe('a message', () => {
     expect(await there.next()).toMatchObject({
       message: { type: 'DIRECT', channel: null, participants: [{ databaseId: owner.id }, { databaseId: member.id }] },
     });
+    const { directConversations, messages } = await member.query(`{ directConversations(first: 1) { nodes { id } }
+      messages(first: 2) { nodes { content directConversation { id unreadCount lastMessage { content } } } } }`);
+    expect(messages.nodes).toEqual([
+      {
+        content: 'hello',
+        directConversation: { ...directConversations.nodes[0], unreadCount: 1, lastMessage: { content: 'hello' } },
+      },
+      { content: `hello @**${member.name}**`, directConversation: null },
+    ]);
 
     const one = { __typename: 'BadRequestError', message: 'Give one of channelId, channelName and directTo' };
     expect(await owner.tryMutation('sendMessage', { content: 'x' })).toMatchObject(one);

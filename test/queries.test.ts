@@ -124,7 +124,7 @@ const GROUP = `name viewerCanManage viewerCanJoin viewerCanLeave viewerCanMentio
   subgroups(first: 5) ${page('name creator { fullName }')}`;
 const TOPIC = `id name viewerVisibility isResolved unreadCount unreadMentionCount channel { name }
   lastMessage { id content sender { fullName } channel { name } } firstUnread { id sender { id } reactions { emojiName } }`;
-const MESSAGE = `content viewerCanEdit viewerCanDelete viewerCanMove flags viewerHasRead isMeMessage topicName topic { ${TOPIC} } reactionGroups { emojiName users { fullName } } sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} }
+const MESSAGE = `content viewerCanEdit viewerCanDelete viewerCanMove flags viewerHasRead isMeMessage topicName topic { ${TOPIC} } reactionGroups { emojiName users { fullName } } sender { ${PERSON} } channel { ${CHANNEL} } participants { ${PERSON} } directConversation { id unreadCount }
   topicLinks { url }`;
 const IN_TOPIC = 'content topic { name } sender { fullName botOwner { fullName } } channel { name }';
 const SUBSCRIPTION = `color isMuted channel { ${WITH_SUBSCRIBERS} }`;

@@ -1,6 +1,8 @@
-import { signedIn } from '../../access/context.ts';
+import DataLoader from 'dataloader';
+import { type Ctx, signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { idInCursor, pageByIds } from '../../api/graphql/connection.ts';
+import { perOperation } from '../../api/graphql/context.ts';
 import { nodeOf, nodesOf, nodeType } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { User } from '../../people/graphql.ts';
@@ -46,10 +48,31 @@ builder.node(DirectConversation, {
   }),
 });
 
+builder.prismaObjectField(Message, 'directConversation', (t) =>
+  t.field({
+    type: DirectConversation,
+    nullable: true,
+    description: 'What it is part of; null for a channel message.',
+    select: { conversationId: true },
+    resolve: ({ conversationId }, _args, ctx) =>
+      conversationId === null ? null : ownConversations(ctx).load(conversationId),
+  }),
+);
+
 const ALL = { above: 0, below: Number.MAX_SAFE_INTEGER, newestFirst: true } as const;
 
-nodeType('DirectConversation', ({ app, viewer }, ids) =>
-  readConversations(app.db, viewer.id, { ...ALL, ids, limit: ids.length }),
+const withIds = ({ app, viewer }: Ctx, ids: readonly number[]) =>
+  readConversations(app.db, viewer.id, { ...ALL, ids, limit: ids.length });
+
+nodeType('DirectConversation', withIds);
+
+/** Conversations of the viewer's by their ids; null for what is not theirs. */
+const ownConversations = perOperation(
+  (ctx) =>
+    new DataLoader<number, Conversation | null>(async (ids) => {
+      const found = new Map((await withIds(signedIn(ctx), ids)).map((one) => [one.id, one]));
+      return ids.map((id) => found.get(id) ?? null);
+    }),
 );
 
 builder.queryField('directConversations', (t) =>
