@@ -66,6 +66,31 @@ describe('a user group says what the viewer may', () => {
     );
   });
 
+  test.concurrent('add and remove others, where that is for the member and the guest', async () => {
+    const people = await organisation();
+    const { owner, member, guest } = people;
+    const theirs = { direct_members: [member.id, guest.id], direct_subgroups: [] };
+    const group = await makeGroup(owner, { can_add_members_group: theirs, can_remove_members_group: theirs });
+    const others = async () => {
+      const { user_id } = await owner.ok('POST', '/bots', { full_name: crypto.randomUUID(), short_name: 'other' });
+      return user_id as number;
+    };
+    const mayAdd = truth(await said(people, 'UserGroup', group, 'viewerCanAddMembers'));
+    const mayRemove = truth(await said(people, 'UserGroup', group, 'viewerCanRemoveMembers'));
+    expect(mayAdd).toEqual(
+      await done(people, 'updateUserGroupMembers', async () => ({ userGroupId: group, add: [await others()] })),
+    );
+    const leaving = async () => {
+      const id = await others();
+      await owner.ok('POST', `/user_groups/${group}/members`, { add: [id] });
+      return { userGroupId: group, delete: [id] };
+    };
+    expect(mayRemove).toEqual(await done(people, 'updateUserGroupMembers', leaving));
+    const more = async () => ({ userGroupId: group, addSubgroups: [await makeGroup(owner)] });
+    expect(mayAdd).toEqual(await done(people, 'updateUserGroupMembers', more));
+    expect(mayAdd.slice(2)).toEqual([false, true, false]);
+  });
+
   test.concurrent('mention', async () => {
     const people = await organisation();
     const { owner, member } = people;

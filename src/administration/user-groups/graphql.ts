@@ -126,10 +126,23 @@ const UserGroupConnection = builder.connectionObject(
 const isDirectMember = (ctx: GraphQLContext, groupId: number) =>
   memberships(ctx).load({ groupId, userId: signedIn(ctx).viewer.id, direct: true });
 
+/** Nobody's id, so not the viewer's either. */
+const NOBODY = 0;
+
 builder.prismaObjectFields(UserGroup, (t) => ({
   viewerCanManage: t.boolean({
     description: 'Whether the viewer may change everything about it, and deactivate it.',
     resolve: async (group, _args, ctx) => managesGroup(await viewerAsActor(ctx), group),
+  }),
+  viewerCanAddMembers: t.boolean({
+    description: 'Whether the viewer may put any user or group into it.',
+    resolve: async (group, _args, ctx) =>
+      mayChangeMembers({ actor: await viewerAsActor(ctx), group }, { add: [NOBODY], addSubgroups: [NOBODY] }),
+  }),
+  viewerCanRemoveMembers: t.boolean({
+    description: 'Whether the viewer may take any user out of it. Groups are taken out by those who manage it.',
+    resolve: async (group, _args, ctx) =>
+      mayChangeMembers({ actor: await viewerAsActor(ctx), group }, { remove: [NOBODY] }),
   }),
   viewerCanJoin: t.boolean({
     description: 'Whether the viewer is not in the group itself and may put themselves into it.',
