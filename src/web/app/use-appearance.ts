@@ -1,5 +1,6 @@
 import { useEffect } from 'react';
 import { useSettings } from '../settings/use-settings.ts';
+import { setClock } from '../ui/clock.ts';
 import { setTheme } from './theme.ts';
 
 const THEMES = { AUTOMATIC: 'system', LIGHT: 'light', DARK: 'dark' } as const;
@@ -9,7 +10,7 @@ const USUAL_SIZE_PX = 16;
 /** Makes the page look as the viewer's settings say, on every device of theirs. */
 export function useAppearance(): void {
   const { settings } = useSettings();
-  const { colorScheme, webFontSizePx } = settings ?? {};
+  const { colorScheme, webFontSizePx, twentyFourHourTime = null } = settings ?? {};
   useEffect(() => {
     if (colorScheme !== undefined) setTheme(THEMES[colorScheme]);
   }, [colorScheme]);
@@ -17,4 +18,5 @@ export function useAppearance(): void {
     const size = webFontSizePx ?? USUAL_SIZE_PX;
     document.documentElement.style.fontSize = size === USUAL_SIZE_PX ? '' : `${(100 * size) / USUAL_SIZE_PX}%`;
   }, [webFontSizePx]);
+  useEffect(() => setClock(twentyFourHourTime), [twentyFourHourTime]);
 }

@@ -2,6 +2,7 @@ import { useQuery } from 'urql';
 import { EditHistoryDocument, type EditHistoryQuery } from '../generated/graphql.ts';
 import { dress } from '../messages/markup.ts';
 import { shownTopic } from '../topics/topic-names.ts';
+import { useClock } from '../ui/clock.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import './message-actions.css';
 
@@ -28,15 +29,14 @@ export function HistoryDialog({ messageId }: { readonly messageId: string }) {
   );
 }
 
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-
 function Step({ snapshot, isFirst }: { readonly snapshot: Snapshot; readonly isFirst: boolean }) {
   const { at, editor, renderedContent, contentHtmlDiff, prevTopicName, topicName, prevChannel, channel } = snapshot;
+  const { moment } = useClock();
   const did = isFirst ? 'sent it' : contentHtmlDiff === null ? 'moved it' : 'edited it';
   return (
     <li className="history-step">
       <p className="history-head">
-        <strong>{editor.fullName}</strong> {did} <time dateTime={at}>{MOMENT.format(new Date(at))}</time>
+        <strong>{editor.fullName}</strong> {did} <time dateTime={at}>{moment(at)}</time>
       </p>
       {prevChannel !== null && (
         <p>

@@ -1,3 +1,4 @@
+import { clock } from '../ui/clock.ts';
 import { glyphOf } from '../ui/person.tsx';
 
 // Messages come as HTML that the service has made and made safe. Here it is dressed for this page: emoji as characters,
@@ -6,6 +7,8 @@ import { glyphOf } from '../ui/person.tsx';
 /** As many as a few screens show: a message is dressed once. */
 const KEPT = 2_000;
 const dressed = new Map<string, string>();
+// What was dressed shows moments as the reader wanted them then.
+clock.watch(() => dressed.clear());
 
 /** @param html `renderedContent` of a message. */
 export function dress(html: string): string {
@@ -53,13 +56,11 @@ function foldSpoiler(spoiler: HTMLElement): void {
   spoiler.replaceWith(details);
 }
 
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-
 function showTime(time: HTMLTimeElement): void {
   const moment = new Date(time.dateTime);
   if (Number.isNaN(moment.getTime())) return;
   time.title = time.textContent ?? '';
-  time.textContent = MOMENT.format(moment);
+  time.textContent = clock.get().moment(time.dateTime);
 }
 
 /** What a message says, for the ear. */

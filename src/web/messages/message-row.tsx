@@ -11,15 +11,13 @@ import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { shownTopic } from '../topics/topic-names.ts';
 import { EditTyping } from '../typing/typing-line.tsx';
+import { useClock } from '../ui/clock.ts';
 import { openDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Avatar, namesOf } from '../ui/person.tsx';
 import { activeMessage } from './active-message.ts';
 import { dress } from './markup.ts';
 import type { Row } from './rows.ts';
-
-const TIME = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
-const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
 
 interface Props {
   readonly row: Row;
@@ -35,17 +33,17 @@ interface Props {
 export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }: Props) => {
   const { message, day, place, isFirst, isFirstUnread } = row;
   const { sender } = message;
+  const { time, exact } = useClock();
   const isActive = useStore(activeMessage, (id) => id === message.id);
   const editing = useStore(edited, (one) => (one?.id === message.id ? one : undefined));
   return (
     <>
-      {day !== undefined && <h3 className="day-line">{day}</h3>}
+      {day !== undefined && <div className="day-line">{day}</div>}
       {isFirstUnread && (
         <div className="unread-line" id="unread-line">
           <span>New</span>
         </div>
       )}
-      {showsPlaces && (place || day !== undefined) && <PlaceLine message={message} viewerId={viewerId} />}
       <article
         className="message"
         data-id={message.id}
@@ -58,6 +56,7 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
         aria-setsize={-1}
         tabIndex={isStop ? 0 : -1}
       >
+        {showsPlaces && (place || day !== undefined) && <PlaceLine message={message} viewerId={viewerId} />}
         {isFirst ? <Avatar url={sender.avatarUrl} /> : <span className="message-gutter" />}
         <div className="message-body">
           <div className={isFirst ? 'message-head' : 'only-heard'} id={`by-${message.id}`}>
@@ -66,8 +65,8 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
             </PersonButton>
             {sender.isBot && <span className="message-tag">bot</span>}
           </div>
-          <time className="message-time" dateTime={message.sentAt} title={EXACT.format(new Date(message.sentAt))}>
-            {TIME.format(new Date(message.sentAt))}
+          <time className="message-time" dateTime={message.sentAt} title={exact(message.sentAt)}>
+            {time(message.sentAt)}
           </time>
           <div className="message-content" id={`says-${message.id}`}>
             {editing === undefined ? <Content html={message.renderedContent} /> : <EditForm {...editing} />}
@@ -124,9 +123,13 @@ function PlaceLine({
     const { id: channelId, name } = channel;
     return (
       <div className="place-line">
-        <Link to={addressOf({ name: 'channel', channelId }, name)}>#{name}</Link>
+        <Link tabIndex={-1} to={addressOf({ name: 'channel', channelId }, name)}>
+          #{name}
+        </Link>
         <span aria-hidden="true">›</span>
-        <Link to={addressOf({ name: 'channel', channelId, topic: topicName }, name)}>{shownTopic(topicName)}</Link>
+        <Link tabIndex={-1} to={addressOf({ name: 'channel', channelId, topic: topicName }, name)}>
+          {shownTopic(topicName)}
+        </Link>
       </div>
     );
   }
@@ -134,7 +137,9 @@ function PlaceLine({
   const shown = others.length > 0 ? others : (participants ?? []);
   return (
     <div className="place-line">
-      <Link to={addressOf({ name: 'direct', userIds: shown.map(({ id }) => id) })}>{namesOf(shown)}</Link>
+      <Link tabIndex={-1} to={addressOf({ name: 'direct', userIds: shown.map(({ id }) => id) })}>
+        {namesOf(shown)}
+      </Link>
     </div>
   );
 }

@@ -7,9 +7,8 @@ import {
   RevokeSessionDocument,
 } from '../generated/graphql.ts';
 import { Button } from '../ui/button.tsx';
+import { useClock } from '../ui/clock.ts';
 import { Refusal } from '../ui/form.tsx';
-
-const WHEN = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 type Session = NonNullable<NonNullable<OwnSessionsQuery['viewer']>['sessions']>['nodes'][number];
 
@@ -18,7 +17,7 @@ export function Sessions() {
   const [{ data }, read] = useQuery({ query: OwnSessionsDocument, requestPolicy: 'cache-and-network' });
   const one = useCommand(RevokeSessionDocument);
   const others = useCommand(RevokeOtherSessionsDocument);
-  const sessions = data?.viewer?.sessions?.nodes ?? [];
+  const { nodes: sessions = [], totalCount = 0 } = data?.viewer?.sessions ?? {};
   const readAgain = () => read({ requestPolicy: 'network-only' });
   return (
     <section className="group-of-fields" aria-labelledby="sessions-title">
@@ -32,6 +31,9 @@ export function Sessions() {
           />
         ))}
       </ul>
+      {(totalCount ?? 0) > sessions.length && (
+        <p className="soft">{`The first ${sessions.length} of ${totalCount}.`}</p>
+      )}
       <Refusal>{one.refusal ?? others.refusal}</Refusal>
       {sessions.length > 1 && (
         <div>
@@ -45,13 +47,14 @@ export function Sessions() {
 }
 
 function SessionRow({ session, onEnd }: { readonly session: Session; readonly onEnd: () => void }) {
+  const { moment } = useClock();
   const name = browserOf(session.userAgent);
   return (
     <li className="row">
       <div className="row-body">
         <strong>{name}</strong>
         <p className="soft">
-          {session.isCurrent ? 'This browser' : `Last seen ${WHEN.format(new Date(session.lastSeenAt))}`}
+          {session.isCurrent ? 'This browser' : `Last seen ${moment(session.lastSeenAt)}`}
           {session.networkAddress !== '' && `, from ${session.networkAddress}`}
         </p>
       </div>

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { clock } from '../ui/clock.ts';
 
 interface Props {
   /** Where it belongs, or what it is called. */
@@ -43,10 +44,8 @@ export function ItemList({ count, empty, label, children }: ListProps) {
   );
 }
 
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-
 /** @param at ISO 8601. */
 export const Moment = ({ at }: { readonly at: string }) => <time dateTime={at}>{momentOf(at)}</time>;
 
 /** In words, in the reader's time. @param at ISO 8601. */
-export const momentOf = (at: string): string => MOMENT.format(new Date(at));
+export const momentOf = (at: string): string => clock.get().moment(at);
