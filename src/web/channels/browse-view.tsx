@@ -8,6 +8,7 @@ import { addressOf } from '../routing/routes.ts';
 import { Button, IconButton } from '../ui/button.tsx';
 import { TextField } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { More, Pages, type Place } from '../ui/pages.tsx';
 import { openChannelSettings, openCreateChannel, openFolders } from './open-channel.tsx';
 import { SubscribeButton } from './subscribe-button.tsx';
 
@@ -15,10 +16,6 @@ import { SubscribeButton } from './subscribe-button.tsx';
 export function BrowseChannels({ menu }: { readonly menu: ReactNode }) {
   const [text, setText] = useState('');
   const nameContains = useDeferredValue(text.trim());
-  const variables = nameContains === '' ? {} : { nameContains };
-  const [{ data }] = useQuery({ query: ChannelsDocument, variables, requestPolicy: 'cache-and-network' });
-  const channels = data?.channels?.nodes ?? [];
-  const total = data?.channels?.totalCount ?? 0;
   return (
     <>
       <Header menu={menu} title="Channels" />
@@ -32,13 +29,30 @@ export function BrowseChannels({ menu }: { readonly menu: ReactNode }) {
             </Button>
           </div>
           <ul className="plain-list" aria-label="Channels">
-            {channels.map((channel) => (
-              <Row key={channel.id} channel={channel} />
-            ))}
+            <Pages of={nameContains}>{(place) => <Page place={place} nameContains={nameContains} />}</Pages>
           </ul>
-          {total > channels.length && <p className="soft">{`The first ${channels.length} of ${total}.`}</p>}
         </section>
       </div>
+    </>
+  );
+}
+
+function Page({ place, nameContains }: { readonly place: Place; readonly nameContains: string }) {
+  const [{ data }] = useQuery({
+    query: ChannelsDocument,
+    variables: { after: place.after, ...(nameContains !== '' && { nameContains }) },
+    requestPolicy: 'cache-and-network',
+  });
+  const { nodes = [], pageInfo } = data?.channels ?? {};
+  return (
+    <>
+      {nodes.map((channel) => (
+        <Row key={channel.id} channel={channel} />
+      ))}
+      {pageInfo !== undefined && nodes.length === 0 && place.after === null && <li className="row soft">None.</li>}
+      <More place={place} info={pageInfo}>
+        More channels
+      </More>
     </>
   );
 }

@@ -44,7 +44,7 @@ export function ChannelForm({ before, saveAs, isFixed = false, isBusy, refusal, 
   const [draft, setDraft] = useState(before);
   const [{ data }] = useQuery({ query: FoldersDocument });
   const put = (part: Partial<ChannelDraft>) => setDraft({ ...draft, ...part });
-  const folders = data?.channelFolders?.nodes ?? [];
+  const { nodes: folders = [], totalCount = 0 } = data?.channelFolders ?? {};
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save(draft);
@@ -77,6 +77,7 @@ export function ChannelForm({ before, saveAs, isFixed = false, isBusy, refusal, 
         />
         <Choice
           label="Folder"
+          hint={(totalCount ?? 0) > folders.length && `The first ${folders.length} of ${totalCount}.`}
           options={[['', 'None'], ...folders.map(({ id, name }) => [id, name] as const)]}
           value={draft.folderId}
           onChoose={(folderId) => put({ folderId })}

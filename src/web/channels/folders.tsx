@@ -22,6 +22,9 @@ export function Folders() {
   // Whom the service lets: it refuses all others, whatever is shown here.
   const mayManage = seen?.viewer?.role === 'OWNER' || seen?.viewer?.role === 'ADMINISTRATOR';
   const folders = (data?.channelFolders?.nodes ?? []).toSorted((a, b) => a.order - b.order);
+  const total = data?.channelFolders?.totalCount ?? 0;
+  // Their order is given whole.
+  const isWhole = total <= folders.length;
   const move = (from: number, to: number) => {
     const order = folders.map(({ id }) => id);
     order.splice(to, 0, ...order.splice(from, 1));
@@ -41,13 +44,13 @@ export function Folders() {
                 <IconButton
                   icon="up"
                   label={`Move ${name} up`}
-                  disabled={index === 0}
+                  disabled={index === 0 || !isWhole}
                   onClick={() => move(index, index - 1)}
                 />
                 <IconButton
                   icon="down"
                   label={`Move ${name} down`}
-                  disabled={index === folders.length - 1}
+                  disabled={index === folders.length - 1 || !isWhole}
                   onClick={() => move(index, index + 1)}
                 />
                 <Button onClick={() => void update.run({ input: { channelFolderId: id, isArchived: true } })}>
@@ -58,6 +61,7 @@ export function Folders() {
           </li>
         ))}
       </ul>
+      {!isWhole && <p className="soft">{`The first ${folders.length} of ${total}: too many to order them here.`}</p>}
       <Refusal>{reorder.refusal ?? update.refusal}</Refusal>
       {mayManage ? <NewFolder /> : <p className="soft">Administrators make and order them.</p>}
     </Dialog>

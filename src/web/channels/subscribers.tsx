@@ -6,37 +6,52 @@ import { type Named, PeoplePicker } from '../people/people-picker.tsx';
 import { PersonRow } from '../people/person-row.tsx';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
+import { More, Pages, type Place } from '../ui/pages.tsx';
 import type { Channel } from './settings-channel.ts';
 
 /** Who is subscribed to a channel, and what adds and removes them. */
 export function Subscribers({ channel }: { readonly channel: Channel }) {
   const { id: channelId, viewerCanAddSubscribers, viewerCanAdminister } = channel;
-  const [{ data }] = useQuery({
-    query: ChannelSubscribersDocument,
-    variables: { channelId },
-    requestPolicy: 'cache-and-network',
-  });
   const { run, refusal } = useCommand(UnsubscribeDocument);
-  const list = data?.channel?.subscribers;
   const remove = (id: string) => void run({ input: { channels: [{ channelId }], userIds: [id] } });
   return (
     <>
       {viewerCanAddSubscribers && <AddSubscribers channelId={channelId} />}
       <Refusal>{refusal}</Refusal>
       <ul className="plain-list" aria-label="Subscribers">
-        {list?.nodes.map((person) => (
-          <PersonRow key={person.id} person={person}>
-            {viewerCanAdminister && (
-              <Button aria-label={`Remove ${person.fullName}`} onClick={() => remove(person.id)}>
-                Remove
-              </Button>
-            )}
-          </PersonRow>
-        ))}
+        <Pages of={channelId}>
+          {(place) => <Page channelId={channelId} place={place} onRemove={viewerCanAdminister ? remove : undefined} />}
+        </Pages>
       </ul>
-      {(list?.totalCount ?? 0) > (list?.nodes.length ?? 0) && (
-        <p className="soft">{`The first ${list?.nodes.length} of ${list?.totalCount}.`}</p>
-      )}
+    </>
+  );
+}
+
+interface PageProps {
+  readonly channelId: string;
+  readonly place: Place;
+  /** Undefined where the viewer may not. */
+  readonly onRemove: ((userId: string) => void) | undefined;
+}
+
+function Page({ channelId, place, onRemove }: PageProps) {
+  const variables = { channelId, after: place.after };
+  const [{ data }] = useQuery({ query: ChannelSubscribersDocument, variables, requestPolicy: 'cache-and-network' });
+  const { nodes = [], pageInfo } = data?.channel?.subscribers ?? {};
+  return (
+    <>
+      {nodes.map((person) => (
+        <PersonRow key={person.id} person={person}>
+          {onRemove !== undefined && (
+            <Button aria-label={`Remove ${person.fullName}`} onClick={() => onRemove(person.id)}>
+              Remove
+            </Button>
+          )}
+        </PersonRow>
+      ))}
+      <More place={place} info={pageInfo}>
+        More subscribers
+      </More>
     </>
   );
 }

@@ -16,7 +16,7 @@ export function Field({
     <label className="field">
       <span>{label}</span>
       {children}
-      {hint !== undefined && hint !== '' && <small className="field-hint">{hint}</small>}
+      {hint !== undefined && hint !== '' && hint !== false && <small className="field-hint">{hint}</small>}
     </label>
   );
 }
