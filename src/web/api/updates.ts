@@ -4,6 +4,7 @@ import type { EventsSubscription, RegisterMutation } from '../generated/graphql.
 import { countNothing, countUnread, unsettle } from './counts.ts';
 import { isSameTopic, type Placed } from './narrow.ts';
 import { ownMarks } from './own-marks.ts';
+import { noteForgotten } from './reread.ts';
 import { append, catchUp, continueLists, type ListOf, move, PAGE, type PageOf, remove } from './timelines.ts';
 
 // All that the page does to its cache beyond what the cache does by itself.
@@ -84,10 +85,39 @@ const handlers: Handlers = {
         viewerVisibility: visibility,
       });
   },
+  UserAddedEvent: (_, cache) => forget(cache, 'users'),
+  UserUpdatedEvent({ user, userProperty }, cache) {
+    if (user !== null) forgetOf(cache, 'User', user.id, UNKNOWN[userProperty] ?? []);
+    if (userProperty === 'FULL_NAME') forget(cache, 'users');
+    // Who is in which group, and who may do what, goes by these.
+    if (userProperty === 'ROLE' || userProperty === 'IS_ACTIVE') for (const list of PEOPLE) forget(cache, list);
+  },
+  CustomProfileFieldsChangedEvent: (_, cache) => forget(cache, 'customProfileFields'),
+  UserGroupAddedEvent: (_, cache) => forget(cache, 'userGroups'),
+  UserGroupRemovedEvent: (_, cache) => forgetGroups(cache),
+  // What somebody may do with one group may go by who is in another one.
+  UserGroupUpdatedEvent: (_, cache) => forgetGroups(cache),
+  UserGroupMembersAddedEvent: (_, cache) => forgetGroups(cache),
+  UserGroupMembersRemovedEvent: (_, cache) => forgetGroups(cache),
+  UserGroupSubgroupsAddedEvent: (_, cache) => forgetGroups(cache),
+  UserGroupSubgroupsRemovedEvent: (_, cache) => forgetGroups(cache),
   DraftsAddedEvent: (_, cache) => forget(cache, 'drafts'),
   DraftRemovedEvent: (_, cache) => forget(cache, 'drafts'),
   NavigationViewAddedEvent: (_, cache) => forget(cache, 'navigationViews'),
   NavigationViewRemovedEvent: (_, cache) => forget(cache, 'navigationViews'),
+};
+
+/** Of a user: what an event does not show of what changed. */
+const UNKNOWN: Partial<Record<EventOf<'UserUpdatedEvent'>['userProperty'], readonly string[]>> = {
+  PROFILE_DATA: ['profileData'],
+  TIMEZONE: ['timezone'],
+  DELIVERY_EMAIL: ['deliveryEmail'],
+  BOT_OWNER: ['botOwner'],
+};
+const PEOPLE = ['users', 'user', 'userGroups', 'userGroup'];
+
+const forgetGroups = (cache: Cache): void => {
+  for (const list of ['userGroups', 'userGroup']) forget(cache, list);
 };
 
 /** Of a channel: what depends on who is subscribed, and what on its settings, besides what its events show. */
@@ -142,12 +172,14 @@ export const updates: UpdatesConfig = {
 function beginAnew(
   cache: Cache,
   {
+    viewer,
     subscriptions,
   }: Extract<RegisterMutation['registerEventQueue'], { __typename?: 'RegisterEventQueuePayload' }>['query'],
 ): void {
   for (const { fieldName, arguments: args } of cache.inspectFields('Query')) {
     if (!FIRST_SCREEN.has(fieldName)) cache.invalidate('Query', fieldName, args);
   }
+  if (viewer !== null) forgetOf(cache, 'User', viewer.id, ['profileData']);
   for (const { id, channel } of subscriptions?.nodes ?? []) {
     writeSubscription(cache, channel.id, id);
     forgetTopics(cache, channel.id);
@@ -252,6 +284,7 @@ function forgetTopics(cache: Cache, channelId: string | undefined): void {
 
 /** Has every list of that name read again. */
 function forget(cache: Cache, field: string): void {
+  noteForgotten(field);
   for (const { fieldName, arguments: args } of cache.inspectFields('Query')) {
     if (fieldName === field) cache.invalidate('Query', fieldName, args);
   }
@@ -260,6 +293,7 @@ function forget(cache: Cache, field: string): void {
 /** Has fields of one entity read again, by whoever shows them. */
 function forgetOf(cache: Cache, type: string, id: string, fields: readonly string[]): void {
   const key = keyOf(cache, type, id);
+  for (const field of fields) noteForgotten(field);
   for (const { fieldName, arguments: args } of cache.inspectFields(key)) {
     if (fields.includes(fieldName)) cache.invalidate(key, fieldName, args);
   }

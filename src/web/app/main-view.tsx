@@ -12,6 +12,8 @@ import { WritingView } from '../writing/writing-view.tsx';
 const BrowseChannels = lazy(() =>
   import('../channels/browse-view.tsx').then((module) => ({ default: module.BrowseChannels })),
 );
+const Directory = lazy(() => import('../people/directory.tsx').then((module) => ({ default: module.Directory })));
+const GroupsView = lazy(() => import('../groups/groups-view.tsx').then((module) => ({ default: module.GroupsView })));
 const SettingsView = lazy(() =>
   import('../settings/settings-view.tsx').then((module) => ({ default: module.SettingsView })),
 );
@@ -40,6 +42,10 @@ function viewOf(route: Route, menu: ReactNode): ReactNode {
       return <MessagesView title={VIEWS[route.view].title} narrow={VIEWS[route.view].narrow} menu={menu} />;
     case 'channels':
       return <BrowseChannels menu={menu} />;
+    case 'people':
+      return <Directory menu={menu} />;
+    case 'groups':
+      return <GroupsView menu={menu} />;
     case 'settings':
       return <SettingsView section={route.section} menu={menu} />;
     default:

@@ -33,7 +33,14 @@ export const namedHolders = ({ group, directMembers, directSubgroups }: HoldersF
   ...directMembers,
 ];
 
-export const holdersInput = (chosen: readonly Named[]): GroupSettingInput => ({
-  directMemberIds: chosen.filter(({ isGroup }) => isGroup !== true).map(({ id }) => id),
-  directSubgroupIds: chosen.filter(({ isGroup }) => isGroup === true).map(({ id }) => id),
+/** The ids of what was chosen: people apart from groups. */
+export const idsOf = (chosen: readonly Named[]) => ({
+  people: chosen.filter(({ isGroup }) => isGroup !== true).map(({ id }) => id),
+  groups: chosen.filter(({ isGroup }) => isGroup === true).map(({ id }) => id),
 });
+
+/** As the service takes it. */
+export function holdersInput(chosen: readonly Named[]): GroupSettingInput {
+  const { people: directMemberIds, groups: directSubgroupIds } = idsOf(chosen);
+  return { directMemberIds, directSubgroupIds };
+}

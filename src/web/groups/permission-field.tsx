@@ -19,7 +19,8 @@ const CHOSEN = 'chosen';
 /** Who holds a permission: a group, or people and groups that are chosen by name. */
 export function PermissionField({ label, holders, isFixed, onChange }: Props) {
   const [{ data }] = useQuery({ query: GroupNamesDocument });
-  const [value, setValue] = useState(holders.group?.id ?? CHOSEN);
+  const [chosen, setChosen] = useState<string>();
+  const value = chosen ?? holders.group?.id ?? CHOSEN;
   if (isFixed) {
     return (
       <div className="field">
@@ -28,15 +29,18 @@ export function PermissionField({ label, holders, isFixed, onChange }: Props) {
       </div>
     );
   }
-  const groups = data?.userGroups?.nodes ?? (holders.group === null ? [] : [holders.group]);
+  const { nodes: listed = [], totalCount = 0 } = data?.userGroups ?? {};
+  const isListed = holders.group === null || listed.some(({ id }) => id === holders.group?.id);
+  const groups = isListed || holders.group === null ? listed : [...listed, holders.group];
   return (
     <>
       <Choice
         label={label}
         value={value}
+        hint={(totalCount ?? 0) > listed.length && `The first ${listed.length} groups: find others by their names.`}
         options={[...groups.map((group) => [group.id, nameOfGroup(group)] as const), [CHOSEN, 'Chosen by name…']]}
         onChoose={(next) => {
-          setValue(next);
+          setChosen(next);
           if (next !== CHOSEN) onChange({ groupId: next });
         }}
       />

@@ -18,18 +18,21 @@ interface Props<N extends string> {
 /** Who may do what with something. */
 export function PermissionsForm<N extends string>({ labels, holders, isFixed, refusal, save }: Props<N>) {
   const [edits, setEdits] = useState<Partial<Record<N, GroupSettingEditInput>>>({});
+  // Grows when they are saved: from then on each field shows what is so.
+  const [saved, setSaved] = useState(0);
   const put = (name: N, next: GroupSettingInput) => setEdits((before) => ({ ...before, [name]: { new: next } }));
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     if (!(await save(edits))) return;
     setEdits({});
+    setSaved(saved + 1);
     announce('Saved');
   };
   return (
     <form className="form" onSubmit={submit}>
       {(Object.keys(labels) as N[]).map((name) => (
         <PermissionField
-          key={name}
+          key={`${name} ${saved}`}
           label={labels[name]}
           holders={holders[name]}
           isFixed={isFixed}

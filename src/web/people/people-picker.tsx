@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useId, useState } from 'react';
 import { useQuery } from 'urql';
-import { FindPeopleDocument } from '../generated/graphql.ts';
+import { FindPeopleDocument, GroupNamesDocument } from '../generated/graphql.ts';
+import { nameOfGroup } from '../groups/group-names.ts';
 import { IconButton } from '../ui/button.tsx';
 import './people-picker.css';
 
@@ -107,11 +108,17 @@ function useFound(text: string, withGroups: boolean, chosen: readonly Named[]): 
     variables: { text: text.trim(), kinds: withGroups ? ['USER', 'USER_GROUP'] : ['USER'] },
     pause: text.trim() === '',
   });
+  // Role groups go by other names here than at the service, which finds groups by those.
+  const [{ data: named }] = useQuery({ query: GroupNamesDocument, pause: !withGroups });
   if (text.trim() === '') return [];
+  const byRole = (withGroups ? (named?.userGroups?.nodes ?? []) : [])
+    .filter((group) => group.isRoleGroup && nameOfGroup(group).toLowerCase().includes(text.trim().toLowerCase()))
+    .map((group): Named => ({ id: group.id, fullName: nameOfGroup(group), isGroup: true }));
   const all = data?.suggestions?.flatMap((one): Named[] => {
     if (one.__typename === 'User') return [{ id: one.id, fullName: one.fullName }];
-    if (one.__typename === 'UserGroup') return [{ id: one.id, fullName: one.name, isGroup: true }];
+    if (one.__typename === 'UserGroup') return [{ id: one.id, fullName: nameOfGroup(one), isGroup: true }];
     return [];
   });
-  return (all ?? []).filter(({ id }) => !chosen.some((one) => one.id === id)).slice(0, SHOWN);
+  const found = new Map([...(all ?? []), ...byRole].map((one) => [one.id, one]));
+  return [...found.values()].filter(({ id }) => !chosen.some((one) => one.id === id)).slice(0, SHOWN);
 }

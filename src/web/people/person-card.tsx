@@ -4,12 +4,14 @@ import { useViewer } from '../conversation/use-viewer.ts';
 import { PersonCardDocument, type ProfileFragment } from '../generated/graphql.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
+import { type Clock, useClock } from '../ui/clock.ts';
 import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Avatar, glyphOf, PresenceDot } from '../ui/person.tsx';
 import { usePresence } from '../ui/presence.ts';
 import { openStatus } from './open-person.tsx';
 import './people.css';
 import { Button } from '../ui/button.tsx';
+import { PersonMenuButton } from './person-menu.tsx';
 import { ProfileValues } from './profile-values.tsx';
 import { ROLE_NAMES } from './roles.ts';
 
@@ -28,6 +30,7 @@ export function PersonCard({ userId }: { readonly userId: string }) {
           <PresenceLine person={person} />
           <StatusLine status={person.status} />
         </div>
+        <PersonMenuButton person={person} />
       </div>
       <Facts person={person} />
       <ProfileValues values={person.profileData} />
@@ -42,19 +45,19 @@ function kindOf({ isBot, isActive, role, botOwner }: ProfileFragment): string {
 }
 
 const WORDS = { active: 'Active', idle: 'Idle', offline: 'Offline', bot: 'Bot' } as const;
-const LAST_SEEN = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 function PresenceLine({ person }: { readonly person: ProfileFragment }) {
+  const { moment } = useClock();
   const presence = usePresence(person);
   if (presence === 'bot') return null;
-  const seen = presence === 'offline' && person.presence !== null ? new Date(person.presence.idleAt) : undefined;
+  const seen = presence === 'offline' ? person.presence?.idleAt : undefined;
   return (
     <p className="person-line">
       <span aria-hidden="true">
         <PresenceDot person={person} />
       </span>
       {WORDS[presence]}
-      {seen !== undefined && `, last seen ${LAST_SEEN.format(seen)}`}
+      {seen !== undefined && `, last seen ${moment(seen)}`}
     </p>
   );
 }
@@ -70,7 +73,7 @@ function StatusLine({ status: { text, emojiCode, emojiName, reactionType } }: Pi
 }
 
 function Facts({ person: { timezone, deliveryEmail, joinedAt } }: { readonly person: ProfileFragment }) {
-  const time = localTime(timezone);
+  const time = localTime(useClock(), timezone);
   return (
     <dl className="facts">
       {time !== undefined && <Fact name="Local time">{time}</Fact>}
@@ -93,13 +96,11 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-const TIME_THERE = { weekday: 'short', hour: 'numeric', minute: '2-digit', timeZoneName: 'short' } as const;
-
 /** The time of day in a zone; undefined where nobody has said the zone, or the browser does not know it. */
-function localTime(timeZone: string): string | undefined {
+function localTime({ nowIn }: Clock, timeZone: string): string | undefined {
   if (timeZone === '') return undefined;
   try {
-    return new Intl.DateTimeFormat(undefined, { ...TIME_THERE, timeZone }).format();
+    return nowIn(timeZone);
   } catch {
     return undefined;
   }

@@ -9,9 +9,12 @@ import { Refusal, TextField } from '../ui/form.tsx';
 import { AvatarField } from './avatar-field.tsx';
 import { ProfileField, type ProfileInput, valueIn } from './profile-field.tsx';
 
-/** How others see the viewer: image, name, and what the organization's profiles can tell. */
+/**
+ * How others see the viewer: image, name, and what the organization's profiles can tell. All of it is live: nothing is
+ * read again, since what was read before a change could come after it.
+ */
 export function Profile() {
-  const [{ data }] = useQuery({ query: OwnProfileDocument, requestPolicy: 'cache-and-network' });
+  const [{ data }] = useQuery({ query: OwnProfileDocument });
   const viewer = data?.viewer;
   if (!viewer) return null;
   return (

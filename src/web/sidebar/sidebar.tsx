@@ -48,6 +48,7 @@ export function Sidebar() {
         ))}
         <ul className="sidebar-list sidebar-more">
           <ViewRow to={addressOf({ name: 'channels' })} icon="plus" name="All channels" />
+          <ViewRow to={addressOf({ name: 'people' })} icon="people" name="People and groups" />
         </ul>
         <section aria-label="Direct messages">
           <h2 className="sidebar-heading">Direct messages</h2>

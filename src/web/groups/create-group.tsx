@@ -1,0 +1,33 @@
+import { useState } from 'react';
+import { useCommand } from '../api/use-command.ts';
+import { useViewer } from '../conversation/use-viewer.ts';
+import { CreateGroupDocument } from '../generated/graphql.ts';
+import { type Named, PeoplePicker } from '../people/people-picker.tsx';
+import { announce } from '../ui/announcer.tsx';
+import { Dialog, useClose } from '../ui/dialog.tsx';
+import { type GroupDraft, GroupForm } from './group-form.tsx';
+import { idsOf } from './group-names.ts';
+
+const EMPTY: GroupDraft = { name: '', description: '' };
+
+/** Makes a group, with the people and groups that are to be in it from the start. */
+export function CreateGroup() {
+  const { data } = useViewer();
+  const close = useClose();
+  const { run, refusal, isBusy } = useCommand(CreateGroupDocument);
+  const initial: readonly Named[] = data?.viewer ? [data.viewer] : [];
+  const [chosen, setChosen] = useState(initial);
+  const save = async (draft: GroupDraft) => {
+    const { people: memberIds, groups: subgroupIds } = idsOf(chosen);
+    if (!(await run({ input: { ...draft, memberIds, subgroupIds } }))) return;
+    announce(`${draft.name} is made`);
+    close();
+  };
+  return (
+    <Dialog title="Make a group">
+      <GroupForm before={EMPTY} saveAs="Make the group" isBusy={isBusy} refusal={refusal} save={save}>
+        <PeoplePicker label="Who is in it" withGroups initial={initial} onChange={setChosen} />
+      </GroupForm>
+    </Dialog>
+  );
+}

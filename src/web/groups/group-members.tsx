@@ -1,0 +1,146 @@
+import { type FormEvent, useState } from 'react';
+import { useQuery } from 'urql';
+import { useCommand } from '../api/use-command.ts';
+import {
+  type GroupLineFragment,
+  GroupMembersDocument,
+  GroupSubgroupsDocument,
+  UpdateGroupMembersDocument,
+} from '../generated/graphql.ts';
+import { type Named, PeoplePicker } from '../people/people-picker.tsx';
+import { PersonRow } from '../people/person-row.tsx';
+import { Button } from '../ui/button.tsx';
+import { Refusal } from '../ui/form.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { More, Pages, type Place } from '../ui/pages.tsx';
+import { idsOf, nameOfGroup } from './group-names.ts';
+import { openGroup } from './open-group.tsx';
+
+interface Props {
+  readonly group: GroupLineFragment;
+}
+
+/** The people and groups that are in a group itself, and what adds and removes them. */
+export function GroupMembers({ group }: Props) {
+  const { id: userGroupId, isDeactivated } = group;
+  const { run, refusal } = useCommand(UpdateGroupMembersDocument);
+  const mayRemove = group.viewerCanRemoveMembers && !isDeactivated;
+  return (
+    <>
+      {group.viewerCanAddMembers && !isDeactivated && <AddMembers userGroupId={userGroupId} />}
+      <Refusal>{refusal}</Refusal>
+      <ul className="plain-list" aria-label="Groups within it">
+        <Pages of={userGroupId}>
+          {(place) => (
+            <SubgroupsPage
+              userGroupId={userGroupId}
+              place={place}
+              onRemove={
+                group.viewerCanManage && !isDeactivated
+                  ? (id) => void run({ input: { userGroupId, deleteSubgroups: [id] } })
+                  : undefined
+              }
+            />
+          )}
+        </Pages>
+      </ul>
+      <ul className="plain-list" aria-label="Members">
+        <Pages of={userGroupId}>
+          {(place) => (
+            <MembersPage
+              userGroupId={userGroupId}
+              place={place}
+              onRemove={mayRemove ? (id) => void run({ input: { userGroupId, delete: [id] } }) : undefined}
+            />
+          )}
+        </Pages>
+      </ul>
+    </>
+  );
+}
+
+interface PageProps {
+  readonly userGroupId: string;
+  readonly place: Place;
+  /** Undefined where the viewer may not. */
+  readonly onRemove: ((id: string) => void) | undefined;
+}
+
+function MembersPage({ userGroupId, place, onRemove }: PageProps) {
+  const variables = { userGroupId, after: place.after };
+  const [{ data }] = useQuery({ query: GroupMembersDocument, variables, requestPolicy: 'cache-and-network' });
+  const { nodes = [], pageInfo } = data?.userGroup?.members ?? {};
+  return (
+    <>
+      {nodes.map((person) => (
+        <PersonRow key={person.id} person={person}>
+          {onRemove !== undefined && (
+            <Button aria-label={`Remove ${person.fullName}`} onClick={() => onRemove(person.id)}>
+              Remove
+            </Button>
+          )}
+        </PersonRow>
+      ))}
+      {pageInfo !== undefined && nodes.length === 0 && place.after === null && (
+        <li className="row soft">No people of its own.</li>
+      )}
+      <More place={place} info={pageInfo}>
+        More members
+      </More>
+    </>
+  );
+}
+
+function SubgroupsPage({ userGroupId, place, onRemove }: PageProps) {
+  const variables = { userGroupId, after: place.after };
+  const [{ data }] = useQuery({ query: GroupSubgroupsDocument, variables, requestPolicy: 'cache-and-network' });
+  const { nodes = [], pageInfo } = data?.userGroup?.subgroups ?? {};
+  return (
+    <>
+      {nodes.map((one) => (
+        <li key={one.id} className="row">
+          <Icon name="people" />
+          <div className="row-body">
+            <button type="button" className="person-button" onClick={() => openGroup(one.id)}>
+              {nameOfGroup(one)}
+            </button>
+            <p className="soft">All who are in it</p>
+          </div>
+          {onRemove !== undefined && (
+            <Button aria-label={`Remove ${nameOfGroup(one)}`} onClick={() => onRemove(one.id)}>
+              Remove
+            </Button>
+          )}
+        </li>
+      ))}
+      <More place={place} info={pageInfo}>
+        More groups
+      </More>
+    </>
+  );
+}
+
+function AddMembers({ userGroupId }: { readonly userGroupId: string }) {
+  const { run, refusal, isBusy } = useCommand(UpdateGroupMembersDocument);
+  const [chosen, setChosen] = useState<readonly Named[]>([]);
+  // Another one is an empty one.
+  const [times, setTimes] = useState(0);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    const { people: add, groups: addSubgroups } = idsOf(chosen);
+    if (!(await run({ input: { userGroupId, add, addSubgroups } }))) return;
+    setChosen([]);
+    setTimes(times + 1);
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <PeoplePicker key={times} label="Add people and groups" withGroups onChange={setChosen} />
+      <Refusal>{refusal}</Refusal>
+      <div className="form-actions">
+        <Button kind="primary" type="submit" disabled={isBusy || chosen.length === 0}>
+          Add
+        </Button>
+      </div>
+    </form>
+  );
+}

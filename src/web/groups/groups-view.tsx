@@ -1,0 +1,100 @@
+import { type ReactNode, useDeferredValue, useState } from 'react';
+import { useQuery } from 'urql';
+import { Header } from '../conversation/header.tsx';
+import { type GroupLineFragment, GroupsDocument } from '../generated/graphql.ts';
+import { PeopleTabs } from '../people/people-tabs.tsx';
+import { Button } from '../ui/button.tsx';
+import { Choice, TextField } from '../ui/form.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { More, Pages, type Place } from '../ui/pages.tsx';
+import { nameOfGroup } from './group-names.ts';
+import { JoinButton } from './join-button.tsx';
+import { openCreateGroup, openGroup } from './open-group.tsx';
+
+const KINDS = [
+  ['made', 'Groups'],
+  ['role', 'By role'],
+  ['deactivated', 'Deactivated'],
+] as const;
+type Kind = (typeof KINDS)[number][0];
+
+const kindOf = ({ isDeactivated, isRoleGroup }: GroupLineFragment): Kind =>
+  isDeactivated ? 'deactivated' : isRoleGroup ? 'role' : 'made';
+
+/** The organization's groups: those that people made, those that follow from roles, and those out of use. */
+export function GroupsView({ menu }: { readonly menu: ReactNode }) {
+  const [text, setText] = useState('');
+  const [kind, setKind] = useState<Kind>('made');
+  const nameContains = useDeferredValue(text.trim());
+  return (
+    <>
+      <Header menu={menu} title="Groups" />
+      <div className="page" data-section>
+        <PeopleTabs />
+        <section className="page-section" aria-label="All groups">
+          <div className="page-bar">
+            <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
+            <Choice label="Show" options={KINDS} value={kind} onChoose={setKind} />
+            <Button kind="primary" onClick={openCreateGroup}>
+              Make a group
+            </Button>
+          </div>
+          <ul className="plain-list" aria-label="Groups">
+            <Pages of={`${kind} ${nameContains}`}>
+              {(place) => <GroupsPage place={place} kind={kind} nameContains={nameContains} />}
+            </Pages>
+          </ul>
+        </section>
+      </div>
+    </>
+  );
+}
+
+interface PageProps {
+  readonly place: Place;
+  readonly kind: Kind;
+  readonly nameContains: string;
+}
+
+function GroupsPage({ place, kind, nameContains }: PageProps) {
+  const [{ data }] = useQuery({
+    query: GroupsDocument,
+    variables: {
+      after: place.after,
+      includeDeactivated: kind === 'deactivated',
+      ...(nameContains !== '' && { nameContains }),
+    },
+    requestPolicy: 'cache-and-network',
+  });
+  if (data?.userGroups === null) return <li className="row soft">Guests do not see the groups.</li>;
+  // The service lists groups of all kinds together, so that of one kind a page may hold few, or none.
+  const groups = (data?.userGroups?.nodes ?? []).filter((group) => kindOf(group) === kind);
+  const info = data?.userGroups?.pageInfo;
+  const isEmpty = groups.length === 0 && place.after === null && info?.hasNextPage === false;
+  return (
+    <>
+      {groups.map((group) => (
+        <GroupRow key={group.id} group={group} />
+      ))}
+      {isEmpty && <li className="row soft">None.</li>}
+      <More place={place} info={info}>
+        More groups
+      </More>
+    </>
+  );
+}
+
+function GroupRow({ group }: { readonly group: GroupLineFragment }) {
+  return (
+    <li className="row">
+      <Icon name="people" />
+      <div className="row-body">
+        <button type="button" className="person-button" onClick={() => openGroup(group.id)}>
+          <strong>{nameOfGroup(group)}</strong>
+        </button>
+        {group.description !== '' && <p className="soft">{group.description}</p>}
+      </div>
+      <JoinButton group={group} />
+    </li>
+  );
+}

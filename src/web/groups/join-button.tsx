@@ -1,0 +1,28 @@
+import { useCommand } from '../api/use-command.ts';
+import { useViewer } from '../conversation/use-viewer.ts';
+import { type GroupLineFragment, UpdateGroupMembersDocument } from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Refusal } from '../ui/form.tsx';
+import { nameOfGroup } from './group-names.ts';
+
+/** Puts the viewer into a group, or takes them out; nothing to those who may not. */
+export function JoinButton({ group }: { readonly group: GroupLineFragment }) {
+  const { viewerId } = useViewer();
+  const { run, refusal, isBusy } = useCommand(UpdateGroupMembersDocument);
+  const { id: userGroupId, isDeactivated, viewerCanJoin, viewerCanLeave } = group;
+  if (isDeactivated || !(viewerCanJoin || viewerCanLeave)) return null;
+  const change = viewerCanJoin ? { add: [viewerId] } : { delete: [viewerId] };
+  return (
+    <>
+      <Refusal>{refusal}</Refusal>
+      <Button
+        kind={viewerCanJoin ? 'primary' : 'plain'}
+        disabled={isBusy}
+        aria-label={`${viewerCanJoin ? 'Join' : 'Leave'} ${nameOfGroup(group)}`}
+        onClick={() => void run({ input: { userGroupId, ...change } })}
+      >
+        {viewerCanJoin ? 'Join' : 'Leave'}
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,16 @@
+import { Link } from '../routing/router.tsx';
+import { addressOf } from '../routing/routes.ts';
+
+/** From the people of the organization to its groups, and back. */
+export function PeopleTabs() {
+  return (
+    <nav className="tabs" aria-label="People and groups">
+      <Link className="tab" to={addressOf({ name: 'people' })}>
+        People
+      </Link>
+      <Link className="tab" to={addressOf({ name: 'groups' })}>
+        Groups
+      </Link>
+    </nav>
+  );
+}

@@ -1,0 +1,130 @@
+import { type FormEvent, useState } from 'react';
+import { type Client, useClient } from 'urql';
+import { act } from '../api/act.ts';
+import { useCommand } from '../api/use-command.ts';
+import { useViewer } from '../conversation/use-viewer.ts';
+import {
+  DeactivateUserDocument,
+  type ManagedPersonFragment,
+  ReactivateUserDocument,
+  UpdateUserDocument,
+  type UserRole,
+} from '../generated/graphql.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Confirmation } from '../ui/confirmation.tsx';
+import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
+import { Choice, Refusal } from '../ui/form.tsx';
+import { Menu, type MenuItem } from '../ui/menu.tsx';
+import { notify } from '../ui/notices.tsx';
+import { openPopup } from '../ui/popup.tsx';
+import { ROLE_NAMES } from './roles.ts';
+
+/** Opens what the viewer may do about somebody; nothing to those who may do nothing. */
+export function PersonMenuButton({ person }: { readonly person: ManagedPersonFragment }) {
+  const client = useClient();
+  const { viewerId } = useViewer();
+  const groups = groupsFor(client, person, viewerId);
+  if (groups.every((items) => items.length === 0)) return null;
+  const label = `Manage ${person.fullName}`;
+  return (
+    <IconButton
+      icon="more"
+      label={label}
+      aria-haspopup="menu"
+      onClick={({ currentTarget }) => openPopup(currentTarget, <Menu label={label} groups={groups} />)}
+    />
+  );
+}
+
+function groupsFor(client: Client, person: ManagedPersonFragment, viewerId: string): MenuItem[][] {
+  const { isActive, viewerCanEdit, viewerCanDeactivate } = person;
+  const when = (isSo: boolean, item: MenuItem): MenuItem[] => (isSo ? [item] : []);
+  return [
+    [
+      ...when(viewerCanEdit && isActive, {
+        label: 'Change role…',
+        icon: 'edit',
+        onChoose: () => openDialog(<RoleDialog person={person} />),
+      }),
+      ...when(viewerCanEdit && !isActive, {
+        label: 'Reactivate',
+        icon: 'check',
+        onChoose: () => void reactivate(client, person),
+      }),
+    ],
+    // Of themselves people do that in a place of its own, if at all.
+    when(viewerCanDeactivate && person.id !== viewerId, {
+      label: 'Deactivate…',
+      icon: 'out',
+      isDangerous: true,
+      onChoose: () => openDialog(<DeactivateDialog person={person} />),
+    }),
+  ];
+}
+
+async function reactivate(client: Client, { id, fullName }: ManagedPersonFragment): Promise<void> {
+  const answer = await act(client, ReactivateUserDocument, { input: { userId: id } });
+  if (answer !== undefined) notify(`${fullName} is active again.`);
+}
+
+const ROLES = Object.entries(ROLE_NAMES) as [UserRole, string][];
+
+function RoleDialog({ person }: { readonly person: ManagedPersonFragment }) {
+  return (
+    <Dialog title={`Role of ${person.fullName}`}>
+      <RoleForm person={person} />
+    </Dialog>
+  );
+}
+
+function RoleForm({ person: { id, fullName, role: before } }: { readonly person: ManagedPersonFragment }) {
+  const close = useClose();
+  const { run, refusal, isBusy } = useCommand(UpdateUserDocument);
+  const [role, setRole] = useState(before);
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    if (!(await run({ input: { userId: id, role } }))) return;
+    close();
+    notify(`${fullName}: ${ROLE_NAMES[role]}.`);
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <Choice
+        label="Role"
+        hint="Only owners make and unmake owners."
+        options={ROLES}
+        value={role}
+        onChoose={setRole}
+        data-autofocus
+      />
+      <Refusal>{refusal}</Refusal>
+      <div className="form-actions">
+        <Button onClick={close}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={isBusy || role === before}>
+          Save
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function DeactivateDialog({ person: { id, fullName } }: { readonly person: ManagedPersonFragment }) {
+  const { run, refusal, isBusy } = useCommand(DeactivateUserDocument);
+  const deactivate = async () => {
+    const isDone = await run({ input: { userId: id } });
+    if (isDone) notify(`${fullName} is deactivated.`);
+    return isDone;
+  };
+  return (
+    <Confirmation
+      title={`Deactivate ${fullName}?`}
+      action="Deactivate"
+      refusal={refusal}
+      isBusy={isBusy}
+      onConfirm={deactivate}
+    >
+      They are signed out everywhere, with their bots, and cannot sign in until they are reactivated. What they wrote
+      stays.
+    </Confirmation>
+  );
+}

@@ -1,0 +1,229 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import { DemoChat, sidebarOf } from '../helpers/web.ts';
+
+describe.runIf(hasChromium && isGroupPicked('web/groups.test.ts'))(
+  `the directory and the groups of the chat${CHROMIUM_NOTE}`,
+  { timeout: 60_000 },
+  () => {
+    let chat: DemoChat;
+    beforeAll(async () => {
+      chat = await DemoChat.start();
+    }, 60_000);
+    afterAll(() => chat?.[Symbol.asyncDispose]());
+
+    test('people are found by name and role, bots and the deactivated apart, and their cards open', async () => {
+      await using bela = await chat.enter('member');
+      const { page } = bela;
+      await directory(page);
+      const names = () => nameButtons(page, 'People');
+      await expect.poll(names).toContain('Iris Haddad');
+      expect(await names()).not.toContain('Build Bot');
+      await page.getByRole('combobox', { name: 'Role' }).selectOption('Guest');
+      await expect.poll(names).toEqual(['Gus Marino']);
+      await page.getByRole('combobox', { name: 'Role' }).selectOption('Any');
+      await page.getByRole('searchbox', { name: 'Find' }).fill('lindq');
+      await expect.poll(names).toEqual(['Mona Lindqvist']);
+      await page.getByRole('button', { name: 'Mona Lindqvist' }).click();
+      await page.getByRole('dialog', { name: 'Mona Lindqvist' }).getByText('Moderator').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('searchbox', { name: 'Find' }).fill('');
+      await page.getByRole('combobox', { name: 'Show' }).selectOption('Bots');
+      await expect.poll(names).toContain('Build Bot');
+      expect(await page.getByRole('button', { name: /^Manage/ }).count()).toBe(0);
+      expect(bela.problems).toEqual([]);
+    });
+
+    test('administrators change roles, and deactivate and reactivate people, which others see at once', async () => {
+      await using aaron = await chat.enter('administrator');
+      await using bela = await chat.enter('member');
+      await directory(aaron.page);
+      await directory(bela.page);
+      const manage = async (name: string, item: string) => {
+        await aaron.page.getByRole('button', { name: `Manage ${name}` }).click();
+        await aaron.page.getByRole('menuitem', { name: item }).click();
+      };
+      const rowOf = (name: string) =>
+        bela.page.getByRole('list', { name: 'People' }).getByRole('listitem').filter({ hasText: name });
+
+      await manage('Dana Okafor', 'Change role…');
+      const form = aaron.page.getByRole('dialog', { name: 'Role of Dana Okafor' });
+      await form.getByRole('combobox', { name: 'Role' }).selectOption('Owner');
+      await form.getByRole('button', { name: 'Save' }).click();
+      // Only owners make owners: the service says so.
+      await form.getByRole('alert').waitFor();
+      await form.getByRole('combobox', { name: 'Role' }).selectOption('Moderator');
+      await form.getByRole('button', { name: 'Save' }).click();
+      await rowOf('Dana Okafor').getByText('Moderator').waitFor();
+
+      await manage('Dana Okafor', 'Deactivate…');
+      await aaron.page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
+      await expect.poll(() => rowOf('Dana Okafor').count()).toBe(0);
+      for (const { page } of [aaron, bela]) {
+        await page.getByRole('combobox', { name: 'Show' }).selectOption('Deactivated');
+      }
+      await rowOf('Dana Okafor').waitFor();
+      await manage('Dana Okafor', 'Reactivate');
+      await expect.poll(() => rowOf('Dana Okafor').count()).toBe(0);
+      expect([...aaron.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('a list goes on beyond its first hundred, when somebody asks for more', async () => {
+      await using iris = await chat.enter('owner');
+      const numbers = Array.from({ length: 104 }, (_, i) => String(i + 1).padStart(3, '0'));
+      for (const number of numbers) {
+        await iris.person.ok('POST', '/bots', { full_name: `Robot ${number}`, short_name: `robot${number}` });
+      }
+      await directory(iris.page);
+      await iris.page.getByRole('combobox', { name: 'Show' }).selectOption('Bots');
+      await iris.page.getByRole('searchbox', { name: 'Find' }).fill('Robot');
+      const names = () => nameButtons(iris.page, 'People');
+      await expect.poll(async () => (await names()).length).toBe(100);
+      await iris.page.getByRole('button', { name: 'More people' }).click();
+      await expect.poll(async () => (await names()).at(-1)).toBe('Robot 104');
+      expect(await iris.page.getByRole('button', { name: 'More people' }).count()).toBe(0);
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('a group is made, renamed and peopled, which others see at once', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      await groups(iris.page);
+      await groups(bela.page);
+      await make(iris.page, 'crew', ['Mona Lindqvist']);
+      await groupButton(bela.page, 'crew').click();
+      const seen = bela.page.getByRole('dialog', { name: 'crew' });
+      const members = () => nameButtons(bela.page, 'Members');
+      await expect.poll(members).toEqual(['Iris Haddad', 'Mona Lindqvist']);
+
+      const own = await openGroup(iris.page, 'crew');
+      await choose(iris.page, 'Add people and groups', 'Cleo Dumas');
+      await choose(iris.page, 'Add people and groups', 'Moderators');
+      await own.getByRole('button', { name: 'Add', exact: true }).click();
+      await expect.poll(members).toEqual(['Cleo Dumas', 'Iris Haddad', 'Mona Lindqvist']);
+      await seen.getByRole('list', { name: 'Groups within it' }).getByRole('button', { name: 'Moderators' }).waitFor();
+      await own.getByRole('button', { name: 'Remove Mona Lindqvist' }).click();
+      await own.getByRole('button', { name: 'Remove Moderators' }).click();
+      await expect.poll(members).toEqual(['Cleo Dumas', 'Iris Haddad']);
+      await expect.poll(() => seen.getByRole('button', { name: 'Moderators' }).count()).toBe(0);
+
+      await own.getByRole('button', { name: 'General' }).click();
+      await own.getByRole('textbox', { name: 'Name' }).fill('deck crew');
+      await own.getByRole('textbox', { name: 'What it is for' }).fill('Ropes and paint.');
+      await own.getByRole('button', { name: 'Save' }).click();
+      await bela.page.getByRole('dialog', { name: 'deck crew' }).getByText('Ropes and paint.').waitFor();
+      // Who may not manage it reads what it is.
+      expect(await bela.page.getByRole('button', { name: /^(Remove|Add)/ }).count()).toBe(0);
+      await bela.page.getByRole('button', { name: 'General' }).click();
+      expect(await bela.page.getByRole('textbox', { name: 'Name' }).isDisabled()).toBe(true);
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('people join and leave groups, and add others, as its permissions have it at that moment', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      await groups(iris.page);
+      await groups(bela.page);
+      await make(iris.page, 'divers', []);
+      await groupButton(bela.page, 'divers').waitFor();
+      expect(await bela.page.getByRole('button', { name: 'Join divers' }).count()).toBe(0);
+      const own = await openGroup(iris.page, 'divers');
+      await own.getByRole('button', { name: 'Permissions' }).click();
+      await own.getByRole('combobox', { name: 'Join it' }).selectOption('Members');
+      await own.getByRole('button', { name: 'Save permissions' }).click();
+      await bela.page.getByRole('button', { name: 'Join divers' }).click();
+      await own.getByRole('button', { name: 'Members' }).click();
+      await expect.poll(() => nameButtons(iris.page, 'Members')).toEqual(['Bela Novak', 'Iris Haddad']);
+      await bela.page.getByRole('button', { name: 'Leave divers' }).click();
+      await expect.poll(() => nameButtons(iris.page, 'Members')).toEqual(['Iris Haddad']);
+
+      const seen = await openGroup(bela.page, 'divers');
+      expect(await seen.getByRole('combobox', { name: 'Add people and groups' }).count()).toBe(0);
+      await own.getByRole('button', { name: 'Permissions' }).click();
+      await own.getByRole('combobox', { name: 'Add members', exact: true }).selectOption('Members');
+      await own.getByRole('button', { name: 'Save permissions' }).click();
+      await choose(bela.page, 'Add people and groups', 'Cleo Dumas');
+      await seen.getByRole('button', { name: 'Add', exact: true }).click();
+      await expect.poll(() => nameButtons(bela.page, 'Members')).toEqual(['Cleo Dumas', 'Iris Haddad']);
+      expect(await seen.getByRole('button', { name: /^Remove Cleo/ }).count()).toBe(0);
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('a group is taken out of use once nothing goes by it, and brought back', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      await groups(iris.page);
+      await groups(bela.page);
+      await make(iris.page, 'outer', []);
+      await make(iris.page, 'inner', []);
+      const outer = await openGroup(iris.page, 'outer');
+      await choose(iris.page, 'Add people and groups', 'inner');
+      await outer.getByRole('button', { name: 'Add', exact: true }).click();
+      await outer.getByRole('button', { name: 'Remove inner' }).waitFor();
+      await iris.page.keyboard.press('Escape');
+
+      const inner = await openGroup(iris.page, 'inner');
+      await inner.getByRole('button', { name: 'General' }).click();
+      await inner.getByRole('button', { name: 'Deactivate the group' }).click();
+      const question = iris.page.getByRole('dialog', { name: 'Deactivate inner?' });
+      await question.getByRole('button', { name: 'Deactivate' }).click();
+      await question.getByRole('alert').waitFor();
+      await question.getByRole('button', { name: 'Cancel' }).click();
+      await iris.page.keyboard.press('Escape');
+      await openGroup(iris.page, 'outer');
+      await outer.getByRole('button', { name: 'Remove inner' }).click();
+      await expect.poll(() => outer.getByRole('button', { name: 'Remove inner' }).count()).toBe(0);
+      await iris.page.keyboard.press('Escape');
+
+      await openGroup(iris.page, 'inner');
+      await inner.getByRole('button', { name: 'General' }).click();
+      await inner.getByRole('button', { name: 'Deactivate the group' }).click();
+      await question.getByRole('button', { name: 'Deactivate' }).click();
+      await expect.poll(() => groupButton(bela.page, 'inner').count()).toBe(0);
+      await inner.getByRole('button', { name: 'Reactivate the group' }).click();
+      await groupButton(bela.page, 'inner').waitFor();
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+  },
+);
+
+async function directory(page: Page): Promise<void> {
+  await sidebarOf(page).getByRole('link', { name: 'People and groups' }).click();
+  await page.getByRole('heading', { level: 1, name: 'People' }).waitFor();
+}
+
+async function groups(page: Page): Promise<void> {
+  await directory(page);
+  await page.getByRole('link', { name: 'Groups', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Groups' }).waitFor();
+}
+
+/** The names in a list that open something. */
+const nameButtons = (page: Page, list: string): Promise<string[]> =>
+  page.getByRole('list', { name: list, exact: true }).locator('.person-button').allTextContents();
+
+const groupButton = (page: Page, name: string) =>
+  page.getByRole('list', { name: 'Groups', exact: true }).getByRole('button', { name, exact: true });
+
+async function openGroup(page: Page, name: string) {
+  await groupButton(page, name).click();
+  const dialog = page.getByRole('dialog', { name });
+  await dialog.waitFor();
+  return dialog;
+}
+
+async function make(page: Page, name: string, people: readonly string[]): Promise<void> {
+  await page.getByRole('button', { name: 'Make a group' }).click();
+  const form = page.getByRole('dialog', { name: 'Make a group' });
+  await form.getByRole('textbox', { name: 'Name' }).fill(name);
+  for (const person of people) await choose(page, 'Who is in it', person);
+  await form.getByRole('button', { name: 'Make the group' }).click();
+  await groupButton(page, name).waitFor();
+}
+
+async function choose(page: Page, label: string, name: string): Promise<void> {
+  await page.getByRole('combobox', { name: label }).fill(name.slice(0, 4));
+  await page.getByRole('option', { name }).click();
+}
