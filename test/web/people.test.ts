@@ -82,6 +82,49 @@ describe.runIf(hasChromium && isGroupPicked('web/people.test.ts'))(
       expect(cleo.problems).toEqual([]);
     });
 
+    test('shows times as one sets the clock, everywhere and at once', async () => {
+      await using bela = await chat.enter('member', { locale: 'en-US' });
+      const { page, person } = bela;
+      await chat.person('owner').ok('POST', '/messages', {
+        ...{ type: 'channel', to: 'website', topic: 'launch', content: 'what time is it?' },
+      });
+      await open(page, 'website', 'launch');
+      const time = message(page, 'what time is it?').getByRole('time');
+      await expect.poll(() => time.textContent()).toMatch(/^\d+:\d\d\s(AM|PM)$/);
+      await person.ok('PATCH', '/settings', { twenty_four_hour_time: true });
+      await expect.poll(() => time.textContent()).toMatch(/^\d\d:\d\d$/);
+      await person.ok('PATCH', '/settings', { twenty_four_hour_time: false });
+      await expect.poll(() => time.textContent()).toMatch(/(AM|PM)$/);
+    });
+
+    test('reports a message, and says what became of it', async () => {
+      await using bela = await chat.enter('member');
+      const { page } = bela;
+      const iris = chat.person('owner');
+      await iris.ok('POST', '/messages', {
+        ...{ type: 'channel', to: 'website', topic: 'launch', content: 'buy my boats' },
+      });
+      await open(page, 'website', 'launch');
+      await message(page, 'buy my boats').hover();
+      await message(page, 'buy my boats').getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('menuitem', { name: 'Report…' }).click();
+      const form = page.getByRole('dialog', { name: 'Report this message' });
+      const reasons = await form.getByRole('combobox', { name: 'Why' }).getByRole('option').allTextContents();
+      expect(reasons).toHaveLength(5);
+      await form.getByRole('combobox', { name: 'Why' }).selectOption('Another reason');
+      await form.getByRole('textbox', { name: 'What is wrong with it' }).fill('Boats are not for sale here.');
+      await form.getByRole('button', { name: 'Report' }).click();
+      // Nobody takes reports by then.
+      await form.getByRole('alert').waitFor();
+      const { channels } = await iris.query('{ channels(first: 1, nameContains: "leads") { nodes { databaseId } } }');
+      await iris.ok('PATCH', '/realm', { moderation_request_channel_id: channels.nodes[0].databaseId });
+      await form.getByRole('button', { name: 'Report' }).click();
+      await page.getByText('The message by Iris Haddad is reported to the moderators.').waitFor();
+      expect(await form.count()).toBe(0);
+      const { messages } = await iris.ok('GET', '/messages', { anchor: 'newest', num_before: 1, num_after: 0 });
+      expect(messages[0].content).toContain('Boats are not for sale here.');
+    });
+
     test('lists where one is signed in, and ends it there', async () => {
       await using here = await chat.enter('guest');
       await using there = await chat.enter('guest');

@@ -6,13 +6,16 @@ import { Dialog, useClose } from '../ui/dialog.tsx';
 import { Choice, Field, Refusal } from '../ui/form.tsx';
 import { notify } from '../ui/notices.tsx';
 
-const REASONS = [
-  ['SPAM', 'Spam'],
-  ['HARASSMENT', 'Harassment'],
-  ['INAPPROPRIATE', 'Inappropriate content'],
-  ['NORMS', 'Violates community norms'],
-  ['OTHER', 'Another reason'],
-] as const satisfies readonly (readonly [ReportType, string])[];
+/** All that the service takes, `OTHER` the last. */
+const REASONS: Readonly<Record<ReportType, string>> = {
+  SPAM: 'Spam',
+  HARASSMENT: 'Harassment',
+  INAPPROPRIATE: 'Inappropriate content',
+  NORMS: 'Violates community norms',
+  OTHER: 'Another reason',
+};
+const OPTIONS = Object.entries(REASONS) as [ReportType, string][];
+const MAX_LENGTH = 1000;
 
 interface Props {
   readonly messageId: string;
@@ -32,19 +35,23 @@ function ReportForm({ messageId, sender }: Props) {
   const close = useClose();
   const command = useCommand(ReportMessageDocument);
   const [reportType, setReportType] = useState<ReportType>('SPAM');
+  const isOther = reportType === 'OTHER';
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const description = String(new FormData(event.currentTarget).get('description') ?? '');
+    const description = String(new FormData(event.currentTarget).get('description') ?? '').trim();
     if (!(await command.run({ input: { messageId, reportType, description } }))) return;
     close();
-    notify('Reported to the moderators.');
+    notify(`The message by ${sender} is reported to the moderators.`);
   };
   return (
     <form className="form" onSubmit={submit}>
       <p>The moderators see the message by {sender}, and what you say of it.</p>
-      <Choice label="Why" options={REASONS} value={reportType} onChoose={setReportType} data-autofocus />
-      <Field label={reportType === 'OTHER' ? 'What is wrong with it' : 'What more there is to say'}>
-        <textarea className="input" name="description" rows={3} maxLength={1000} required={reportType === 'OTHER'} />
+      <Choice label="Why" options={OPTIONS} value={reportType} onChoose={setReportType} data-autofocus />
+      <Field
+        label={isOther ? 'What is wrong with it' : 'What more there is to say'}
+        hint={isOther ? 'Has to be said.' : 'May be left out.'}
+      >
+        <textarea className="input" name="description" rows={3} maxLength={MAX_LENGTH} required={isOther} />
       </Field>
       <Refusal>{command.refusal}</Refusal>
       <div className="form-actions">

@@ -1,6 +1,4 @@
-import { Refusal } from '../ui/form.tsx';
-import { Select, Switches } from './setting-fields.tsx';
-import { useSettings } from './use-settings.ts';
+import { Select, type SettingProps, SettingsForm, Switches } from './setting-fields.tsx';
 
 const SOUNDS = [
   ['DEFAULT', 'The usual one'],
@@ -10,13 +8,11 @@ const SOUNDS = [
 ] as const;
 
 /** What the viewer is told of, and by which way. */
-export function Notifications() {
-  const { settings, change, refusal } = useSettings();
-  if (settings === undefined) return null;
-  const props = { settings, change };
+export const Notifications = () => <SettingsForm Fields={Fields} />;
+
+function Fields(props: SettingProps) {
   return (
-    <div className="form">
-      <Refusal>{refusal}</Refusal>
+    <>
       <Switches
         {...props}
         legend="Direct messages, mentions and alert words"
@@ -67,6 +63,6 @@ export function Notifications() {
           ['enableLoginEmails', 'That somebody signed in from a new device'],
         ]}
       />
-    </div>
+    </>
   );
 }

@@ -1,6 +1,5 @@
-import { Choice, Refusal } from '../ui/form.tsx';
-import { Select, Switches } from './setting-fields.tsx';
-import { useSettings } from './use-settings.ts';
+import { Choice } from '../ui/form.tsx';
+import { Select, type SettingProps, SettingsForm, Switches } from './setting-fields.tsx';
 
 const LANGUAGES = ['en', 'de', 'es', 'fr', 'it', 'ja', 'ko', 'nl', 'pl', 'pt-br', 'ru', 'sv', 'tr', 'uk', 'zh-hans'];
 const SIZES = [12, 14, 16, 18, 20];
@@ -34,13 +33,12 @@ const MARKING = [
 ] as const;
 
 /** How the chat looks and behaves for the viewer, and what it tells others of them. */
-export function Preferences() {
-  const { settings, change, refusal } = useSettings();
-  if (settings === undefined) return null;
-  const props = { settings, change };
+export const Preferences = () => <SettingsForm Fields={Fields} />;
+
+function Fields(props: SettingProps) {
+  const { settings, change } = props;
   return (
-    <div className="form">
-      <Refusal>{refusal}</Refusal>
+    <>
       <Select {...props} name="colorScheme" label="Colors" options={COLORS} />
       <Choice
         label="Size of text"
@@ -97,7 +95,7 @@ export function Preferences() {
         options={TRIGGERS}
       />
       <Select {...props} name="webMarkReadOnScrollPolicy" label="Scrolling marks as read" options={MARKING} />
-    </div>
+    </>
   );
 }
 

@@ -1,15 +1,29 @@
+import type { ComponentType } from 'react';
 import type { UpdateSettingsInput } from '../generated/graphql.ts';
-import { Check, Choice } from '../ui/form.tsx';
-import type { Settings } from './use-settings.ts';
+import { Check, Choice, Refusal } from '../ui/form.tsx';
+import { type Settings, useSettings } from './use-settings.ts';
 
 type NameOf<T> = { [K in keyof Settings]: Settings[K] extends T ? K : never }[keyof Settings];
 
-interface Props {
+/** What a field of settings needs. */
+export interface SettingProps {
   readonly settings: Settings;
   readonly change: (input: UpdateSettingsInput & Partial<Settings>) => Promise<void>;
 }
 
-interface SwitchesProps extends Props {
+/** A form of settings, each of them set at once; it says so where the service refuses one. */
+export function SettingsForm({ Fields }: { readonly Fields: ComponentType<SettingProps> }) {
+  const { settings, change, refusal } = useSettings();
+  if (settings === undefined) return null;
+  return (
+    <div className="form">
+      <Refusal>{refusal}</Refusal>
+      <Fields settings={settings} change={change} />
+    </div>
+  );
+}
+
+interface SwitchesProps extends SettingProps {
   readonly legend: string;
   readonly of: readonly (readonly [name: NameOf<boolean>, label: string])[];
 }
@@ -31,7 +45,7 @@ export function Switches({ legend, of, settings, change }: SwitchesProps) {
   );
 }
 
-interface SelectProps<N extends NameOf<string>> extends Props {
+interface SelectProps<N extends NameOf<string>> extends SettingProps {
   readonly name: N;
   readonly label: string;
   readonly hint?: string;

@@ -10,7 +10,7 @@ import './settings.css';
 
 const SECTIONS = {
   profile: { title: 'Profile', Shown: Profile },
-  account: { title: 'Account and sessions', Shown: Account },
+  account: { title: 'Account', Shown: Account },
   preferences: { title: 'Preferences', Shown: Preferences },
   notifications: { title: 'Notifications', Shown: Notifications },
 } as const;
