@@ -26,7 +26,7 @@ export interface Chatter extends AsyncDisposable {
   /** The same person at the API: for what happens elsewhere, and what is so beforehand. */
   readonly person: Person;
   /** What went wrong in the page so far: errors, failed requests, requests to other hosts. */
-  readonly problems: readonly string[];
+  readonly problems: string[];
 }
 
 /** A service with the demo, and a browser: one of each for a file of tests. */

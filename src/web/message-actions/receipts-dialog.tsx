@@ -1,8 +1,7 @@
 import { useQuery } from 'urql';
 import { ReadReceiptsDocument } from '../generated/graphql.ts';
+import { PersonRow } from '../people/person-row.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Avatar } from '../ui/person.tsx';
-import './message-actions.css';
 
 /** Who has read a message, as far as they let others know. */
 export function ReceiptsDialog({ messageId }: { readonly messageId: string }) {
@@ -18,12 +17,10 @@ export function ReceiptsDialog({ messageId }: { readonly messageId: string }) {
       {error !== undefined && <p role="alert">{error.message}</p>}
       {receipts?.nodes.length === 0 && <p>Nobody who lets others know.</p>}
       <ul className="plain-list">
-        {receipts?.nodes.map(({ id, fullName, avatarUrl }) => (
-          <li key={id} className="person-line">
-            <Avatar url={avatarUrl} size={28} /> {fullName}
-          </li>
+        {receipts?.nodes.map((person) => (
+          <PersonRow key={person.id} person={person} />
         ))}
-        {rest > 0 && <li>And {rest} more</li>}
+        {rest > 0 && <li className="row soft">And {rest} more</li>}
       </ul>
     </Dialog>
   );

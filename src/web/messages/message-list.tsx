@@ -84,9 +84,11 @@ export function MessageList({ narrow, label, showsPlaces, viewerId, near, start 
   const tabStop = rows.some(({ message }) => message.id === stop) ? stop : rows.at(-1)?.message.id;
   return (
     <div className="message-area">
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: it has a role, a feed where there are articles. */}
+      {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles have a name. */}
       <div
         className="message-list"
-        role="feed"
+        role={isKnown && rows.length === 0 ? 'region' : 'feed'}
         aria-label={label}
         aria-busy={!isKnown || loading !== undefined}
         ref={list}

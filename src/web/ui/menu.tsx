@@ -53,7 +53,6 @@ function Item({ item: { label, icon, keys, isDangerous = false, onChoose } }: { 
     <button
       type="button"
       role="menuitem"
-      aria-label={label}
       aria-keyshortcuts={keys}
       className="menu-item"
       tabIndex={-1}
@@ -62,7 +61,12 @@ function Item({ item: { label, icon, keys, isDangerous = false, onChoose } }: { 
     >
       <Icon name={icon} size={16} />
       <span>{label}</span>
-      {keys !== undefined && <kbd className="key">{keys}</kbd>}
+      {keys !== undefined && (
+        // biome-ignore lint/a11y/noAriaHiddenOnFocusable: it takes no focus; `aria-keyshortcuts` says it.
+        <kbd className="key" aria-hidden="true">
+          {keys}
+        </kbd>
+      )}
     </button>
   );
 }
