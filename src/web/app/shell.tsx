@@ -13,14 +13,18 @@ import { MainView } from './main-view.tsx';
 import './shell.css';
 import { ThemeSwitch } from './theme-switch.tsx';
 import { useAppearance } from './use-appearance.ts';
+import { useOnePane } from './use-one-pane.ts';
 import { useSections } from './use-sections.ts';
+import { useViewport } from './use-viewport.ts';
 
-/** The sidebar beside what is shown. On narrow screens the sidebar lies over it, until somewhere is chosen. */
+/** The sidebar beside what is shown. On narrow screens one of the two: the way back is a button of what is shown. */
 export function Shell({ isReady }: { readonly isReady: boolean }) {
   const [isOpen, setOpen] = useState(false);
   const pathname = usePathname();
   const main = useRef<HTMLElement>(null);
   useSections();
+  useViewport();
+  useOnePane(isOpen, () => setOpen(false));
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is closed by each change of the address.
   useEffect(() => setOpen(false), [pathname]);
   return (
@@ -28,7 +32,14 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
       <button type="button" className="skip-link" onClick={() => main.current?.focus()}>
         Skip the sidebar
       </button>
-      <nav className="shell-sidebar" aria-label="Sidebar" data-section>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a link that is followed by the keyboard is clicked as well. */}
+      <nav
+        className="shell-sidebar"
+        aria-label="Sidebar"
+        data-section
+        onClick={({ target }) => (target as Element).closest('a[href]') !== null && setOpen(false)}
+      >
+        <IconButton className="shell-close" icon="close" label="Close the sidebar" onClick={() => setOpen(false)} />
         {isReady && <Appearance />}
         {isReady ? <Sidebar /> : <p className="shell-waiting">Loading…</p>}
         <div className="shell-foot">
@@ -45,9 +56,6 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
           <SignOut />
         </div>
       </nav>
-      {isOpen && (
-        <button type="button" className="shell-scrim" aria-label="Close the sidebar" onClick={() => setOpen(false)} />
-      )}
       <main className="shell-main" id="main" ref={main} tabIndex={-1} data-section>
         {isReady ? (
           <MainView menu={<Menu onOpen={() => setOpen(true)} />} />
@@ -70,5 +78,5 @@ function Appearance() {
 
 /** Shown on narrow screens alone. */
 function Menu({ onOpen }: { readonly onOpen: () => void }) {
-  return <IconButton className="shell-menu" icon="menu" label="Open the sidebar" onClick={onOpen} />;
+  return <IconButton className="shell-menu" icon="back" label="Back to the sidebar" onClick={onOpen} />;
 }

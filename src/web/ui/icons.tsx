@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 
 const SHAPES = {
+  back: <path d="M17 10H4M9 5l-5 5 5 5" />,
   menu: <path d="M3 5h14M3 10h14M3 15h14" />,
   inbox: <path d="M3 11h4l1.5 3h3L13 11h4M3 11l2-7h10l2 7v5H3z" />,
   at: <path d="M13 10a3 3 0 1 1-6 0 3 3 0 0 1 6 0zm0 0v1.5a2 2 0 0 0 4 0V10a7 7 0 1 0-3 5.7" />,

@@ -1,0 +1,155 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import { type Chatter, DemoChat, message, sidebarOf, write } from '../helpers/web.ts';
+import { DIALOGS, fillPlaces, show, VIEWS } from '../helpers/web-places.ts';
+
+const [WIDTH, HEIGHT] = [390, 844];
+/** What a finger hits, in pixels. */
+const TOUCH = 40;
+
+describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
+  `the chat on a narrow screen${CHROMIUM_NOTE}`,
+  { timeout: 120_000 },
+  () => {
+    let chat: DemoChat;
+    beforeAll(async () => {
+      chat = await DemoChat.start();
+      await fillPlaces({ person: chat.person('owner') }, chat.person('moderator'));
+    }, 60_000);
+    afterAll(() => chat?.[Symbol.asyncDispose]());
+
+    const enter = (): Promise<Chatter> =>
+      chat.enter('owner', { viewport: { width: WIDTH, height: HEIGHT }, hasTouch: true });
+
+    test('every view fits without scrolling sideways, and a finger hits what is in it', async () => {
+      await using iris = await enter();
+      const faults: Record<string, readonly string[]> = {};
+      for (const name of VIEWS) {
+        await show(iris, name);
+        faults[name] = [...(await wideIn(iris.page)), ...(await smallIn(iris.page))];
+      }
+      await iris.page.getByRole('button', { name: 'Back to the sidebar' }).click();
+      faults['sidebar'] = [...(await wideIn(iris.page)), ...(await smallIn(iris.page))];
+      expect(Object.entries(faults).filter(([, found]) => found.length > 0)).toEqual([]);
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('every dialog fits without scrolling sideways, and a finger hits what is in it', async () => {
+      await using iris = await enter();
+      const faults: Record<string, readonly string[]> = {};
+      for (const name of DIALOGS) {
+        await show(iris, name);
+        faults[name] = [...(await wideIn(iris.page)), ...(await smallIn(iris.page, 'dialog, .popup'))];
+      }
+      expect(Object.entries(faults).filter(([, found]) => found.length > 0)).toEqual([]);
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('the sidebar and what is chosen in it are shown one at a time, with a way back', async () => {
+      await using iris = await enter();
+      const { page } = iris;
+      const back = page.getByRole('button', { name: 'Back to the sidebar' });
+      const close = page.getByRole('button', { name: 'Close the sidebar' });
+      expect(await sidebarOf(page).isVisible()).toBe(false);
+      await back.click();
+      await expect.poll(() => close.evaluate(isFocused)).toBe(true);
+      expect(await page.getByRole('heading', { level: 1 }).isVisible()).toBe(false);
+      // The one that is shown already is gone to as any other.
+      await sidebarOf(page)
+        .getByRole('link', { name: /^Inbox/ })
+        .click();
+      await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
+      expect(await sidebarOf(page).isVisible()).toBe(false);
+      await expect.poll(() => back.evaluate(isFocused)).toBe(true);
+
+      await back.click();
+      await sidebarOf(page)
+        .getByRole('link', { name: /^website/ })
+        .click();
+      await page.getByRole('heading', { level: 1, name: /website/ }).waitFor();
+      expect(await sidebarOf(page).isVisible()).toBe(false);
+      await back.click();
+      await page.keyboard.press('Escape');
+      await page.getByRole('heading', { level: 1, name: /website/ }).waitFor();
+      await back.click();
+      await close.click();
+      await page.getByRole('heading', { level: 1, name: /website/ }).waitFor();
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('the composer stands above the keyboard of the screen, and the newest message above the composer', async () => {
+      await using iris = await enter();
+      const { page } = iris;
+      await show(iris, 'topic');
+      await write(page, 'written on a phone');
+      await message(page, 'written on a phone').waitFor();
+      await page.getByRole('textbox', { name: /^Message / }).focus();
+      await page.setViewportSize({ width: WIDTH, height: 400 });
+      const bottomOf = async (element: ReturnType<Page['locator']>) => {
+        const box = await element.boundingBox();
+        return (box?.y ?? 0) + (box?.height ?? 0);
+      };
+      await expect.poll(() => bottomOf(page.getByRole('button', { name: 'Send' }))).toBeLessThanOrEqual(400);
+      const composer = await page.getByRole('form', { name: 'Write a message' }).boundingBox();
+      await expect
+        .poll(() => bottomOf(message(page, 'written on a phone')))
+        .toBeLessThanOrEqual(Math.ceil(composer?.y ?? 0));
+      expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBe(400);
+    });
+
+    test('every view is reached from the sidebar by touch alone', async () => {
+      await using iris = await enter();
+      for (const [link, heading] of [
+        ['People and groups', 'People'],
+        ['All channels', 'Channels'],
+        ['Starred', 'Starred'],
+        ['Settings', 'Settings'],
+      ] as const) {
+        await iris.page.getByRole('button', { name: 'Back to the sidebar' }).tap();
+        await sidebarOf(iris.page).getByRole('link', { name: link }).tap();
+        await iris.page.getByRole('heading', { level: 1, name: heading }).waitFor();
+      }
+    });
+  },
+);
+
+const isFocused = (element: Element) => element === document.activeElement;
+
+/** What is wider than the screen, or has to be scrolled sideways; code may be. */
+const wideIn = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('body, body *')]
+      .filter((element) => element.checkVisibility({ visibilityProperty: true }))
+      .filter((element) => element.closest('.markdown pre, .markdown .katex-display, .only-heard, svg') === null)
+      .filter((element) => {
+        const { left, right } = element.getBoundingClientRect();
+        const overflowOf = (one: Element) => getComputedStyle(one).overflowX;
+        const scrolls = ['auto', 'scroll'].includes(overflowOf(element));
+        // What is cut off with an ellipsis says the rest elsewhere.
+        for (let one = element.parentElement; one !== null && one !== document.body; one = one.parentElement) {
+          if (overflowOf(one) === 'hidden') return false;
+        }
+        return left < -1 || right > innerWidth + 1 || (scrolls && element.scrollWidth > element.clientWidth + 1);
+      })
+      .map((element) => `${element.tagName}.${element.className}`),
+  );
+
+/** What can be pressed and is too small for a finger; what stands within a sentence may be. */
+const smallIn = (page: Page, within = 'body'): Promise<string[]> =>
+  page.evaluate(
+    ([root, least]) =>
+      [...document.querySelectorAll(root)]
+        .flatMap((one) => [...one.querySelectorAll('button, a[href], input, select, textarea, summary, [role=option]')])
+        .filter((element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+        .filter((element) => element.closest('.only-heard, .markdown, .skip-link') === null)
+        .map((element) => (element instanceof HTMLInputElement ? (element.closest('label') ?? element) : element))
+        .filter((element) => getComputedStyle(element).display !== 'inline')
+        .filter((element) => {
+          const { width, height } = element.getBoundingClientRect();
+          return width > 0 && (height < least || (element.textContent === '' && width < least));
+        })
+        .map((element) => `${element.className} ${element.getAttribute('aria-label') ?? element.textContent}`),
+    [within, TOUCH - 0.5] as const,
+  );
