@@ -72,8 +72,10 @@ function Row({ channel }: { readonly channel: ListedChannelFragment }) {
           {renderedDescription !== '' && ` · ${spoken(renderedDescription)}`}
         </p>
       </div>
-      <SubscribeButton channel={channel} />
-      <IconButton icon="settings" label={`Settings of ${name}`} onClick={() => openChannelSettings(id)} />
+      <div className="row-actions">
+        <SubscribeButton channel={channel} />
+        <IconButton icon="settings" label={`Settings of ${name}`} onClick={() => openChannelSettings(id)} />
+      </div>
     </li>
   );
 }

@@ -40,7 +40,7 @@ export function Folders() {
               {renderedDescription !== '' && <p className="soft">{spoken(renderedDescription)}</p>}
             </div>
             {mayManage && (
-              <>
+              <div className="row-actions">
                 <IconButton
                   icon="up"
                   label={`Move ${name} up`}
@@ -56,7 +56,7 @@ export function Folders() {
                 <Button onClick={() => void update.run({ input: { channelFolderId: id, isArchived: true } })}>
                   Archive<span className="only-heard"> {name}</span>
                 </Button>
-              </>
+              </div>
             )}
           </li>
         ))}
