@@ -72,7 +72,10 @@ describe('a user group says what the viewer may', () => {
     const theirs = { direct_members: [member.id, guest.id], direct_subgroups: [] };
     const group = await makeGroup(owner, { can_add_members_group: theirs, can_remove_members_group: theirs });
     const others = async () => {
-      const { user_id } = await owner.ok('POST', '/bots', { full_name: crypto.randomUUID(), short_name: 'other' });
+      const { user_id } = await owner.ok('POST', '/bots', {
+        full_name: crypto.randomUUID(),
+        short_name: crypto.randomUUID(),
+      });
       return user_id as number;
     };
     const mayAdd = truth(await said(people, 'UserGroup', group, 'viewerCanAddMembers'));

@@ -169,7 +169,8 @@ describe.runIf(hasChromium && isGroupPicked('web/groups.test.ts'))(
       await inner.getByRole('button', { name: 'Deactivate the group' }).click();
       const question = iris.page.getByRole('dialog', { name: 'Deactivate inner?' });
       await question.getByRole('button', { name: 'Deactivate' }).click();
-      await question.getByRole('alert').waitFor();
+      // It says what goes by the group.
+      await question.getByRole('alert').filter({ hasText: 'It is within outer.' }).waitFor();
       await question.getByRole('button', { name: 'Cancel' }).click();
       await iris.page.keyboard.press('Escape');
       await openGroup(iris.page, 'outer');

@@ -7,7 +7,8 @@ import {
   GroupSubgroupsDocument,
   UpdateGroupMembersDocument,
 } from '../generated/graphql.ts';
-import { type Named, PeoplePicker } from '../people/people-picker.tsx';
+import type { Named } from '../people/named.ts';
+import { PeoplePicker } from '../people/people-picker.tsx';
 import { PersonRow } from '../people/person-row.tsx';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';

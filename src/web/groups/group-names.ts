@@ -1,5 +1,5 @@
 import type { GroupNameFragment, GroupSettingInput, HoldersFragment } from '../generated/graphql.ts';
-import type { Named } from '../people/people-picker.tsx';
+import type { Named } from '../people/named.ts';
 
 const ROLE_GROUPS: Readonly<Record<string, string>> = {
   'role:internet': 'Everyone on the Internet',

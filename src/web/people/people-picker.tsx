@@ -3,14 +3,8 @@ import { useQuery } from 'urql';
 import { FindPeopleDocument, GroupNamesDocument } from '../generated/graphql.ts';
 import { nameOfGroup } from '../groups/group-names.ts';
 import { IconButton } from '../ui/button.tsx';
+import type { Named } from './named.ts';
 import './people-picker.css';
-
-/** Somebody, or a group, by what they are called. */
-export interface Named {
-  readonly id: string;
-  readonly fullName: string;
-  readonly isGroup?: boolean;
-}
 
 interface Props {
   readonly label: string;

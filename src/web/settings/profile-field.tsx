@@ -1,5 +1,6 @@
 import type { OwnProfileQuery, ProfileFragment } from '../generated/graphql.ts';
-import { type Named, PeoplePicker } from '../people/people-picker.tsx';
+import type { Named } from '../people/named.ts';
+import { PeoplePicker } from '../people/people-picker.tsx';
 import { Choice, Field, TextField } from '../ui/form.tsx';
 
 export type ProfileInput = NonNullable<OwnProfileQuery['customProfileFields']>[number];
