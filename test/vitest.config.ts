@@ -18,5 +18,7 @@ export default defineConfig({
     // Nothing here waits on a clock for longer than a heartbeat: what takes this long hangs.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is polled comes at once, and on a machine busy with other tests within some seconds.
+    expect: { poll: { timeout: 15_000 } },
   },
 });
