@@ -1,5 +1,6 @@
 import type { AnyVariables, Client, TypedDocumentNode } from 'urql';
 import { notify } from '../ui/notices.tsx';
+import { mutate } from './mutate.ts';
 import { refusalIn } from './use-command.ts';
 
 /**
@@ -12,7 +13,7 @@ export async function act<D extends object, V extends AnyVariables>(
   document: TypedDocumentNode<D, V>,
   variables: V,
 ): Promise<D | undefined> {
-  const { data, error } = await client.mutation(document, variables).toPromise();
+  const { data, error } = await mutate(client, document, variables);
   const refusal = refusalIn(data ?? undefined, error);
   if (refusal === undefined) return data;
   notify(refusal);

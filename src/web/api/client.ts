@@ -4,6 +4,7 @@ import type { Sink, Client as Socket } from 'graphql-ws';
 import { Client, fetchExchange, subscriptionExchange } from 'urql';
 import schema from '../generated/schema.json';
 import { batching } from './batching.ts';
+import { HEADERS } from './mutate.ts';
 import { optimistic } from './own-marks.ts';
 import { rereadExchange } from './reread.ts';
 import { updates } from './updates.ts';
@@ -33,8 +34,7 @@ export function createApiClient(socket: Socket): Client {
   return new Client({
     url: GRAPHQL_PATH,
     preferGetMethod: false,
-    // Files go as forms, which the service takes of those alone who cannot be another site's page.
-    fetchOptions: { headers: { 'GraphQL-Require-Preflight': '1' } },
+    fetchOptions: { headers: HEADERS },
     exchanges: [
       cacheExchange({
         schema: schema as NonNullable<CacheExchangeOpts['schema']>,

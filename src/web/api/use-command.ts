@@ -1,5 +1,6 @@
 import { useCallback, useState } from 'react';
-import { type AnyVariables, type CombinedError, type TypedDocumentNode, useMutation } from 'urql';
+import { type AnyVariables, type CombinedError, type TypedDocumentNode, useClient } from 'urql';
+import { mutate } from './mutate.ts';
 
 /** What a mutation of one field answers: its payload, or why it is refused. */
 type Answer = { readonly __typename?: string; readonly message?: string };
@@ -13,19 +14,22 @@ export interface Command<V> {
 
 /** One mutation that somebody asks for, with what the service has to say against it. */
 export function useCommand<D extends object, V extends AnyVariables>(document: TypedDocumentNode<D, V>): Command<V> {
-  const [{ fetching }, execute] = useMutation(document);
+  const client = useClient();
+  const [isBusy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<string>();
   const run = useCallback(
     async (variables: V) => {
       setRefusal(undefined);
-      const { data, error } = await execute(variables);
+      setBusy(true);
+      const { data, error } = await mutate(client, document, variables);
+      setBusy(false);
       const said = refusalIn(data ?? undefined, error);
       setRefusal(said);
       return said === undefined;
     },
-    [execute],
+    [client, document],
   );
-  return { run, refusal, isBusy: fetching };
+  return { run, refusal, isBusy };
 }
 
 /** Why the service did not do what was asked; undefined where it did. */

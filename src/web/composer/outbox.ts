@@ -1,4 +1,5 @@
 import type { Client } from 'urql';
+import { newKey, withKey } from '../api/mutate.ts';
 import { narrowKey } from '../api/narrow.ts';
 import { createStore } from '../api/store.ts';
 import { type MessageNarrowInput, SendMessageDocument, type SendMessageInput } from '../generated/graphql.ts';
@@ -51,7 +52,7 @@ export const discard = (id: string): void => update((pending) => pending.filter(
 
 /** Puts a message into the outbox, which sends it as soon as that is possible. */
 export function post(narrow: MessageNarrowInput, target: Omit<SendMessageInput, 'localId' | 'queueId'>): void {
-  const id = crypto.randomUUID();
+  const id = newKey();
   const { queueId } = liveStatus.get();
   const input = { ...target, localId: id, ...(queueId !== null && { queueId }) };
   update((pending) => [
@@ -109,9 +110,7 @@ async function sendNext(client: Client): Promise<void> {
 /** @returns False when it is to be tried later. */
 async function send(client: Client, { id, input }: Pending): Promise<boolean> {
   patch(id, { state: 'sending' });
-  // In a header: the cache does not hand on what stands in an operation's extensions.
-  const fetchOptions = { headers: { 'Idempotency-Key': id } };
-  const { data, error } = await client.mutation(SendMessageDocument, { input }, { fetchOptions }).toPromise();
+  const { data, error } = await client.mutation(SendMessageDocument, { input }, withKey(id)).toPromise();
   const result = data?.sendMessage;
   if (result?.__typename === 'SendMessagePayload') {
     const position = result.position ?? -1;

@@ -1,4 +1,5 @@
 import type { Client } from 'urql';
+import { newKey, withKey } from '../api/mutate.ts';
 import { createStore, type Store } from '../api/store.ts';
 import {
   CreateDraftDocument,
@@ -129,12 +130,10 @@ export class DraftKeeper {
   }
 
   async #create(client: Client, draft: ReturnType<typeof draftOf>, saved: string): Promise<boolean> {
-    const creationKey = this.written.get().creationKey ?? crypto.randomUUID();
+    const creationKey = this.written.get().creationKey ?? newKey();
     this.#patch({ creationKey });
-    const fetchOptions = { headers: { 'Idempotency-Key': creationKey } };
-    const { data } = await client
-      .mutation(CreateDraftDocument, { input: { drafts: [draft] } }, { fetchOptions })
-      .toPromise();
+    const input = { drafts: [draft] };
+    const { data } = await client.mutation(CreateDraftDocument, { input }, withKey(creationKey)).toPromise();
     if (data === undefined) return false;
     const made = data.createDrafts.__typename === 'CreateDraftsPayload' ? data.createDrafts.drafts?.[0] : undefined;
     // What is refused is kept by the tab alone, and tried again with the next word.
