@@ -4,6 +4,7 @@ import { createApiClient } from '../api/client.ts';
 import { useStore } from '../api/store.ts';
 import { startOutbox } from '../composer/outbox.ts';
 import { startDrafts } from '../drafts/drafts.ts';
+import { startEmoji } from '../emoji/emoji-table.ts';
 import { engineState, startEngine } from '../live/engine.ts';
 import { createSocket } from '../live/socket.ts';
 import { startPresence } from '../people/report-presence.ts';
@@ -33,7 +34,7 @@ function Chat() {
   useEffect(() => (state === 'ready' ? startTyping(client) : undefined), [client, state]);
   useEffect(() => (state === 'ready' ? startPresence(client) : undefined), [client, state]);
   useEffect(() => {
-    const stops = [startDrafts(client), startEngine(client), startOutbox(client), followRenames()];
+    const stops = [startDrafts(client), startEngine(client), startOutbox(client), startEmoji(client), followRenames()];
     return () => {
       for (const stop of stops) stop();
       void socket.dispose();

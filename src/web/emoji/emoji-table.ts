@@ -1,6 +1,8 @@
 import type { Client } from 'urql';
 import { createStore } from '../api/store.ts';
-import { EmojiDataDocument, type EmojiDataQuery, type ReactionType } from '../generated/graphql.ts';
+import { type CustomEmojiRowFragment, EmojiDataDocument, type ReactionType } from '../generated/graphql.ts';
+import { type LiveEvent, onEvent } from '../live/engine.ts';
+import { liveStatus } from '../live/status.ts';
 import { glyphOf } from '../ui/person.tsx';
 
 /** An emoji that messages and reactions can have. */
@@ -30,9 +32,40 @@ export function loadEmoji(client: Client): Promise<void> {
   return loading;
 }
 
-/** Has them read again when they are next wanted: the organization's own are others. */
-export function forgetEmoji(): void {
-  loading = undefined;
+/** Hears which emoji the organization adds and takes out of use, once they were read. @returns What ends it. */
+export function startEmoji(client: Client): () => void {
+  let { queueId } = liveStatus.get();
+  const stops = [
+    onEvent((event) => {
+      const changed = changedBy(event);
+      if (changed !== undefined && loading !== undefined) void loading.then(() => put(ownEmoji(changed)));
+    }),
+    liveStatus.watch(() => {
+      const before = queueId;
+      queueId = liveStatus.get().queueId;
+      // What happened between two queues nobody has told.
+      if (queueId === before || queueId === null || loading === undefined) return;
+      loading = undefined;
+      void loadEmoji(client);
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    loading = undefined;
+    emojiTable.set([]);
+  };
+}
+
+function changedBy(event: LiveEvent): CustomEmojiRowFragment | undefined {
+  const isOne = event.__typename === 'CustomEmojiAddedEvent' || event.__typename === 'CustomEmojiDeactivatedEvent';
+  return isOne ? (event.customEmoji ?? undefined) : undefined;
+}
+
+/** In the place of what is known of it, or before all others. */
+function put(own: Emoji): void {
+  const isOwn = ({ type, code }: Emoji) => type === own.type && code === own.code;
+  const all = emojiTable.get();
+  emojiTable.set(all.some(isOwn) ? all.map((one) => (isOwn(one) ? own : one)) : [own, ...all]);
 }
 
 async function read(client: Client): Promise<void> {
@@ -61,9 +94,7 @@ async function readOwn(
   return { url, own: [...own, ...(await readOwn(client, pageInfo.endCursor)).own] };
 }
 
-type OwnEmoji = NonNullable<EmojiDataQuery['customEmoji']>['nodes'][number];
-
-const ownEmoji = ({ databaseId, name, imageUrl, isActive }: OwnEmoji): Emoji => ({
+const ownEmoji = ({ databaseId, name, imageUrl, isActive }: CustomEmojiRowFragment): Emoji => ({
   names: [name],
   code: String(databaseId),
   type: 'REALM_EMOJI',
@@ -92,6 +123,42 @@ export function findEmoji(all: readonly Emoji[], text: string): readonly Emoji[]
     .sort((a, b) => a.rank - b.rank)
     .map(({ emoji }) => emoji);
 }
+
+/** An emoji under one of its names. */
+interface Named {
+  readonly emoji: Emoji;
+  readonly name: string;
+}
+
+/**
+ * The emoji that are meant by what is written of a name by now: named so, beginning so, then with a later word that does;
+ * each emoji once, under the name that fits best.
+ */
+export function emojiNamed(all: readonly Emoji[], written: string, limit: number): readonly Named[] {
+  const text = written.toLowerCase();
+  const ranked = all
+    .filter(({ isActive }) => isActive)
+    .flatMap((emoji) => {
+      const fitting = emoji.names.map((name) => ({ emoji, name, rank: nameRank(name, text) }));
+      return fitting
+        .filter(({ rank }) => rank < UNFIT)
+        .sort(byRank)
+        .slice(0, 1);
+    });
+  return ranked.sort(byRank).slice(0, limit);
+}
+
+const UNFIT = 3;
+
+function nameRank(name: string, text: string): number {
+  if (name === text) return 0;
+  if (name.startsWith(text)) return 1;
+  return name.includes(`_${text}`) ? 2 : UNFIT;
+}
+
+type Ranked = Named & { readonly rank: number };
+
+const byRank = (a: Ranked, b: Ranked): number => a.rank - b.rank || a.name.length - b.name.length;
 
 const KEY = 'emoji used';
 const KEPT = 16;

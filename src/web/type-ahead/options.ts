@@ -1,7 +1,7 @@
 import type { Client } from 'urql';
+import { emojiNamed, emojiTable, loadEmoji } from '../emoji/emoji-table.ts';
 import { SidebarDocument, SuggestionsDocument, type SuggestionsQuery } from '../generated/graphql.ts';
 import type { IconName } from '../ui/icons.tsx';
-import { emojiFor, loadEmoji } from './emoji.ts';
 import type { Token } from './token.ts';
 
 /** Something that may be meant. */
@@ -27,7 +27,8 @@ export async function optionsFor(
 ): Promise<readonly Option[]> {
   switch (token.kind) {
     case 'emoji':
-      return emojiFor(await loadEmoji(client), token.text, LIMIT).map(({ name, glyph, imageUrl }) => ({
+      await loadEmoji(client);
+      return emojiNamed(emojiTable.get(), token.text, LIMIT).map(({ name, emoji: { glyph, imageUrl } }) => ({
         key: name,
         label: `:${name}:`,
         insert: `:${name}: `,
