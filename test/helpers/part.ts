@@ -110,6 +110,7 @@ const GROUPS = {
   'web/drafts.test.ts': 0,
   'web/groups.test.ts': 0,
   'web/narrow.test.ts': 0,
+  'web/formatting.test.ts': 0,
   'web/people.test.ts': 0,
   'nginx.test.ts': 1 / 6,
   'printed.test.ts > what runs on a demo': 1 / 6,

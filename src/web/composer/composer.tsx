@@ -1,14 +1,20 @@
-import { type FormEvent, type KeyboardEvent, memo, useMemo, useRef } from 'react';
+import { type FormEvent, type KeyboardEvent, memo, useMemo, useRef, useState } from 'react';
 import { useDraft } from '../drafts/drafts.ts';
 import type { Place } from '../drafts/place.ts';
+import { openEmojiPicker } from '../emoji/emoji-picker.tsx';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
 import { SuggestionList } from '../type-ahead/suggestion-list.tsx';
 import { TopicField } from '../type-ahead/topic-field.tsx';
 import { useTypeAhead } from '../type-ahead/use-type-ahead.ts';
 import { type TypingTo, useTypingTold } from '../typing/use-typing-told.ts';
 import { IconButton } from '../ui/button.tsx';
+import type { Tool } from '../ui/toolbar.tsx';
 import './composer.css';
+import { formatByKey } from './formatting.ts';
+import { FormattingBar } from './formatting-bar.tsx';
 import { post } from './outbox.ts';
+import { Preview } from './preview.tsx';
+import { insert } from './write.ts';
 
 /** Where a message goes: to a channel under a topic, or to people. */
 export type Target =
@@ -31,18 +37,32 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
   const typeAhead = useTypeAhead(field, 'channelId' in target);
   const typing = useTypingTold(addressedTo(target));
   const placeholder = placeholderOf(target);
+  const [isPreviewed, setPreviewed] = useState(false);
+  const isEmpty = text.trim() === '';
+  const message = messageTo(target, topic, text);
+  const leave = () => {
+    typing.stop();
+    draft.clear();
+    setPreviewed(false);
+  };
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const content = text.trim();
-    if (content === '') return;
-    if ('directTo' in target) post(narrow, { directTo: [...target.directTo], content });
-    else post(narrow, { channelId: target.channelId, topic: target.topic ?? topic.trim(), content });
-    typing.stop();
-    draft.clear();
+    if (isEmpty) return;
+    post(narrow, message);
+    leave();
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (typeAhead.onKey(event) || !isSend(event, enterSends)) return;
+  const more = useMemo((): Tool[] => {
+    const openEmoji = (button: Element) =>
+      openEmojiPicker(button, ({ names: [name] }) => field.current !== null && insert(field.current, `:${name}: `));
+    const turn = () => setPreviewed(!isPreviewed);
+    return [
+      { label: 'Emoji', icon: 'smile', isDisabled: isPreviewed, onPress: openEmoji },
+      { label: 'Preview', icon: 'eye', isPressed: isPreviewed, onPress: turn },
+    ];
+  }, [isPreviewed]);
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (typeAhead.onKey(event) || formatByKey(event) || !isSend(event, enterSends)) return;
     event.preventDefault();
     form.current?.requestSubmit();
   };
@@ -53,10 +73,12 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
       )}
       <div className="composer-box">
         <SuggestionList list={typeAhead} label="Suggestions" />
+        {isPreviewed && <Preview content={text} />}
         <textarea
           className="composer-text"
           ref={field}
           data-section-start
+          hidden={isPreviewed}
           rows={1}
           aria-label={placeholder}
           aria-autocomplete="list"
@@ -72,7 +94,10 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
           onKeyDown={onKeyDown}
           {...typeAhead.fieldProps}
         />
-        <IconButton className="composer-send" icon="send" label="Send" type="submit" disabled={text.trim() === ''} />
+        <div className="composer-bar">
+          <FormattingBar field={field} isIdle={isPreviewed} more={more} />
+          <IconButton className="composer-send" icon="send" label="Send" type="submit" disabled={isEmpty} />
+        </div>
       </div>
       <p className="composer-hint">{enterSends ? 'Enter sends, Shift + Enter begins a line' : 'Ctrl + Enter sends'}</p>
     </form>
@@ -82,6 +107,12 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
 function isSend(event: KeyboardEvent, enterSends: boolean): boolean {
   if (event.key !== 'Enter' || event.nativeEvent.isComposing) return false;
   return event.ctrlKey || event.metaKey || (enterSends && !event.shiftKey);
+}
+
+function messageTo(target: Target, newTopic: string, text: string) {
+  const content = text.trim();
+  if ('directTo' in target) return { directTo: [...target.directTo], content };
+  return { channelId: target.channelId, topic: target.topic ?? newTopic.trim(), content };
 }
 
 /** Of a new topic nobody knows yet. */

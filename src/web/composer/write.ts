@@ -21,3 +21,7 @@ export function replaceRange(
   }
   field.setSelectionRange(start + caret[0], start + caret[1]);
 }
+
+/** Writes in the place of what is selected. */
+export const insert = (field: HTMLTextAreaElement, text: string): void =>
+  replaceRange(field, field.selectionStart, field.selectionEnd, text);

@@ -1,7 +1,10 @@
 import { type FormEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { useCommand } from '../api/use-command.ts';
+import { formatByKey } from '../composer/formatting.ts';
+import { FormattingBar } from '../composer/formatting-bar.tsx';
 import { useViewer } from '../conversation/use-viewer.ts';
 import { EditMessageDocument } from '../generated/graphql.ts';
+import { useEditTypingTold } from '../typing/use-typing-told.ts';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { edited } from './acted.ts';
@@ -10,14 +13,16 @@ import './message-actions.css';
 /** What a message says, to be changed where it stands. It goes by the keys of the composer; Escape leaves it as it was. */
 export function EditForm({ id, content }: { readonly id: string; readonly content: string }) {
   const form = useRef<HTMLFormElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState(content);
   const command = useCommand(EditMessageDocument);
+  const typing = useEditTypingTold(id);
   const enterSends = useViewer().settings?.enterSends ?? true;
   useLayoutEffect(() => {
-    const field = form.current?.querySelector('textarea');
-    field?.focus();
-    field?.setSelectionRange(field.value.length, field.value.length);
-    field?.scrollIntoView({ block: 'nearest' });
+    const element = field.current;
+    element?.focus();
+    element?.setSelectionRange(element.value.length, element.value.length);
+    form.current?.scrollIntoView({ block: 'nearest' });
   }, []);
   const leave = () => {
     const row = form.current?.closest<HTMLElement>('article');
@@ -31,9 +36,9 @@ export function EditForm({ id, content }: { readonly id: string; readonly conten
     const input = { messageId: id, content: text, ...(base !== undefined && { prevContentSha256: base }) };
     if (await command.run({ input })) leave();
   };
-  const onKeyDown = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
     event.stopPropagation();
-    if (event.nativeEvent.isComposing) return;
+    if (event.nativeEvent.isComposing || formatByKey(event)) return;
     if (event.key === 'Escape') leave();
     const isSent = event.key === 'Enter' && (event.ctrlKey || event.metaKey || (enterSends && !event.shiftKey));
     if (!isSent) return;
@@ -44,15 +49,20 @@ export function EditForm({ id, content }: { readonly id: string; readonly conten
     <form className="edit-form" ref={form} onSubmit={submit} aria-label="Edit the message">
       <textarea
         className="input"
+        ref={field}
         aria-label="What the message says"
         rows={1}
         maxLength={10_000}
         value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
+        onChange={(event) => {
+          setText(event.currentTarget.value);
+          typing.wrote(true);
+        }}
         onKeyDown={onKeyDown}
       />
       <Refusal>{command.refusal}</Refusal>
       <div className="form-actions">
+        <FormattingBar field={field} />
         <Button onClick={leave}>Cancel</Button>
         <Button kind="primary" type="submit" disabled={command.isBusy || text.trim() === ''}>
           Save

@@ -1,6 +1,6 @@
 import { useQuery } from 'urql';
 import { EditHistoryDocument, type EditHistoryQuery } from '../generated/graphql.ts';
-import { dress } from '../messages/markup.ts';
+import { Markdown } from '../messages/markdown.tsx';
 import { shownTopic } from '../topics/topic-names.ts';
 import { useClock } from '../ui/clock.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -48,12 +48,7 @@ function Step({ snapshot, isFirst }: { readonly snapshot: Snapshot; readonly isF
           Topic: <del>{shownTopic(prevTopicName)}</del> <ins>{shownTopic(topicName)}</ins>
         </p>
       )}
-      {(isFirst || contentHtmlDiff !== null) && <Content html={contentHtmlDiff ?? renderedContent} />}
+      {(isFirst || contentHtmlDiff !== null) && <Markdown html={contentHtmlDiff ?? renderedContent} />}
     </li>
   );
 }
-
-const Content = ({ html }: { readonly html: string }) => (
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service makes it, and makes it safe.
-  <div className="markdown" dangerouslySetInnerHTML={{ __html: dress(html) }} />
-);

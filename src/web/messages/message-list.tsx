@@ -7,7 +7,6 @@ import { announce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { activeMessageHandlers } from './active-message.ts';
-import './markdown.css';
 import './message-list.css';
 import { spoken } from './markup.ts';
 import { MessageRow } from './message-row.tsx';

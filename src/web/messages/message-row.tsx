@@ -16,7 +16,7 @@ import { openDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Avatar, namesOf } from '../ui/person.tsx';
 import { activeMessage } from './active-message.ts';
-import { dress } from './markup.ts';
+import { Markdown } from './markdown.tsx';
 import type { Row } from './rows.ts';
 
 interface Props {
@@ -69,7 +69,7 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
             {time(message.sentAt)}
           </time>
           <div className="message-content" id={`says-${message.id}`}>
-            {editing === undefined ? <Content html={message.renderedContent} /> : <EditForm {...editing} />}
+            {editing === undefined ? <Markdown html={message.renderedContent} /> : <EditForm {...editing} />}
             <EditTyping messageId={message.id} viewerId={viewerId} />
             <Marks message={message} />
           </div>
@@ -80,11 +80,6 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
     </>
   );
 });
-
-const Content = memo(({ html }: { readonly html: string }) => (
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: the service makes it, and makes it safe.
-  <div className="markdown" dangerouslySetInnerHTML={{ __html: dress(html) }} />
-));
 
 /** What became of a message since it was sent, and whether the viewer keeps it. */
 function Marks({ message: { id, lastEditedAt, lastMovedAt, viewerHasStarred } }: { readonly message: Message }) {

@@ -55,6 +55,19 @@ const SHAPES = {
   keyboard: (
     <path d="M2.500 5.500h15v9h-15zM5.500 8.500h.01M8.500 8.500h.01M11.500 8.500h.01M14.500 8.500h.01M6.500 11.500h7" />
   ),
+  bold: <path d="M6 4h5a3 3 0 0 1 0 6H6zM6 10h6a3 3 0 0 1 0 6H6z" strokeWidth={2} />,
+  italic: <path d="M8 4h7M5 16h7M12 4 8 16" />,
+  strike: (
+    <path d="M3 10h14M14 6.500C13.500 4.800 12 4 10 4 7.500 4 6 5.200 6 7s1.500 2.600 4 3M6 13.500C6.500 15.200 8 16 10 16c2.500 0 4-1.200 4-3" />
+  ),
+  code: <path d="m7 6-4 4 4 4M13 6l4 4-4 4" />,
+  quote: <path d="M4 4v12M8 6h9M8 10h9M8 14h6" />,
+  spoiler: (
+    <path d="M3 3l14 14M8.200 5.200A8.500 8.500 0 0 1 10 5c3.300 0 6 1.700 8 5a13 13 0 0 1-2.300 2.800M13 14.300A7.300 7.300 0 0 1 10 15c-3.300 0-6-1.700-8-5a13 13 0 0 1 3.300-3.500" />
+  ),
+  math: <path d="M15 6V4H5l5.500 6L5 16h10v-2" />,
+  clock: <path d="M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM10 6v4l3 2" />,
+  snippet: <path d="M5 3h7l3 3v11H5zM12 3v3h3M7.500 10h5M7.500 13h5" />,
   out: <path d="M8 4H4v12h4M12 6l4 4-4 4M16 10H8" />,
 } as const satisfies Record<string, ReactNode>;
 

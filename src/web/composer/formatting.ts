@@ -1,0 +1,149 @@
+import type { KeyboardEvent } from 'react';
+import { replaceRange } from './write.ts';
+
+/** What can be made of a part of a text. */
+export type Format = 'bold' | 'italic' | 'strike' | 'code' | 'link' | 'quote' | 'list' | 'spoiler' | 'math';
+
+/** What is written in the place of a part of a text, and where the selection is then. */
+interface Change {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  /** Counted from `start`. */
+  readonly selection: readonly [from: number, to: number];
+}
+
+/** A text with a part of it selected. */
+interface Selected {
+  readonly value: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const MARKS = { bold: '**', italic: '*', strike: '~~', code: '`', math: '$$' } as const;
+const LINE_STARTS = { quote: '> ', list: '- ' } as const;
+/** What several lines stand in: what opens it, behind the ticks. */
+const FENCES = { code: '', math: 'math', spoiler: 'spoiler' } as const;
+
+/** Formats what is selected of a text; what has that format already loses it. */
+export function format(field: HTMLTextAreaElement, kind: Format): void {
+  const { value, selectionStart: start, selectionEnd: end } = field;
+  const change = changeFor(kind, { value, start, end });
+  replaceRange(field, change.start, change.end, change.text, change.selection);
+}
+
+/** The keys of formats, as they are written for people. */
+export const FORMAT_KEYS: Readonly<Partial<Record<Format, string>>> = {
+  bold: 'Ctrl+B',
+  italic: 'Ctrl+I',
+  link: 'Ctrl+Shift+K',
+};
+
+/** @returns Whether the key was for a format. */
+export function formatByKey(event: KeyboardEvent<HTMLTextAreaElement>): boolean {
+  if (event.altKey || !(event.ctrlKey || event.metaKey) || event.nativeEvent.isComposing) return false;
+  const pressed = `Ctrl+${event.shiftKey ? 'Shift+' : ''}${event.key.toUpperCase()}`;
+  const [kind] = Object.entries(FORMAT_KEYS).find(([, keys]) => keys === pressed) ?? [];
+  if (kind === undefined) return false;
+  event.preventDefault();
+  event.stopPropagation();
+  format(event.currentTarget, kind as Format);
+  return true;
+}
+
+/** What a format changes in a text. */
+export function changeFor(kind: Format, selected: Selected): Change {
+  switch (kind) {
+    case 'link':
+      return linked(trimmed(selected));
+    case 'quote':
+    case 'list':
+      return withLineStarts(selected, LINE_STARTS[kind]);
+    case 'spoiler':
+      return fenced(selected, FENCES[kind]);
+    case 'code':
+    case 'math':
+      return isOfLines(selected) ? fenced(selected, FENCES[kind]) : marked(trimmed(selected), MARKS[kind]);
+    default:
+      return marked(trimmed(selected), MARKS[kind]);
+  }
+}
+
+const isOfLines = ({ value, start, end }: Selected): boolean => value.slice(start, end).includes('\n');
+
+/** Without the white space around it, which Markdown wants outside of marks. */
+function trimmed({ value, start, end }: Selected): Selected {
+  const text = value.slice(start, end);
+  const before = text.length - text.trimStart().length;
+  // What is nothing but space stays selected: the marks replace none of it.
+  if (before === text.length) return { value, start: end, end };
+  return { value, start: start + before, end: start + text.trimEnd().length };
+}
+
+function marked({ value, start, end }: Selected, mark: string): Change {
+  const text = value.slice(start, end);
+  const { length } = mark;
+  const sign = mark.charAt(0);
+  const around = Math.min(runAtEnd(value.slice(0, start), sign), runAtStart(value.slice(end), sign));
+  if (isMarked(around, mark)) return { start: start - length, end: end + length, text, selection: [0, text.length] };
+  const within = Math.min(runAtStart(text, sign), runAtEnd(text, sign));
+  if (text.length > 2 * length && isMarked(within, mark)) {
+    const inside = text.slice(length, -length);
+    return { start, end, text: inside, selection: [0, inside.length] };
+  }
+  return { start, end, text: mark + text + mark, selection: [length, length + text.length] };
+}
+
+/** @param run How many signs stand on both sides. Two stars are none of one; three are one and two. */
+const isMarked = (run: number, mark: string): boolean => (mark === '*' ? run % 2 === 1 : run >= mark.length);
+
+function runAtStart(text: string, sign: string): number {
+  let run = 0;
+  while (text[run] === sign) run += 1;
+  return run;
+}
+
+function runAtEnd(text: string, sign: string): number {
+  let run = 0;
+  while (text.at(-1 - run) === sign) run += 1;
+  return run;
+}
+
+const ADDRESS = 'https://';
+
+function linked({ value, start, end }: Selected): Change {
+  const text = value.slice(start, end);
+  if (/^https?:\/\/\S+$/.test(text)) return { start, end, text: `[](${text})`, selection: [1, 1] };
+  const from = text.length + 3;
+  // The next to be written is what is missing: first what it is called, then where it leads.
+  const selection = text === '' ? ([1, 1] as const) : ([from, from + ADDRESS.length] as const);
+  return { start, end, text: `[${text}](${ADDRESS})`, selection };
+}
+
+/** The lines that a selection touches. */
+function linesOf({ value, start, end }: Selected): Selected {
+  const next = value.indexOf('\n', end > start && value[end - 1] === '\n' ? end - 1 : end);
+  return { value, start: value.lastIndexOf('\n', start - 1) + 1, end: next < 0 ? value.length : next };
+}
+
+function withLineStarts(selected: Selected, sign: string): Change {
+  const { value, start, end } = linesOf(selected);
+  const lines = value.slice(start, end).split('\n');
+  const isSo = lines.every((line) => line.startsWith(sign));
+  const text = lines.map((line) => (isSo ? line.slice(sign.length) : sign + line)).join('\n');
+  const from = lines.length > 1 ? 0 : text.length;
+  return { start, end, text, selection: [from, text.length] };
+}
+
+/** In lines of their own, between ticks. */
+function fenced(selected: Selected, word: string): Change {
+  const { value, start, end } = linesOf(selected);
+  const text = value.slice(start, end);
+  const [, opening] = /(?:^|\n)(`{3,}[^`\n]*\n)$/.exec(value.slice(0, start)) ?? [];
+  const [closing] = /^\n`{3,}(?=\n|$)/.exec(value.slice(end)) ?? [];
+  if (opening?.replaceAll('`', '').startsWith(word || '\n') && closing !== undefined)
+    return { start: start - opening.length, end: end + closing.length, text, selection: [0, text.length] };
+  const ticks = '`'.repeat(Math.max(3, ...[...text.matchAll(/`{3,}/g)].map(([run]) => run.length + 1)));
+  const from = ticks.length + word.length + 1;
+  return { start, end, text: `${ticks}${word}\n${text}\n${ticks}`, selection: [from, from + text.length] };
+}

@@ -1,0 +1,216 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import { PNG } from '../helpers/pictures.ts';
+import { DemoChat, message, open, write } from '../helpers/web.ts';
+
+/** What is selected of a text before and after, between bars. */
+const CASES = [
+  ['Bold', 'a |word| here', 'a **|word|** here'],
+  ['Bold', 'a **|word|** here', 'a |word| here'],
+  ['Bold', 'a |**word**| here', 'a |word| here'],
+  ['Bold', 'a | word |here', 'a  **|word|** here'],
+  ['Bold', 'so ||', 'so **||**'],
+  ['Italic', 'a **|word|** here', 'a ***|word|*** here'],
+  ['Italic', 'a ***|word|*** here', 'a **|word|** here'],
+  ['Strikethrough', '|gone|', '~~|gone|~~'],
+  ['Code', 'the |x| axis', 'the `|x|` axis'],
+  ['Code', 'so:\n|one\ntwo|', 'so:\n```\n|one\ntwo|\n```'],
+  ['Code', '```\n|one\ntwo|\n```', '|one\ntwo|'],
+  ['Link', 'see |the page|', 'see [the page](|https://|)'],
+  ['Link', '|https://example.com|', '[||](https://example.com)'],
+  ['Quote', 'a\nb|c\nd|\ne', 'a\n|> bc\n> d|\ne'],
+  ['Quote', '|> bc\n> d|', '|bc\nd|'],
+  ['List', 'one||', '- one||'],
+  ['Spoiler', '|The end|', '```spoiler\n|The end|\n```'],
+  ['Spoiler', '```spoiler\n|The end|\n```', '|The end|'],
+  ['Formula', 'with |x^2|', 'with $$|x^2|$$'],
+] as const;
+
+describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
+  `how a message looks${CHROMIUM_NOTE}`,
+  { timeout: 60_000 },
+  () => {
+    let chat: DemoChat;
+    beforeAll(async () => {
+      chat = await DemoChat.start();
+    }, 60_000);
+    afterAll(() => chat?.[Symbol.asyncDispose]());
+
+    test('what is selected is formatted by a button, and what is formatted so is not any more', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      await open(page, 'website', 'launch');
+      for (const [button, before, after] of CASES) {
+        await select(page, before);
+        await bar(page).getByRole('button', { name: button }).click();
+        expect(await selected(page), `${button} of ${before}`).toBe(after);
+      }
+      await page.keyboard.press('Control+Z');
+      expect(await field(page).inputValue()).toBe('with x^2');
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('keys do the same, in what is written and in what is edited', async () => {
+      await using bela = await chat.enter('member');
+      const { page } = bela;
+      await open(page, 'website', 'launch');
+      for (const [keys, after] of [
+        ['Control+b', '**|word|**'],
+        ['Control+i', '*|word|*'],
+        ['Control+Shift+K', '[word](|https://|)'],
+      ] as const) {
+        await select(page, '|word|');
+        await page.keyboard.press(keys);
+        expect(await selected(page)).toBe(after);
+      }
+      await field(page).fill('');
+      await write(page, 'plain');
+      const edit = await beginToEdit(page, 'plain');
+      await edit.getByRole('textbox').selectText();
+      await page.keyboard.press('Control+b');
+      await edit.getByRole('button', { name: 'Save' }).click();
+      await message(page, 'plain').getByRole('strong').waitFor();
+    });
+
+    test('the bar is one stop of the Tab key, through which arrows go', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      await open(page, 'website', 'launch');
+      await field(page).fill('Something');
+      await page.keyboard.press('Tab');
+      const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+      expect(await focused()).toBe('Bold');
+      await page.keyboard.press('ArrowRight');
+      expect(await focused()).toBe('Italic');
+      await page.keyboard.press('End');
+      expect(await focused()).toBe('Preview');
+      await page.keyboard.press('Tab');
+      expect(await focused()).toBe('Send later');
+      await page.keyboard.press('Shift+Tab');
+      expect(await focused()).toBe('Preview');
+    });
+
+    test('a preview shows what will be read, and is sent as it is', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      const { page } = iris;
+      await open(page, 'website', 'launch');
+      await open(bela.page, 'website', 'launch');
+      await field(page).fill('Dear @**Bela Novak**, **look**: $$x^2$$\n```spoiler Ending\nAll is well\n```');
+      const button = bar(page).getByRole('button', { name: 'Preview' });
+      await button.click();
+      const preview = page.getByRole('region', { name: 'Preview' });
+      await preview.getByText('@Bela Novak').waitFor();
+      await preview.getByRole('strong').getByText('look').waitFor();
+      await preview.getByRole('math').waitFor();
+      expect(await preview.getByText('All is well').isVisible()).toBe(false);
+      await preview.locator('summary').press('Enter');
+      await preview.getByText('All is well').waitFor();
+      expect(await field(page).isVisible()).toBe(false);
+      await button.click();
+      await field(page).press('End');
+      await button.click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await message(bela.page, 'Dear @Bela Novak, look').waitFor();
+      expect(await field(page).inputValue()).toBe('');
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('a key stroke draws nothing of the messages', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      await open(page, 'website', 'launch');
+      await field(page).focus();
+      const feed = page.getByRole('feed');
+      await feed.evaluate((element) => {
+        const count = (drawn: MutationRecord[]) => element.setAttribute('data-drawn', String(drawn.length));
+        new MutationObserver(count).observe(element, { subtree: true, childList: true, characterData: true });
+      });
+      await page.keyboard.type('Quite a few words of a message');
+      expect(await feed.getAttribute('data-drawn')).toBeNull();
+      await field(page).fill('');
+    });
+
+    test('others see that a message is being edited, for as long as it is', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      for (const { page } of [iris, bela]) await open(page, 'website', 'launch');
+      await write(iris.page, 'There is a mitsake in it');
+      const row = message(bela.page, 'There is a');
+      await row.waitFor();
+      const edit = await beginToEdit(iris.page, 'There is a mitsake');
+      await edit.getByRole('textbox').fill('There is a mistake in it');
+      await row.getByText('Iris Haddad is editing…').waitFor();
+      expect(await iris.page.getByText('is editing…').count()).toBe(0);
+      await edit.getByRole('button', { name: 'Save' }).click();
+      await row.getByText('mistake').waitFor();
+      await expect.poll(() => row.getByText('is editing…').count()).toBe(0);
+      await beginToEdit(iris.page, 'There is a mistake');
+      await edit.getByRole('textbox').press('End');
+      await edit.getByRole('textbox').pressSequentially('!');
+      await row.getByText('is editing…').waitFor();
+      await edit.getByRole('textbox').press('Escape');
+      await expect.poll(() => row.getByText('is editing…').count()).toBe(0);
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('an emoji of the organization is there as soon as it is added, and no more when it is taken away', async () => {
+      await using bela = await chat.enter('member');
+      const { page } = bela;
+      const owner = chat.person('owner');
+      const say = async (content: string) => {
+        await owner.ok('POST', '/messages', { type: 'channel', to: 'website', topic: 'launch', content });
+        await message(page, content).waitFor();
+      };
+      const named = async () => {
+        await field(page).fill('');
+        await field(page).pressSequentially(':parr');
+        await list.getByRole('option', { name: ':parrot:' }).waitFor();
+        return list.getByRole('option').allTextContents();
+      };
+      const list = page.getByRole('listbox', { name: 'Suggestions' });
+      await open(page, 'website', 'launch');
+      expect(await named()).not.toContain(':parrty:');
+      await owner.ok('POST', '/realm/emoji/parrty', { file: PNG });
+      await say('There is a new emoji');
+      expect(await named()).toContain(':parrty:');
+      await owner.ok('DELETE', '/realm/emoji/parrty');
+      await say('It is gone again');
+      expect(await named()).not.toContain(':parrty:');
+      expect(bela.problems).toEqual([]);
+    });
+  },
+);
+
+async function beginToEdit(page: Page, text: string) {
+  await message(page, text).hover();
+  await message(page, text).getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Edit', exact: true }).click();
+  return page.getByRole('form', { name: 'Edit the message' });
+}
+
+/** Writes a text, and selects what stands between its bars. */
+async function select(page: Page, text: string): Promise<void> {
+  const [before = '', inside = '', after = ''] = text.split('|');
+  await field(page).fill(before + inside + after);
+  const range = [before.length, before.length + inside.length] as const;
+  await field(page).evaluate(
+    (element, [from, to]) => (element as HTMLTextAreaElement).setSelectionRange(from, to),
+    range,
+  );
+}
+
+/** What is written, with bars around what is selected. */
+const selected = (page: Page) =>
+  field(page).evaluate((element) => {
+    const { value, selectionStart: from, selectionEnd: to } = element as HTMLTextAreaElement;
+    return `${value.slice(0, from)}|${value.slice(from, to)}|${value.slice(to)}`;
+  });
+
+const bar = (page: Page) =>
+  page.getByRole('form', { name: 'Write a message' }).getByRole('toolbar', { name: 'Formatting' });
+
+/** Where one writes. */
+const field = (page: Page) => page.getByRole('form', { name: 'Write a message' }).getByLabel(/^Message /);
