@@ -112,5 +112,5 @@ export const message = (page: Page, text: string): Locator => page.getByRole('ar
 export async function write(page: Page, text: string): Promise<void> {
   const form = page.getByRole('form', { name: 'Write a message' });
   await form.getByRole('textbox', { name: /^Message / }).fill(text);
-  await form.getByRole('button', { name: 'Send' }).click();
+  await form.getByRole('button', { name: 'Send', exact: true }).click();
 }

@@ -103,6 +103,12 @@ const handlers: Handlers = {
   UserGroupSubgroupsRemovedEvent: (_, cache) => forgetGroups(cache),
   DraftsAddedEvent: (_, cache) => forget(cache, 'drafts'),
   DraftRemovedEvent: (_, cache) => forget(cache, 'drafts'),
+  ScheduledMessagesAddedEvent: (_, cache) => forget(cache, 'scheduledMessages'),
+  ScheduledMessageRemovedEvent: (_, cache) => forget(cache, 'scheduledMessages'),
+  SavedSnippetAddedEvent: (_, cache) => forget(cache, 'savedSnippets'),
+  SavedSnippetRemovedEvent: (_, cache) => forget(cache, 'savedSnippets'),
+  RemindersAddedEvent: (_, cache) => forget(cache, 'reminders'),
+  ReminderRemovedEvent: (_, cache) => forget(cache, 'reminders'),
   NavigationViewAddedEvent: (_, cache) => forget(cache, 'navigationViews'),
   NavigationViewRemovedEvent: (_, cache) => forget(cache, 'navigationViews'),
 };

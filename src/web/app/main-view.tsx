@@ -7,7 +7,6 @@ import { MessageAt } from '../message-actions/message-at.tsx';
 import { useRoute } from '../routing/router.tsx';
 import { type Route, VIEWS } from '../routing/routes.ts';
 import { TopicsView } from '../topics/topics-view.tsx';
-import { WritingView } from '../writing/writing-view.tsx';
 
 const BrowseChannels = lazy(() =>
   import('../channels/browse-view.tsx').then((module) => ({ default: module.BrowseChannels })),
@@ -16,6 +15,9 @@ const Directory = lazy(() => import('../people/directory.tsx').then((module) => 
 const GroupsView = lazy(() => import('../groups/groups-view.tsx').then((module) => ({ default: module.GroupsView })));
 const SettingsView = lazy(() =>
   import('../settings/settings-view.tsx').then((module) => ({ default: module.SettingsView })),
+);
+const WritingView = lazy(() =>
+  import('../writing/writing-view.tsx').then((module) => ({ default: module.WritingView })),
 );
 
 /** What the address asks for. @param menu Opens the sidebar, where that is not beside it. */

@@ -3,6 +3,8 @@ import { useDraft } from '../drafts/drafts.ts';
 import type { Place } from '../drafts/place.ts';
 import { openEmojiPicker } from '../emoji/emoji-picker.tsx';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
+import { openLaterMenu } from '../scheduled/later-menu.tsx';
+import { openSnippetMenu } from '../snippets/snippet-menu.tsx';
 import { SuggestionList } from '../type-ahead/suggestion-list.tsx';
 import { TopicField } from '../type-ahead/topic-field.tsx';
 import { useTypeAhead } from '../type-ahead/use-type-ahead.ts';
@@ -52,12 +54,19 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
     post(narrow, message);
     leave();
   };
+  const sendLater = (button: HTMLButtonElement) => {
+    // What was written on meanwhile stays.
+    const onDone = () => (field.current === null || field.current.value === text) && leave();
+    if (!isEmpty) openLaterMenu(button, { message, onDone });
+  };
   const more = useMemo((): Tool[] => {
+    const openSnippets = (button: Element) => field.current !== null && openSnippetMenu(button, field.current);
     const openEmoji = (button: Element) =>
       openEmojiPicker(button, ({ names: [name] }) => field.current !== null && insert(field.current, `:${name}: `));
     const turn = () => setPreviewed(!isPreviewed);
     return [
       { label: 'Emoji', icon: 'smile', isDisabled: isPreviewed, onPress: openEmoji },
+      { label: 'Saved snippets', icon: 'snippet', hasMenu: true, isDisabled: isPreviewed, onPress: openSnippets },
       { label: 'Preview', icon: 'eye', isPressed: isPreviewed, onPress: turn },
     ];
   }, [isPreviewed]);
@@ -96,6 +105,14 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
         />
         <div className="composer-bar">
           <FormattingBar field={field} isIdle={isPreviewed} more={more} />
+          <IconButton
+            className="composer-later"
+            icon="clock"
+            label="Send later"
+            aria-haspopup="menu"
+            aria-disabled={isEmpty}
+            onClick={({ currentTarget }) => sendLater(currentTarget)}
+          />
           <IconButton className="composer-send" icon="send" label="Send" type="submit" disabled={isEmpty} />
         </div>
       </div>

@@ -13,7 +13,12 @@ export function DraftsList() {
   const [{ data }] = useQuery({ query: DraftsDocument });
   const drafts = data?.drafts?.nodes.toSorted((a, b) => Date.parse(b.lastEditedAt) - Date.parse(a.lastEditedAt));
   return (
-    <ItemList count={drafts?.length} label="Drafts" empty="What you write and do not send is kept here.">
+    <ItemList
+      count={drafts?.length}
+      total={data?.drafts?.totalCount}
+      label="Drafts"
+      empty="What you write and do not send is kept here."
+    >
       {drafts?.map((draft) => (
         <DraftItem key={draft.id} draft={draft} />
       ))}

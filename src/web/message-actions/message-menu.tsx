@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { type Client, useClient } from 'urql';
+import { openRemindMenu } from '../reminders/remind-menu.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { closePopup, openPopup } from '../ui/popup.tsx';
@@ -12,20 +13,34 @@ import { ReportDialog } from './report-dialog.tsx';
 
 /** Shows what can be done with a message, beside an element. */
 export function openMessageMenu(anchor: Element, messageId: string, viewerId: string): void {
-  openPopup(anchor, <MessageMenu messageId={messageId} viewerId={viewerId} />);
+  openPopup(anchor, <MessageMenu anchor={anchor} messageId={messageId} viewerId={viewerId} />);
 }
 
-function MessageMenu({ messageId, viewerId }: { readonly messageId: string; readonly viewerId: string }) {
+interface Props {
+  readonly anchor: Element;
+  readonly messageId: string;
+  readonly viewerId: string;
+}
+
+function MessageMenu({ anchor, messageId, viewerId }: Props) {
   const client = useClient();
   const [message, setMessage] = useState<Acted>();
   useEffect(() => {
     void readActed(client, messageId).then((read) => (read === null ? closePopup() : setMessage(read)));
   }, [client, messageId]);
-  return <Menu label="Message" groups={message && groupsFor(client, message, viewerId)} />;
+  return <Menu label="Message" groups={message && groupsFor(client, message, { anchor, viewerId })} />;
 }
 
+/** What of a message something can be shown beside: its buttons go as soon as another one is active. */
+const timeOf = (messageId: string): Element | null =>
+  document.querySelector(`article[data-id="${CSS.escape(messageId)}"] time`);
+
 /** What there is to do: of changes those that the service lets the viewer make. */
-function groupsFor(client: Client, message: Acted, viewerId: string): MenuItem[][] {
+function groupsFor(
+  client: Client,
+  message: Acted,
+  { anchor, viewerId }: Pick<Props, 'anchor' | 'viewerId'>,
+): MenuItem[][] {
   const { id, content, viewerHasStarred, viewerCanEdit, viewerCanMove, viewerCanDelete } = message;
   const when = (isSo: boolean, item: MenuItem): MenuItem[] => (isSo ? [item] : []);
   const isChanged = message.lastEditedAt !== null || message.lastMovedAt !== null;
@@ -46,6 +61,7 @@ function groupsFor(client: Client, message: Acted, viewerId: string): MenuItem[]
         onChoose: () => star(client, id, !viewerHasStarred),
       },
       { label: 'Mark as unread from here', icon: 'unread', keys: 'u', onChoose: () => void markUnread(client, id) },
+      { label: 'Remind me…', icon: 'bell', onChoose: () => openRemindMenu(timeOf(id) ?? anchor, id) },
       { label: 'Copy link', icon: 'link', onChoose: () => void copyLink(id) },
     ],
     [

@@ -23,7 +23,7 @@ export const SETTINGS_SECTIONS = ['profile', 'account', 'preferences', 'notifica
 export type SettingsSection = (typeof SETTINGS_SECTIONS)[number];
 
 /** What somebody has written, or wants written, and is not a message. */
-export const WRITING_LISTS = ['drafts'] as const;
+export const WRITING_LISTS = ['drafts', 'scheduled', 'snippets', 'reminders'] as const;
 export type WritingList = (typeof WRITING_LISTS)[number];
 
 export type ViewName = 'all' | 'mentions' | 'starred';

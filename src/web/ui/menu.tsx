@@ -3,6 +3,8 @@ import { Icon, type IconName } from './icons.tsx';
 import { closePopup } from './popup.tsx';
 
 export interface MenuItem {
+  /** Where several may be called the same. */
+  readonly id?: string;
   readonly label: string;
   readonly icon: IconName;
   /** The key that does the same without the menu, for the eye. */
@@ -38,7 +40,7 @@ export function Menu({ label, groups }: Props) {
       {!isKnown && <span className="menu-waiting">…</span>}
       {shown.map((items, i) => [
         i > 0 && <hr key={`before ${items[0]?.label}`} className="menu-line" />,
-        ...items.map((item) => <Item key={item.label} item={item} />),
+        ...items.map((item) => <Item key={item.id ?? item.label} item={item} />),
       ])}
     </div>
   );

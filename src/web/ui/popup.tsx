@@ -41,7 +41,8 @@ function Popup({ anchor, content }: Omit<Opened, 'key'>) {
     const element = popup.current;
     if (element === null) return undefined;
     element.showPopover();
-    const put = () => placeBeside(element, anchor);
+    // Where what it stands beside goes, it stays.
+    const put = () => anchor.isConnected && placeBeside(element, anchor);
     put();
     (element.querySelector<HTMLElement>('[data-autofocus]') ?? element).focus({ preventScroll: true });
     const observer = new ResizeObserver(put);

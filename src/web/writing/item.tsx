@@ -6,18 +6,22 @@ interface Props {
   readonly title: ReactNode;
   readonly children: ReactNode;
   /** When, or what became of it. */
-  readonly detail: ReactNode;
+  readonly detail?: ReactNode;
+  /** Whether it was to be sent and could not be. */
+  readonly isFailed?: boolean;
   /** What can be done with it: buttons. */
   readonly actions: ReactNode;
 }
 
 /** One of what somebody has written. */
-export function Item({ title, children, detail, actions }: Props) {
+export function Item({ title, children, detail, isFailed = false, actions }: Props) {
   return (
     <li className="written">
       <div className="written-head">
         <h2>{title}</h2>
-        <span className="written-detail">{detail}</span>
+        <span className="written-detail" data-failed={isFailed}>
+          {detail}
+        </span>
       </div>
       <div className="written-content">{children}</div>
       <div className="written-actions">{actions}</div>
@@ -28,19 +32,25 @@ export function Item({ title, children, detail, actions }: Props) {
 interface ListProps {
   /** Undefined while it is read. */
   readonly count: number | undefined;
+  /** How many there are, where not all are shown. */
+  readonly total?: number | null | undefined;
   /** What is said where there are none. */
   readonly empty: string;
   readonly label: string;
   readonly children: ReactNode;
 }
 
-export function ItemList({ count, empty, label, children }: ListProps) {
+export function ItemList({ count, total, empty, label, children }: ListProps) {
   if (count === undefined) return <p className="message-note">Loading…</p>;
   if (count === 0) return <p className="message-note">{empty}</p>;
+  const rest = (total ?? count) - count;
   return (
-    <ul className="written-list" aria-label={label}>
-      {children}
-    </ul>
+    <>
+      <ul className="written-list" aria-label={label}>
+        {children}
+      </ul>
+      {rest > 0 && <p className="message-note">{rest} more are not shown.</p>}
+    </>
   );
 }
 

@@ -1,12 +1,18 @@
 import type { ReactNode } from 'react';
 import { Header } from '../conversation/header.tsx';
 import { DraftsList } from '../drafts/drafts-list.tsx';
+import { RemindersList } from '../reminders/reminders-list.tsx';
 import { Link } from '../routing/router.tsx';
 import { addressOf, WRITING_LISTS, type WritingList } from '../routing/routes.ts';
+import { ScheduledList } from '../scheduled/scheduled-list.tsx';
+import { SnippetsList } from '../snippets/snippets-list.tsx';
 import './writing.css';
 
 const LISTS: Readonly<Record<WritingList, { readonly title: string; readonly list: () => ReactNode }>> = {
   drafts: { title: 'Drafts', list: () => <DraftsList /> },
+  scheduled: { title: 'Scheduled', list: () => <ScheduledList /> },
+  snippets: { title: 'Snippets', list: () => <SnippetsList /> },
+  reminders: { title: 'Reminders', list: () => <RemindersList /> },
 };
 
 /** What the viewer has written, or wants written, and is not a message: a list of each kind. */

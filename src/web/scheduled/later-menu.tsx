@@ -1,0 +1,77 @@
+import type { FormEvent } from 'react';
+import { useClient } from 'urql';
+import { act } from '../api/act.ts';
+import { useCommand } from '../api/use-command.ts';
+import { ScheduleMessageDocument, type ScheduleMessageInput } from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
+import { Refusal } from '../ui/form.tsx';
+import { notify } from '../ui/notices.tsx';
+import { openPopup } from '../ui/popup.tsx';
+import { momentOf } from '../writing/item.tsx';
+import { TimeField, TimesMenu } from '../writing/time-choice.tsx';
+import { momentIn } from '../writing/times.ts';
+
+/** A message that is to be sent, but not now. */
+export interface Later {
+  readonly message: Omit<ScheduleMessageInput, 'scheduledAt'>;
+  /** The service has it. */
+  readonly onDone: () => void;
+}
+
+/** Has somebody choose when to send what they have written, beside an element. */
+export function openLaterMenu(anchor: Element, later: Later): void {
+  openPopup(anchor, <LaterMenu {...later} />);
+}
+
+const tell = (at: string): void => notify(`It will be sent ${momentOf(at)}.`);
+
+function LaterMenu(later: Later) {
+  const client = useClient();
+  const choose = async (scheduledAt: string) => {
+    const input = { ...later.message, scheduledAt };
+    if ((await act(client, ScheduleMessageDocument, { input })) === undefined) return;
+    later.onDone();
+    tell(scheduledAt);
+  };
+  return (
+    <TimesMenu
+      label="Send later"
+      onChoose={(at) => void choose(at)}
+      onOther={() => openDialog(<LaterDialog {...later} />)}
+    />
+  );
+}
+
+function LaterDialog(later: Later) {
+  return (
+    <Dialog title="Send later">
+      <LaterForm {...later} />
+    </Dialog>
+  );
+}
+
+function LaterForm({ message, onDone }: Later) {
+  const close = useClose();
+  const { run, refusal, isBusy } = useCommand(ScheduleMessageDocument);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const scheduledAt = momentIn(new FormData(event.currentTarget).get('at'));
+    if (!(await run({ input: { ...message, scheduledAt } }))) return;
+    close();
+    onDone();
+    tell(scheduledAt);
+  };
+  return (
+    <form className="form" onSubmit={submit}>
+      <TimeField />
+      <Refusal>{refusal}</Refusal>
+      <div className="form-actions">
+        <Button onClick={close}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={isBusy}>
+          Schedule
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,74 @@
+import { useQuery } from 'urql';
+import { useCommand } from '../api/use-command.ts';
+import {
+  DeleteSavedSnippetDocument,
+  SavedSnippetsDocument,
+  type SnippetRowFragment as Snippet,
+} from '../generated/graphql.ts';
+import { Button } from '../ui/button.tsx';
+import { Confirmation } from '../ui/confirmation.tsx';
+import { openDialog } from '../ui/dialog.tsx';
+import { Item, ItemList } from '../writing/item.tsx';
+import { SnippetDialog } from './snippet-dialog.tsx';
+
+/** Texts that the viewer writes again and again, by their titles. */
+export function SnippetsList() {
+  const [{ data }] = useQuery({ query: SavedSnippetsDocument });
+  const list = data?.savedSnippets;
+  return (
+    <>
+      <div className="written-tools">
+        <Button onClick={() => openDialog(<SnippetDialog />)}>New snippet</Button>
+      </div>
+      <ItemList
+        count={list?.nodes.length}
+        total={list?.totalCount}
+        label="Saved snippets"
+        empty="What you write again and again can be kept here, and put into any message."
+      >
+        {byTitle(list?.nodes ?? []).map((snippet) => (
+          <SnippetItem key={snippet.id} snippet={snippet} />
+        ))}
+      </ItemList>
+    </>
+  );
+}
+
+/** In their order: a title may have changed since the list was read. */
+export const byTitle = (snippets: readonly Snippet[]): readonly Snippet[] =>
+  snippets.toSorted((a, b) => a.title.localeCompare(b.title));
+
+function SnippetItem({ snippet }: { readonly snippet: Snippet }) {
+  return (
+    <Item
+      title={snippet.title}
+      actions={
+        <>
+          <Button kind="quiet" onClick={() => openDialog(<SnippetDialog snippet={snippet} />)}>
+            Edit
+          </Button>
+          <Button kind="quiet" onClick={() => openDialog(<DeleteDialog snippet={snippet} />)}>
+            Delete
+          </Button>
+        </>
+      }
+    >
+      {snippet.content}
+    </Item>
+  );
+}
+
+function DeleteDialog({ snippet: { id, title } }: { readonly snippet: Snippet }) {
+  const { run, refusal, isBusy } = useCommand(DeleteSavedSnippetDocument);
+  return (
+    <Confirmation
+      title="Delete this snippet?"
+      action="Delete"
+      refusal={refusal}
+      isBusy={isBusy}
+      onConfirm={() => run({ input: { savedSnippetId: id } })}
+    >
+      “{title}” is gone then. Messages it was used in stay as they are.
+    </Confirmation>
+  );
+}

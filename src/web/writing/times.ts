@@ -1,0 +1,39 @@
+/** A time that many choose, and what it is called. */
+export interface Preset {
+  readonly label: string;
+  readonly at: Date;
+}
+
+/** Our choice: when a day begins, by the reader's clock. */
+const MORNING_HOUR = 9;
+const MINUTE_MS = 60_000;
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: 'long' });
+
+/** The times that many choose, the next one first. */
+export function presets(now = new Date()): readonly Preset[] {
+  const later = (minutes: number) => new Date(now.getTime() + minutes * MINUTE_MS);
+  const morning = (days: number) => new Date(now.getFullYear(), now.getMonth(), now.getDate() + days, MORNING_HOUR);
+  const toMonday = (8 - now.getDay()) % 7 || 7;
+  const monday = morning(toMonday);
+  return [
+    { label: 'In 20 minutes', at: later(20) },
+    { label: 'In an hour', at: later(60) },
+    { label: 'In three hours', at: later(180) },
+    { label: `Tomorrow at ${CLOCK.format(morning(1))}`, at: morning(1) },
+    ...(toMonday === 1 ? [] : [{ label: `${WEEKDAY.format(monday)} at ${CLOCK.format(monday)}`, at: monday }]),
+  ];
+}
+
+/** A moment as a field for date and time has it: in the reader's time, to the minute. */
+export function fieldValueOf(at: Date): string {
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * MINUTE_MS);
+  return local.toISOString().slice(0, 'yyyy-mm-ddThh:mm'.length);
+}
+
+/** As a field for date and time has it. */
+export const inAnHour = (): string => fieldValueOf(new Date(Date.now() + 60 * MINUTE_MS));
+
+/** @param value Of a field for date and time. @returns ISO 8601. */
+export const momentIn = (value: FormDataEntryValue | null): string => new Date(String(value)).toISOString();
