@@ -1,11 +1,12 @@
 import type { Cache, FieldArgs } from '@urql/exchange-graphcache';
 import {
+  type MessageState,
   TimelineOrderDocument as TimelineOrder,
   type TimelineOrderQuery,
   type TimelineOrderQueryVariables as Variables,
 } from '../generated/graphql.ts';
 import { isFollowed } from './followed.ts';
-import { belongsTo, narrowKey, type Placed } from './narrow.ts';
+import { asksFor, belongsTo, narrowKey, type Placed } from './narrow.ts';
 
 // The lists of messages in the cache, newest first. `hasNextPage` says whether there are older ones, `hasPreviousPage`
 // whether there are newer ones. Nothing here reads a message whole.
@@ -123,27 +124,63 @@ function continued(list: List, page: List, isOlder: boolean): List {
 /** Takes messages that are gone out of all lists. */
 export function remove(cache: Cache, ids: ReadonlySet<string>): void {
   news = news.filter(({ place }) => !ids.has(place.id));
-  for (const variables of lists(cache)) {
-    change(cache, variables, (list) => {
-      const nodes = list.nodes.filter(({ id }) => !ids.has(id));
-      return nodes.length === list.nodes.length ? list : { ...list, nodes };
-    });
-  }
+  for (const variables of lists(cache)) change(cache, variables, (list) => without(list, ids));
 }
 
 /** Takes messages that are elsewhere now out of the lists they no longer belong to, and has those they came to read anew. */
 export function move(cache: Cache, moved: readonly { readonly id: string; readonly to: Placed }[]): void {
   const places = new Map(moved.map(({ id, to }) => [id, to]));
-  news = news.map(({ place, message }) => ({ place, message: places.get(place.id) ?? message }));
+  news = news.map(({ place, message }) => ({ place, message: { ...message, ...places.get(place.id) } }));
   for (const variables of lists(cache)) {
     const gone = new Set(moved.filter(({ to }) => belongsTo(variables.narrow, to) === false).map(({ id }) => id));
     let isMissing = false;
     change(cache, variables, (list) => {
       const ids = new Set(list.nodes.map(({ id }) => id));
       isMissing = moved.some(({ id, to }) => belongsTo(variables.narrow, to) === true && !ids.has(id));
-      const nodes = list.nodes.filter(({ id }) => !gone.has(id));
-      return nodes.length === list.nodes.length ? list : { ...list, nodes };
+      return without(list, gone);
     });
     if (isMissing) cache.invalidate('Query', 'messages', variables as unknown as FieldArgs);
   }
+}
+
+/**
+ * Messages are in a state to the viewer from now on, or no longer: takes them out of the lists of those that are in it, and
+ * has lists that may lack one of them read anew. Which of them belong there, and what they say, the service knows.
+ */
+export function changeState(cache: Cache, ids: ReadonlySet<string>, state: MessageState, isIn: boolean): void {
+  news = news.map((one) =>
+    ids.has(one.place.id)
+      ? { ...one, message: { ...one.message, states: { ...one.message.states, [state]: isIn } } }
+      : one,
+  );
+  for (const variables of lists(cache)) {
+    const { narrow } = variables;
+    if (!asksFor(narrow, state)) continue;
+    const isWanted = narrow?.is?.includes(state) === true;
+    if (isWanted === isIn) cache.invalidate('Query', 'messages', variables as unknown as FieldArgs);
+    else change(cache, variables, (list) => without(list, ids));
+  }
+}
+
+/**
+ * A message may be in another state to the viewer than before, which nobody says: has the lists read anew that it may belong
+ * to now, or no longer.
+ *
+ * @param mayBeIn Whether it may be in that state.
+ */
+export function reviewState(cache: Cache, id: string, state: MessageState, mayBeIn: boolean): void {
+  for (const variables of lists(cache)) {
+    if (!asksFor(variables.narrow, state)) continue;
+    let isThere = false;
+    change(cache, variables, (list) => {
+      isThere = list.nodes.some((one) => one.id === id);
+      return list;
+    });
+    if (isThere !== mayBeIn) cache.invalidate('Query', 'messages', variables as unknown as FieldArgs);
+  }
+}
+
+function without(list: List, ids: ReadonlySet<string>): List {
+  const nodes = list.nodes.filter(({ id }) => !ids.has(id));
+  return nodes.length === list.nodes.length ? list : { ...list, nodes };
 }

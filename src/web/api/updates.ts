@@ -5,7 +5,18 @@ import { countNothing, countUnread, unsettle } from './counts.ts';
 import { isSameTopic, type Placed } from './narrow.ts';
 import { ownMarks } from './own-marks.ts';
 import { noteForgotten } from './reread.ts';
-import { append, catchUp, continueLists, type ListOf, move, PAGE, type PageOf, remove } from './timelines.ts';
+import {
+  append,
+  catchUp,
+  changeState,
+  continueLists,
+  type ListOf,
+  move,
+  PAGE,
+  type PageOf,
+  remove,
+  reviewState,
+} from './timelines.ts';
 
 // All that the page does to its cache beyond what the cache does by itself.
 //
@@ -25,14 +36,15 @@ type Handlers = { readonly [N in EventName]?: (event: EventOf<N>, cache: Cache) 
 const handlers: Handlers = {
   MessageSentEvent({ message }, cache) {
     if (message === null) return;
-    const placed = placeOf(message);
+    const placed = { ...placeOf(message), states: statesOf(message) };
     append(cache, message, placed);
     const { topic, channel } = message;
     if (topic !== null && channel !== null) bringUp(cache, channel.id, topic.id, message.id);
     if (message.viewerHasRead) noteConversation(cache, placed);
     else countNew(cache, message, placed);
   },
-  MessageUpdatedEvent({ messages, origTopicName, origChannel }, cache) {
+  MessageUpdatedEvent({ message, messages, origTopicName, origChannel }, cache) {
+    if (message !== null) reviewState(cache, message.id, 'MENTIONED', maybeMentions(cache, message.renderedContent));
     if (origTopicName === null) return;
     const moved = messages.filter((one) => one !== null);
     move(
@@ -47,12 +59,14 @@ const handlers: Handlers = {
     forgetTopics(cache, channel?.id);
     unsettle();
   },
-  MessageFlagsAddedEvent({ flag, all }, cache) {
+  MessageFlagsAddedEvent({ flag, all, messages }, cache) {
+    if (flag === 'STARRED') changeState(cache, idsOf(messages), 'STARRED', true);
     if (flag !== 'READ') return;
     if (all) readEverything(cache);
     unsettle();
   },
-  MessageFlagsRemovedEvent({ flag }) {
+  MessageFlagsRemovedEvent({ flag, messages }, cache) {
+    if (flag === 'STARRED') changeState(cache, idsOf(messages), 'STARRED', false);
     if (flag === 'READ') unsettle();
   },
   SubscriptionsAddedEvent({ subscriptions }, cache) {
@@ -109,8 +123,15 @@ const handlers: Handlers = {
   SavedSnippetRemovedEvent: (_, cache) => forget(cache, 'savedSnippets'),
   RemindersAddedEvent: (_, cache) => forget(cache, 'reminders'),
   ReminderRemovedEvent: (_, cache) => forget(cache, 'reminders'),
-  NavigationViewAddedEvent: (_, cache) => forget(cache, 'navigationViews'),
-  NavigationViewRemovedEvent: (_, cache) => forget(cache, 'navigationViews'),
+  NavigationViewAddedEvent({ navigationView }, cache) {
+    const added = navigationView === null ? [] : [keyOf(cache, 'NavigationView', navigationView.id)];
+    changeViews(cache, (views) => [...views.filter((key) => !added.includes(key)), ...added]);
+  },
+  NavigationViewRemovedEvent({ navigationViewId }, cache) {
+    if (navigationViewId === null) return forget(cache, 'navigationViews');
+    const removed = keyOf(cache, 'NavigationView', navigationViewId);
+    changeViews(cache, (views) => views.filter((key) => key !== removed));
+  },
 };
 
 /** Of a user: what an event does not show of what changed. */
@@ -226,8 +247,25 @@ const placeOf = ({ channel, topicName, participants }: Located): Placed => ({
 
 type Sent = NonNullable<EventOf<'MessageSentEvent'>['message']>;
 
-function countNew(cache: Cache, { topic, flags }: Sent, placed: Placed): void {
-  const isMention = flags.some((flag) => flag === 'MENTIONED' || flag.endsWith('WILDCARD_MENTIONED'));
+const idsOf = (messages: readonly ({ readonly id: string } | null)[]): ReadonlySet<string> =>
+  new Set(messages.flatMap((one) => one?.id ?? []));
+
+const statesOf = ({ flags, channel }: Sent): NonNullable<Placed['states']> => ({
+  MENTIONED: flags.some((flag) => flag === 'MENTIONED' || flag.endsWith('WILDCARD_MENTIONED')),
+  STARRED: flags.includes('STARRED'),
+  ALERTED: flags.includes('HAS_ALERT_WORD'),
+  DIRECT: channel === null,
+});
+
+/** Whom an edited message mentions, its text tells, but for who is in a group or takes part in a topic. */
+function maybeMentions(cache: Cache, html: string): boolean {
+  const viewer = cache.resolve('Query', 'viewer');
+  const userId = typeof viewer === 'string' ? cache.resolve(viewer, 'databaseId') : undefined;
+  return new RegExp(`data-user-id="(${userId}|\\*)"|class="(user-group|topic)-mention`).test(html);
+}
+
+function countNew(cache: Cache, { topic }: Sent, placed: Placed): void {
+  const isMention = placed.states?.MENTIONED === true;
   if (placed.channelId === null) {
     const conversation = noteConversation(cache, placed);
     if (conversation !== undefined) countUnread(cache, 'DirectConversation', conversation, isMention);
@@ -286,6 +324,13 @@ const topicIn = (cache: Cache, channelId: string | undefined, name: string): str
 
 function forgetTopics(cache: Cache, channelId: string | undefined): void {
   if (channelId !== undefined) forgetOf(cache, 'Channel', channelId, ['topics']);
+}
+
+/** The viewer's views are few, and stand in the sidebar: they are changed where they are. */
+function changeViews(cache: Cache, change: (keys: readonly string[]) => string[]): void {
+  const connection = cache.resolve('Query', 'navigationViews', { first: 100 });
+  if (typeof connection !== 'string') return;
+  cache.link(connection, 'nodes', change((cache.resolve(connection, 'nodes') ?? []) as string[]));
 }
 
 /** Has every list of that name read again. */
