@@ -16,6 +16,7 @@ const CHAT_PATHS = [
   'channels',
   'direct',
   'views',
+  'search',
   'messages',
   'writing',
   'settings',

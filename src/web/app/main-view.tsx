@@ -13,6 +13,7 @@ const BrowseChannels = lazy(() =>
 );
 const Directory = lazy(() => import('../people/directory.tsx').then((module) => ({ default: module.Directory })));
 const GroupsView = lazy(() => import('../groups/groups-view.tsx').then((module) => ({ default: module.GroupsView })));
+const SearchView = lazy(() => import('../search/search-view.tsx').then((module) => ({ default: module.SearchView })));
 const SettingsView = lazy(() =>
   import('../settings/settings-view.tsx').then((module) => ({ default: module.SettingsView })),
 );
@@ -42,6 +43,8 @@ function viewOf(route: Route, menu: ReactNode): ReactNode {
       return <WritingView list={route.list} menu={menu} />;
     case 'view':
       return <MessagesView title={VIEWS[route.view].title} narrow={VIEWS[route.view].narrow} menu={menu} />;
+    case 'search':
+      return <SearchView key={route.text} text={route.text} menu={menu} />;
     case 'channels':
       return <BrowseChannels menu={menu} />;
     case 'people':

@@ -5,7 +5,7 @@
  * @param caret Where the selection is afterwards, counted from `start`; by default behind the text.
  */
 export function replaceRange(
-  field: HTMLTextAreaElement,
+  field: HTMLTextAreaElement | HTMLInputElement,
   start: number,
   end: number,
   text: string,

@@ -1,8 +1,12 @@
 import type { FocusEvent, PointerEvent } from 'react';
 import { createStore } from '../api/store.ts';
+import type { MessageRowFragment } from '../generated/graphql.ts';
 
 /** The message whose actions are at hand: the one with the focus or else under the pointer. One alone draws them. */
 export const activeMessage = createStore<string | undefined>(undefined);
+
+/** The messages of the list that is shown. */
+export const shownMessages = createStore<readonly MessageRowFragment[]>([]);
 
 const idOf = (target: EventTarget | null): string | undefined =>
   target instanceof Element ? target.closest<HTMLElement>('article[data-id]')?.dataset['id'] : undefined;

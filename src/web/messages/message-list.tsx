@@ -1,22 +1,23 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { follow } from '../api/followed.ts';
-import { narrowKey } from '../api/narrow.ts';
+import { NEWEST, narrowKey } from '../api/narrow.ts';
 import { useStore } from '../api/store.ts';
 import type { MessageAnchorInput, MessageNarrowInput, MessageRowFragment } from '../generated/graphql.ts';
 import { announce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { activeMessageHandlers } from './active-message.ts';
+import { activeMessageHandlers, shownMessages } from './active-message.ts';
 import './message-list.css';
 import { spoken } from './markup.ts';
 import { MessageRow } from './message-row.tsx';
 import { PendingMessages } from './pending-messages.tsx';
 import { rowMaker } from './rows.ts';
 import { unreadFrom } from './unread-from.ts';
+import { useFoundWords } from './use-found-words.ts';
 import { placeLeft, useKeptPlace } from './use-kept-place.ts';
 import { useReadMarks } from './use-read-marks.ts';
 import { useRovingFocus } from './use-roving-focus.ts';
-import { useTimeline } from './use-timeline.ts';
+import { type Span, useTimeline } from './use-timeline.ts';
 
 /** So far from an end, in pixels, it is continued. */
 const AHEAD = 800;
@@ -31,29 +32,39 @@ interface Props {
   readonly near?: string | undefined;
   /** Where it begins otherwise, unless it was left somewhere: at the first unread message. */
   readonly start?: MessageAnchorInput;
+  /** What the messages were looked for by. What is found so is not read thereby. */
+  readonly search?: Looked | undefined;
+}
+
+interface Looked extends Span {
+  readonly words: readonly string[];
 }
 
 /** The messages of a place. It begins at the first unread one or where it was left, and goes on both ways. */
-export function MessageList({ narrow, label, showsPlaces, viewerId, near, start }: Props) {
+export function MessageList({ narrow, label, showsPlaces, viewerId, near, start, search }: Props) {
   const key = narrowKey(narrow);
+  const isSearch = search !== undefined;
   const list = useRef<HTMLDivElement>(null);
-  const timeline = useTimeline(narrow, near === undefined ? start : { messageId: near });
+  const begin = isSearch ? endOf(search) : start;
+  const timeline = useTimeline(narrow, near === undefined ? begin : { messageId: near }, search);
   const { messages, hasOlder, hasNewer, loading, error } = timeline;
-  const firstUnreadId = useFirstUnread(messages);
+  const firstUnreadId = useFirstUnread(isSearch ? undefined : messages);
   const makeRows = useMemo(rowMaker, []);
   const rows = useMemo(() => makeRows(messages ?? [], firstUnreadId), [makeRows, messages, firstUnreadId]);
-  const { go, isAtEnd } = useKeptPlace(list, key, rows);
+  const { go, isAtEnd } = useKeptPlace(list, isSearch ? `found ${label}` : key, rows);
   const { stop, onKeyDown, onFocus } = useRovingFocus(list);
   const [isFar, setFar] = useState(false);
-  useReadMarks(list, rows);
+  useReadMarks(list, rows, isSearch);
+  useFoundWords(list, search?.words, rows);
   useNewsSpoken(messages, viewerId);
+  useEffect(() => shownMessages.set(messages ?? []), [messages]);
 
   const isBegun = useRef(false);
   const isKnown = messages !== undefined;
   useLayoutEffect(() => {
     if (!isKnown || isBegun.current) return;
     isBegun.current = true;
-    const before = placeLeft(key);
+    const before = isSearch ? undefined : placeLeft(key);
     const named = near === undefined ? null : rowIn(list.current, near);
     if (named !== null) {
       go({ id: near ?? '', top: (list.current?.clientHeight ?? 0) / 3 });
@@ -61,7 +72,7 @@ export function MessageList({ narrow, label, showsPlaces, viewerId, near, start 
     } else if (before !== undefined && (before === 'end') === (firstUnreadId === undefined)) go(before);
     else if (firstUnreadId !== undefined) go({ id: firstUnreadId, top: (list.current?.clientHeight ?? 0) / 4 });
     else go('end');
-  }, [isKnown, firstUnreadId, go, key, near]);
+  }, [isKnown, firstUnreadId, go, key, near, isSearch]);
 
   const look = () => {
     const element = list.current;
@@ -83,13 +94,19 @@ export function MessageList({ narrow, label, showsPlaces, viewerId, near, start 
   const tabStop = rows.some(({ message }) => message.id === stop) ? stop : rows.at(-1)?.message.id;
   return (
     <div className="message-area">
+      {error !== undefined && (
+        <p className="message-note message-refusal" role="alert">
+          {error}
+        </p>
+      )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: it has a role, a feed where there are articles. */}
       {/* biome-ignore lint/a11y/useAriaPropsSupportedByRole: both roles have a name. */}
       <div
         className="message-list"
         role={isKnown && rows.length === 0 ? 'region' : 'feed'}
         aria-label={label}
-        aria-busy={!isKnown || loading !== undefined}
+        data-found={isSearch}
+        aria-busy={(!isKnown && error === undefined) || loading !== undefined}
         ref={list}
         onScroll={look}
         onKeyDown={onKeyDown}
@@ -101,8 +118,7 @@ export function MessageList({ narrow, label, showsPlaces, viewerId, near, start 
         data-section
       >
         <div className="message-rows">
-          {error !== undefined && <p className="message-note">{error}</p>}
-          {isKnown && !hasOlder && <p className="message-note">This is where it begins.</p>}
+          {isKnown && !hasOlder && <Beginning isSearch={isSearch} isEmpty={messages.length === 0} />}
           {rows.map((row, i) => (
             <MessageRow
               key={row.message.id}
@@ -123,6 +139,17 @@ export function MessageList({ narrow, label, showsPlaces, viewerId, near, start 
       )}
     </div>
   );
+}
+
+/** The newest that may be shown. */
+const endOf = ({ before }: Span): MessageAnchorInput => (before === undefined ? NEWEST : { date: before });
+
+function Beginning({ isSearch, isEmpty }: { readonly isSearch: boolean; readonly isEmpty: boolean }) {
+  const found = isEmpty ? 'Nothing is found.' : 'No more is found.';
+  useEffect(() => {
+    if (isSearch) announce(found);
+  }, [isSearch, found]);
+  return <p className="message-note">{isSearch ? found : 'This is where it begins.'}</p>;
 }
 
 const rowIn = (list: HTMLElement | null, id: string): HTMLElement | null =>

@@ -65,9 +65,7 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
             </PersonButton>
             {sender.isBot && <span className="message-tag">bot</span>}
           </div>
-          <time className="message-time" dateTime={message.sentAt} title={exact(message.sentAt)}>
-            {time(message.sentAt)}
-          </time>
+          <Time message={message} isLink={showsPlaces} />
           <div className="message-content" id={`says-${message.id}`}>
             {editing === undefined ? <Markdown html={message.renderedContent} /> : <EditForm {...editing} />}
             <EditTyping messageId={message.id} viewerId={viewerId} />
@@ -80,6 +78,22 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
     </>
   );
 });
+
+/** When it was sent. @param isLink Whether it leads to where the message stands. */
+function Time({ message: { id, sentAt }, isLink }: { readonly message: Message; readonly isLink: boolean }) {
+  const shown = (
+    <time dateTime={sentAt} title={exact(sentAt)}>
+      {time(sentAt)}
+    </time>
+  );
+  if (!isLink) return <span className="message-time">{shown}</span>;
+  return (
+    <Link className="message-time" to={addressOf({ name: 'message', messageId: id })} tabIndex={-1}>
+      <span className="only-heard">Show in place, sent </span>
+      {shown}
+    </Link>
+  );
+}
 
 /** What became of a message since it was sent, and whether the viewer keeps it. */
 function Marks({ message: { id, lastEditedAt, lastMovedAt, viewerHasStarred } }: { readonly message: Message }) {

@@ -12,14 +12,15 @@ const AT_ONCE = 200;
  * Marks as read what was on the screen while the page was looked at, unless somebody has just marked it as unread.
  *
  * @param version Changes with the list.
+ * @param isOff Whether looking at the list does not mean to read it.
  */
-export function useReadMarks(list: RefObject<HTMLElement | null>, version: unknown): void {
+export function useReadMarks(list: RefObject<HTMLElement | null>, version: unknown, isOff = false): void {
   const client = useClient();
   useEffect(() => () => unreadFrom.set(undefined), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the list brings other rows to look at.
   useEffect(() => {
     const element = list.current;
-    if (element === null) return undefined;
+    if (element === null || isOff) return undefined;
     const seen = new Set<HTMLElement>();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const tell = () => {
@@ -50,5 +51,5 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
       observer.disconnect();
       removeEventListener('focus', plan);
     };
-  }, [list, client, version]);
+  }, [list, client, version, isOff]);
 }

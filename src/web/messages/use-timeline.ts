@@ -1,6 +1,7 @@
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { useClient, useQuery } from 'urql';
 import { FIRST_UNREAD, NEWEST } from '../api/narrow.ts';
+import { refusalIn } from '../api/use-command.ts';
 import {
   type MessageAnchorInput,
   type MessageNarrowInput,
@@ -8,6 +9,12 @@ import {
   TimelineDocument,
   TimelinePageDocument,
 } from '../generated/graphql.ts';
+
+/** Moments between which what is shown was sent; each may be left open. */
+export interface Span {
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
+}
 
 /** How many messages an end is continued by. */
 const PAGE = 50;
@@ -30,15 +37,24 @@ export interface Timeline {
  * The messages of a narrow around where its reader is: a window that goes on at both ends.
  *
  * @param start Where it begins.
+ * @param span What is shown of it: its ends are those of the timeline.
  */
-export function useTimeline(narrow: MessageNarrowInput, start: MessageAnchorInput = FIRST_UNREAD): Timeline {
+export function useTimeline(
+  narrow: MessageNarrowInput,
+  start: MessageAnchorInput = FIRST_UNREAD,
+  span: Span = NO_SPAN,
+): Timeline {
   const client = useClient();
   const [anchor, setAnchor] = useState<MessageAnchorInput>(start);
   const [loading, setLoading] = useState<'older' | 'newer'>();
   const isLoading = useRef(false);
   const [{ data, error }] = useQuery({ query: TimelineDocument, variables: { narrow, anchor } });
   const nodes = data?.messages?.nodes;
-  const messages = useMemo(() => nodes?.toReversed(), [nodes]);
+  const { after, before } = span;
+  const messages = useMemo(
+    () => nodes?.filter(({ sentAt }) => isWithin(sentAt, { after, before })).toReversed(),
+    [nodes, after, before],
+  );
 
   const load = useCallback(
     async (end: 'older' | 'newer', messageId: string) => {
@@ -58,12 +74,20 @@ export function useTimeline(narrow: MessageNarrowInput, start: MessageAnchorInpu
   const { hasNextPage = false, hasPreviousPage = false } = data?.messages?.pageInfo ?? {};
   return {
     messages,
-    hasOlder: hasNextPage,
-    hasNewer: hasPreviousPage,
+    hasOlder: hasNextPage && isWithin(nodes?.at(-1)?.sentAt, { after }),
+    hasNewer: hasPreviousPage && isWithin(nodes?.[0]?.sentAt, { before }),
     loading,
-    error: messages === undefined ? error?.message : undefined,
+    error: messages === undefined && error !== undefined ? refusalIn(undefined, error) : undefined,
     loadOlder: useCallback(() => void (oldest !== undefined && load('older', oldest)), [load, oldest]),
     loadNewer: useCallback(() => void (newest !== undefined && load('newer', newest)), [load, newest]),
-    goToNewest: useCallback(() => setAnchor(NEWEST), []),
+    goToNewest: useCallback(() => setAnchor(before === undefined ? NEWEST : { date: before }), [before]),
   };
 }
+
+const NO_SPAN: Span = {};
+
+/** Times of the service and of the page are written alike, and may differ in how exact they are. */
+const isWithin = (sentAt: string | undefined, { after, before }: Span): boolean =>
+  sentAt === undefined ||
+  ((after === undefined || Date.parse(sentAt) >= Date.parse(after)) &&
+    (before === undefined || Date.parse(sentAt) < Date.parse(before)));

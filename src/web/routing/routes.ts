@@ -12,6 +12,8 @@ export type Route =
   /** A message, wherever it stands by now. */
   | { readonly name: 'message'; readonly messageId: string }
   | { readonly name: 'view'; readonly view: ViewName }
+  /** @property text What is looked for, as somebody writes it: `search/query.ts`. */
+  | { readonly name: 'search'; readonly text: string }
   /** All channels that the viewer can see. */
   | { readonly name: 'channels' }
   | { readonly name: 'people' }
@@ -57,6 +59,8 @@ export function addressOf(route: Route, channelName = '-'): string {
       return words('messages', route.messageId);
     case 'view':
       return words('views', route.view);
+    case 'search':
+      return words('search', ...(route.text === '' ? [] : [route.text]));
     case 'channels':
     case 'people':
       return words(route.name);
@@ -89,6 +93,7 @@ export function routeOf(pathname: string): Route {
   }
   if (first === 'messages' && second !== '') return { name: 'message', messageId: second };
   if (first === 'views' && second in VIEWS) return { name: 'view', view: second as ViewName };
+  if (first === 'search') return { name: 'search', text: second };
   if (first === 'writing') return { name: 'writing', list: WRITING_LISTS.find((list) => list === second) ?? 'drafts' };
   return { name: 'inbox' };
 }

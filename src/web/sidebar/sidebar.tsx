@@ -2,16 +2,16 @@ import { useMemo } from 'react';
 import { useQuery } from 'urql';
 import { SidebarDocument, type SidebarQuery } from '../generated/graphql.ts';
 import { openStatus, PersonButton } from '../people/open-person.tsx';
-import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
+import { openSearch } from '../search/open-search.tsx';
 import { IconButton } from '../ui/button.tsx';
-import { Count } from '../ui/count.tsx';
-import { Icon, type IconName } from '../ui/icons.tsx';
+import { Icon } from '../ui/icons.tsx';
 import { Avatar, PresenceDot, StatusEmoji } from '../ui/person.tsx';
 import { ChannelRow } from './channel-row.tsx';
 import { DirectRow } from './direct-row.tsx';
 import { sectionsOf } from './order.ts';
 import './sidebar.css';
+import { ViewRow, ViewRows } from './view-rows.tsx';
 
 /** Everywhere one can go: views, channels by folder, direct conversations. */
 export function Sidebar() {
@@ -23,19 +23,22 @@ export function Sidebar() {
   return (
     <>
       <Who viewer={data.viewer} organization={data.organization?.name ?? ''} />
+      <button
+        type="button"
+        className="sidebar-search"
+        aria-label="Search messages"
+        aria-keyshortcuts="/"
+        onClick={() => openSearch()}
+      >
+        <Icon name="search" size={16} />
+        <span className="sidebar-name">Search messages</span>
+        <kbd className="key">/</kbd>
+      </button>
       <div className="sidebar-scroll">
-        <ul className="sidebar-list">
-          <ViewRow to={addressOf({ name: 'inbox' })} icon="inbox" name="Inbox" count={unread.total} />
-          <ViewRow to={addressOf({ name: 'view', view: 'all' })} icon="all" name="All messages" />
-          <ViewRow
-            to={addressOf({ name: 'view', view: 'mentions' })}
-            icon="at"
-            name="Mentions"
-            count={unread.mentions}
-          />
-          <ViewRow to={addressOf({ name: 'view', view: 'starred' })} icon="star" name="Starred" />
-          <ViewRow to={addressOf({ name: 'writing', list: 'drafts' })} icon="edit" name="Drafts and later" />
-        </ul>
+        <ViewRows
+          setUp={data.navigationViews?.nodes ?? []}
+          counts={{ inbox: unread.total, 'narrow/is/mentioned': unread.mentions }}
+        />
         {sections.map(({ key, title, subscriptions }) => (
           <section key={key} aria-label={title}>
             <h2 className="sidebar-heading">{title}</h2>
@@ -87,24 +90,5 @@ function Who({ viewer, organization }: { readonly viewer: SidebarQuery['viewer']
       </div>
       <IconButton className="sidebar-own" icon="status" label="Set your status" onClick={openStatus} />
     </header>
-  );
-}
-
-interface ViewRowProps {
-  readonly to: string;
-  readonly icon: IconName;
-  readonly name: string;
-  readonly count?: number;
-}
-
-function ViewRow({ to, icon, name, count = 0 }: ViewRowProps) {
-  return (
-    <li>
-      <Link className="sidebar-row" to={to}>
-        <Icon name={icon} size={16} />
-        <span className="sidebar-name">{name}</span>
-        <Count value={count} />
-      </Link>
-    </li>
   );
 }

@@ -35,8 +35,9 @@ export function useListbox({ options, choose, dismiss, marksFirst }: Given): Lis
     if (!isOpen || event.nativeEvent.isComposing || event.altKey || event.ctrlKey || event.metaKey) return false;
     const step = STEPS[event.key];
     const chosen = options[active];
-    if (step !== undefined)
-      setMarked({ of: options, index: (Math.max(active, step - 1) + step + options.length) % options.length });
+    // Whoever writes on has not chosen.
+    if (event.key.length === 1) setMarked(undefined);
+    if (step !== undefined) setMarked({ of: options, index: nextOf(active, step, options.length) });
     else if ((event.key === 'Enter' || event.key === 'Tab') && !event.shiftKey && chosen !== undefined) choose(chosen);
     else if (event.key === 'Escape') dismiss();
     else return false;
@@ -54,5 +55,9 @@ export function useListbox({ options, choose, dismiss, marksFirst }: Given): Lis
     : {};
   return { id, options, isOpen, active, optionId, choose, onKey, fieldProps };
 }
+
+/** The one after, or before, and round again; of none the first, or the last. */
+const nextOf = (active: number, step: number, count: number): number =>
+  (Math.max(active, step > 0 ? -1 : 0) + step + count) % count;
 
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };

@@ -31,7 +31,8 @@ export function useOptions(
     const timer = setTimeout(async () => {
       const options = await ask(client);
       if (!isWanted) return;
-      setFound(options);
+      // What is marked stays so where the answer is what is shown.
+      setFound((before) => (isSame(before, options) ? before : options));
       if (options.length > 0) announce(`${options.length} ${options.length === 1 ? 'suggestion' : 'suggestions'}`);
     }, QUIET_MS);
     return () => {
@@ -41,6 +42,9 @@ export function useOptions(
   }, [key, client]);
   return key === undefined ? NONE : found;
 }
+
+const isSame = (some: readonly Option[], others: readonly Option[]): boolean =>
+  some.length === others.length && some.every(({ insert }, i) => insert === others[i]?.insert);
 
 function stillFitting(options: readonly Option[], written: string): readonly Option[] {
   const text = written.toLowerCase();

@@ -1,0 +1,95 @@
+import type { Client } from 'urql';
+import { SidebarDocument, type SidebarQuery, SuggestionsDocument } from '../generated/graphql.ts';
+import { addressOf } from '../routing/routes.ts';
+import { viewsOf } from '../sidebar/views.ts';
+import type { Option } from '../type-ahead/options.ts';
+import { namesOf } from '../ui/person.tsx';
+
+/** As many as are looked through at a glance. */
+const LIMIT = 12;
+
+interface Place extends Option {
+  readonly unread: number;
+}
+
+/** Where somebody may want to go: of the sidebar first, then what the service suggests; the likeliest first. */
+export async function jumpOptions(client: Client, written: string): Promise<readonly Option[]> {
+  const text = written.trim().toLowerCase();
+  const data = client.readQuery(SidebarDocument, {})?.data;
+  const own = data ? [...directs(data), ...channels(data), ...views(data)] : [];
+  const fitting = own
+    .map((place) => ({ place, rank: rankOf(place.label.toLowerCase(), text) }))
+    .filter(({ rank }) => rank < Number.POSITIVE_INFINITY)
+    .toSorted((a, b) => a.rank - b.rank || Number(b.place.unread > 0) - Number(a.place.unread > 0))
+    .map(({ place }) => place);
+  if (text === '') return fitting.slice(0, LIMIT);
+  const known = new Set(fitting.map(({ insert }) => insert));
+  const others = (await suggested(client, text)).filter(({ insert }) => !known.has(insert));
+  const messages: Option = {
+    key: 'search',
+    label: `Search messages for ${written.trim()}`,
+    icon: 'search',
+    insert: addressOf({ name: 'search', text: written.trim() }),
+  };
+  return [...[...fitting, ...others].slice(0, LIMIT), messages];
+}
+
+/** Lower is likelier: a name that begins so, then one in which a later word does. */
+function rankOf(name: string, text: string): number {
+  if (name.startsWith(text)) return 0;
+  return name.split(/[\s\-_]+/).some((word) => word.startsWith(text)) ? 1 : Number.POSITIVE_INFINITY;
+}
+
+const unreadDetail = (unread: number) => unread > 0 && { detail: `${unread} unread` };
+
+const channels = ({ subscriptions }: SidebarQuery): Place[] =>
+  (subscriptions?.nodes ?? []).map(({ channel: { id, name, isPrivate, isWebPublic }, unreadCount, isMuted }) => ({
+    key: id,
+    label: name,
+    icon: isPrivate ? 'lock' : isWebPublic ? 'globe' : 'hash',
+    insert: addressOf({ name: 'channel', channelId: id }, name),
+    unread: isMuted ? 0 : unreadCount,
+    ...unreadDetail(isMuted ? 0 : unreadCount),
+  }));
+
+const directs = ({ directConversations, viewer }: SidebarQuery): Place[] =>
+  (directConversations?.nodes ?? []).map(({ id, participants, unreadCount }) => {
+    const others = participants.filter((person) => person.id !== viewer?.id);
+    const shown = others.length > 0 ? others : participants;
+    const [only] = shown.length === 1 ? shown : [];
+    return {
+      key: id,
+      label: namesOf(shown),
+      ...(only === undefined ? { icon: 'people' as const } : { imageUrl: only.avatarUrl }),
+      insert: addressOf({ name: 'direct', userIds: shown.map((person) => person.id) }),
+      unread: unreadCount,
+      ...unreadDetail(unreadCount),
+    };
+  });
+
+const views = ({ navigationViews }: SidebarQuery): Place[] =>
+  [...viewsOf(navigationViews?.nodes ?? []), ...OTHERS].map(({ title, icon, address }) => ({
+    key: address,
+    label: title,
+    icon,
+    insert: address,
+    unread: 0,
+  }));
+
+const OTHERS = [
+  { title: 'All channels', icon: 'plus', address: addressOf({ name: 'channels' }) },
+  { title: 'Settings', icon: 'settings', address: addressOf({ name: 'settings', section: 'profile' }) },
+] as const;
+
+async function suggested(client: Client, text: string): Promise<Option[]> {
+  const { data } = await client.query(SuggestionsDocument, { text, kinds: ['USER', 'CHANNEL'] }).toPromise();
+  return (data?.suggestions ?? []).flatMap((one): Option[] => {
+    if (one.__typename === 'User') {
+      const insert = addressOf({ name: 'direct', userIds: [one.id] });
+      return [{ key: one.id, label: one.fullName, imageUrl: one.avatarUrl, insert }];
+    }
+    if (one.__typename !== 'Channel') return [];
+    const insert = addressOf({ name: 'channel', channelId: one.id }, one.name);
+    return [{ key: one.id, label: one.name, icon: one.isPrivate ? 'lock' : 'hash', insert }];
+  });
+}

@@ -1,0 +1,61 @@
+import type { FormEvent } from 'react';
+import { useCommand } from '../api/use-command.ts';
+import { useViewer } from '../conversation/use-viewer.ts';
+import { AddNavigationViewDocument } from '../generated/graphql.ts';
+import { addressOf } from '../routing/routes.ts';
+import { viewsOf } from '../sidebar/views.ts';
+import { Button, IconButton } from '../ui/button.tsx';
+import { Dialog, openDialog, useClose } from '../ui/dialog.tsx';
+import { Refusal, TextField } from '../ui/form.tsx';
+
+/** The button that keeps a search among the views of the sidebar; none where it is there. */
+export function KeepView({ text }: { readonly text: string }) {
+  const { data } = useViewer();
+  const address = addressOf({ name: 'search', text });
+  const isKept = viewsOf(data?.navigationViews?.nodes ?? []).some((view) => view.address === address);
+  if (isKept) return null;
+  return (
+    <IconButton
+      icon="pin"
+      label="Keep the search in the sidebar"
+      onClick={() =>
+        openDialog(
+          <Dialog title="Keep the search">
+            <KeepForm text={text} />
+          </Dialog>,
+        )
+      }
+    />
+  );
+}
+
+function KeepForm({ text }: { readonly text: string }) {
+  const close = useClose();
+  const command = useCommand(AddNavigationViewDocument);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget).get('name') ?? '').trim();
+    const fragment = addressOf({ name: 'search', text }).slice(1);
+    if (await command.run({ input: { fragment, name, isPinned: true } })) close();
+  };
+  return (
+    <form className="form" onSubmit={(event) => void submit(event)}>
+      <TextField
+        label="Name"
+        name="name"
+        defaultValue={text.slice(0, 100)}
+        maxLength={100}
+        required
+        data-autofocus
+        hint="It stands under this name among the views of the sidebar."
+      />
+      <Refusal>{command.refusal}</Refusal>
+      <div className="form-actions">
+        <Button onClick={close}>Cancel</Button>
+        <Button kind="primary" type="submit" disabled={command.isBusy}>
+          Keep
+        </Button>
+      </div>
+    </form>
+  );
+}

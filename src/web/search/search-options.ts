@@ -1,0 +1,111 @@
+import type { Client } from 'urql';
+import { SidebarDocument, SuggestionsDocument } from '../generated/graphql.ts';
+import { type Option, suggestTopics } from '../type-ahead/options.ts';
+import { OPERATORS, type Operator, operatorOf, quoted, type Term, VALUES } from './query.ts';
+
+/**
+ * What may be meant by the part of a line that is being written: operators, and what can stand behind them.
+ *
+ * @param term What is written by now; undefined where another part begins.
+ * @param terms All parts of the line.
+ */
+export async function optionsFor(
+  client: Client,
+  term: Term | undefined,
+  terms: readonly Term[],
+): Promise<readonly Option[]> {
+  const minus = term?.isNegated === true ? '-' : '';
+  if (term?.name === undefined) {
+    const text = term?.value ?? '';
+    return term?.isQuoted === true ? [] : [...operators(text, minus), ...(await placesAndPeople(client, text, minus))];
+  }
+  const operator = operatorOf(term);
+  if (operator === undefined) return [];
+  const begin = `${minus}${term.name}:`;
+  switch (operator) {
+    case 'is':
+    case 'has':
+    case 'channels':
+      return fixed(Object.keys(VALUES[operator]), term.value, begin);
+    case 'channel':
+      return channels(client, term.value, begin);
+    case 'topic':
+      return topics(client, term.value, begin, terms);
+    case 'before':
+    case 'after':
+      return fixed(days(), term.value, begin);
+    default:
+      return people(client, term.value, begin);
+  }
+}
+
+const operators = (text: string, minus: string): Option[] =>
+  Object.entries(OPERATORS)
+    .filter(([name]) => name.startsWith(text.toLowerCase()) && !(minus === '-' && DAYS.has(name as Operator)))
+    .map(([name, detail]) => ({ key: name, label: `${minus}${name}:`, detail, insert: `${minus}${name}:` }));
+
+const DAYS: ReadonlySet<Operator> = new Set(['before', 'after']);
+
+const fixed = (values: readonly string[], text: string, begin: string): Option[] =>
+  values
+    .filter((value) => value.startsWith(text.toLowerCase()))
+    .map((value) => ({ key: value, label: `${begin}${value}`, insert: `${begin}${value} ` }));
+
+/** Today, yesterday, and some time ago. */
+function days(): string[] {
+  return [0, 1, 7, 30, 365].map((ago) => {
+    const day = new Date();
+    day.setDate(day.getDate() - ago);
+    return [day.getFullYear(), day.getMonth() + 1, day.getDate()]
+      .map((part) => String(part).padStart(2, '0'))
+      .join('-');
+  });
+}
+
+/** Of words as well: whoever writes a name may mean what stands under it. */
+async function placesAndPeople(client: Client, text: string, minus: string): Promise<Option[]> {
+  if (text.trim() === '') return [];
+  const [named, from] = await Promise.all([
+    channels(client, text, `${minus}channel:`),
+    people(client, text, `${minus}sender:`),
+  ]);
+  return [...named.slice(0, 3), ...from.filter(({ key }) => key !== 'me').slice(0, 3)];
+}
+
+async function channels(client: Client, text: string, begin: string): Promise<Option[]> {
+  const { data } = await client.query(SuggestionsDocument, { text: text.trim(), kinds: ['CHANNEL'] }).toPromise();
+  return (data?.suggestions ?? []).flatMap((one): Option[] => {
+    if (one.__typename !== 'Channel') return [];
+    const written = `${begin}${quoted(one.name)}`;
+    return [{ key: one.id, label: written, icon: one.isPrivate ? 'lock' : 'hash', insert: `${written} ` }];
+  });
+}
+
+async function topics(client: Client, text: string, begin: string, terms: readonly Term[]): Promise<Option[]> {
+  const named = terms.find((term) => operatorOf(term) === 'channel' && !term.isNegated)?.value.toLowerCase();
+  const subscriptions = client.readQuery(SidebarDocument, {})?.data?.subscriptions?.nodes ?? [];
+  const channel = subscriptions.find(({ channel: { name } }) => name.toLowerCase() === named)?.channel;
+  if (channel === undefined) return [];
+  return (await suggestTopics(client, channel.id, text)).map((name) => ({
+    key: name,
+    label: `${begin}${quoted(name)}`,
+    detail: `in #${channel.name}`,
+    insert: `${begin}${quoted(name)} `,
+  }));
+}
+
+async function people(client: Client, text: string, begin: string): Promise<Option[]> {
+  // Of several the last is being written.
+  const last = text.slice(text.lastIndexOf(',') + 1).trim();
+  const before = text.slice(0, text.lastIndexOf(',') + 1);
+  const { data } = await client.query(SuggestionsDocument, { text: last, kinds: ['USER'] }).toPromise();
+  const found = data?.suggestions?.flatMap((one) => (one.__typename === 'User' ? [one] : [])) ?? [];
+  const options = found.map(({ id, databaseId, fullName, avatarUrl }): Option => {
+    const isOneOfSeveral = found.filter((one) => one.fullName === fullName).length > 1;
+    const name = isOneOfSeveral ? `${fullName}|${databaseId}` : fullName;
+    const written = `${begin}${quoted(before === '' ? name : `${before} ${name}`)}`;
+    return { key: id, label: written, imageUrl: avatarUrl, insert: `${written} ` };
+  });
+  const me: Option = { key: 'me', label: `${begin}me`, detail: 'yourself', icon: 'at', insert: `${begin}me ` };
+  return before === '' && 'me'.startsWith(last.toLowerCase()) ? [...options, me] : options;
+}

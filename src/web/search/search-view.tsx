@@ -1,0 +1,116 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { useClient } from 'urql';
+import { narrowKey } from '../api/narrow.ts';
+import { Header } from '../conversation/header.tsx';
+import { useViewer } from '../conversation/use-viewer.ts';
+import { MessageList } from '../messages/message-list.tsx';
+import { Button } from '../ui/button.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { KeepView } from './keep-view.tsx';
+import { openSearch } from './open-search.tsx';
+import { OPERATORS, type Operator, type Search, SearchProblem } from './query.ts';
+import { readSearch } from './read-search.ts';
+import './search.css';
+
+/** What is found by a line of words and terms, wherever it stands; of no line, what can stand in one. */
+export function SearchView({ text, menu }: { readonly text: string; readonly menu: ReactNode }) {
+  const search = useSearch(text);
+  return (
+    <>
+      <Header
+        menu={menu}
+        title="Search"
+        detail={text === '' ? 'Everything you may read' : <span className="search-line">{text}</span>}
+      >
+        {text !== '' && typeof search === 'object' && <KeepView text={text} />}
+        <Button className="search-change" onClick={() => openSearch(text)}>
+          <Icon name="search" size={16} /> {text === '' ? 'Search' : 'Change'}
+        </Button>
+      </Header>
+      {text === '' ? <Terms /> : <Found text={text} search={search} />}
+    </>
+  );
+}
+
+/** What a line means; what is wrong with it where it means nothing; undefined until that is known. */
+function useSearch(text: string): Search | string | undefined {
+  const client = useClient();
+  const [search, setSearch] = useState<Search | string>();
+  useEffect(() => {
+    let isWanted = true;
+    const found = (result: Search | string) => isWanted && setSearch(result);
+    void readSearch(client, text).then(found, (error: unknown) => {
+      if (!(error instanceof SearchProblem)) throw error;
+      found(error.message);
+    });
+    return () => {
+      isWanted = false;
+    };
+  }, [client, text]);
+  return search;
+}
+
+function Found({ text, search }: { readonly text: string; readonly search: Search | string | undefined }) {
+  const { viewerId } = useViewer();
+  if (search === undefined) return <div className="shell-blank" aria-busy="true" />;
+  if (typeof search === 'string') {
+    return (
+      <p className="message-note" role="alert">
+        {search}
+      </p>
+    );
+  }
+  return (
+    <MessageList
+      key={narrowKey(search.narrow) + search.before + search.after}
+      narrow={search.narrow}
+      label={`Found: ${text}`}
+      showsPlaces
+      viewerId={viewerId}
+      search={search}
+    />
+  );
+}
+
+const EXAMPLES: Readonly<Record<Operator, string>> = {
+  channel: 'channel:general',
+  topic: 'topic:"release notes"',
+  sender: 'sender:me',
+  dm: 'dm:"Ada Lovelace, Alan Turing"',
+  'dm-including': 'dm-including:"Ada Lovelace"',
+  mentions: 'mentions:me',
+  is: 'is:starred',
+  has: 'has:link',
+  channels: 'channels:public',
+  before: 'before:2026-01-31',
+  after: 'after:2026-01-01',
+};
+
+/** What can stand in a line, to be read and begun with. */
+function Terms() {
+  return (
+    <div className="search-terms" data-section>
+      <p>Words are found in any of their forms; in quotes, as they stand. These say where and what to look for:</p>
+      <dl>
+        {Object.entries(OPERATORS).map(([name, hint]) => (
+          <div key={name}>
+            <dt>
+              <button type="button" className="search-term" onClick={() => openSearch(`${name}:`)}>
+                {EXAMPLES[name as Operator]}
+              </button>
+            </dt>
+            <dd>{hint}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>
+            <button type="button" className="search-term" onClick={() => openSearch('-')}>
+              -sender:me
+            </button>
+          </dt>
+          <dd>what must not be so, with a minus before it</dd>
+        </div>
+      </dl>
+    </div>
+  );
+}

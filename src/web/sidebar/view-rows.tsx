@@ -1,0 +1,116 @@
+import { useState } from 'react';
+import { type Client, useClient } from 'urql';
+import { act } from '../api/act.ts';
+import {
+  AddNavigationViewDocument,
+  RemoveNavigationViewDocument,
+  type SidebarQuery,
+  UpdateNavigationViewDocument,
+} from '../generated/graphql.ts';
+import { Link } from '../routing/router.tsx';
+import { IconButton } from '../ui/button.tsx';
+import { Count } from '../ui/count.tsx';
+import { Icon, type IconName } from '../ui/icons.tsx';
+import { Menu, type MenuItem } from '../ui/menu.tsx';
+import { openPopup } from '../ui/popup.tsx';
+import { type View, viewsOf } from './views.ts';
+
+interface Props {
+  readonly setUp: NonNullable<SidebarQuery['navigationViews']>['nodes'];
+  /** How much is unread, by the fragments of views. */
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** The views: those that are pinned, and when asked for the others. */
+export function ViewRows({ setUp, counts }: Props) {
+  const client = useClient();
+  const [showsAll, setShowsAll] = useState(false);
+  const views = viewsOf(setUp);
+  const row = (view: View) => (
+    <ViewRow
+      key={view.fragment}
+      to={view.address}
+      icon={view.icon}
+      name={view.title}
+      count={counts[view.fragment] ?? 0}
+      onMenu={(anchor) => openPopup(anchor, <Menu label={view.title} groups={[choicesFor(client, view)]} />)}
+    />
+  );
+  return (
+    <>
+      <ul className="sidebar-list" aria-label="Views">
+        {views.filter(({ isPinned }) => isPinned).map(row)}
+        {showsAll && views.filter(({ isPinned }) => !isPinned).map(row)}
+      </ul>
+      <div className="sidebar-views-end">
+        <button
+          type="button"
+          className="sidebar-row"
+          aria-expanded={showsAll}
+          onClick={() => setShowsAll((before) => !before)}
+        >
+          <Icon name={showsAll ? 'up' : 'down'} size={16} />
+          <span className="sidebar-name">{showsAll ? 'Fewer views' : 'More views'}</span>
+        </button>
+        <IconButton
+          icon="more"
+          label="Arrange the views"
+          aria-haspopup="menu"
+          onClick={({ currentTarget }) =>
+            openPopup(currentTarget, <Menu label="Views" groups={[views.map((view) => pinning(client, view))]} />)
+          }
+        />
+      </div>
+    </>
+  );
+}
+
+const pinning = (client: Client, view: View): MenuItem => ({
+  label: `${view.isPinned ? 'Unpin' : 'Pin'} ${view.title}`,
+  icon: 'pin',
+  onChoose: () => void pin(client, view, !view.isPinned),
+});
+
+function choicesFor(client: Client, view: View): MenuItem[] {
+  const remove: MenuItem = {
+    label: 'Remove the view',
+    icon: 'trash',
+    onChoose: () => void act(client, RemoveNavigationViewDocument, { input: { fragment: view.fragment } }),
+  };
+  return [pinning(client, view), ...(view.isOwn ? [remove] : [])];
+}
+
+/** Of what comes with the page the service knows nothing until somebody wants it otherwise. */
+const pin = (client: Client, { fragment, isSetUp }: View, isPinned: boolean): Promise<unknown> =>
+  isSetUp
+    ? act(client, UpdateNavigationViewDocument, { input: { fragment, isPinned } })
+    : act(client, AddNavigationViewDocument, { input: { fragment, isPinned } });
+
+interface ViewRowProps {
+  readonly to: string;
+  readonly icon: IconName;
+  readonly name: string;
+  readonly count?: number;
+  /** Shows what can be done with it, beside an element. */
+  readonly onMenu?: (anchor: Element) => void;
+}
+
+export function ViewRow({ to, icon, name, count = 0, onMenu }: ViewRowProps) {
+  return (
+    <li>
+      <Link
+        className="sidebar-row"
+        to={to}
+        onContextMenu={(event) => {
+          if (onMenu === undefined) return;
+          event.preventDefault();
+          onMenu(event.currentTarget);
+        }}
+      >
+        <Icon name={icon} size={16} />
+        <span className="sidebar-name">{name}</span>
+        <Count value={count} />
+      </Link>
+    </li>
+  );
+}

@@ -1,0 +1,244 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import type { Person } from '../helpers/person.ts';
+import { type Chatter, channelLink, DemoChat, message, open, sidebarOf } from '../helpers/web.ts';
+
+describe.runIf(hasChromium && isGroupPicked('web/searching.test.ts'))(
+  `searching in the chat${CHROMIUM_NOTE}`,
+  { timeout: 60_000 },
+  () => {
+    let chat: DemoChat;
+    beforeAll(async () => {
+      chat = await DemoChat.start();
+      const [iris, bela] = [chat.person('owner'), chat.person('member')];
+      await say(iris, 'general', 'boats', 'The lighthouses are painted, see https://example.com/white');
+      await say(bela, 'general', 'boats', 'One lighthouse is not');
+      await say(bela, 'website', 'launch', 'A lighthouse on the front page');
+      await say(bela, 'website', 'launch', 'Nothing about towers');
+    }, 60_000);
+    afterAll(() => chat?.[Symbol.asyncDispose]());
+
+    test('finds words in any of their forms, by place, with the words marked, at an address for others', async () => {
+      await using iris = await chat.enter('owner');
+      await search(iris.page, 'lighthouse');
+      await expect
+        .poll(() => found(iris.page))
+        .toEqual([
+          'The lighthouses are painted, see https://example.com/white',
+          'One lighthouse is not',
+          'A lighthouse on the front page',
+        ]);
+      for (const place of ['#general', '#website']) await iris.page.getByRole('link', { name: place }).waitFor();
+      expect(await marked(iris.page)).toEqual(['lighthouses', 'lighthouse', 'lighthouse']);
+      await using bela = await chat.enter('member');
+      await bela.page.goto(iris.page.url());
+      await expect.poll(() => found(bela.page)).toHaveLength(3);
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('narrows by channel, sender, state, content and day, and by what must not be so', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      const cases = [
+        ['lighthouse channel:general', ['The lighthouses are', 'One lighthouse']],
+        ['lighthouse -channel:general', ['A lighthouse on']],
+        ['lighthouse sender:"Bela Novak"', ['One lighthouse', 'A lighthouse on']],
+        ['lighthouse from:me has:link', ['The lighthouses are']],
+        ['"lighthouse on the" topic:launch', ['A lighthouse on']],
+        ['lighthouse before:2001-01-31', []],
+        ['lighthouse channel:website after:2001-01-31', ['A lighthouse on']],
+      ] as const;
+      for (const [text, wanted] of cases) {
+        await search(page, text);
+        await expect.poll(async () => (await found(page)).length, { message: text }).toBe(wanted.length);
+        const texts = await found(page);
+        for (const [i, beginning] of wanted.entries()) expect(texts[i]).toContain(beginning);
+        if (wanted.length === 0) await page.getByText('Nothing is found.').first().waitFor();
+      }
+    });
+
+    test('says of a term that means nothing what is wrong with it', async () => {
+      await using iris = await chat.enter('owner');
+      const cases = [
+        ['colour:red', 'There is no “colour:”.'],
+        ['is:blue', 'Behind is: stands starred, unread,'],
+        ['sender:"Nobody At All"', 'There is nobody called “Nobody At All” here.'],
+        ['before:soon', 'Days are written as 2026-01-31.'],
+        ['channel:nowhere', 'unknown channel nowhere'],
+      ] as const;
+      for (const [text, said] of cases) {
+        await search(iris.page, text);
+        await iris.page.getByRole('main').getByRole('alert').getByText(said).waitFor();
+      }
+    });
+
+    test('suggests operators, channels and people while one writes', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      await page.keyboard.press('/');
+      const line = page.getByRole('combobox', { name: 'Search messages' });
+      await line.pressSequentially('chan');
+      await page.getByRole('option', { name: 'channel: in a channel' }).waitFor();
+      await line.press('ArrowDown');
+      await line.press('Enter');
+      await line.pressSequentially('web');
+      await page.getByRole('option', { name: 'channel:website' }).waitFor();
+      await line.press('ArrowDown');
+      await line.press('Tab');
+      expect(await line.inputValue()).toBe('channel:website ');
+      await line.pressSequentially('from:bel');
+      await page.getByRole('option', { name: 'from:"Bela Novak"' }).click();
+      expect(await line.inputValue()).toBe('channel:website from:"Bela Novak" ');
+      await line.pressSequentially('lighthouse');
+      await line.press('Enter');
+      await expect.poll(() => found(page)).toEqual(['A lighthouse on the front page']);
+    });
+
+    test('leads from what was found to where it stands', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      await search(page, 'lighthouse channel:website');
+      await message(page, 'A lighthouse on').getByRole('link', { name: 'Show in place' }).click();
+      await page.getByRole('feed', { name: 'Messages in website, launch' }).waitFor();
+      await message(page, 'Nothing about towers').waitFor();
+      await expect.poll(() => focusedText(page)).toContain('A lighthouse on the front page');
+    });
+
+    test('does not mark as read what was found', async () => {
+      await using gus = await chat.enter('guest');
+      await say(chat.person('owner'), 'general', 'unread things', 'a heliograph to look for');
+      await search(gus.page, 'heliograph');
+      await message(gus.page, 'a heliograph').waitFor();
+      await open(gus.page, 'general');
+      await expect.poll(() => channelLink(gus.page, 'general').textContent()).toMatch(/unread|general/);
+      expect(await isUnread(gus, 'a heliograph')).toBe(true);
+    });
+
+    test('jumps to a channel, a person or a view by a few letters', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      const jump = async (text: string, name: string | RegExp) => {
+        await page.keyboard.press('Control+k');
+        const line = page.getByRole('combobox', { name: 'Jump to' });
+        await line.pressSequentially(text);
+        await page.getByRole('option', { name, selected: true }).waitFor();
+        await line.press('Enter');
+      };
+      await jump('webs', 'website');
+      await page.getByRole('feed', { name: 'Messages in website' }).waitFor();
+      await jump('dana', /^Dana Okafor/);
+      await page.getByRole('feed', { name: 'Messages with Dana Okafor' }).waitFor();
+      await jump('star', 'Starred');
+      await page.getByRole('heading', { name: 'Starred', level: 1 }).waitFor();
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('Mentions and Starred are as they are elsewhere, without a reload', async () => {
+      await using bela = await chat.enter('member');
+      await using again = await chat.enter('member');
+      const [{ page }, { page: other }] = [bela, again];
+      await view(page, 'Mentions');
+      await view(other, 'Starred');
+      const { id } = await say(chat.person('owner'), 'general', 'boats', '@**Bela Novak** which harbour is it?');
+      await message(page, 'which harbour is it?').waitFor();
+      expect(await message(other, 'which harbour is it?').count()).toBe(0);
+      await flag(bela.person, 'add', id);
+      await message(other, 'which harbour is it?').waitFor();
+      await message(page, 'which harbour is it?').getByText('starred').waitFor();
+      await flag(bela.person, 'remove', id);
+      await expect.poll(() => message(other, 'which harbour is it?').count()).toBe(0);
+      expect(await message(page, 'which harbour is it?').count()).toBe(1);
+      expect([...bela.problems, ...again.problems]).toEqual([]);
+    });
+
+    test('a message comes among the mentions by an edit, and leaves by another', async () => {
+      await using bela = await chat.enter('member');
+      await view(bela.page, 'Mentions');
+      const iris = chat.person('owner');
+      const { id } = await say(iris, 'general', 'boats', 'who has the paint?');
+      await iris.ok('PATCH', `/messages/${id}`, { content: '@**Bela Novak** who has the paint?' });
+      await message(bela.page, 'who has the paint?').waitFor();
+      await iris.ok('PATCH', `/messages/${id}`, { content: 'who has the paint?' });
+      await expect.poll(() => message(bela.page, 'who has the paint?').count()).toBe(0);
+    });
+
+    test('views are pinned, hidden and kept by their viewer, on all their pages at once', async () => {
+      await using mona = await chat.enter('moderator');
+      await using again = await chat.enter('moderator');
+      const views = (page: Page) => sidebarOf(page).getByRole('list', { name: 'Views' }).getByRole('link');
+      const names = async (page: Page) =>
+        (await views(page).allTextContents()).map((text) => text.replace(/\d+.*/, ''));
+      const usual = ['Inbox', 'All messages', 'Mentions', 'Starred', 'Drafts and later'];
+      expect(await names(mona.page)).toEqual(usual);
+
+      await arrange(mona.page, 'Unpin Starred');
+      for (const { page } of [mona, again]) {
+        await expect.poll(() => names(page)).toEqual(usual.filter((name) => name !== 'Starred'));
+      }
+      await sidebarOf(mona.page).getByRole('button', { name: 'More views' }).click();
+      await sidebarOf(mona.page).getByRole('link', { name: 'Starred' }).click();
+      await mona.page.getByRole('heading', { name: 'Starred', level: 1 }).waitFor();
+
+      await search(mona.page, 'channel:website is:mentioned');
+      await mona.page.getByRole('button', { name: 'Keep the search in the sidebar' }).click();
+      await mona.page.getByRole('textbox', { name: 'Name' }).fill('Asked of me');
+      await mona.page.getByRole('button', { name: 'Keep', exact: true }).click();
+      await views(again.page).getByText('Asked of me').click();
+      await again.page.getByRole('main').getByText('channel:website is:mentioned').waitFor();
+
+      await arrange(again.page, 'Pin Starred');
+      await expect.poll(() => names(again.page)).toEqual([...usual, 'Asked of me']);
+      await mona.person.ok('DELETE', `/navigation_views/${encodeURIComponent(await fragmentOf(mona.person))}`);
+      for (const { page } of [mona, again]) await expect.poll(() => names(page)).not.toContain('Asked of me');
+      expect([...mona.problems, ...again.problems]).toEqual([]);
+    });
+  },
+);
+
+const say = (person: Person, to: string, topic: string, content: string) =>
+  person.ok('POST', '/messages', { type: 'channel', to, topic, content, read_by_sender: true });
+
+const flag = (person: Person, op: string, id: number) =>
+  person.ok('POST', '/messages/flags', { messages: [id], op, flag: 'starred' });
+
+async function fragmentOf(person: Person): Promise<string> {
+  const { navigation_views: views } = await person.ok('GET', '/navigation_views');
+  return views.find(({ name }: { name: string | null }) => name === 'Asked of me').fragment;
+}
+
+async function search(page: Page, text: string): Promise<void> {
+  await sidebarOf(page).getByRole('button', { name: 'Search messages' }).click();
+  const line = page.getByRole('combobox', { name: 'Search messages' });
+  await line.fill(text);
+  await line.press('Enter');
+  await page.getByRole('main').getByText(text, { exact: true }).waitFor();
+}
+
+const view = async (page: Page, name: string) => {
+  await sidebarOf(page)
+    .getByRole('link', { name: new RegExp(`^${name}`) })
+    .click();
+  await page.locator('[role=feed]:not([aria-busy=true])').waitFor();
+};
+
+async function arrange(page: Page, choice: string): Promise<void> {
+  await sidebarOf(page).getByRole('button', { name: 'Arrange the views' }).click();
+  await page.getByRole('menuitem', { name: choice }).click();
+}
+
+/** What the messages say that were found. */
+const found = (page: Page): Promise<string[]> => page.getByRole('feed').locator('article .markdown').allTextContents();
+
+/** What of them is marked. */
+const marked = (page: Page): Promise<string[]> =>
+  page.evaluate(() => [...(CSS.highlights.get('found') ?? [])].map(String));
+
+const focusedText = (page: Page): Promise<string> => page.evaluate(() => document.activeElement?.textContent ?? '');
+
+async function isUnread({ person }: Chatter, text: string): Promise<boolean> {
+  const { messages } = await person.ok('GET', '/messages', { anchor: 'newest', num_before: 50, num_after: 0 });
+  const one = messages.find(({ content }: { content: string }) => content.includes(text));
+  return !one.flags.includes('read');
+}
