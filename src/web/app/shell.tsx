@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
+import { openHelp, useKeyboard } from '../keyboard/use-keyboard.tsx';
 import { ConnectionStatus } from '../live/connection-status.tsx';
 import { Link, usePathname } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
@@ -14,7 +15,6 @@ import './shell.css';
 import { ThemeSwitch } from './theme-switch.tsx';
 import { useAppearance } from './use-appearance.ts';
 import { useOnePane } from './use-one-pane.ts';
-import { useSections } from './use-sections.ts';
 import { useViewport } from './use-viewport.ts';
 
 /** The sidebar beside what is shown. On narrow screens one of the two: the way back is a button of what is shown. */
@@ -22,7 +22,7 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
   const [isOpen, setOpen] = useState(false);
   const pathname = usePathname();
   const main = useRef<HTMLElement>(null);
-  useSections();
+  useKeyboard();
   useViewport();
   useOnePane(isOpen, () => setOpen(false));
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is closed by each change of the address.
@@ -45,6 +45,7 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
         <div className="shell-foot">
           <ConnectionStatus />
           <ThemeSwitch />
+          <IconButton icon="keyboard" label="Keyboard shortcuts" aria-keyshortcuts="?" onClick={openHelp} />
           <Link
             className="icon-button"
             to={addressOf({ name: 'settings', section: 'profile' })}

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import { type Client, useClient } from 'urql';
 import { openRemindMenu } from '../reminders/remind-menu.tsx';
+import { navigate } from '../routing/router.tsx';
 import { openDialog } from '../ui/dialog.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { closePopup, openPopup } from '../ui/popup.tsx';
@@ -8,6 +9,7 @@ import { type Acted, copyLink, edited, markUnread, readActed, star } from './act
 import { DeleteDialog } from './delete-dialog.tsx';
 import { HistoryDialog } from './history-dialog.tsx';
 import { MoveDialog } from './move-dialog.tsx';
+import { placeAddress } from './place-address.ts';
 import { ReceiptsDialog } from './receipts-dialog.tsx';
 import { ReportDialog } from './report-dialog.tsx';
 
@@ -50,6 +52,7 @@ function groupsFor(
       ...when(viewerCanMove, {
         label: 'Move…',
         icon: 'move',
+        keys: 'm',
         onChoose: () => openDialog(<MoveDialog message={message} />),
       }),
     ],
@@ -60,7 +63,18 @@ function groupsFor(
         keys: 's',
         onChoose: () => star(client, id, !viewerHasStarred),
       },
-      { label: 'Mark as unread from here', icon: 'unread', keys: 'u', onChoose: () => void markUnread(client, id) },
+      {
+        label: 'Mark as unread from here',
+        icon: 'unread',
+        keys: 'Shift+U',
+        onChoose: () => void markUnread(client, id),
+      },
+      {
+        label: 'Show in place',
+        icon: 'link',
+        keys: 'v',
+        onChoose: () => navigate(placeAddress(message, viewerId)),
+      },
       { label: 'Remind me…', icon: 'bell', onChoose: () => openRemindMenu(timeOf(id) ?? anchor, id) },
       { label: 'Copy link', icon: 'link', onChoose: () => void copyLink(id) },
     ],

@@ -1,11 +1,11 @@
 import { type KeyboardEvent, type RefObject, useCallback, useState } from 'react';
+import { isKey, SHORTCUTS } from '../keyboard/keys.ts';
 import { TAB_STOPS } from './markup.ts';
-
-const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1, PageDown: 1, PageUp: -1 };
 
 /**
  * One stop of the Tab key for a whole list: arrows, Page Up and Page Down, Home and End go from message to message. Enter
- * goes into one, where the left and right arrows go through its links and buttons; Escape comes back out of it.
+ * goes into one, where the left and right arrows go through its links and buttons; Escape comes back out of it. Which keys
+ * they are, `SHORTCUTS` says.
  */
 export function useRovingFocus(list: RefObject<HTMLElement | null>) {
   const [stop, setStop] = useState<string>();
@@ -19,8 +19,8 @@ export function useRovingFocus(list: RefObject<HTMLElement | null>) {
       if (event.key === 'Escape' && isInside) row.focus();
       else if (event.key === 'Enter' && !isInside) row.querySelector<HTMLElement>(TAB_STOPS)?.focus();
       else {
-        const next = isInside ? nextStop(event.key, row, target) : nextRow(event.key, rows, rows.indexOf(row));
-        if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+        const next = isInside ? nextStop(event.key, row, target) : nextRow(event, rows, rows.indexOf(row));
+        if (next === undefined) return;
         next.focus({ preventScroll: true });
         next.scrollIntoView({ block: 'nearest' });
       }
@@ -42,9 +42,10 @@ function nextStop(key: string, row: HTMLElement, from: HTMLElement): HTMLElement
   return step === undefined || at < 0 ? undefined : stops.at((at + step) % stops.length);
 }
 
-function nextRow(key: string, rows: readonly HTMLElement[], at: number): HTMLElement | undefined {
-  if (key === 'Home') return rows[0];
-  if (key === 'End') return rows.at(-1);
-  const step = STEPS[key];
-  return step === undefined ? undefined : rows[at + step];
+function nextRow(event: KeyboardEvent, rows: readonly HTMLElement[], at: number): HTMLElement | undefined {
+  const { next, before, first, last } = SHORTCUTS.list;
+  if (isKey(first, event)) return rows[0];
+  if (isKey(last, event)) return rows.at(-1);
+  if (isKey(next, event)) return rows[at + 1];
+  return isKey(before, event) ? rows[at - 1] : undefined;
 }

@@ -29,7 +29,7 @@ function groupsFor(client: Client, channel: NonNullable<OwnSubscriptionInQuery['
   const read: MenuItem = {
     label: 'Mark as read',
     icon: 'eye',
-    keys: 'm',
+    keys: 'Shift+M',
     onChoose: () => void markChannelAsRead(client, channelId),
   };
   return [

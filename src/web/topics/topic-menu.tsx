@@ -38,7 +38,7 @@ function groupsFor(client: Client, place: TopicPlace, found: TopicFound): MenuIt
       ...when(unreadCount > 0, {
         label: 'Mark as read',
         icon: 'eye',
-        keys: 'm',
+        keys: 'Shift+M',
         onChoose: () => void markTopicAsRead(client, place),
       }),
       ...when(viewerCanResolve, {

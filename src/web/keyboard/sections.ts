@@ -1,0 +1,9 @@
+/** Goes from section to section, which are what is marked `data-section`, to what can be focused first in it. */
+export function goToSection(step: 1 | -1): void {
+  const sections = [...document.querySelectorAll<HTMLElement>('[data-section]')].filter((one) => one.checkVisibility());
+  const here = sections.findLastIndex((section) => section.contains(document.activeElement));
+  const from = here < 0 && step < 0 ? 0 : here;
+  const next = sections.at((from + step) % sections.length);
+  const start = next?.querySelector<HTMLElement>('[data-section-start], article[tabindex="0"]');
+  (start ?? next?.querySelector<HTMLElement>('a[href], button, textarea, input') ?? next)?.focus();
+}
