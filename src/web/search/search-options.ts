@@ -1,5 +1,7 @@
 import type { Client } from 'urql';
-import { SidebarDocument, SuggestionsDocument } from '../generated/graphql.ts';
+import { SidebarDocument, type SidebarQuery, SuggestionsDocument } from '../generated/graphql.ts';
+import { currentRoute } from '../routing/router.tsx';
+import type { Route } from '../routing/routes.ts';
 import { type Option, suggestTopics } from '../type-ahead/options.ts';
 import { OPERATORS, type Operator, operatorOf, quoted, type Term, VALUES } from './query.ts';
 
@@ -17,7 +19,9 @@ export async function optionsFor(
   const minus = term?.isNegated === true ? '-' : '';
   if (term?.name === undefined) {
     const text = term?.value ?? '';
-    return term?.isQuoted === true ? [] : [...operators(text, minus), ...(await placesAndPeople(client, text, minus))];
+    if (term?.isQuoted === true) return [];
+    const here = terms.length === 0 ? openPlace(client) : [];
+    return [...here, ...operators(text, minus), ...(await placesAndPeople(client, text, minus))];
   }
   const operator = operatorOf(term);
   if (operator === undefined) return [];
@@ -37,6 +41,26 @@ export async function optionsFor(
     default:
       return people(client, term.value, begin);
   }
+}
+
+/** Whoever begins to look may mean the place they look at. */
+function openPlace(client: Client): Option[] {
+  const written = termsOfPlace(currentRoute(), client.readQuery(SidebarDocument, {})?.data);
+  return written === undefined
+    ? []
+    : [{ key: 'here', label: written, detail: 'where you are', icon: 'eye', insert: `${written} ` }];
+}
+
+function termsOfPlace(route: Route, data: SidebarQuery | null | undefined): string | undefined {
+  if (route.name === 'channel') {
+    const own = data?.subscriptions?.nodes.find(({ channel }) => channel.id === route.channelId);
+    const topic = route.topic === undefined ? '' : ` topic:${quoted(route.topic)}`;
+    return own && `channel:${quoted(own.channel.name)}${topic}`;
+  }
+  if (route.name !== 'direct') return undefined;
+  const everybody = data?.directConversations?.nodes.flatMap(({ participants }) => participants) ?? [];
+  const names = route.userIds.map((id) => everybody.find((person) => person.id === id)?.fullName);
+  return names.includes(undefined) ? undefined : `dm:${quoted(names.join(', '))}`;
 }
 
 const operators = (text: string, minus: string): Option[] =>
