@@ -33,7 +33,6 @@ interface Props {
 export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }: Props) => {
   const { message, day, place, isFirst, isFirstUnread } = row;
   const { sender } = message;
-  const { time, exact } = useClock();
   const isActive = useStore(activeMessage, (id) => id === message.id);
   const editing = useStore(edited, (one) => (one?.id === message.id ? one : undefined));
   return (
@@ -81,6 +80,7 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
 
 /** When it was sent. @param isLink Whether it leads to where the message stands. */
 function Time({ message: { id, sentAt }, isLink }: { readonly message: Message; readonly isLink: boolean }) {
+  const { time, exact } = useClock();
   const shown = (
     <time dateTime={sentAt} title={exact(sentAt)}>
       {time(sentAt)}
