@@ -9,10 +9,10 @@ import { ALL_CAPABILITIES, type EventView } from '../src/events/view.ts';
 const MIB = 1024 * 1024;
 const log = pino({ level: 'silent' });
 
-defineEvent('said for once', undefined, (text: string) => ({ text }), { perUser: true });
+defineEvent('test_said_for_once', undefined, (text: string) => ({ text }), { perUser: true });
 
 const eventOf = (id: number, text: string): StoredEvent => ({
-  ...{ id, type: 'said for once', op: null, payload: { text }, audience: nobody(), width: 1, ephemeral: false },
+  ...{ id, type: 'test_said_for_once', op: null, payload: { text }, audience: nobody(), width: 1, ephemeral: false },
   ...{ createdAt: new Date(), bytes: text.length },
 });
 

@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './helpers/longest-first.ts';
+import { filesLeftOut } from './helpers/part.ts';
 
 export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ['**/*.test.ts'],
+    exclude: filesLeftOut(process.argv.slice(2)),
     globalSetup: './helpers/global-setup.ts',
     setupFiles: ['./helpers/setup.ts'],
     // Node reads the sources itself, as it does when it serves: they have nothing that would have to be transformed.
