@@ -123,7 +123,7 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       const { page } = iris;
       await open(page, 'website', 'launch');
       await field(page).focus();
-      const feed = page.getByRole('feed');
+      const feed = page.locator('[role=feed]:not([aria-busy=true])');
       await feed.evaluate((element) => {
         const count = (drawn: MutationRecord[]) => element.setAttribute('data-drawn', String(drawn.length));
         new MutationObserver(count).observe(element, { subtree: true, childList: true, characterData: true });

@@ -141,7 +141,7 @@ describe.runIf(hasChromium && isGroupPicked('web/searching.test.ts'))(
       await jump('webs', 'website');
       await page.getByRole('feed', { name: 'Messages in website' }).waitFor();
       await jump('dana', /^Dana Okafor/);
-      await page.getByRole('feed', { name: 'Messages with Dana Okafor' }).waitFor();
+      await page.getByRole('region', { name: 'Messages with Dana Okafor' }).waitFor();
       await jump('star', 'Starred');
       await page.getByRole('heading', { name: 'Starred', level: 1 }).waitFor();
       expect(iris.problems).toEqual([]);
@@ -237,7 +237,8 @@ const view = async (page: Page, name: string) => {
   await sidebarOf(page)
     .getByRole('link', { name: new RegExp(`^${name}`) })
     .click();
-  await page.locator('[role=feed]:not([aria-busy=true])').waitFor();
+  // A feed, where there is something in it.
+  await page.locator('main :is([role=feed], [role=region]):not([aria-busy=true])').waitFor();
 };
 
 async function arrange(page: Page, choice: string): Promise<void> {
