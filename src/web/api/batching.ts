@@ -2,26 +2,42 @@ import type { Sink } from 'graphql-ws';
 
 /** Long enough for a burst to be one, and shorter than anybody notices. */
 const WAIT_MS = 16;
+/** After a burst the page rests so many times as long as that took, so that somebody can write meanwhile. */
+const REST = 3;
+/** But not for longer. */
+const LONGEST_REST_MS = 250;
+/** So long a burst waits for a moment in which nothing else is to be done: between two keys, not before one. */
+const IDLE_WITHIN_MS = 200;
 
 /**
  * Hands on what comes in bursts together, in its order: after each burst, and not after each event, the cache looks
- * through what is shown.
+ * through what is shown. The more there is to look through, the fewer bursts.
  */
 export function batching<T>(sink: Sink<T>): Sink<T> {
   let waiting: (() => void)[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isDue = false;
+  let restUntil = 0;
   const flush = () => {
-    clearTimeout(timer);
-    timer = undefined;
+    isDue = false;
     const due = waiting;
     waiting = [];
+    if (due.length === 0) return;
+    const began = performance.now();
     for (const hand of due) hand();
+    // What is shown is drawn after that, and before the next timer.
+    setTimeout(() => {
+      const now = performance.now();
+      restUntil = now + Math.min(REST * (now - began), LONGEST_REST_MS);
+    });
   };
   return {
     next(value) {
       waiting.push(() => sink.next(value));
       // A first event is not kept waiting: one alone is a burst of one.
-      timer ??= setTimeout(flush, waiting.length === 1 ? 0 : WAIT_MS);
+      const waitMs = Math.max(waiting.length === 1 ? 0 : WAIT_MS, restUntil - performance.now());
+      if (isDue) return;
+      isDue = true;
+      setTimeout(() => whenIdle(flush), waitMs);
     },
     error(error) {
       flush();
@@ -32,4 +48,10 @@ export function batching<T>(sink: Sink<T>): Sink<T> {
       sink.complete();
     },
   };
+}
+
+/** Not every browser tells when it is idle. */
+function whenIdle(act: () => void): void {
+  if (typeof requestIdleCallback === 'function') requestIdleCallback(act, { timeout: IDLE_WITHIN_MS });
+  else act();
 }

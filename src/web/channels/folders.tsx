@@ -15,12 +15,12 @@ import { Refusal, TextField } from '../ui/form.tsx';
 
 /** The folders that channels are shown under, in everybody's order. */
 export function Folders() {
-  const { data: seen } = useViewer();
+  const { viewer } = useViewer();
   const [{ data }] = useQuery({ query: FoldersDocument, requestPolicy: 'cache-and-network' });
   const reorder = useCommand(ReorderFoldersDocument);
   const update = useCommand(UpdateFolderDocument);
   // Whom the service lets: it refuses all others, whatever is shown here.
-  const mayManage = seen?.viewer?.role === 'OWNER' || seen?.viewer?.role === 'ADMINISTRATOR';
+  const mayManage = viewer?.role === 'OWNER' || viewer?.role === 'ADMINISTRATOR';
   const folders = (data?.channelFolders?.nodes ?? []).toSorted((a, b) => a.order - b.order);
   const total = data?.channelFolders?.totalCount ?? 0;
   // Their order is given whole.

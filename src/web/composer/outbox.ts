@@ -4,7 +4,7 @@ import { narrowKey } from '../api/narrow.ts';
 import { createStore } from '../api/store.ts';
 import { type MessageNarrowInput, SendMessageDocument, type SendMessageInput } from '../generated/graphql.ts';
 import { onEvent } from '../live/engine.ts';
-import { liveStatus } from '../live/status.ts';
+import { liveStatus, whenLive } from '../live/status.ts';
 
 // What was written and is not in the log yet. It is kept by the browser tab, so that neither a cut nor a reload loses it,
 // and sent under one idempotency key for as long as it takes: however often, it is one message.
@@ -79,7 +79,7 @@ export function startOutbox(client: Client): () => void {
       for (const { id, position } of outbox.get())
         if (position !== undefined && position <= event.position) discard(id);
     }),
-    liveStatus.watch(() => liveStatus.get().connection === 'live' && pump()),
+    whenLive(pump),
   ];
   const timer = setInterval(pump, RETRY_MS);
   pump();

@@ -1,12 +1,14 @@
 import { useQuery } from 'urql';
-import { SidebarDocument, type SidebarQuery } from '../generated/graphql.ts';
+import { OwnDocument, SidebarDocument, type SidebarQuery } from '../generated/graphql.ts';
 
 /** Who is signed in, and their settings: part of the first screen, so there from the start. */
 export function useViewer() {
+  const [{ data }] = useQuery({ query: OwnDocument });
+  return { viewerId: data?.viewer?.id ?? '', viewer: data?.viewer ?? null, settings: data?.ownSettings ?? null };
+}
+
+/** All of the first screen; whoever uses it is drawn anew with every message that is unread. */
+export function useFirstScreen(): SidebarQuery | undefined {
   const [{ data }] = useQuery({ query: SidebarDocument });
-  return {
-    viewerId: data?.viewer?.id ?? '',
-    settings: data?.ownSettings ?? null,
-    data: data as SidebarQuery | undefined,
-  };
+  return data;
 }

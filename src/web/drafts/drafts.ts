@@ -1,14 +1,9 @@
 import { useEffect } from 'react';
 import type { Client } from 'urql';
 import { createStore, useStore } from '../api/store.ts';
-import {
-  type DraftRowFragment as Draft,
-  DraftsDocument,
-  type DraftsQuery,
-  SidebarDocument,
-} from '../generated/graphql.ts';
+import { type DraftRowFragment as Draft, DraftsDocument, type DraftsQuery, OwnDocument } from '../generated/graphql.ts';
 import { engineState } from '../live/engine.ts';
-import { liveStatus } from '../live/status.ts';
+import { whenLive } from '../live/status.ts';
 import { DraftKeeper } from './keeper.ts';
 import { isFor, type Place, placeKey } from './place.ts';
 
@@ -20,12 +15,12 @@ const known = new Set<string>();
 
 let client: Client | undefined;
 
-/** The first screen holds who is signed in, and what they want. */
-const firstScreen = () => client?.readQuery(SidebarDocument, {})?.data;
-const viewerId = (): string => firstScreen()?.viewer?.id ?? '';
+/** Who is signed in, and what they want. */
+const own = () => client?.readQuery(OwnDocument, {})?.data;
+const viewerId = (): string => own()?.viewer?.id ?? '';
 /** Null as long as the viewer wants no drafts kept by the service. */
 const keepingClient = (): Client | null =>
-  firstScreen()?.ownSettings?.enableDraftsSynchronization === true ? (client ?? null) : null;
+  own()?.ownSettings?.enableDraftsSynchronization === true ? (client ?? null) : null;
 
 /**
  * Keeps what is written as drafts of the viewer, and brings what they write elsewhere, as long as they want their drafts
@@ -45,10 +40,7 @@ export function startDrafts(of: Client): () => void {
   };
   const saveHidden = () => document.hidden && saveAll();
   document.addEventListener('visibilitychange', saveHidden);
-  const unwatch = [
-    engineState.watch(read),
-    liveStatus.watch(() => liveStatus.get().connection === 'live' && saveAll()),
-  ];
+  const unwatch = [engineState.watch(read), whenLive(saveAll)];
   read();
   return () => {
     reading?.unsubscribe();

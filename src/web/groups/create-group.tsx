@@ -13,10 +13,10 @@ const EMPTY: GroupDraft = { name: '', description: '' };
 
 /** Makes a group, with the people and groups that are to be in it from the start. */
 export function CreateGroup() {
-  const { data } = useViewer();
+  const { viewer } = useViewer();
   const close = useClose();
   const { run, refusal, isBusy } = useCommand(CreateGroupDocument);
-  const initial: readonly Named[] = data?.viewer ? [data.viewer] : [];
+  const initial: readonly Named[] = viewer === null ? [] : [viewer];
   const [chosen, setChosen] = useState(initial);
   const save = async (draft: GroupDraft) => {
     const { people: memberIds, groups: subgroupIds } = idsOf(chosen);

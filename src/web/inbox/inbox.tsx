@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Header } from '../conversation/header.tsx';
-import { useViewer } from '../conversation/use-viewer.ts';
+import { useFirstScreen } from '../conversation/use-viewer.ts';
 import { Link } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { Count } from '../ui/count.tsx';
@@ -9,7 +9,8 @@ import './inbox.css';
 
 /** What is unread, everywhere. */
 export function Inbox({ menu }: { readonly menu: ReactNode }) {
-  const { data, viewerId } = useViewer();
+  const data = useFirstScreen();
+  const viewerId = data?.viewer?.id ?? '';
   const channels = (data?.subscriptions?.nodes ?? []).filter(({ unreadCount, isMuted }) => unreadCount > 0 && !isMuted);
   const conversations = (data?.directConversations?.nodes ?? []).filter(({ unreadCount }) => unreadCount > 0);
   return (

@@ -1,6 +1,6 @@
 import type { Client } from 'urql';
 import { openEmojiPicker } from '../emoji/emoji-picker.tsx';
-import { type MessageRowFragment, SidebarDocument } from '../generated/graphql.ts';
+import { type MessageRowFragment, OwnDocument } from '../generated/graphql.ts';
 import { edit, markUnread, readActed, star } from '../message-actions/acted.ts';
 import { MoveDialog } from '../message-actions/move-dialog.tsx';
 import { placeAddress } from '../message-actions/place-address.ts';
@@ -40,7 +40,7 @@ export const MESSAGE_ACTIONS: Readonly<Record<keyof (typeof SHORTCUTS)['message'
   unreadFrom: (client, { message }) => void markUnread(client, message.id),
 };
 
-const viewerIdIn = (client: Client): string => client.readQuery(SidebarDocument, {})?.data?.viewer?.id ?? '';
+const viewerIdIn = (client: Client): string => client.readQuery(OwnDocument, {})?.data?.viewer?.id ?? '';
 
 /** Where the message stands, one writes; so one goes there first, if need be. */
 function reply(client: Client, message: MessageRowFragment): void {

@@ -23,3 +23,18 @@ export const liveStatus = createStore<LiveStatus>({
 });
 
 export const updateStatus = (part: Partial<LiveStatus>): void => liveStatus.set({ ...liveStatus.get(), ...part });
+
+/**
+ * Does something each time that the connection is there again.
+ *
+ * @returns What ends it.
+ */
+export function whenLive(act: () => void): () => void {
+  let before = liveStatus.get().connection;
+  return liveStatus.watch(() => {
+    const { connection } = liveStatus.get();
+    const isBack = connection === 'live' && before !== 'live';
+    before = connection;
+    if (isBack) act();
+  });
+}

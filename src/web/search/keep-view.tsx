@@ -1,6 +1,6 @@
 import type { FormEvent } from 'react';
 import { useCommand } from '../api/use-command.ts';
-import { useViewer } from '../conversation/use-viewer.ts';
+import { useFirstScreen } from '../conversation/use-viewer.ts';
 import { AddNavigationViewDocument } from '../generated/graphql.ts';
 import { addressOf } from '../routing/routes.ts';
 import { viewsOf } from '../sidebar/views.ts';
@@ -10,7 +10,7 @@ import { Refusal, TextField } from '../ui/form.tsx';
 
 /** The button that keeps a search among the views of the sidebar; none where it is there. */
 export function KeepView({ text }: { readonly text: string }) {
-  const { data } = useViewer();
+  const data = useFirstScreen();
   const address = addressOf({ name: 'search', text });
   const isKept = viewsOf(data?.navigationViews?.nodes ?? []).some((view) => view.address === address);
   if (isKept) return null;

@@ -1,5 +1,5 @@
 import type { Client } from 'urql';
-import { SidebarDocument, SuggestionsDocument } from '../generated/graphql.ts';
+import { OwnDocument, SuggestionsDocument } from '../generated/graphql.ts';
 import { namesIn, type Search, SearchProblem, searchFor, termsIn } from './query.ts';
 
 /**
@@ -17,7 +17,7 @@ export async function readSearch(client: Client, text: string): Promise<Search> 
 /** By a name, or its beginning where one person alone is called so; `|` and a number tell those of one name apart. */
 async function idOf(client: Client, written: string): Promise<string> {
   const [name = '', number] = written.split('|');
-  const viewer = client.readQuery(SidebarDocument, {})?.data?.viewer;
+  const viewer = client.readQuery(OwnDocument, {})?.data?.viewer;
   if (name.toLowerCase() === 'me' && viewer) return viewer.id;
   const { data } = await client.query(SuggestionsDocument, { text: name.trim(), kinds: ['USER'] }).toPromise();
   const people = data?.suggestions?.flatMap((one) => (one.__typename === 'User' ? [one] : [])) ?? [];

@@ -1,6 +1,6 @@
 import { useEffect, useMemo } from 'react';
 import { type Client, useClient } from 'urql';
-import { SetEditTypingDocument, SetTypingDocument, SidebarDocument } from '../generated/graphql.ts';
+import { OwnDocument, SetEditTypingDocument, SetTypingDocument } from '../generated/graphql.ts';
 import { typingTimes } from './times.ts';
 
 /** Says that somebody is writing. */
@@ -30,7 +30,7 @@ export function useTypingTold(to: TypingTo | undefined): Telling {
     if (to === undefined) return NOBODY;
     return newTelling(client, (operation) => {
       const isWilling = 'channelId' in to ? 'sendChannelTypingNotifications' : 'sendPrivateTypingNotifications';
-      if (client.readQuery(SidebarDocument, {})?.data?.ownSettings?.[isWilling] !== true) return;
+      if (client.readQuery(OwnDocument, {})?.data?.ownSettings?.[isWilling] !== true) return;
       const whom = 'channelId' in to ? to : { directTo: [...to.directTo] };
       void client.mutation(SetTypingDocument, { input: { ...whom, operation } }).toPromise();
     });
