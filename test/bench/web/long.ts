@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CDPSession, Page } from 'playwright-core';
 import type { Figure } from './figures.ts';
 import { switchTo } from './in-page.ts';
-import { openBench, sendTo, traffic, type WebStage } from './stage.ts';
+import { goToNewest, openBench, sendTo, traffic, type WebStage } from './stage.ts';
 
 interface Long {
   readonly minutes: number;
@@ -60,12 +60,8 @@ async function heapOf(session: CDPSession): Promise<number> {
 async function measureWaking(page: Page, stage: WebStage, seconds: number): Promise<Figure> {
   const [shown] = stage.channels;
   if (shown === undefined) throw new Error('No channel');
-  // It was left among what is unread; whoever closes the lid has read all.
-  const toNewest = page.getByRole('button', { name: 'To the newest' });
-  while ((await toNewest.count()) > 0) {
-    await toNewest.click();
-    await sleep(500);
-  }
+  // Whoever closes the lid has read all.
+  await goToNewest(page);
   const draft = 'a draft before the night';
   await page.getByRole('textbox', { name: /^Message / }).fill(draft);
   const last = 'the last of the night';

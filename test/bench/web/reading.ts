@@ -1,6 +1,6 @@
 import type { Figure } from './figures.ts';
 import { driftOfOlder, switchTo } from './in-page.ts';
-import { openBench, type WebStage } from './stage.ts';
+import { goToNewest, openBench, type WebStage } from './stage.ts';
 
 const CHANNELS = 12;
 const OLDER = 8;
@@ -20,6 +20,7 @@ export async function measureReading(stage: WebStage): Promise<Figure[]> {
   const [first, again] = [await go(), await go()];
   await openBench(page, shown);
   await page.getByRole('article').nth(20).waitFor();
+  await goToNewest(page);
   const drifts = await page.evaluate(driftOfOlder, OLDER);
   await context.close();
   return [

@@ -20,10 +20,14 @@ const { values: options } = parseArgs({
 
 printFigures([await measureFirstStart()]);
 {
+  await using stage = await setWebStage({ channels: 20, messages: 500 });
+  printFigures(await measureStart(stage, { isMarked: true }));
+}
+{
   const size = options.quick ? { channels: 100, messages: 1000 } : { channels: 1000, messages: 10_000 };
   console.log(`Making ${size.channels} channels and ${size.messages} messages`);
   await using stage = await setWebStage(size);
-  printFigures(await measureStart(stage));
+  printFigures(await measureStart(stage, { isMarked: false }));
   printFigures(await measureWriting(stage));
   printFigures(await measureReading(stage));
   printFigures(await measureLong(stage, { minutes: Number(options.minutes), asleepSeconds: Number(options.asleep) }));

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { launchChromium } from '../../helpers/chromium.ts';
 import { Person } from '../../helpers/person.ts';
@@ -142,4 +143,13 @@ export async function openBench(page: Page, { name }: MadeChannel): Promise<void
     .getByRole('link', { name: new RegExp(`^${name}`) })
     .click();
   await page.getByRole('article').filter({ hasText: name }).first().waitFor();
+}
+
+/** From the first unread message, where a list begins, to its end. */
+export async function goToNewest(page: Page): Promise<void> {
+  const button = page.getByRole('button', { name: 'To the newest' });
+  while ((await button.count()) > 0) {
+    await button.click();
+    await sleep(300);
+  }
 }
