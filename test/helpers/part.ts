@@ -115,6 +115,7 @@ const GROUPS = {
   'web/sending-later.test.ts': 0,
   'web/keyboard.test.ts': 0,
   'web/searching.test.ts': 0,
+  'web/sidebar.test.ts': 0,
   'nginx.test.ts': 1 / 6,
   'printed.test.ts > what runs on a demo': 1 / 6,
   'nested-lists.test.ts': 1 / 6,

@@ -42,7 +42,7 @@ function viewOf(route: Route, menu: ReactNode): ReactNode {
     case 'writing':
       return <WritingView list={route.list} menu={menu} />;
     case 'view':
-      return <MessagesView title={VIEWS[route.view].title} narrow={VIEWS[route.view].narrow} menu={menu} />;
+      return <MessagesView {...VIEWS[route.view]} menu={menu} />;
     case 'search':
       return <SearchView key={route.text} text={route.text} menu={menu} />;
     case 'channels':

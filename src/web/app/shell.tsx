@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { openHelp, useKeyboard } from '../keyboard/use-keyboard.tsx';
 import { ConnectionStatus } from '../live/connection-status.tsx';
-import { Link, usePathname } from '../routing/router.tsx';
+import { Link, useVisits } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { SignOut } from '../session/sign-out.tsx';
 import { Sidebar } from '../sidebar/sidebar.tsx';
@@ -20,25 +20,19 @@ import { useViewport } from './use-viewport.ts';
 /** The sidebar beside what is shown. On narrow screens one of the two: the way back is a button of what is shown. */
 export function Shell({ isReady }: { readonly isReady: boolean }) {
   const [isOpen, setOpen] = useState(false);
-  const pathname = usePathname();
+  const visits = useVisits();
   const main = useRef<HTMLElement>(null);
   useKeyboard();
   useViewport();
   useOnePane(isOpen, () => setOpen(false));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is closed by each change of the address.
-  useEffect(() => setOpen(false), [pathname]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever goes anywhere wants to see it, also where it is shown already.
+  useEffect(() => setOpen(false), [visits]);
   return (
     <div className="shell" data-sidebar={isOpen ? 'open' : 'closed'}>
       <button type="button" className="skip-link" onClick={() => main.current?.focus()}>
         Skip the sidebar
       </button>
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a link that is followed by the keyboard is clicked as well. */}
-      <nav
-        className="shell-sidebar"
-        aria-label="Sidebar"
-        data-section
-        onClick={({ target }) => (target as Element).closest('a[href]') !== null && setOpen(false)}
-      >
+      <nav className="shell-sidebar" aria-label="Sidebar" data-section>
         <IconButton className="shell-close" icon="close" label="Close the sidebar" onClick={() => setOpen(false)} />
         {isReady && <Appearance />}
         {isReady ? <Sidebar /> : <p className="shell-waiting">Loading…</p>}
@@ -49,6 +43,7 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
           <Link
             className="icon-button"
             to={addressOf({ name: 'settings', section: 'profile' })}
+            within="/settings/"
             aria-label="Settings"
             title="Settings"
           >

@@ -8,16 +8,25 @@ import { useViewer } from './use-viewer.ts';
 interface Props {
   readonly title: string;
   readonly narrow: MessageNarrowInput;
+  /** What is said where there are none. */
+  readonly empty?: string;
   readonly menu: ReactNode;
 }
 
 /** Messages from everywhere: to be read, and to go where they are. */
-export function MessagesView({ title, narrow, menu }: Props) {
+export function MessagesView({ title, narrow, empty, menu }: Props) {
   const { viewerId } = useViewer();
   return (
     <>
       <Header menu={menu} title={title} />
-      <MessageList key={narrowKey(narrow)} narrow={narrow} label={title} showsPlaces viewerId={viewerId} />
+      <MessageList
+        key={narrowKey(narrow)}
+        narrow={narrow}
+        label={title}
+        empty={empty}
+        showsPlaces
+        viewerId={viewerId}
+      />
     </>
   );
 }

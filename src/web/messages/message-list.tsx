@@ -26,6 +26,8 @@ interface Props {
   readonly narrow: MessageNarrowInput;
   /** What the list is of, for the ear. */
   readonly label: string;
+  /** What is said where there is none. */
+  readonly empty?: string | undefined;
   readonly showsPlaces: boolean;
   readonly viewerId: string;
   /** A message to begin at, which gets the focus. */
@@ -41,7 +43,7 @@ interface Looked extends Span {
 }
 
 /** The messages of a place. It begins at the first unread one or where it was left, and goes on both ways. */
-export function MessageList({ narrow, label, showsPlaces, viewerId, near, start, search }: Props) {
+export function MessageList({ narrow, label, empty, showsPlaces, viewerId, near, start, search }: Props) {
   const key = narrowKey(narrow);
   const isSearch = search !== undefined;
   const list = useRef<HTMLDivElement>(null);
@@ -118,7 +120,7 @@ export function MessageList({ narrow, label, showsPlaces, viewerId, near, start,
         data-section
       >
         <div className="message-rows">
-          {isKnown && !hasOlder && <Beginning isSearch={isSearch} isEmpty={messages.length === 0} />}
+          {isKnown && !hasOlder && <Beginning isSearch={isSearch} isEmpty={messages.length === 0} empty={empty} />}
           {rows.map((row, i) => (
             <MessageRow
               key={row.message.id}
@@ -144,12 +146,18 @@ export function MessageList({ narrow, label, showsPlaces, viewerId, near, start,
 /** The newest that may be shown. */
 const endOf = ({ before }: Span): MessageAnchorInput => (before === undefined ? NEWEST : { date: before });
 
-function Beginning({ isSearch, isEmpty }: { readonly isSearch: boolean; readonly isEmpty: boolean }) {
+interface BeginningProps extends Pick<Props, 'empty'> {
+  readonly isSearch: boolean;
+  readonly isEmpty: boolean;
+}
+
+function Beginning({ isSearch, isEmpty, empty }: BeginningProps) {
+  const begins = (isEmpty ? empty : undefined) ?? 'This is where it begins.';
   const found = isEmpty ? 'Nothing is found.' : 'No more is found.';
   useEffect(() => {
     if (isSearch) announce(found);
   }, [isSearch, found]);
-  return <p className="message-note">{isSearch ? found : 'This is where it begins.'}</p>;
+  return <p className="message-note">{isSearch ? found : begins}</p>;
 }
 
 const rowIn = (list: HTMLElement | null, id: string): HTMLElement | null =>

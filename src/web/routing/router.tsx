@@ -3,13 +3,19 @@ import { createStore, useStore } from '../api/store.ts';
 import { type Route, routeOf } from './routes.ts';
 
 const pathname = createStore(location.pathname);
-addEventListener('popstate', () => pathname.set(location.pathname));
+/** How often somebody went anywhere, be it to where they were. */
+const visits = createStore(0);
+addEventListener('popstate', arrive);
 
 /** Goes to an address of the chat, without loading the page again. */
 export function navigate(address: string, { replace = false }: { readonly replace?: boolean } = {}): void {
-  if (address === location.pathname) return;
-  history[replace ? 'replaceState' : 'pushState'](null, '', address);
+  if (address !== location.pathname) history[replace ? 'replaceState' : 'pushState'](null, '', address);
+  arrive();
+}
+
+function arrive(): void {
   pathname.set(location.pathname);
+  visits.set(visits.get() + 1);
 }
 
 let known: { readonly of: string; readonly route: Route } | undefined;
@@ -22,13 +28,18 @@ export function currentRoute(): Route {
 }
 
 export const useRoute = (): Route => useStore(pathname, currentRoute);
-export const usePathname = (): string => useStore(pathname);
+/** Another number each time somebody goes anywhere, also to what is shown already. */
+export const useVisits = (): number => useStore(visits);
 
-type LinkProps = Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> & { readonly to: string };
+interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
+  readonly to: string;
+  /** What the addresses begin with at which one is here as well: those of its neighbours in the same view. */
+  readonly within?: string | undefined;
+}
 
 /** A link within the chat; it says of itself where one is. */
-export function Link({ to, onClick, ...rest }: LinkProps) {
-  const isHere = usePathname() === to;
+export function Link({ to, within, onClick, ...rest }: LinkProps) {
+  const isHere = useStore(pathname, (here) => here === to || (within !== undefined && here.startsWith(within)));
   const follow = (event: MouseEvent<HTMLAnchorElement>) => {
     onClick?.(event);
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;

@@ -30,10 +30,17 @@ export type WritingList = (typeof WRITING_LISTS)[number];
 
 export type ViewName = 'all' | 'mentions' | 'starred';
 
-export const VIEWS: Readonly<Record<ViewName, { readonly title: string; readonly narrow: MessageNarrowInput }>> = {
+interface View {
+  readonly title: string;
+  readonly narrow: MessageNarrowInput;
+  /** What is said where there are none. */
+  readonly empty?: string;
+}
+
+export const VIEWS: Readonly<Record<ViewName, View>> = {
   all: { title: 'All messages', narrow: {} },
-  mentions: { title: 'Mentions', narrow: { is: ['MENTIONED'] } },
-  starred: { title: 'Starred', narrow: { is: ['STARRED'] } },
+  mentions: { title: 'Mentions', narrow: { is: ['MENTIONED'] }, empty: 'Nobody has mentioned you yet.' },
+  starred: { title: 'Starred', narrow: { is: ['STARRED'] }, empty: 'Nothing is starred yet.' },
 };
 
 const words = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;

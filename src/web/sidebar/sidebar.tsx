@@ -9,6 +9,7 @@ import { Icon } from '../ui/icons.tsx';
 import { Avatar, PresenceDot, StatusEmoji } from '../ui/person.tsx';
 import { ChannelRow } from './channel-row.tsx';
 import { DirectRow } from './direct-row.tsx';
+import { OlderConversations } from './older-conversations.tsx';
 import { sectionsOf } from './order.ts';
 import './sidebar.css';
 import { ViewRow, ViewRows } from './view-rows.tsx';
@@ -51,7 +52,7 @@ export function Sidebar() {
         ))}
         <ul className="sidebar-list sidebar-more">
           <ViewRow to={addressOf({ name: 'channels' })} icon="plus" name="All channels" />
-          <ViewRow to={addressOf({ name: 'people' })} icon="people" name="People and groups" />
+          <ViewRow to={addressOf({ name: 'people' })} within="/people/" icon="people" name="People and groups" />
         </ul>
         <section aria-label="Direct messages">
           <h2 className="sidebar-heading">Direct messages</h2>
@@ -59,6 +60,7 @@ export function Sidebar() {
             {data.directConversations?.nodes.map((conversation) => (
               <DirectRow key={conversation.id} conversation={conversation} viewerId={data.viewer?.id ?? ''} />
             ))}
+            <OlderConversations info={data.directConversations?.pageInfo} viewerId={data.viewer?.id ?? ''} />
           </ul>
         </section>
       </div>

@@ -30,6 +30,7 @@ export function ViewRows({ setUp, counts }: Props) {
     <ViewRow
       key={view.fragment}
       to={view.address}
+      within={view.within}
       icon={view.icon}
       name={view.title}
       count={counts[view.fragment] ?? 0}
@@ -45,7 +46,7 @@ export function ViewRows({ setUp, counts }: Props) {
       <div className="sidebar-views-end">
         <button
           type="button"
-          className="sidebar-row"
+          className="sidebar-row sidebar-button"
           aria-expanded={showsAll}
           onClick={() => setShowsAll((before) => !before)}
         >
@@ -88,6 +89,8 @@ const pin = (client: Client, { fragment, isSetUp }: View, isPinned: boolean): Pr
 
 interface ViewRowProps {
   readonly to: string;
+  /** What the other addresses of the view begin with. */
+  readonly within?: string | undefined;
   readonly icon: IconName;
   readonly name: string;
   readonly count?: number;
@@ -95,12 +98,13 @@ interface ViewRowProps {
   readonly onMenu?: (anchor: Element) => void;
 }
 
-export function ViewRow({ to, icon, name, count = 0, onMenu }: ViewRowProps) {
+export function ViewRow({ to, within, icon, name, count = 0, onMenu }: ViewRowProps) {
   return (
     <li>
       <Link
         className="sidebar-row"
         to={to}
+        within={within}
         onContextMenu={(event) => {
           if (onMenu === undefined) return;
           event.preventDefault();

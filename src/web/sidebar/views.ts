@@ -16,6 +16,8 @@ export interface View {
   readonly title: string;
   readonly icon: IconName;
   readonly address: string;
+  /** What the other addresses of the view begin with. */
+  readonly within?: string;
   /** Whether it stands in the sidebar, or behind "More views". */
   readonly isPinned: boolean;
   /** Whether the viewer has set it up, be it only by pinning it or not. */
@@ -45,6 +47,7 @@ const BUILT_IN = [
     title: 'Drafts and later',
     icon: 'edit',
     address: addressOf({ name: 'writing', list: 'drafts' }),
+    within: '/writing/',
   },
   {
     fragment: 'narrow/has/reaction/sender/me',

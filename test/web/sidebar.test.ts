@@ -1,0 +1,81 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import { DemoChat, message, sidebarOf } from '../helpers/web.ts';
+
+describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
+  `the sidebar${CHROMIUM_NOTE}`,
+  { timeout: 60_000 },
+  () => {
+    let chat: DemoChat;
+    beforeAll(async () => {
+      chat = await DemoChat.start();
+    }, 60_000);
+    afterAll(() => chat?.[Symbol.asyncDispose]());
+
+    test('says where one is, at every address of a view', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      for (const [link, tabs, tab] of [
+        ['People and groups', 'People and groups', 'Groups'],
+        ['Drafts and later', 'What is written', 'Snippets'],
+      ] as const) {
+        await sidebarOf(page).getByRole('link', { name: link }).click();
+        await page.getByRole('navigation', { name: tabs }).getByRole('link', { name: tab }).click();
+        await page.getByRole('heading', { name: tab, level: 1 }).waitFor();
+        expect(await current(page)).toEqual([link]);
+      }
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('leads to views, of which an empty one says what is not there yet', async () => {
+      await using gus = await chat.enter('guest');
+      await sidebarOf(gus.page).getByRole('link', { name: 'Starred' }).click();
+      await gus.page.getByRole('main').getByText('Nothing is starred yet.').waitFor();
+    });
+
+    test('lists the latest direct conversations, and all others when asked', async () => {
+      const bela = chat.person('member');
+      const { users } = await bela.query('{ users(first: 10, isActive: true) { nodes { databaseId } } }');
+      const ids: number[] = users.nodes.map(({ databaseId }: { databaseId: number }) => databaseId);
+      const groups = groupsOf(ids.filter((id) => id !== bela.id)).slice(0, 55);
+      for (const to of groups) await bela.ok('POST', '/messages', { type: 'direct', to, content: 'Just so' });
+      expect(groups).toHaveLength(55);
+      await using here = await chat.enter('member');
+      const { page } = here;
+      const rows = page.getByRole('region', { name: 'Direct messages' }).getByRole('link');
+      expect(await rows.count()).toBe(50);
+      await sidebarOf(page).getByRole('button', { name: 'Older conversations' }).click();
+      await expect.poll(() => rows.count()).toBeGreaterThanOrEqual(groups.length);
+      const all = await addresses(page);
+      expect(new Set(all).size).toBe(all.length);
+      // The oldest becomes the latest by what is written in it.
+      const oldest = all.at(-1);
+      await rows.last().click();
+      await page.getByLabel(/^Message /).fill('Still so');
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await message(page, 'Still so').waitFor();
+      await expect.poll(() => addresses(page)).toEqual([oldest, ...all.slice(0, -1)]);
+      expect(here.problems).toEqual([]);
+    });
+  },
+);
+
+/** All there are of one, two or three. */
+function groupsOf(ids: readonly number[]): readonly (readonly number[])[] {
+  const longer = (group: readonly number[]) =>
+    ids.filter((id) => id > Math.max(0, ...group)).map((id) => [...group, id]);
+  const ones = longer([]);
+  const twos = ones.flatMap(longer);
+  return [...ones, ...twos, ...twos.flatMap(longer)];
+}
+
+/** Where the sidebar says one is. */
+const current = (page: Page): Promise<string[]> => sidebarOf(page).locator('[aria-current=page]').allTextContents();
+
+const addresses = (page: Page): Promise<(string | null)[]> =>
+  page
+    .getByRole('region', { name: 'Direct messages' })
+    .getByRole('link')
+    .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
