@@ -1,5 +1,6 @@
-import { memo, type RefObject } from 'react';
+import { memo, type RefObject, useState } from 'react';
 import type { IconName } from '../ui/icons.tsx';
+import { useIsNarrow } from '../ui/screen.ts';
 import { type Tool, Toolbar } from '../ui/toolbar.tsx';
 import { FORMAT_KEYS, type Format, format } from './formatting.ts';
 
@@ -25,16 +26,33 @@ interface Props {
 
 const NOTHING: readonly Tool[] = [];
 
-/** Formats what is selected in a field. */
+/** Formats what is selected in a field. On narrow screens in a line of its own, behind one button. */
 export const FormattingBar = memo(({ field, isIdle = false, more = NOTHING }: Props) => {
-  const tools = FORMATS.map(
+  const isNarrow = useIsNarrow();
+  const [isOpen, setOpen] = useState(false);
+  const formats = FORMATS.map(
     ([kind, label, icon]): Tool => ({
       label,
       icon,
       keys: FORMAT_KEYS[kind],
       isDisabled: isIdle,
+      keepsFocus: true,
       onPress: () => field.current !== null && format(field.current, kind),
     }),
   );
-  return <Toolbar label="Formatting" tools={[...tools, ...more]} />;
+  if (!isNarrow) return <Toolbar label="Formatting" tools={[...formats, ...more]} />;
+  const fold: Tool = {
+    label: 'Format',
+    icon: 'format',
+    isExpanded: isOpen,
+    isDisabled: isIdle,
+    keepsFocus: true,
+    onPress: () => setOpen(!isOpen),
+  };
+  return (
+    <>
+      {isOpen && <Toolbar label="Formatting" className="formatting-line" tools={formats} />}
+      <Toolbar label="Tools" tools={[...more, fold]} />
+    </>
+  );
 });

@@ -12,16 +12,26 @@ export interface Tool {
   readonly isPressed?: boolean;
   readonly isDisabled?: boolean;
   readonly hasMenu?: boolean;
+  /** Of one that shows others behind it, or not. */
+  readonly isExpanded?: boolean;
+  /** Whether the focus stays in the field when it is pressed, and with it the keyboard of a phone. */
+  readonly keepsFocus?: boolean;
   /** @param button Which was pressed: what it opens stands beside it. */
   readonly onPress: (button: HTMLButtonElement) => void;
 }
 
+interface Props {
+  readonly label: string;
+  readonly tools: readonly Tool[];
+  readonly className?: string;
+}
+
 /** Buttons that are one stop of the Tab key: arrows go through them. */
-export function Toolbar({ label, tools }: { readonly label: string; readonly tools: readonly Tool[] }) {
+export function Toolbar({ label, tools, className = '' }: Props) {
   const [stop, setStop] = useState(0);
-  const stopAt = tools[stop]?.isDisabled === true ? tools.findIndex(({ isDisabled }) => isDisabled !== true) : stop;
+  const stopAt = canPress(tools[stop]) ? stop : tools.findIndex(canPress);
   return (
-    <div className="toolbar" role="toolbar" aria-label={label} onKeyDown={goOn}>
+    <div className={`toolbar ${className}`} role="toolbar" aria-label={label} onKeyDown={goOn}>
       {tools.map((tool, i) => (
         <IconButton
           key={tool.label}
@@ -31,15 +41,19 @@ export function Toolbar({ label, tools }: { readonly label: string; readonly too
           aria-keyshortcuts={tool.keys?.replace('Ctrl', 'Control')}
           aria-pressed={tool.isPressed}
           aria-haspopup={tool.hasMenu === true ? 'menu' : undefined}
+          aria-expanded={tool.isExpanded}
           disabled={tool.isDisabled}
           tabIndex={i === stopAt ? 0 : -1}
           onFocus={() => setStop(i)}
+          onMouseDown={(event) => tool.keepsFocus === true && event.preventDefault()}
           onClick={({ currentTarget }) => tool.onPress(currentTarget)}
         />
       ))}
     </div>
   );
 }
+
+const canPress = (tool: Tool | undefined): boolean => tool !== undefined && tool.isDisabled !== true;
 
 const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowLeft: -1 };
 
