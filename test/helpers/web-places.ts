@@ -1,8 +1,10 @@
 import type { Locator, Page } from 'playwright-core';
-import { type Chatter, message } from './web.ts';
+import { type Chatter, message, sidebarOf } from './web.ts';
 
 /** A message to act upon, which was edited and has a reaction. */
 const SUBJECT = 'Look at this one';
+/** One of the viewer's. */
+const OWN = 'I will look into it';
 const GROUP = 'lookouts';
 
 /** Shows a place, from wherever the page is. */
@@ -15,6 +17,13 @@ const ADDRESSES = {
   mentions: '/views/mentions',
   starred: '/views/starred',
   drafts: '/writing/drafts',
+  scheduled: '/writing/scheduled',
+  snippets: '/writing/snippets',
+  reminders: '/writing/reminders',
+  'terms of a search': '/search',
+  'search results': '/search/look',
+  'nothing found': '/search/nothing-of-the-kind',
+  'meaningless search': '/search/colour%3Ared',
   channel: '/channels/CHANNEL/website',
   topic: '/channels/CHANNEL/website/.launch',
   'all topics': '/channels/CHANNEL/website/topics',
@@ -65,6 +74,14 @@ const ofMenu =
     return dialog(page);
   };
 
+/** Does something on the way to what is shown. */
+const first =
+  (does: (page: Page) => Promise<unknown>, then: Show): Show =>
+  async (page) => {
+    await does(page);
+    return then(page);
+  };
+
 const messageMenu: Show = async (page) => {
   const subject = message(page, SUBJECT).last();
   await subject.hover();
@@ -72,6 +89,107 @@ const messageMenu: Show = async (page) => {
   const menu = page.getByRole('menu');
   await menu.getByRole('menuitem').first().waitFor();
   return menu;
+};
+
+/** Another menu in the place of one. */
+const menuOf =
+  (opens: Show, item: string, label: string): Show =>
+  async (page) => {
+    await (await opens(page)).getByRole('menuitem', { name: item }).click();
+    const menu = page.getByRole('menu', { name: label });
+    await menu.getByRole('menuitem').first().waitFor();
+    return menu;
+  };
+
+/** On a narrow screen it stands in the place of what is shown. */
+async function sidebar(page: Page): Promise<Locator> {
+  const back = page.getByRole('button', { name: 'Back to the sidebar' });
+  if (await back.isVisible()) await back.click();
+  return sidebarOf(page);
+}
+
+const composer = (page: Page): Locator => page.getByRole('form', { name: 'Write a message' });
+const writes = (text: string) => (page: Page) =>
+  composer(page)
+    .getByLabel(/^Message /)
+    .fill(text);
+
+/** The formatting bar of a form, all of it: on a narrow screen it stands behind a button. */
+const formatting =
+  (form: (page: Page) => Promise<Locator>): Show =>
+  async (page) => {
+    const within = await form(page);
+    const bar = within.getByRole('toolbar', { name: 'Formatting' });
+    const fold = within.getByRole('button', { name: 'Format', expanded: false });
+    if (await fold.isVisible()) await fold.click();
+    await bar.getByRole('button', { name: 'Formula' }).waitFor();
+    return bar;
+  };
+
+async function editForm(page: Page): Promise<Locator> {
+  const own = message(page, OWN).last();
+  await own.hover();
+  await press(own, 'More actions');
+  await page.getByRole('menuitem', { name: 'Edit', exact: true }).click();
+  return page.getByRole('form', { name: 'Edit the message' });
+}
+
+const preview: Show = async (page) => {
+  await writes('**Look** at `this` https://example.com')(page);
+  await press(composer(page), 'Preview');
+  const shown = page.getByRole('region', { name: 'Preview' });
+  await shown.locator('strong').waitFor();
+  return shown;
+};
+
+const emojiPicker: Show = async (page) => {
+  await press(composer(page), 'Emoji');
+  await page.getByRole('option', { name: 'tada' }).waitFor();
+  return page.getByRole('listbox', { name: 'Emoji' });
+};
+
+/** A dialog with a field that finds. @param text What is written into it. @param option Of what it suggests. */
+const finding =
+  (key: string, text: string, option: string | RegExp): Show =>
+  async (page) => {
+    await page.keyboard.press(key);
+    await dialog(page).getByRole('combobox').fill(text);
+    await dialog(page).getByRole('option', { name: option }).first().waitFor();
+    return dialog(page);
+  };
+
+/** Suggestions where one writes. */
+const suggestions: Show = async (page) => {
+  const field = composer(page).getByLabel(/^Message /);
+  await field.fill('');
+  await field.pressSequentially('@mon');
+  const list = page.getByRole('listbox', { name: 'Suggestions' });
+  await list.getByRole('option').first().waitFor();
+  return list;
+};
+
+const keyboardHelp: Show = async (page) => {
+  await press(await sidebar(page), 'Keyboard shortcuts');
+  await dialog(page).waitFor();
+  return dialog(page);
+};
+
+const moreViews: Show = async (page) => {
+  const places = await sidebar(page);
+  const more = places.getByRole('button', { name: 'More views' });
+  if (await more.isVisible()) await more.click();
+  await places.getByRole('link', { name: 'Reactions' }).waitFor();
+  return places;
+};
+
+const viewsMenu: Show = async (page) => {
+  await press(await sidebar(page), 'Arrange the views');
+  return page.getByRole('menu', { name: 'Views' });
+};
+
+const viewMenu: Show = async (page) => {
+  await (await sidebar(page)).getByRole('link', { name: 'Starred' }).click({ button: 'right' });
+  return page.getByRole('menu', { name: 'Starred' });
 };
 
 /** Every main dialog and menu, with the view that it is opened from. */
@@ -100,6 +218,30 @@ const OPENED = {
   report: ['topic', ofMenu(messageMenu, 'Report…')],
   move: ['topic', ofMenu(messageMenu, 'Move…')],
   'deletion of a message': ['topic', ofMenu(messageMenu, 'Delete…')],
+  'remind menu': ['topic', menuOf(messageMenu, 'Remind me', 'Remind me')],
+  'time of a reminder': ['topic', ofMenu(menuOf(messageMenu, 'Remind me', 'Remind me'), 'Another time…')],
+  'form to edit': ['topic', formatting(editForm)],
+  'formatting bar': ['topic', formatting(async (page) => composer(page))],
+  suggestions: ['topic', suggestions],
+  preview: ['conversation', preview],
+  'emoji picker': ['topic', emojiPicker],
+  'snippet menu': ['topic', opensMenu('Saved snippets')],
+  'send-later menu': ['topic', first(writes('Not now'), opensMenu('Send later'))],
+  'time to send': ['topic', ofMenu(first(writes('Not now'), opensMenu('Send later')), 'Another time…')],
+  'scheduled message': ['scheduled', opening('Edit')],
+  'deletion of a scheduled message': ['scheduled', opening('Delete')],
+  'new snippet': ['snippets', opening('New snippet')],
+  snippet: ['snippets', opening('Edit')],
+  'deletion of a snippet': ['snippets', opening('Delete')],
+  'search dialog': ['inbox', finding('/', 'from:mona', /Mona Lindqvist/)],
+  'change of a search': ['search results', opening('Change')],
+  'keeping a search': ['search results', opening('Keep the search in the sidebar')],
+  'jump dialog': ['inbox', finding('Control+k', 'we', 'website')],
+  'keyboard help': ['inbox', keyboardHelp],
+  sidebar: ['inbox', sidebar],
+  'more views': ['inbox', moreViews],
+  'views menu': ['inbox', viewsMenu],
+  'menu of a view': ['inbox', viewMenu],
 } as const satisfies Record<string, readonly [from: View, Show]>;
 export type Opened = keyof typeof OPENED;
 
@@ -116,7 +258,16 @@ export async function fillPlaces({ person }: Pick<Chatter, 'person'>, other: Cha
   const { id } = await other.ok('POST', '/messages', { ...to, content: 'Look' });
   await other.ok('PATCH', `/messages/${id}`, { content: `${SUBJECT}: \`code\`, **strong** and @**Iris Haddad**` });
   await person.ok('POST', `/messages/${id}/reactions`, { emoji_name: 'tada' });
+  await person.ok('POST', '/messages', { ...to, content: `${OWN} **soon**` });
   await other.ok('POST', '/messages', { type: 'direct', to: [person.id], content: 'Are you there?' });
+  const { stream_id: website } = await person.ok('GET', '/get_stream_id', { stream: 'website' });
+  const later = { scheduled_delivery_timestamp: Math.floor(Date.parse('2099-01-02T10:30:00Z') / 1000) };
+  await person.ok('POST', '/scheduled_messages', { ...to, to: website, content: 'See you **next year**', ...later });
+  await person.ok('POST', '/reminders', { message_id: id, ...later, note: 'Really look' });
+  await person.ok('POST', '/saved_snippets', { title: 'Thanks', content: 'Thank you for **looking**' });
+  await person.ok('POST', '/drafts', {
+    drafts: [{ type: 'stream', to: [website], topic: 'plans', content: 'Not yet' }],
+  });
 }
 
 /** Shows a view, or a dialog in front of its view. @returns What is shown. */
@@ -146,7 +297,10 @@ async function go(page: Page, address: string): Promise<void> {
   const main = page.getByRole('main');
   await main.getByRole('heading', { level: 1 }).waitFor();
   await main
-    .locator('.page li, .page input:not([hidden]), .message-list[aria-busy=false], .inbox, .topics li, .writing')
+    .locator(
+      '.page li, .page input:not([hidden]), .message-list[aria-busy=false], .inbox, .topics li, .written-list, ' +
+        '.search-terms, .message-note[role=alert]',
+    )
     .first()
     .waitFor();
 }

@@ -30,8 +30,6 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
         await show(iris, name);
         faults[name] = [...(await wideIn(iris.page)), ...(await smallIn(iris.page))];
       }
-      await iris.page.getByRole('button', { name: 'Back to the sidebar' }).click();
-      faults['sidebar'] = [...(await wideIn(iris.page)), ...(await smallIn(iris.page))];
       expect(Object.entries(faults).filter(([, found]) => found.length > 0)).toEqual([]);
       expect(iris.problems).toEqual([]);
     });
@@ -41,7 +39,7 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
       const faults: Record<string, readonly string[]> = {};
       for (const name of DIALOGS) {
         await show(iris, name);
-        faults[name] = [...(await wideIn(iris.page)), ...(await smallIn(iris.page, 'dialog, .popup'))];
+        faults[name] = [...(await wideIn(iris.page)), ...(await smallIn(iris.page, await aboveAll(iris.page)))];
       }
       expect(Object.entries(faults).filter(([, found]) => found.length > 0)).toEqual([]);
       expect(iris.problems).toEqual([]);
@@ -76,6 +74,37 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
       await back.click();
       await close.click();
       await page.getByRole('heading', { level: 1, name: /website/ }).waitFor();
+
+      // So is a search for what is shown already.
+      for (let i = 0; i < 2; i += 1) {
+        await back.click();
+        await sidebarOf(page).getByRole('button', { name: 'Search messages' }).click();
+        const line = page.getByRole('combobox', { name: 'Search messages' });
+        await line.fill('look');
+        await line.press('Enter');
+        await page.getByRole('heading', { level: 1, name: 'Search' }).waitFor();
+        expect(await sidebarOf(page).isVisible()).toBe(false);
+      }
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('what formats stands behind a button, and leaves the focus where one writes', async () => {
+      await using iris = await enter();
+      const { page } = iris;
+      await show(iris, 'topic');
+      const form = page.getByRole('form', { name: 'Write a message' });
+      const field = form.getByLabel(/^Message /);
+      expect(await form.getByRole('button', { name: 'Bold' }).count()).toBe(0);
+      await field.fill('bold');
+      await field.selectText();
+      await form.getByRole('button', { name: 'Format' }).tap();
+      await form.getByRole('button', { name: 'Bold' }).waitFor();
+      expect(await field.evaluate(isFocused)).toBe(true);
+      await form.getByRole('button', { name: 'Bold' }).tap();
+      expect(await field.inputValue()).toBe('**bold**');
+      await field.fill('');
+      await form.getByRole('button', { name: 'Format' }).tap();
+      await expect.poll(() => form.getByRole('button', { name: 'Bold' }).count()).toBe(0);
       expect(iris.problems).toEqual([]);
     });
 
@@ -91,7 +120,9 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
         const box = await element.boundingBox();
         return (box?.y ?? 0) + (box?.height ?? 0);
       };
-      await expect.poll(() => bottomOf(page.getByRole('button', { name: 'Send' }))).toBeLessThanOrEqual(400);
+      await expect
+        .poll(() => bottomOf(page.getByRole('button', { name: 'Send', exact: true })))
+        .toBeLessThanOrEqual(400);
       const composer = await page.getByRole('form', { name: 'Write a message' }).boundingBox();
       await expect
         .poll(() => bottomOf(message(page, 'written on a phone')))
@@ -135,6 +166,10 @@ const wideIn = (page: Page): Promise<string[]> =>
       })
       .map((element) => `${element.tagName}.${element.className}`),
   );
+
+/** What stands above all else, where something does. */
+const aboveAll = async (page: Page): Promise<string> =>
+  (await page.locator('dialog[open], .popup').count()) > 0 ? 'dialog, .popup' : 'body';
 
 /** What can be pressed and is too small for a finger; what stands within a sentence may be. */
 const smallIn = (page: Page, within = 'body'): Promise<string[]> =>
