@@ -28,6 +28,9 @@ export function currentRoute(): Route {
 }
 
 export const useRoute = (): Route => useStore(pathname, currentRoute);
+/** Whether one is at such a place: what stands many times is drawn anew only where that changes. */
+export const useIsAt = (isThere: (route: Route) => boolean): boolean =>
+  useStore(pathname, () => isThere(currentRoute()));
 /** Another number each time somebody goes anywhere, also to what is shown already. */
 export const useVisits = (): number => useStore(visits);
 

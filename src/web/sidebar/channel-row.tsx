@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import { useQuery } from 'urql';
 import { ChannelTopicsDocument, type SidebarSubscriptionFragment } from '../generated/graphql.ts';
-import { Link, useRoute } from '../routing/router.tsx';
+import { Link, useIsAt } from '../routing/router.tsx';
 import { addressOf } from '../routing/routes.ts';
 import { openChannelMenu } from '../topics/channel-menu.tsx';
 import { openTopicMenu } from '../topics/topic-menu.tsx';
@@ -12,8 +12,9 @@ import { Icon } from '../ui/icons.tsx';
 /** A channel, with its topics where it is the one that is shown. */
 export const ChannelRow = memo(({ subscription }: { readonly subscription: SidebarSubscriptionFragment }) => {
   const { channel, color, isMuted, unreadCount } = subscription;
-  const route = useRoute();
-  const isShown = (route.name === 'channel' || route.name === 'topics') && route.channelId === channel.id;
+  const isShown = useIsAt(
+    (route) => (route.name === 'channel' || route.name === 'topics') && route.channelId === channel.id,
+  );
   return (
     <li className={isMuted ? 'is-muted' : undefined}>
       <Link
