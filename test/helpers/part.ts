@@ -99,10 +99,10 @@ const SHARES: Readonly<Record<string, number>> = {
 
 /** As `SHARES`, of what shares a start: made or left out together, so that what is left out starts nothing. */
 const GROUPS = {
-  // Whatever takes a browser. The chat's are made by `npm run test:browser` alone: beside other tests they are too slow.
-  'allowed-origins.test.ts > in a browser': 1 / 6,
-  'application-policy.test.ts > a page under it': 1 / 6,
-  'browser.test.ts': 1 / 6,
+  // Whatever takes a browser. The chat's are made by `npm run test:browser` alone.
+  'allowed-origins.test.ts > in a browser': 1 / 12,
+  'application-policy.test.ts > a page under it': 1 / 12,
+  'browser.test.ts': 1 / 12,
   'web/accessibility.test.ts': 0,
   'web/channels.test.ts': 0,
   'web/chat.test.ts': 0,
