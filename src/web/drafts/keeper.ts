@@ -7,6 +7,7 @@ import {
   type DraftRowFragment as Draft,
   UpdateDraftDocument,
 } from '../generated/graphql.ts';
+import { notify } from '../ui/notices.tsx';
 import { draftOf, type Place } from './place.ts';
 
 /** What is being written in one place. */
@@ -18,11 +19,11 @@ export interface Written {
   readonly draftId: string | null;
   /** `stateOf` as the service has it. */
   readonly saved: string;
-  /** Under which a draft is made, however often that is tried. */
-  readonly creationKey: string | null;
+  /** The draft that is being made, and under which key, however often that is tried: with the words of the first time. */
+  readonly creation: { readonly key: string; readonly text: string; readonly topic: string } | null;
 }
 
-const NOTHING: Written = { text: '', topic: '', draftId: null, saved: '', creationKey: null };
+const NOTHING: Written = { text: '', topic: '', draftId: null, saved: '', creation: null };
 
 /** How long nobody may have written before it is saved, and how long it may take at most while they write on. */
 const [QUIET_MS, LONGEST_MS] = [1_000, 8_000];
@@ -30,7 +31,12 @@ const [QUIET_MS, LONGEST_MS] = [1_000, 8_000];
 const stateOf = ({ text, topic }: Pick<Written, 'text' | 'topic'>): string =>
   text.trim() === '' ? '' : JSON.stringify([topic, text]);
 
-const isDirty = (written: Written): boolean => stateOf(written) !== written.saved;
+/** Of a draft that may be made or not nobody knows yet: it is not saved, and not gone either. */
+const isDirty = (written: Written): boolean => written.creation !== null || stateOf(written) !== written.saved;
+
+/** Mutations that may have been carried out or not. */
+const isUnsure = (result: { readonly __typename?: string } | undefined): boolean =>
+  result === undefined || result.__typename === 'RequestTimeoutError';
 
 /**
  * Keeps what is written in one place: at once in the browser's tab, so that a reload finds it, and soon after as a draft,
@@ -71,7 +77,8 @@ export class DraftKeeper {
   async take(draft: Draft): Promise<void> {
     if (this.written.get().draftId === draft.id) return;
     await this.save();
-    this.#adopt(draft);
+    if (isDirty(this.written.get())) notify('What you were writing is not saved yet: try again in a moment.');
+    else this.#adopt(draft);
   }
 
   /**
@@ -85,7 +92,8 @@ export class DraftKeeper {
     if (this.#isSaving) return;
     const { draftId } = written;
     if (draftId === null) {
-      if (stateOf(written) === '' && found !== undefined && !this.#buried.has(found.id)) this.#adopt(found);
+      if (stateOf(written) === '' && written.creation === null && found !== undefined && !this.#buried.has(found.id))
+        this.#adopt(found);
       return;
     }
     const own = listed.find(({ id }) => id === draftId);
@@ -101,8 +109,12 @@ export class DraftKeeper {
     if (client === null || this.#isSaving || !isDirty(written)) return;
     this.#isSaving = true;
     this.#dirtySince = undefined;
-    const isDone = await this.#put(client, written);
-    this.#isSaving = false;
+    let isDone = false;
+    try {
+      isDone = await this.#put(client, written);
+    } finally {
+      this.#isSaving = false;
+    }
     if (isDirty(this.written.get())) {
       // What was sent meanwhile is not to come back.
       if (isDone && stateOf(this.written.get()) === '') await this.save();
@@ -114,37 +126,47 @@ export class DraftKeeper {
   async #put(client: Client, written: Written): Promise<boolean> {
     const { draftId, text, topic } = written;
     const saved = stateOf(written);
+    if (written.creation !== null) return this.#create(client, written.creation);
     if (saved === '' && draftId !== null) return this.#delete(client, draftId);
     if (saved === '') {
       this.#patch({ saved });
       return true;
     }
     const draft = draftOf(this.place, text, topic);
-    if (draftId === null) return this.#create(client, draft, saved);
+    if (draftId === null) return this.#create(client, { key: newKey(), text, topic });
     const { data } = await client.mutation(UpdateDraftDocument, { input: { draftId, draft } }).toPromise();
-    if (data === undefined) return false;
-    if (data.updateDraft.__typename === 'UpdateDraftPayload') this.#patch({ saved });
-    // It is gone, and made anew.
-    else if (data.updateDraft.__typename === 'BadRequestError') this.#patch({ draftId: null, saved: '' });
+    const result = data?.updateDraft;
+    if (isUnsure(result)) return false;
+    if (result?.__typename === 'UpdateDraftPayload') this.#patch({ saved });
+    // It is gone, and made anew; should it be there nevertheless, it is not to come back.
+    else if (result?.__typename === 'BadRequestError') {
+      this.#buried.add(draftId);
+      this.#patch({ draftId: null, saved: '' });
+    }
     return true;
   }
 
-  async #create(client: Client, draft: ReturnType<typeof draftOf>, saved: string): Promise<boolean> {
-    const creationKey = this.written.get().creationKey ?? newKey();
-    this.#patch({ creationKey });
-    const input = { drafts: [draft] };
-    const { data } = await client.mutation(CreateDraftDocument, { input }, withKey(creationKey)).toPromise();
-    if (data === undefined) return false;
-    const made = data.createDrafts.__typename === 'CreateDraftsPayload' ? data.createDrafts.drafts?.[0] : undefined;
+  async #create(client: Client, creation: NonNullable<Written['creation']>): Promise<boolean> {
+    this.#patch({ creation });
+    const input = { drafts: [draftOf(this.place, creation.text, creation.topic)] };
+    const { data, error } = await client.mutation(CreateDraftDocument, { input }, withKey(creation.key)).toPromise();
+    const result = data?.createDrafts;
+    if (result === undefined && error?.networkError === undefined) {
+      // An answer that is none: under this key there will be no other.
+      this.#patch({ creation: null });
+      return false;
+    }
+    if (isUnsure(result)) return false;
+    const made = result?.__typename === 'CreateDraftsPayload' ? result.drafts?.[0] : undefined;
     // What is refused is kept by the tab alone, and tried again with the next word.
-    this.#patch({ saved, creationKey: null, draftId: made?.id ?? null });
+    this.#patch({ saved: stateOf(creation), creation: null, draftId: made?.id ?? null });
     return true;
   }
 
   async #delete(client: Client, draftId: string): Promise<boolean> {
     this.#buried.add(draftId);
     const { data } = await client.mutation(DeleteDraftDocument, { input: { draftId } }).toPromise();
-    if (data === undefined) return false;
+    if (isUnsure(data?.deleteDraft)) return false;
     this.#patch({ draftId: null, saved: '' });
     return true;
   }
@@ -154,7 +176,7 @@ export class DraftKeeper {
     const now = { text: content, topic };
     const { text, draftId } = this.written.get();
     if (draftId === id && text === content) return;
-    this.#patch({ ...now, draftId: id, saved: stateOf(now), creationKey: null });
+    this.#patch({ ...now, draftId: id, saved: stateOf(now), creation: null });
   }
 
   /** The draft was deleted, or sent, elsewhere. */
