@@ -2,7 +2,12 @@ import type { Client } from 'urql';
 import { newKey, withKey } from '../api/mutate.ts';
 import { narrowKey } from '../api/narrow.ts';
 import { createStore } from '../api/store.ts';
-import { type MessageNarrowInput, SendMessageDocument, type SendMessageInput } from '../generated/graphql.ts';
+import {
+  type MessageNarrowInput,
+  OwnDocument,
+  SendMessageDocument,
+  type SendMessageInput,
+} from '../generated/graphql.ts';
 import { onEvent } from '../live/engine.ts';
 import { liveStatus, whenLive } from '../live/status.ts';
 
@@ -21,6 +26,8 @@ export interface Pending {
   /** `narrowKey` of where it belongs. */
   readonly place: string;
   readonly input: SendMessageInput;
+  /** Who wrote it: in the same tab somebody else may sign in. */
+  readonly by: string;
   readonly state: PendingState;
   readonly reason?: string;
   /** Of its event, once the service has said it. */
@@ -57,7 +64,7 @@ export function post(narrow: MessageNarrowInput, target: Omit<SendMessageInput, 
   const input = { ...target, localId: id, ...(queueId !== null && { queueId }) };
   update((pending) => [
     ...pending,
-    { id, place: narrowKey(narrow), input, state: 'waiting', writtenAt: new Date().toISOString() },
+    { id, place: narrowKey(narrow), input, by: viewerId(), state: 'waiting', writtenAt: new Date().toISOString() },
   ]);
   pump();
 }
@@ -69,9 +76,15 @@ export function sendAgain(id: string): void {
 
 let sending: Client | undefined;
 
+const viewerId = (): string => sending?.readQuery(OwnDocument, {})?.data?.viewer?.id ?? '';
+/** Those of others wait until they are signed in again. */
+const isToBeSent = ({ state, by }: Pending): boolean => state === 'waiting' && by === viewerId();
+
 /** Sends what waits whenever that may work, in its order. @returns What ends it. */
 export function startOutbox(client: Client): () => void {
   sending = client;
+  // Whoever signed out has cleared it.
+  outbox.set(restored());
   const stops = [
     onEvent((event) => {
       if (event.__typename === 'MessageSentEvent' && event.localMessageId !== null) discard(event.localMessageId);
@@ -93,7 +106,7 @@ export function startOutbox(client: Client): () => void {
 let isPumping = false;
 
 function pump(): void {
-  if (isPumping || sending === undefined || !outbox.get().some(({ state }) => state === 'waiting')) return;
+  if (isPumping || sending === undefined || !outbox.get().some(isToBeSent)) return;
   isPumping = true;
   void sendNext(sending).finally(() => {
     isPumping = false;
@@ -102,7 +115,7 @@ function pump(): void {
 
 async function sendNext(client: Client): Promise<void> {
   for (;;) {
-    const next = outbox.get().find(({ state }) => state === 'waiting');
+    const next = outbox.get().find(isToBeSent);
     if (next === undefined || !(await send(client, next))) return;
   }
 }

@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef } from 'react';
 import { narrowKey } from '../api/narrow.ts';
 import { useStore } from '../api/store.ts';
 import { discard, outbox, type Pending, sendAgain } from '../composer/outbox.ts';
+import { useViewer } from '../conversation/use-viewer.ts';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
 import { liveStatus } from '../live/status.ts';
 import { Button } from '../ui/button.tsx';
@@ -16,7 +17,8 @@ interface Props {
 export function PendingMessages({ narrow, onMore }: Props) {
   const key = narrowKey(narrow);
   const all = useStore(outbox);
-  const pending = all.filter(({ place }) => place === key);
+  const { viewerId } = useViewer();
+  const pending = all.filter(({ place, by }) => place === key && by === viewerId);
   const count = useRef(pending.length);
   useLayoutEffect(() => {
     if (pending.length > count.current) onMore();
