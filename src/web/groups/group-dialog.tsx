@@ -78,11 +78,11 @@ function General({ group }: { readonly group: Group }) {
   const { run, refusal, isBusy } = useCommand(UpdateGroupDocument);
   const { id: userGroupId, description, viewerCanManage } = group;
   const before = { name: nameOfGroup(group), description };
-  const save = async (draft: GroupDraft) => {
+  const save = async (draft: GroupDraft, begun: GroupDraft) => {
     const input = {
       userGroupId,
-      ...(draft.name !== before.name && { name: draft.name }),
-      ...(draft.description !== description && { description: draft.description }),
+      ...(draft.name !== begun.name && { name: draft.name }),
+      ...(draft.description !== begun.description && { description: draft.description }),
     };
     if (await run({ input })) announce('Saved');
   };

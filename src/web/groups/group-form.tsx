@@ -14,16 +14,18 @@ interface Props {
   readonly isFixed?: boolean;
   readonly isBusy: boolean;
   readonly refusal: string | undefined;
-  readonly save: (draft: GroupDraft) => void;
+  /** @param begun As it was when the form began: only what differs was changed here. */
+  readonly save: (draft: GroupDraft, begun: GroupDraft) => void;
   readonly children?: ReactNode;
 }
 
 /** Asks for what a group is. */
 export function GroupForm({ before, saveAs, isFixed = false, isBusy, refusal, save, children }: Props) {
+  const [begun] = useState(before);
   const [draft, setDraft] = useState(before);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    save(draft);
+    save(draft, begun);
   };
   return (
     <form className="form" onSubmit={submit}>

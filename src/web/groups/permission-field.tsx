@@ -41,7 +41,7 @@ export function PermissionField({ label, holders, isFixed, onChange }: Props) {
         options={[...groups.map((group) => [group.id, nameOfGroup(group)] as const), [CHOSEN, 'Chosen by name…']]}
         onChoose={(next) => {
           setChosen(next);
-          if (next !== CHOSEN) onChange({ groupId: next });
+          onChange(next === CHOSEN ? holdersInput(namedHolders(holders)) : { groupId: next });
         }}
       />
       {value === CHOSEN && (
