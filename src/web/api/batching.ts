@@ -1,7 +1,5 @@
 import type { Sink } from 'graphql-ws';
 
-/** Long enough for a burst to be one, and shorter than anybody notices. */
-const WAIT_MS = 16;
 /** After a burst the page rests so many times as long as that took, so that somebody can write meanwhile. */
 const REST = 3;
 /** But not for longer. */
@@ -23,7 +21,14 @@ export function batching<T>(sink: Sink<T>): Sink<T> {
     waiting = [];
     if (due.length === 0) return;
     const began = performance.now();
-    for (const hand of due) hand();
+    for (const hand of due) {
+      // What one event breaks is not to cost those that came with it.
+      try {
+        hand();
+      } catch (error) {
+        reportError(error);
+      }
+    }
     // What is shown is drawn after that, and before the next timer.
     setTimeout(() => {
       const now = performance.now();
@@ -33,11 +38,10 @@ export function batching<T>(sink: Sink<T>): Sink<T> {
   return {
     next(value) {
       waiting.push(() => sink.next(value));
-      // A first event is not kept waiting: one alone is a burst of one.
-      const waitMs = Math.max(waiting.length === 1 ? 0 : WAIT_MS, restUntil - performance.now());
       if (isDue) return;
       isDue = true;
-      setTimeout(() => whenIdle(flush), waitMs);
+      // Where the page has rested, a first event is not kept waiting: one alone is a burst of one.
+      setTimeout(() => whenIdle(flush), Math.max(0, restUntil - performance.now()));
     },
     error(error) {
       flush();

@@ -48,7 +48,12 @@ export function useTimeline(
   const [anchor, setAnchor] = useState<MessageAnchorInput>(start);
   const [loading, setLoading] = useState<'older' | 'newer'>();
   const isLoading = useRef(false);
-  const [{ data, error }] = useQuery({ query: TimelineDocument, variables: { narrow, anchor } });
+  const [{ data, error }] = useQuery({
+    query: TimelineDocument,
+    variables: { narrow, anchor },
+    // Events do not tell what a search finds.
+    requestPolicy: narrow.search == null ? 'cache-first' : 'cache-and-network',
+  });
   const nodes = data?.messages?.nodes;
   const { after, before } = span;
   const messages = useMemo(
