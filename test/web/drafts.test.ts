@@ -54,6 +54,35 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
       expect(await field(page).inputValue()).toBe('');
       expect(iris.problems).toEqual([]);
     });
+
+    test('is one draft with the last words, though the answer to its making was lost', async () => {
+      await using bela = await chat.enter('member');
+      const { page, person } = bela;
+      const keys: (string | undefined)[] = [];
+      await page.route('**/graphql', async (route) => {
+        if (!route.request().postData()?.includes('CreateDraft')) return route.fallback();
+        keys.push(route.request().headers()['idempotency-key']);
+        const response = await route.fetch();
+        return keys.length === 1 ? route.abort() : route.fulfill({ response });
+      });
+      const { count } = await person.ok('GET', '/drafts');
+      await open(page, 'website', 'launch');
+      await field(page).fill('A thought');
+      await expect.poll(() => keys.length).toBe(1);
+      await field(page).fill('A thought that goes on');
+      const contents = async () => {
+        const { drafts } = await person.ok('GET', '/drafts');
+        return drafts
+          .map(({ content }: { content: string }) => content)
+          .filter((text: string) => text.startsWith('A t'));
+      };
+      await expect.poll(contents).toEqual(['A thought that goes on']);
+      expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+      await field(page).press('Control+Enter');
+      await message(page, 'A thought that goes on').waitFor();
+      await expect.poll(async () => (await person.ok('GET', '/drafts'))['count']).toBe(count);
+      expect(await field(page).inputValue()).toBe('');
+    });
   },
 );
 
