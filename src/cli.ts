@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { type Config, readConfig } from './platform/config.ts';
+import { type Config, ConfigError, loadEnvFile, readConfig } from './platform/config.ts';
 import { explain } from './server/failures.ts';
 import { commands, type Command as Operation } from './server/operator/commands.ts';
 import { NoServerError, runCommand, sendCommand } from './server/operator/control.ts';
@@ -32,7 +34,18 @@ function addCommand(operation: Operation): void {
   }
   const command = group.command(name).description(operation.summary).option('--json', 'print JSON');
   for (const [arg, type] of Object.entries(operation.args.shape)) command.addOption(optionOf(arg, type as z.ZodType));
-  command.action(({ json, ...args }: { json?: boolean }) => act(json, (config) => run(config, operation.name, args)));
+  command.action(({ json, ...args }: { json?: boolean }) =>
+    act(json, (config) => run(config, operation.name, withPasswordRead(args))),
+  );
+}
+
+/** What is in a command line, every user of the machine can read: a password that is "-" comes from standard input. */
+function withPasswordRead(args: Readonly<Record<string, unknown>>): object {
+  const isRead = ([name, value]: [string, unknown]) => /password$/i.test(name) && value === '-';
+  const read = Object.entries(args).filter(isRead);
+  if (read.length === 0) return args;
+  const password = readFileSync(0, 'utf8').replace(/\r?\n$/, '');
+  return { ...args, ...Object.fromEntries(read.map(([name]) => [name, password])) };
 }
 
 function optionOf(arg: string, type: z.ZodType): Option {
@@ -56,6 +69,7 @@ function parseJson(text: string): unknown {
 }
 
 async function act(json: boolean | undefined, work: (config: Config) => Promise<object>): Promise<void> {
+  loadEnvFile();
   const config = readConfig();
   // Only what goes wrong, unless somebody asked for more: what the service tells of itself is for its own log.
   const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel;
@@ -75,6 +89,7 @@ async function run(config: Config, command: string, args: object): Promise<objec
     } catch (error) {
       if (!(error instanceof NoServerError)) throw error;
     }
+    if (command !== 'migrate') requireData(config);
   }
   const { app, migrated, close } = await startApp(config);
   try {
@@ -83,6 +98,14 @@ async function run(config: Config, command: string, args: object): Promise<objec
   } finally {
     await close();
   }
+}
+
+/** A name that was mistyped must not get a database of its own, and an answer out of that. */
+function requireData({ dataDir }: Config): void {
+  if (existsSync(dataDir)) return;
+  throw new ConfigError(
+    `DATA_DIR: there is no directory ${resolve(dataDir)}. npm start makes one, and so does npm run cli -- migrate`,
+  );
 }
 
 /** A list as a table, an object as lines. */

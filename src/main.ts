@@ -1,9 +1,10 @@
 import type { App } from './access/context.ts';
-import { type Config, readConfig } from './platform/config.ts';
+import { type Config, loadEnvFile, readConfig } from './platform/config.ts';
 import { hostOf, urlOf } from './platform/hosts.ts';
 import { demoFile, prepareDemo, refreshDemoFile } from './server/demo/demo.ts';
 import { DemoAccess, type DemoOwner, hidesDemoKey, startUrlOf } from './server/demo/demo-access.ts';
 import { explain } from './server/failures.ts';
+import { freePort } from './server/listen.ts';
 import { openControl } from './server/operator/control.ts';
 import { serve } from './server/serve.ts';
 import { startApp } from './server/start.ts';
@@ -13,6 +14,7 @@ import { outliveStrayRejections } from './server/stray-rejections.ts';
 const STOP_WITHIN_MS = 5_000;
 
 try {
+  loadEnvFile();
   await run(readConfig());
 } catch (error) {
   console.error(explain(error));
@@ -20,6 +22,8 @@ try {
 }
 
 async function run(config: Config): Promise<void> {
+  // Before a database is made, or brought up to date, for nothing.
+  await freePort(config.port, config.host);
   const running = await startApp(config);
   const { app, close } = running;
   outliveStrayRejections(app.log);

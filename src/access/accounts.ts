@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import { Prisma, type Realm, type User } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { columnsOf, type QueryRow, REALM_COLUMNS, rowOf, USER_COLUMNS } from '../platform/db/columns.ts';
+import { readRows } from '../platform/db/rows.ts';
 import type { App } from './context.ts';
 
 /** Whose key it is, and where. */
@@ -37,9 +38,12 @@ export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promi
 }
 
 async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer>[]) {
-  const rows = await db.$queryRaw<KeyedRow[]>`
+  const rows = await readRows<KeyedRow>(
+    db,
+    Prisma.sql`
     SELECT k.hash, ${COLUMNS} FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN realm r ON r.id = u.realm_id
-    WHERE k.hash = ANY(${hashes}::bytea[])`;
+    WHERE k.hash = ANY(${hashes}::bytea[])`,
+  );
   const accounts = new Map(rows.map((row) => [hex(row.hash), toAccount(row)]));
   return hashes.map((hash) => accounts.get(hex(hash)));
 }
@@ -50,8 +54,11 @@ async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer
  * @throws Error when there is no such user.
  */
 export async function readAccount(db: SqlClient, userId: number): Promise<Account> {
-  const [row] = await db.$queryRaw<QueryRow[]>`
-    SELECT ${COLUMNS} FROM user_account u JOIN realm r ON r.id = u.realm_id WHERE u.id = ${userId}`;
+  const [row] = await readRows<QueryRow>(
+    db,
+    Prisma.sql`
+    SELECT ${COLUMNS} FROM user_account u JOIN realm r ON r.id = u.realm_id WHERE u.id = ${userId}`,
+  );
   if (row === undefined) throw new Error(`There is no user ${userId}`);
   return toAccount(row);
 }

@@ -12,6 +12,7 @@ import {
   SESSION_COLUMNS,
   USER_COLUMNS,
 } from '../platform/db/columns.ts';
+import { readRows } from '../platform/db/rows.ts';
 import { TOTALS } from '../platform/totals.ts';
 import type { Account } from './accounts.ts';
 import type { App, Viewer } from './context.ts';
@@ -159,9 +160,12 @@ const byId = together<number>(async (app, ids) => {
 });
 
 async function read(db: SqlClient, condition: Prisma.Sql): Promise<SessionAccount[]> {
-  const rows = await db.$queryRaw<QueryRow[]>`
+  const rows = await readRows<QueryRow>(
+    db,
+    Prisma.sql`
     SELECT ${columnsOf('s', SESSION_COLUMNS)}, ${columnsOf('u', USER_COLUMNS)}, ${columnsOf('r', REALM_COLUMNS)}
-    FROM session s JOIN user_account u ON u.id = s.user_id JOIN realm r ON r.id = s.realm_id WHERE ${condition}`;
+    FROM session s JOIN user_account u ON u.id = s.user_id JOIN realm r ON r.id = s.realm_id WHERE ${condition}`,
+  );
   return rows.map((row) => ({
     session: rowOf<Session>(row, 's', SESSION_COLUMNS),
     user: rowOf<User>(row, 'u', USER_COLUMNS),

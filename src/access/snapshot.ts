@@ -1,5 +1,6 @@
 import { readCounter } from '../events/log-reads.ts';
 import { type Db, type Tx, withinTransaction } from '../platform/db/client.ts';
+import { transaction } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { readAccount } from './accounts.ts';
 import type { App, Ctx, Snapshot, Viewer } from './context.ts';
@@ -26,8 +27,9 @@ export interface Moment {
  * @throws RequestTimeoutError when its turn does not come in time.
  */
 export function readAtOnce<T>({ app, viewer }: Ctx, read: (moment: Moment) => Promise<T>): Promise<T> {
-  const transaction = () =>
-    app.db.$transaction(
+  const reading = () =>
+    transaction(
+      app.db,
       async (db) => {
         await db.$executeRaw`SET TRANSACTION READ ONLY`;
         const { lastId } = await readCounter(db, viewer.realm.id);
@@ -35,7 +37,7 @@ export function readAtOnce<T>({ app, viewer }: Ctx, read: (moment: Moment) => Pr
       },
       { isolationLevel: 'RepeatableRead', ...LIMITS },
     );
-  return app.database.snapshots.take(viewer.realm.id, () => withinTransaction(transaction));
+  return app.database.snapshots.take(viewer.realm.id, () => withinTransaction(reading));
 }
 
 async function viewerIn(db: Tx, viewer: Viewer): Promise<Viewer> {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type JwtKeys, readJwtKeys } from './jwt-keys.ts';
 import { TOTALS } from './totals.ts';
@@ -209,13 +210,59 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
+/** What may stand in a file of its own, whose name the variable with `_FILE` behind it holds: as containers are given secrets. */
+const SECRETS = [
+  'SECRET_KEY',
+  'DATABASE_URL',
+  'REDIS_URL',
+  'SMTP_URL',
+  'METRICS_TOKEN',
+  'JWT_AUTH_KEYS',
+  'VIDEO_PROVIDER_CLIENT_SECRET',
+] as const;
+
+/** Adds to the environment what a file `.env` in the working directory sets, where there is one. What is set already stays. */
+export function loadEnvFile(): void {
+  try {
+    process.loadEnvFile();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new ConfigError(`.env: ${(error as Error).message}`);
+  }
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** The environment with what stands in files. @throws ConfigError for a file that cannot be read, and one that is empty. */
+function withFiles(env: Variables): Variables {
+  const read = SECRETS.flatMap((name) => {
+    const path = env[`${name}_FILE`];
+    if (path === undefined || path === '') return [];
+    if (env[name]) throw new ConfigError(`${name}_FILE: ${name} is set as well`);
+    return [[name, secretIn(`${name}_FILE`, path)] as const];
+  });
+  return { ...env, ...Object.fromEntries(read) };
+}
+
+function secretIn(variable: string, path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new ConfigError(`${variable}: ${(error as Error).message}`);
+  }
+  if (text === '') throw new ConfigError(`${variable}: ${path} is empty`);
+  return text;
+}
+
 /**
  * Reads and checks the environment.
  *
  * @throws ConfigError with one line for each variable that is wrong.
  */
-export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
-  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+export function readConfig(env: Variables = process.env): Config {
+  const present = Object.fromEntries(
+    Object.entries(withFiles(env)).filter(([, value]) => value !== undefined && value !== ''),
+  );
   const parsed = Environment.safeParse(present);
   if (!parsed.success) {
     throw new ConfigError(parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'));

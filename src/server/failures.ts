@@ -21,7 +21,14 @@ export function explain(error: unknown): string {
     const port = 'port' in error ? ` ${error.port}` : '';
     return `Port${port} is in use. Stop what uses it, or name another one by PORT.`;
   }
-  if (code === 'EACCES' && 'path' in error) return `No permission for ${error.path}`;
+  if ('path' in error) {
+    if (code === 'EACCES' || code === 'EPERM') return `No permission for ${error.path}`;
+    if (code === 'EROFS')
+      return `${error.path} is on a file system that cannot be written to. Name another place by DATA_DIR.`;
+    const isMade = 'syscall' in error && error.syscall === 'mkdir';
+    if (isMade && (code === 'EEXIST' || code === 'ENOTDIR'))
+      return `${error.path} is no directory. Name one by DATA_DIR.`;
+  }
   const said = /Message: `(.+)`/.exec(error.message)?.[1];
   if (error.name.startsWith('Prisma') && said !== undefined) return `The database says: ${said}`;
   return error.stack ?? error.message;

@@ -23,9 +23,7 @@ export interface Listening {
  */
 export async function listen(server: HttpServer, port: number, host: string): Promise<Listening> {
   // A port that is shared can be shared by mistake: first see that nobody has it.
-  const probe = createServer();
-  const free = await bind(probe, { port, host });
-  await close(probe);
+  const free = await freePort(port, host);
   const servers = await bindShared(server, { port: free, host });
   return {
     port: free,
@@ -33,6 +31,18 @@ export async function listen(server: HttpServer, port: number, host: string): Pr
       await Promise.all(servers.map(close));
     },
   };
+}
+
+/**
+ * The port, when nobody has it; 0: one that the system chooses.
+ *
+ * @throws Error with code EADDRINUSE when something else has the port.
+ */
+export async function freePort(port: number, host: string): Promise<number> {
+  const probe = createServer();
+  const free = await bind(probe, { port, host });
+  await close(probe);
+  return free;
 }
 
 async function bindShared(server: HttpServer, at: Readonly<{ port: number; host: string }>): Promise<Server[]> {

@@ -3,6 +3,7 @@ import type { App } from '../access/context.ts';
 import { renameInBots } from '../administration/bots/defaults.ts';
 import { whenLeft, whenRenamed } from '../channels/hooks.ts';
 import { openBus } from '../events/bus.ts';
+import type { Effect } from '../events/define.ts';
 import { EventHub } from '../events/hub.ts';
 import { QueueRegistry } from '../events/queue-registry.ts';
 import { startSweeping } from '../events/retention.ts';
@@ -79,9 +80,10 @@ function compose(
   };
   const deliveries = new DeliveryWorker(app);
   const mail = new MailWorker(base);
-  app.hub.start((_realmId, effect) => {
+  const onEffect = (_realmId: number, effect: Effect) => {
     if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId, effect.credentials);
-  });
+  };
+  app.hub.start(onEffect, () => app.queues.cutOff());
   app.queues.start();
   const sweeping = startSweeping(app);
   const endUpkeep = startUpkeep(database, log);

@@ -2,8 +2,9 @@ import type { Ctx } from '../../access/context.ts';
 import { checkPassword, hashPassword, MIN_PASSWORD_LENGTH } from '../../access/passwords.ts';
 import { endSessions, otherThan } from '../../access/sessions.ts';
 import { normalAddress } from '../../access/sign-in.ts';
-import type { Emit } from '../../events/log.ts';
+import { type Emit, transact } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
+import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { lengthOf } from '../../platform/text.ts';
@@ -38,6 +39,25 @@ export async function requirePasswordChange(
   if (lengthOf(newPassword) < MIN_PASSWORD_LENGTH) throw new BadRequestError('New password is too weak!');
   checkPassword(newPassword);
   return { oldHash: tried.passwordHash, newHash: await hashPassword(app.config, newPassword, caller) };
+}
+
+/**
+ * Gives a person another password, as the server's operator does for who has lost theirs, and signs them out of every
+ * browser. Their API key stays.
+ *
+ * @param ctx The person's own.
+ * @throws BadRequestError for a bot, and for a password that is too short or too long.
+ */
+export async function replacePassword(ctx: Ctx, newPassword: string): Promise<void> {
+  const { app, viewer } = ctx;
+  if (viewer.user.botType !== null) throw new BadRequestError('A bot has no password');
+  checkPassword(newPassword);
+  const passwordHash = await hashPassword(app.config, newPassword, undefined);
+  await transact(ctx, async (tx, emit) => {
+    await lockUser(tx, viewer);
+    await tx.user.update({ where: { id: viewer.id }, data: { passwordHash } });
+    await endSessions(tx, emit, viewer.user);
+  });
 }
 
 /**

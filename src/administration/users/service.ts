@@ -1,6 +1,6 @@
 import type { Ctx, Scope } from '../../access/context.ts';
 import { runOutsideTransaction } from '../../access/idempotency.ts';
-import { requireAdministrator } from '../../access/roles.ts';
+import { administersOrganization, requireAdministrator } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
 import { subscribeToDefaultChannels } from '../../channels/subscriptions/subscriptions.ts';
@@ -59,9 +59,12 @@ export async function createUser(
   );
 }
 
+/** Whether the viewer may create users: an administrator to whom the server's operator gave the right. */
+export const mayCreateUsers = (ctx: Ctx): boolean => administersOrganization(ctx) && ctx.viewer.user.canCreateUsers;
+
 function requireMayCreateUsers(ctx: Ctx): void {
   requireAdministrator(ctx);
-  if (!ctx.viewer.user.canCreateUsers) throw new BadRequestError('User not authorized to create users');
+  if (!mayCreateUsers(ctx)) throw new BadRequestError('User not authorized to create users');
 }
 
 /**

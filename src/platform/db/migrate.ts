@@ -55,11 +55,30 @@ export async function migrate(config: Config, database: Database): Promise<strin
     const engine = await openEngine(driver.factory);
     try {
       await engine.applyMigrations({ migrationsList: asList(migrations), filters: NO_FILTERS });
+    } catch (error) {
+      throw refusedBy(error) ?? error;
     } finally {
       engine.free();
     }
     return names;
   });
+}
+
+/** What an operator can mend; undefined for anything else. */
+function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
+  const said = error instanceof Error ? error.message : '';
+  if (said.includes('schema is not empty')) {
+    return new IncompatibleDatabaseError(
+      'The database holds tables of something else. Name one of its own for the service by DATABASE_URL, or another schema ' +
+        "of it (a role's search_path).",
+    );
+  }
+  const denied = /permission denied for (\w+ \S+)/.exec(said);
+  return denied === null
+    ? undefined
+    : new IncompatibleDatabaseError(
+        `The database's role may not make tables: permission denied for ${denied[1]}. GRANT CREATE ON it to the role.`,
+      );
 }
 
 /**

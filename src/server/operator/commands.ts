@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { App } from '../../access/context.ts';
+import type { App, Ctx } from '../../access/context.ts';
 import { actAs, rotateKey } from '../../access/sign-in.ts';
 import { createBot } from '../../administration/bots/service.ts';
+import { deactivateBotOf, deactivateUser, reactivateUser } from '../../administration/deactivation/service.ts';
 import { createRealm, listRealms } from '../../administration/organization/service.ts';
+import { replacePassword } from '../../administration/sign-in/password-change.ts';
 import type { NewUser } from '../../administration/users/new-user.ts';
-import { addUser } from '../../administration/users/service.ts';
+import { addUser, updateUser } from '../../administration/users/service.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
 import { GENERIC_BOT } from '../../people/bot-types.ts';
 import { findUserByEmail } from '../../people/users.ts';
@@ -159,6 +161,40 @@ export const commands: readonly Command[] = [
       return { user_id: id, [right]: !revoke };
     },
   ),
+  command(
+    'user role',
+    'give a user another role',
+    z.strictObject({ org, user, role: roleName }),
+    async (app, { role, ...at }) => {
+      const changed = await userAt(app, at);
+      return shownState(await updateUser(await asOwner(app, changed), changed.id, { role: ROLE_NUMBERS[role] }));
+    },
+  ),
+  command(
+    'user password',
+    'give a person another password, and sign them out of every browser',
+    z.strictObject({ org, user, password: z.string().describe('8 to 100 characters; - reads it from standard input') }),
+    async (app, { password, ...at }) => {
+      const changed = await userAt(app, at);
+      await replacePassword(await actAs(app, changed), password);
+      return shownState(changed);
+    },
+  ),
+  command(
+    'user deactivate',
+    'deactivate a user, and the bots they own',
+    z.strictObject({ org, user }),
+    async (app, at) => {
+      const leaving = await userAt(app, at);
+      const ctx = await asOwner(app, leaving);
+      if (leaving.botType === null) return shownState(await deactivateUser(ctx, leaving.id));
+      return shownState(await deactivateBotOf(ctx, async () => leaving));
+    },
+  ),
+  command('user reactivate', 'let a deactivated user in again', z.strictObject({ org, user }), async (app, at) => {
+    const returning = await userAt(app, at);
+    return shownState(await reactivateUser(await asOwner(app, returning), returning.id));
+  }),
   command('key show', "show a user's API key", z.strictObject({ org, user }), async (app, at) =>
     withKey(app, await userAt(app, at)),
   ),
@@ -238,6 +274,21 @@ const toNewUser = (person: Person, subdomain: string): NewUser => ({
   ...(person.password !== undefined && { password: person.password }),
   ...(person.bot && { botType: GENERIC_BOT }),
 });
+
+const shownState = (user: User) => ({
+  user_id: user.id,
+  role: roleWord(user),
+  email: user.email,
+  active: user.isActive,
+});
+
+/** The context of what only an owner may do: the operator may, and what changes is told as an owner's act is. */
+async function asOwner(app: App, { realmId }: User): Promise<Ctx> {
+  const where = { realmId, role: OWNER, isActive: true, botType: null, isSystem: false };
+  const owner = await app.db.user.findFirst({ where, orderBy: { id: 'asc' } });
+  if (owner === null) throw new BadRequestError('The organization has no active owner');
+  return actAs(app, owner);
+}
 
 /** "example" is reserved: no mail ever arrives there. */
 function addressFor({ name, bot }: Person, subdomain: string): string {

@@ -42,6 +42,7 @@ import '../../people/profile-fields/graphql.ts';
 import '../../messages/reactions/graphql.ts';
 import '../../administration/organization/graphql.ts';
 import '../../administration/organization/graphql-events.ts';
+import '../../administration/organization/graphql-rights.ts';
 import '../../messages/reminders/graphql.ts';
 import '../../administration/domains/graphql.ts';
 import '../../messages/reports/graphql.ts';

@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { ConfigError, readConfig } from '../src/platform/config.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'chat-test-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+interface Ended {
+  readonly code: number;
+  readonly said: string;
+}
+
+/** Runs what the operator runs, in a working directory of its own and with no environment but this. */
+function run(args: readonly string[], env: Readonly<Record<string, string>>, cwd = folder()): Promise<Ended> {
+  const [script = '', ...rest] = args;
+  const command = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src', script), ...rest];
+  return new Promise((resolve) => {
+    execFile(process.execPath, command, { cwd, env, timeout: 60_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), said: `${stdout}${stderr}`.trim() });
+    });
+  });
+}
+
+test('a port in use is told of before a database is made', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await new Promise((listening) => other.once('listening', listening));
+  const { port } = other.address() as AddressInfo;
+  const dataDir = join(folder(), 'data');
+  const ended = await run(['main.ts'], { PORT: String(port), DATA_DIR: dataDir });
+  expect(ended).toEqual({
+    code: 1,
+    said: `Port ${port} is in use. Stop what uses it, or name another one by PORT.`,
+  });
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+test('a DATA_DIR that is a file, or below one, is named in a sentence', async () => {
+  const file = join(folder(), 'file');
+  writeFileSync(file, '');
+  for (const dataDir of [file, join(file, 'data')]) {
+    const ended = await run(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
+    expect(ended).toEqual({ code: 1, said: `${dataDir} is no directory. Name one by DATA_DIR.` });
+  }
+});
+
+test('a command on a data directory that is not there says so, and makes none', async () => {
+  const dataDir = join(folder(), 'mistyped');
+  const { code, said } = await run(['cli.ts', 'org', 'list'], { DATA_DIR: dataDir });
+  expect([code, said]).toEqual([1, expect.stringContaining(`there is no directory ${dataDir}`)]);
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+test('a file .env in the working directory is read, and the environment counts more', async () => {
+  const cwd = folder();
+  writeFileSync(join(cwd, '.env'), `DATA_DIR=${join(cwd, 'of-the-file')}\nLOG_LEVEL=silent\n`);
+  const byFile = await run(['cli.ts', 'org', 'list'], {}, cwd);
+  expect(byFile.said).toContain(`there is no directory ${join(cwd, 'of-the-file')}`);
+  const byEnvironment = await run(['cli.ts', 'org', 'list'], { DATA_DIR: join(cwd, 'of-the-environment') }, cwd);
+  expect(byEnvironment.said).toContain(`there is no directory ${join(cwd, 'of-the-environment')}`);
+});
+
+test('a secret can stand in a file, which must be there, hold something, and be the only one', () => {
+  const place = folder();
+  const [good, empty] = [join(place, 'good'), join(place, 'empty')];
+  writeFileSync(good, `${'s'.repeat(40)}\n`);
+  writeFileSync(empty, '\n');
+  expect(readConfig({ SECRET_KEY_FILE: good }).secretKey).toBe('s'.repeat(40));
+  expect(readConfig({ SECRET_KEY_FILE: '' }).secretKey).toBeUndefined();
+  for (const [env, said] of [
+    [{ SECRET_KEY_FILE: empty }, `SECRET_KEY_FILE: ${empty} is empty`],
+    [{ SECRET_KEY_FILE: join(place, 'none') }, /^SECRET_KEY_FILE: ENOENT/],
+    [{ SECRET_KEY_FILE: good, SECRET_KEY: 'x'.repeat(40) }, 'SECRET_KEY_FILE: SECRET_KEY is set as well'],
+    [{ METRICS_TOKEN_FILE: good, REDIS_URL_FILE: good }, 'REDIS_URL: must be a redis:// URL'],
+  ] as const) {
+    const reading = () => readConfig(env);
+    expect(reading).toThrow(ConfigError);
+    expect(reading).toThrow(said);
+  }
+});
