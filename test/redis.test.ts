@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBus } from '../src/events/bus.ts';
@@ -130,4 +132,83 @@ describe.skipIf(REDIS_URL === undefined)('on a Redis that others use', () => {
     expect(heard.filter((realmId) => realmId !== 1 && realmId !== 2)).toEqual([]);
     await Promise.all([one, two, stranger].map((bus) => bus.close()));
   });
+
+  test('one that is paused is soon not asked any more, though it is looked at, and counts again when it goes on', async () => {
+    await using paused = await pausable(REDIS_URL ?? '');
+    const said: string[] = [];
+    const listening = { warn: (...parts: unknown[]) => said.push(String(parts.at(-1))) } as never;
+    const config = configOf({ RATE_LIMIT_PER_USER: '50', REDIS_URL: paused.url });
+    const limits = new RateLimits(config, listening);
+    const bus = openBus(config, listening);
+    const key = `${redisPrefix(config)}api_by_user:5`;
+    await expect.poll(async () => [await limits.countUser(5), await redis.exists(key)][1]).toBe(1);
+    paused.pause();
+    // At most so many wait; after that the node counts by itself.
+    for (let i = 0; i < 20; i++) expect(await limits.countUser(6)).toMatchObject({ remaining: 49 - i });
+    expect(paused.asked('api_by_user:6')).toBeLessThanOrEqual(3);
+    expect(said.filter((text) => text.includes('counted on each node'))).toHaveLength(1);
+    // Hints are not kept for later either.
+    await expect
+      .poll(
+        () => {
+          bus.publish(1);
+          return said.filter((text) => text.includes('once a second')).length;
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(1);
+    const hints = paused.asked('event_log');
+    for (let i = 0; i < 10; i++) {
+      bus.publish(1);
+      await new Promise((resolve) => setTimeout(resolve, 15));
+    }
+    expect(paused.asked('event_log')).toBe(hints);
+    paused.goOn();
+    await expect
+      .poll(async () => [await limits.countUser(7), await redis.exists(key.replace(/5$/, '7'))][1], { timeout: 10_000 })
+      .toBe(1);
+    await expect.poll(() => said.filter((text) => text === 'Redis answers again'), { timeout: 10_000 }).toHaveLength(2);
+    limits.close();
+    await bus.close();
+  }, 40_000);
 });
+
+/** Redis behind a proxy that can stop to carry anything, as a paused process takes what it is sent and says nothing. */
+async function pausable(redisUrl: string) {
+  const target = new URL(redisUrl);
+  const { hostname, port } = target;
+  let isPaused = false;
+  const held: (() => void)[] = [];
+  const texts: string[] = [];
+  const server = createServer((client) => {
+    const upstream = connect(Number(port || 6379), hostname);
+    const pass = (work: () => void) => (isPaused ? held.push(work) : work());
+    for (const socket of [client, upstream]) {
+      socket.on('error', () => {});
+      socket.on('close', () => [client, upstream].forEach((one) => void one.destroy()));
+    }
+    client.on('data', (bytes) => {
+      if (isPaused) texts.push(String(bytes));
+      pass(() => upstream.write(bytes));
+    });
+    upstream.on('data', (bytes) => pass(() => client.write(bytes)));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  target.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url: target.href,
+    pause() {
+      isPaused = true;
+    },
+    goOn() {
+      isPaused = false;
+      for (const work of held.splice(0)) work();
+    },
+    /** How often something was asked for while it was paused. */
+    asked: (what: string) => texts.join('').split(what).length - 1,
+    async [Symbol.asyncDispose]() {
+      server.close();
+    },
+  };
+}

@@ -1,4 +1,5 @@
 import type { SqlClient, Tx } from '../platform/db/client.ts';
+import { type Clocked, databaseClock } from '../platform/db/clock.ts';
 import type { Audience } from './audience.ts';
 import type { EventDraft } from './define.ts';
 import { readCounter } from './log-reads.ts';
@@ -33,11 +34,11 @@ export interface Appended {
 }
 
 /** Logs all steps, in their order. The realm's counter stays locked until the commit. */
-export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep[], now: Date): Promise<Appended> {
+export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep[], app: Clocked): Promise<Appended> {
   const events: StoredEvent[] = [];
   let xid: string | undefined;
   for (const step of await foundOut(tx, realmId, steps)) {
-    const appended = 'write' in step ? await step.write(tx) : await append(tx, { realmId, now }, step.events);
+    const appended = 'write' in step ? await step.write(tx) : await append(tx, { realmId, app }, step.events);
     events.push(...appended.events);
     xid = appended.xid ?? xid;
   }
@@ -78,11 +79,11 @@ async function holdLog(tx: Tx, realmId: number, seen: number, harmless: readonly
 /** Where events are logged, and when. */
 interface Log {
   readonly realmId: number;
-  readonly now: Date;
+  readonly app: Clocked;
 }
 
 /** One statement: bumps the counter, which stays locked until the commit, and inserts the events under its new ids. */
-async function append(tx: Tx, { realmId, now }: Log, emitted: readonly EmittedEvent[]): Promise<Appended> {
+async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEvent[]): Promise<Appended> {
   if (emitted.length === 0) return { events: [] };
   let offset = 0;
   const rows = emitted.map(({ event, audience }) => {
@@ -109,7 +110,7 @@ async function append(tx: Tx, { realmId, now }: Log, emitted: readonly EmittedEv
       INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
                          public_channel_id, width, ephemeral, created_at)
       SELECT ${realmId}, counter.base + e."offset", e.type, e.op, e.payload, e.max_role, e.channel_ids, e.user_ids,
-             e.except_user_ids, e.public_channel_id, e.width, e.ephemeral, ${now}
+             e.except_user_ids, e.public_channel_id, e.width, e.ephemeral, ${databaseClock(app)}
       FROM counter, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(
         "offset" int, type text, op text, payload jsonb, max_role smallint, channel_ids int[], user_ids int[],
         except_user_ids int[], public_channel_id int, width int, ephemeral boolean)
@@ -128,7 +129,7 @@ async function append(tx: Tx, { realmId, now }: Log, emitted: readonly EmittedEv
       audience,
       width: event.width,
       ephemeral: event.ephemeral,
-      createdAt: now,
+      createdAt: app.now(),
       bytes: json.length,
     };
   });

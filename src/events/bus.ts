@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../platform/config.ts';
+import { REDIS_PATIENCE_MS, RedisBreaker } from '../platform/redis-breaker.ts';
 import { redisPrefix } from '../platform/redis-names.ts';
 
 /** Wake-ups between nodes. A hint says that a realm's log has grown; it carries nothing and may get lost. */
@@ -85,18 +86,25 @@ function readHint(text: string): { node: unknown; realms: readonly number[] } | 
 
 function redisWire(url: string, channel: string, log: Logger): Wire {
   // A hint that cannot go out now is of no use later: the counters are compared every second anyway.
-  const sender = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0 });
+  const sender = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: REDIS_PATIENCE_MS,
+  });
+  // Nobody waits for hints, but what nobody takes would pile up here.
+  const breaker = new RedisBreaker(sender, { log, without: 'nodes look by themselves once a second' });
   const receiver = new Redis(url, { maxRetriesPerRequest: null });
   for (const redis of [sender, receiver]) redis.on('error', (err: Error) => log.warn({ err }, 'Redis is out of reach'));
   return {
     send(text) {
-      sender.publish(channel, text).catch(() => {});
+      breaker.ask(() => sender.publish(channel, text)).catch(() => {});
     },
     receive(listen) {
       receiver.on('message', (_channel: string, text: string) => listen(text));
       receiver.subscribe(channel).catch((err: unknown) => log.warn({ err }, 'could not subscribe to wake-ups'));
     },
     async close() {
+      breaker.close();
       sender.disconnect();
       receiver.disconnect();
     },

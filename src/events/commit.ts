@@ -1,5 +1,6 @@
 import { type Db, type Tx, withinTransaction } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
+import { transaction } from '../platform/db/rows.ts';
 import { RequestTimeoutError } from '../platform/errors.ts';
 import { retry } from '../platform/retry.ts';
 import { changing } from './act.ts';
@@ -27,13 +28,17 @@ export async function committing<T extends { readonly xid?: string }>(
   change: (tx: Tx) => Promise<T>,
 ): Promise<T> {
   let made: T | undefined;
-  const transaction = () =>
-    db.$transaction(async (tx) => {
-      made = await change(tx);
-      return made;
-    }, TRANSACTION_LIMITS);
+  const changes = () =>
+    transaction(
+      db,
+      async (tx) => {
+        made = await change(tx);
+        return made;
+      },
+      TRANSACTION_LIMITS,
+    );
   try {
-    return await database.turns.take(realmId, () => withinTransaction(transaction));
+    return await database.turns.take(realmId, () => withinTransaction(changes));
   } catch (error) {
     const xid = made?.xid;
     if (made !== undefined && xid !== undefined && isBusy(error) && (await hasCommitted(db, xid))) return made;

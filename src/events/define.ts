@@ -61,7 +61,7 @@ interface Rules<P> {
    * What `render` reads of `view` besides role and options: true when each user has their own rendering, or the class of
    * viewers that see the same. Absent: nothing.
    */
-  readonly perUser?: true | ((payload: P, view: EventView) => string);
+  readonly perUser?: true | ((payload: P, view: EventView) => number | string);
   /** Whether the event passes a queue's narrow, for the types that narrows apply to. */
   readonly matches?: (payload: P, narrow: QueueOptions['narrow'], userId: number) => boolean;
   /** True for what is of no use a minute later: skipped on replay after 60 s. */

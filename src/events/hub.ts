@@ -4,9 +4,12 @@ import type { Effect } from './define.ts';
 import { readCounter, readCounters } from './log-reads.ts';
 import type { StoredEvent } from './stored.ts';
 import { RealmWindow } from './window.ts';
+import { WindowMemory } from './window-memory.ts';
 
 /** How often the counters of realms with readers are compared with the log, which makes up for lost wake-ups. */
 const POLL_MS = 1_000;
+/** Our choice: after so many of them in vain the database is taken for out of reach. */
+const MAX_MISSED = 10;
 /** Our choice: clients poll again within seconds; after this nobody is expected back. */
 const FORGET_MS = 120_000;
 
@@ -21,9 +24,12 @@ export class EventHub {
   readonly #bus: Bus;
   readonly #windows = new Map<number, Promise<RealmWindow>>();
   readonly #open = new Map<number, RealmWindow>();
+  readonly #memory = new WindowMemory();
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
-  #lastPoll = 0;
+  #watch: NodeJS.Timeout | undefined;
+  /** Turns since the database last answered. Turns and not a time: a process that was paused has missed none. */
+  #missed = 0;
   #onEffect: (realmId: number, effect: Effect) => void = () => {};
 
   constructor(app: LogContext, bus: Bus) {
@@ -31,10 +37,17 @@ export class EventHub {
     this.#bus = bus;
   }
 
-  /** @param onEffect Told of each effect as its event passes, after the event was delivered. */
-  start(onEffect: (realmId: number, effect: Effect) => void): void {
+  /**
+   * @param onEffect Told of each effect as its event passes, after the event was delivered.
+   * @param onCutOff Told again and again while the log cannot be read: whoever reads here would wait in silence.
+   */
+  start(onEffect: (realmId: number, effect: Effect) => void, onCutOff: () => void): void {
     this.#onEffect = onEffect;
-    this.#lastPoll = Date.now();
+    this.#missed = 0;
+    this.#watch = setInterval(() => {
+      this.#missed++;
+      if (!this.ready) onCutOff();
+    }, POLL_MS);
     this.#bus.onHint((realmId) => void this.#fill(this.#open.get(realmId)));
     const tick = async () => {
       await this.#poll();
@@ -45,13 +58,14 @@ export class EventHub {
 
   stop(): void {
     this.#stopped = true;
+    clearInterval(this.#watch);
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
   /** Whether the log was compared within the last seconds. */
   get ready(): boolean {
-    return this.#timer !== undefined && Date.now() - this.#lastPoll < 10 * POLL_MS;
+    return this.#timer !== undefined && this.#missed < MAX_MISSED;
   }
 
   /** Clients waiting here, over all realms and transports. */
@@ -72,20 +86,26 @@ export class EventHub {
     this.#bus.publish(realmId);
   }
 
-  /** The realm's window, opened at the log's present end if nobody here read it yet. */
-  window(realmId: number): Promise<RealmWindow> {
+  /**
+   * The realm's window, opened at the log's present end if nobody here read it yet. It holds all that was committed and
+   * acknowledged here before.
+   */
+  async window(realmId: number): Promise<RealmWindow> {
     let opening = this.#windows.get(realmId);
     if (opening === undefined) {
       opening = this.#openWindow(realmId);
       this.#windows.set(realmId, opening);
       opening.catch(() => this.#windows.delete(realmId));
     }
-    return opening;
+    const window = await opening;
+    window.takeIn();
+    return window;
   }
 
   async #openWindow(realmId: number): Promise<RealmWindow> {
     const { lastId } = await readCounter(this.#app.db, realmId);
-    const window = new RealmWindow(this.#app, realmId, lastId, (effect) => this.#onEffect(realmId, effect));
+    const onEffect = (effect: Effect) => this.#onEffect(realmId, effect);
+    const window = new RealmWindow(this.#app, realmId, { lastId, memory: this.#memory, onEffect });
     this.#open.set(realmId, window);
     return window;
   }
@@ -96,6 +116,7 @@ export class EventHub {
       if (windows.length > 0) {
         const before = new Map(windows.map(({ realmId, through }) => [realmId, through]));
         const counters = await readCounters(this.#app.db, [...before.keys()]);
+        this.#missed = 0;
         const isApart = ({ realmId, through }: RealmWindow) => {
           const lastId = counters.get(realmId);
           // Behind the log, or ahead of it because the database was restored to an earlier state: reading the table
@@ -104,11 +125,12 @@ export class EventHub {
         };
         await Promise.all(windows.filter(isApart).map((window) => this.#fill(window)));
       }
-      this.#lastPoll = Date.now();
+      this.#missed = 0;
       for (const window of windows) {
         if (window.forget(Date.now() - FORGET_MS)) continue;
         this.#open.delete(window.realmId);
         this.#windows.delete(window.realmId);
+        window.letGo();
       }
     } catch (error) {
       this.#app.log.warn({ err: error }, 'could not compare the event log; trying again');
@@ -118,6 +140,7 @@ export class EventHub {
   async #fill(window: RealmWindow | undefined): Promise<void> {
     try {
       await window?.fill();
+      if (window !== undefined) this.#missed = 0;
     } catch (error) {
       this.#app.log.warn({ err: error }, 'could not read the event log; trying again');
     }

@@ -1,5 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
+import { readRows } from '../platform/db/rows.ts';
 import type { StoredEvent } from './stored.ts';
 
 const EVENT_COLUMNS = Prisma.sql`id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
@@ -43,16 +44,22 @@ function fromRow(row: EventRow): StoredEvent {
 
 /** Where a realm's log stands: its last id, and the id up to which it is pruned. */
 export async function readCounter(db: SqlClient, realmId: number): Promise<{ lastId: number; prunedThrough: number }> {
-  const [row] = await db.$queryRaw<{ last_id: bigint; pruned_through: bigint }[]>`
-    SELECT last_id, pruned_through FROM event_counter WHERE realm_id = ${realmId}`;
+  const [row] = await readRows<{ last_id: bigint; pruned_through: bigint }>(
+    db,
+    Prisma.sql`
+    SELECT last_id, pruned_through FROM event_counter WHERE realm_id = ${realmId}`,
+  );
   if (row === undefined) throw new Error(`Realm ${realmId} has no event counter`);
   return { lastId: Number(row.last_id), prunedThrough: Number(row.pruned_through) };
 }
 
 /** Every realm of `realmIds` and its last id. */
 export async function readCounters(db: SqlClient, realmIds: readonly number[]): Promise<Map<number, number>> {
-  const rows = await db.$queryRaw<{ realm_id: number; last_id: bigint }[]>`
-    SELECT realm_id, last_id FROM event_counter WHERE realm_id = ANY(${[...realmIds]})`;
+  const rows = await readRows<{ realm_id: number; last_id: bigint }>(
+    db,
+    Prisma.sql`
+    SELECT realm_id, last_id FROM event_counter WHERE realm_id = ANY(${[...realmIds]})`,
+  );
   return new Map(rows.map(({ realm_id, last_id }) => [realm_id, Number(last_id)]));
 }
 
@@ -65,12 +72,15 @@ export async function readLogAfter(
   realmId: number,
   { after, limit }: { after: number; limit: number },
 ): Promise<{ lastId: number; events: StoredEvent[] }> {
-  const rows = await db.$queryRaw<({ last_id: bigint } & (EventRow | { id: null }))[]>`
+  const rows = await readRows<{ last_id: bigint } & (EventRow | { id: null })>(
+    db,
+    Prisma.sql`
     SELECT c.last_id, e.* FROM event_counter c
     LEFT JOIN LATERAL (
       SELECT ${EVENT_COLUMNS} FROM event WHERE realm_id = c.realm_id AND id > ${after} ORDER BY id LIMIT ${limit}
     ) AS e ON true
-    WHERE c.realm_id = ${realmId} ORDER BY e.id`;
+    WHERE c.realm_id = ${realmId} ORDER BY e.id`,
+  );
   const [first] = rows;
   if (first === undefined) throw new Error(`Realm ${realmId} has no event counter`);
   return { lastId: Number(first.last_id), events: rows.flatMap((row) => (row.id === null ? [] : fromRow(row))) };
@@ -85,9 +95,12 @@ export interface SubscriptionStretch {
 
 /** A user's stretches that reach past `after`. */
 export async function readStretches(db: SqlClient, userId: number, after: number): Promise<SubscriptionStretch[]> {
-  const rows = await db.$queryRaw<{ channel_id: number; began: bigint; ended: bigint | null }[]>`
+  const rows = await readRows<{ channel_id: number; began: bigint; ended: bigint | null }>(
+    db,
+    Prisma.sql`
     SELECT channel_id, began_event_id AS began, ended_event_id AS ended FROM subscription_period
-    WHERE user_id = ${userId} AND (ended_event_id IS NULL OR ended_event_id > ${after})`;
+    WHERE user_id = ${userId} AND (ended_event_id IS NULL OR ended_event_id > ${after})`,
+  );
   return rows.map(({ channel_id, began, ended }) => ({
     channelId: channel_id,
     began: Number(began),
@@ -97,9 +110,12 @@ export async function readStretches(db: SqlClient, userId: number, after: number
 
 /** A user's role changes after `after`, in order. */
 export async function readRoleChanges(db: SqlClient, userId: number, after: number) {
-  const rows = await db.$queryRaw<{ event_id: bigint; old_role: number; new_role: number }[]>`
+  const rows = await readRows<{ event_id: bigint; old_role: number; new_role: number }>(
+    db,
+    Prisma.sql`
     SELECT event_id, old_role, new_role FROM role_change WHERE user_id = ${userId} AND event_id > ${after}
-    ORDER BY event_id`;
+    ORDER BY event_id`,
+  );
   return rows.map(({ event_id, old_role, new_role }) => ({
     id: Number(event_id),
     oldRole: old_role,
@@ -130,7 +146,9 @@ export async function readLogFor(
   const publicMessages = user.allPublicChannels
     ? Prisma.sql`UNION (SELECT id FROM event WHERE ${range} AND public_channel_id IS NOT NULL ${page})`
     : Prisma.empty;
-  const rows = await db.$queryRaw<EventRow[]>`
+  const rows = await readRows<EventRow>(
+    db,
+    Prisma.sql`
     SELECT ${EVENT_COLUMNS} FROM event JOIN (SELECT id AS wanted_id FROM (
       (SELECT id FROM event WHERE ${range} AND max_role IS NOT NULL ${page})
       UNION (SELECT id FROM event WHERE ${range} AND user_ids[1] = ${user.userId} ${page})
@@ -140,6 +158,7 @@ export async function readLogFor(
       UNION (${ofChannels(Prisma.sql`channel_ids[2]`)})
       ${publicMessages}
     ) AS concerned ORDER BY id LIMIT ${limit}) AS wanted ON id = wanted_id
-    WHERE realm_id = ${realmId} ORDER BY id`;
+    WHERE realm_id = ${realmId} ORDER BY id`,
+  );
   return rows.map(fromRow);
 }

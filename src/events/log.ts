@@ -99,7 +99,7 @@ async function make<T>(
 ): Promise<Made<T>> {
   const steps: LogStep[] = [];
   const result = await change(tx, collect(steps));
-  return { result, ...(await appendAll(tx, realmId, steps, app.now())) };
+  return { result, ...(await appendAll(tx, realmId, steps, app)) };
 }
 
 /**
@@ -121,7 +121,7 @@ async function changeWithin<T>(
     const steps: LogStep[] = [];
     const result = await change(tx, collect(steps));
     transaction.unlogged.push(async () => {
-      const { events } = await appendAll(tx, realmId, steps, app.now());
+      const { events } = await appendAll(tx, realmId, steps, app);
       return { realmId, events };
     });
     const logged = steps.every(canWait) ? [] : await logAll(transaction);

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { Prisma } from '../generated/prisma/client.ts';
+import { databaseClock, milliseconds } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
 import type { RevokedCredentials } from './define.ts';
 import { BadEventQueueIdError } from './errors.ts';
-import { Queue, type ReaderAccess } from './queue.ts';
+import { Queue, type QueueRow, type ReaderAccess, type ReaderEnd } from './queue.ts';
 import type { QueueOptions } from './view.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -12,8 +14,10 @@ const EXPIRY_MARGIN_MS = 60_000;
 const MAX_REFRESH_MS = 60_000;
 /** Our choice: more of one user's queues than any client may still come back to. Of older ones it is told "unknown". */
 const MAX_TOMBSTONES = 1_000;
-/** The options of a queue that has ended are not needed any more. */
-const NO_OPTIONS = { options: {} };
+/** What a queue is made of. */
+const COLUMNS = Prisma.sql`id::text AS id, realm_id AS "realmId", user_id AS "userId", options,
+  idle_timeout_secs AS "idleTimeoutSecs", start_id AS "startId", acked_id AS "ackedId",
+  scanned_through AS "scannedThrough", reader_epoch AS "readerEpoch"`;
 
 /** An id for a queue, that a client may be told before there is the queue. */
 export const newQueueId = (): string => randomUUID();
@@ -38,6 +42,9 @@ export interface QueueOwner {
  *
  * The database holds every queue; memory holds those with a reader here. Positions are written in one batch every few
  * seconds, only where the reader epoch is still ours: a node that took the queue over counts, we no longer do.
+ *
+ * What is written or compared in the database goes by its clock, which all nodes share; by our own only how much time has
+ * passed here.
  */
 export class QueueRegistry {
   readonly #app: LogContext;
@@ -65,8 +72,17 @@ export class QueueRegistry {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    for (const queue of this.#queues.values()) queue.reader?.end('stopping');
+    this.#endReaders('stopping');
     await this.flush();
+  }
+
+  /** Ends all readers because nothing can be read for them here. Their queues stay, and any node serves them. */
+  cutOff(): void {
+    this.#endReaders('unavailable');
+  }
+
+  #endReaders(why: ReaderEnd): void {
+    for (const queue of this.#queues.values()) queue.reader?.end(why);
   }
 
   /**
@@ -79,12 +95,13 @@ export class QueueRegistry {
    */
   async register({ viewer }: { readonly viewer: QueueOwner }, queue: NewQueue): Promise<void> {
     const { id, options, idleTimeoutSecs, startId } = queue;
-    const now = this.#app.now();
+    const now = databaseClock(this.#app);
     const { queuesPerUser, queueWriteMs } = this.#app.config;
     const read = [...this.#queues.values()].filter((queue) => queue.userId === viewer.id && queue.reader !== undefined);
     // Another node writes that it reads a queue within this time; a queue that was read this recently may be read
     // again.
-    const fresh = new Date(now.getTime() - MAX_REFRESH_MS - 2 * queueWriteMs);
+    const fresh = Prisma.sql`${now} - ${milliseconds(MAX_REFRESH_MS + 2 * queueWriteMs)}`;
+    const lifetime = milliseconds(this.#lifetime(idleTimeoutSecs * 1000));
     const ended = await this.#app.db.$queryRaw<{ id: string }[]>`
       SELECT ended_id::text AS id FROM make_event_queue(
         p_id => ${id}::uuid,
@@ -94,10 +111,10 @@ export class QueueRegistry {
         p_idle_timeout_secs => ${idleTimeoutSecs}::int,
         p_client_name => ${viewer.clientName}::text,
         p_start_id => ${startId}::bigint,
-        p_now => ${now}::timestamptz,
-        p_expires_at => ${new Date(this.#expiry(now.getTime(), idleTimeoutSecs * 1000))}::timestamptz,
+        p_now => ${now},
+        p_expires_at => ${now} + ${lifetime},
         p_read => ${read.map((queue) => queue.id)}::uuid[],
-        p_fresh => ${fresh}::timestamptz,
+        p_fresh => ${fresh},
         p_max_live => ${queuesPerUser}::int,
         p_max_ended => ${MAX_TOMBSTONES}::int)`;
     for (const queue of ended) this.#drop(queue.id);
@@ -116,7 +133,7 @@ export class QueueRegistry {
     { claim }: { claim: boolean },
   ): Promise<Queue> {
     if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
-    const now = this.#app.now().getTime();
+    const now = this.#clock();
     const held = this.#queues.get(queueId);
     if (held !== undefined && held.userId !== viewer.id) throw new BadEventQueueIdError(queueId, 'unknown');
     if (held !== undefined && !claim) {
@@ -147,13 +164,12 @@ export class QueueRegistry {
     const held = this.#queues.get(queueId);
     if (held !== undefined && held.userId === viewer.id) return held;
     if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
-    const now = this.#app.now();
-    const row = await this.#app.db.eventQueue.findFirst({
-      where: { id: queueId, realmId: viewer.realm.id, userId: viewer.id },
-    });
-    if (row === null) throw new BadEventQueueIdError(queueId, 'unknown');
-    if (row.endedAt !== null || row.expiresAt <= now) throw new BadEventQueueIdError(queueId, 'expired');
-    return new Queue(row, now.getTime());
+    const [row] = await this.#app.db.$queryRaw<(QueueRow & { isOver: boolean })[]>`
+      SELECT ${COLUMNS}, ended_at IS NOT NULL OR expires_at <= ${databaseClock(this.#app)} AS "isOver"
+      FROM event_queue WHERE id = ${queueId}::uuid AND realm_id = ${viewer.realm.id} AND user_id = ${viewer.id}`;
+    if (row === undefined) throw new BadEventQueueIdError(queueId, 'unknown');
+    if (row.isOver) throw new BadEventQueueIdError(queueId, 'expired');
+    return new Queue(row, this.#clock());
   }
 
   /** Acknowledges everything up to `upTo` in a queue looked at, whichever node holds it. */
@@ -165,15 +181,26 @@ export class QueueRegistry {
       WHERE id = ${queue.id}::uuid AND ended_at IS NULL`;
   }
 
+  /**
+   * Milliseconds on a clock that goes on as time passes, from any start: nobody sets it, as the wall clock is set. The embedded
+   * database has the process's clock, and so has what is compared with it here.
+   */
+  #clock(): number {
+    const { database, now } = this.#app;
+    return database.kind === 'postgresql' ? performance.now() : now().getTime();
+  }
+
   /** Takes the queue over for this node: from now on only our acknowledgements count. */
   async #claim(viewer: QueueOwner, queueId: string): Promise<Queue> {
     const { db } = this.#app;
-    const now = this.#app.now();
+    const now = this.#clock();
+    const clock = databaseClock(this.#app);
     const mine = { id: queueId, realmId: viewer.realm.id, userId: viewer.id };
-    const [row] = await db.eventQueue.updateManyAndReturn({
-      where: { ...mine, endedAt: null, expiresAt: { gt: now } },
-      data: { readerEpoch: { increment: 1 }, holder: this.#node, lastActiveAt: now },
-    });
+    const [row] = await db.$queryRaw<QueueRow[]>`
+      UPDATE event_queue SET reader_epoch = reader_epoch + 1, holder = ${this.#node}, last_active_at = ${clock}
+      WHERE id = ${queueId}::uuid AND realm_id = ${mine.realmId} AND user_id = ${mine.userId}
+        AND ended_at IS NULL AND expires_at > ${clock}
+      RETURNING ${COLUMNS}`;
     if (row === undefined) {
       if (this.#queues.get(queueId)?.userId === viewer.id) this.#drop(queueId);
       const exists = await db.eventQueue.count({ where: mine });
@@ -181,14 +208,14 @@ export class QueueRegistry {
     }
     const held = this.#queues.get(queueId);
     if (held === undefined) {
-      const queue = new Queue(row, now.getTime());
+      const queue = new Queue(row, now);
       this.#queues.set(queueId, queue);
       return queue;
     }
     held.epoch = Math.max(held.epoch, row.readerEpoch);
     held.acknowledge(Number(row.ackedId));
-    held.lastActive = now.getTime();
-    held.confirmed = now.getTime();
+    held.lastActive = now;
+    held.confirmed = now;
     return held;
   }
 
@@ -199,10 +226,9 @@ export class QueueRegistry {
    */
   async delete(ctx: { readonly viewer: QueueOwner }, queueId: string): Promise<void> {
     const queue = await this.open(ctx, queueId, { claim: true });
-    await this.#app.db.eventQueue.updateMany({
-      where: { id: queue.id, endedAt: null },
-      data: { endedAt: this.#app.now(), endReason: 'deleted', ...NO_OPTIONS },
-    });
+    await this.#app.db.$executeRaw`
+      UPDATE event_queue SET ended_at = ${databaseClock(this.#app)}, end_reason = 'deleted', options = '{}'
+      WHERE id = ${queue.id}::uuid AND ended_at IS NULL`;
     queue.reader?.end('deleted');
     this.#drop(queueId);
   }
@@ -229,12 +255,12 @@ export class QueueRegistry {
   /** Ends queues nobody has read for longer than they may live, by a margin for nodes that could not write for a while. */
   async expire(): Promise<number> {
     await this.flush();
-    const now = this.#app.now();
-    const expired = await this.#app.db.eventQueue.updateManyAndReturn({
-      where: { endedAt: null, expiresAt: { lte: new Date(now.getTime() - EXPIRY_MARGIN_MS) } },
-      data: { endedAt: now, endReason: 'expired', ...NO_OPTIONS },
-      select: { id: true },
-    });
+    const now = databaseClock(this.#app);
+    // The options of a queue that has ended are not needed any more.
+    const expired = await this.#app.db.$queryRaw<{ id: string }[]>`
+      UPDATE event_queue SET ended_at = ${now}, end_reason = 'expired', options = '{}'
+      WHERE ended_at IS NULL AND expires_at <= ${now} - ${milliseconds(EXPIRY_MARGIN_MS)}
+      RETURNING id::text AS id`;
     for (const { id } of expired) this.#drop(id);
     return expired.length;
   }
@@ -245,12 +271,11 @@ export class QueueRegistry {
   }
 
   /**
-   * Expiry is written seldom, so it allows for the time between two writes.
-   *
-   * @returns Milliseconds.
+   * How long a queue lives after it was last read, in milliseconds. Expiry is written seldom, so it allows for the time
+   * between two writes.
    */
-  #expiry(lastActive: number, idleTimeoutMs: number): number {
-    return lastActive + idleTimeoutMs + refreshMs(idleTimeoutMs) + 2 * this.#app.config.queueWriteMs;
+  #lifetime(idleTimeoutMs: number): number {
+    return idleTimeoutMs + refreshMs(idleTimeoutMs) + 2 * this.#app.config.queueWriteMs;
   }
 
   /** Writes what changed. One write at a time; a failed one is tried again at the next turn. */
@@ -266,7 +291,7 @@ export class QueueRegistry {
   }
 
   async #write(): Promise<void> {
-    const now = this.#app.now().getTime();
+    const now = this.#clock();
     const due = new Map<string, Queue>();
     const silent = new Map<string, Queue>();
     for (const queue of this.#queues.values()) {
@@ -277,7 +302,7 @@ export class QueueRegistry {
       else if (now - queue.lastActive > FORGET_MS) this.#queues.delete(queue.id);
     }
     const epochs = new Map([...due, ...silent].map(([id, { epoch }]) => [id, epoch]));
-    const confirmed = new Set([...(await this.#writeDue(due)), ...(await this.#readOurs(silent))]);
+    const confirmed = new Set([...(await this.#writeDue(due, now)), ...(await this.#readOurs(silent))]);
     for (const [id, queue] of [...due, ...silent]) {
       if (confirmed.has(id)) queue.confirmed = now;
       // Claimed by this node again meanwhile: the row's epoch has moved on, and the position is written next time.
@@ -290,7 +315,7 @@ export class QueueRegistry {
   }
 
   /** Writes positions. @returns The ids of the queues that are still ours. */
-  async #writeDue(due: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
+  async #writeDue(due: ReadonlyMap<string, Queue>, now: number): Promise<readonly string[]> {
     if (due.size === 0) return [];
     const rows = [...due.values()].map((queue) => {
       queue.dirty = false;
@@ -300,8 +325,8 @@ export class QueueRegistry {
         epoch: queue.epoch,
         acked: queue.acked,
         scanned: queue.scanned,
-        active: new Date(queue.lastActive).toISOString(),
-        expires: new Date(this.#expiry(queue.lastActive, queue.idleTimeoutMs)).toISOString(),
+        idle_ms: Math.max(0, now - queue.lastActive),
+        lifetime_ms: this.#lifetime(queue.idleTimeoutMs),
       };
     });
     try {
@@ -322,12 +347,14 @@ export class QueueRegistry {
   }
 
   async #writeRows(rows: readonly object[]): Promise<readonly string[]> {
+    const clock = databaseClock(this.#app);
     const written = await this.#app.db.$queryRaw<{ id: string }[]>`
       UPDATE event_queue AS q
       SET acked_id = GREATEST(q.acked_id, v.acked), scanned_through = GREATEST(q.scanned_through, v.scanned),
-          last_active_at = v.active, expires_at = v.expires
+          last_active_at = ${clock} - v.idle_ms * interval '1 millisecond',
+          expires_at = ${clock} + (v.lifetime_ms - v.idle_ms) * interval '1 millisecond'
       FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS v(
-        id uuid, epoch int, acked bigint, scanned bigint, active timestamptz, expires timestamptz)
+        id uuid, epoch int, acked bigint, scanned bigint, idle_ms float8, lifetime_ms float8)
       WHERE q.id = v.id AND q.reader_epoch = v.epoch AND q.ended_at IS NULL
       RETURNING q.id::text AS id`;
     return written.map(({ id }) => id);

@@ -3,8 +3,11 @@ import { BadEventQueueIdError } from './errors.ts';
 import type { QueueOptions } from './view.ts';
 import type { ReadContext } from './window.ts';
 
-/** Why a reader is told to stop. `lost` carries the error to tell the client. */
-export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | BadEventQueueIdError;
+/**
+ * Why a reader is told to stop. `unavailable`: the database cannot be read here; the client should come back. An error says
+ * that the queue is lost.
+ */
+export type ReaderEnd = 'displaced' | 'revoked' | 'deleted' | 'stopping' | 'unavailable' | BadEventQueueIdError;
 
 /** What somebody signed in with who reads. */
 export interface ReaderAccess {
@@ -21,6 +24,12 @@ export interface QueueReader {
   readonly access: ReaderAccess;
   end(why: ReaderEnd): void;
 }
+
+/** What a queue is made of, as the database has it. */
+export type QueueRow = Pick<
+  EventQueue,
+  'id' | 'realmId' | 'userId' | 'options' | 'idleTimeoutSecs' | 'startId' | 'ackedId' | 'scannedThrough' | 'readerEpoch'
+>;
 
 /** A queue as this node holds it: a cursor into the log, written to the database now and then. */
 export class Queue {
@@ -41,7 +50,7 @@ export class Queue {
   #scanned: number;
   #sent: number;
 
-  constructor(row: EventQueue, now: number) {
+  constructor(row: QueueRow, now: number) {
     this.id = row.id;
     this.realmId = row.realmId;
     this.userId = row.userId;

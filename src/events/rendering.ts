@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
+import { shareOfHeap } from '../platform/memory.ts';
 import { definitionOf, type RenderedEvent } from './define.ts';
 import type { StoredEvent } from './stored.ts';
 import { type EventView, optionsKey } from './view.ts';
@@ -15,8 +16,9 @@ export interface EventPiece {
 }
 
 const NOTHING: readonly EventPiece[] = [];
-/** By who looks (a role, and what else tells viewers apart), then by the key of the queue's options. */
-type Renderings = Map<string, Map<string, readonly EventPiece[]>>;
+/** By the viewer's role, by what else tells viewers apart, by the key of the queue's options. */
+type Renderings = Map<number, Map<number | string, RenderingsByOptions>>;
+type RenderingsByOptions = Map<string, readonly EventPiece[]>;
 
 /** What is made of an event for those who read it. */
 interface Made {
@@ -27,10 +29,11 @@ interface Made {
 
 /**
  * Our choice: twice what a window holds for some tens of kinds of viewers. Clients choose the options of their queues, and
- * what they ask of events, so that there is no end to what could be made; what nobody asked for lately is made again.
+ * what they ask of events, so that there is no end to what could be made; what nobody asked for lately is made again. A
+ * process with a heap of less than a gigabyte keeps less.
  */
-const MAX_RENDERED_BYTES = 64 * 1024 * 1024;
-const MAX_RESULT_BYTES = 32 * 1024 * 1024;
+const MAX_RENDERED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
+const MAX_RESULT_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
 
 const made = new LRUCache<StoredEvent, Made>({ maxSize: MAX_RENDERED_BYTES, sizeCalculation: ({ bytes }) => bytes });
 const results = new LRUCache<EventPiece, { readonly byMaker: Map<object, Buffer>; readonly bytes: number }>({
@@ -52,12 +55,7 @@ export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): rea
   }
   const { definition, renderings } = entry;
   if (definition === undefined) return NOTHING;
-  const viewer = `${view.role} ${definition.viewerClass(stored.payload as never, view)}`;
-  let byOptions = renderings.get(viewer);
-  if (byOptions === undefined) {
-    byOptions = new Map();
-    renderings.set(viewer, byOptions);
-  }
+  const byOptions = renderingsFor(renderings, view.role, definition.viewerClass(stored.payload as never, view));
   const key = optionsKey(view.options);
   let pieces = byOptions.get(key);
   if (pieces === undefined) {
@@ -74,6 +72,20 @@ export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): rea
     made.set(stored, { ...entry, bytes: entry.bytes + sizeOf(pieces) });
   }
   return pieces;
+}
+
+function renderingsFor(renderings: Renderings, role: number, viewerClass: number | string): RenderingsByOptions {
+  let byClass = renderings.get(role);
+  if (byClass === undefined) {
+    byClass = new Map();
+    renderings.set(role, byClass);
+  }
+  let byOptions = byClass.get(viewerClass);
+  if (byOptions === undefined) {
+    byOptions = new Map();
+    byClass.set(viewerClass, byOptions);
+  }
+  return byOptions;
 }
 
 const sizeOf = (pieces: readonly EventPiece[]) => pieces.reduce((sum, { json }) => sum + json.length, 0);
@@ -100,8 +112,10 @@ export function keepResult(piece: EventPiece, maker: object, result: Buffer): vo
 
 /** Lets go of what was made of an event's pieces: once it has been delivered live, few ask for it again. */
 export function forgetResults(stored: StoredEvent): void {
-  for (const byOptions of made.get(stored)?.renderings.values() ?? []) {
-    for (const pieces of byOptions.values()) for (const piece of pieces) results.delete(piece);
+  for (const byClass of made.peek(stored)?.renderings.values() ?? []) {
+    for (const byOptions of byClass.values()) {
+      for (const pieces of byOptions.values()) for (const piece of pieces) results.delete(piece);
+    }
   }
 }
 

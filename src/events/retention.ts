@@ -1,3 +1,4 @@
+import { databaseNow } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
 import type { QueueRegistry } from './queue-registry.ts';
 
@@ -22,23 +23,24 @@ interface SweepContext extends LogContext {
 /** Ends idle queues, prunes what no queue can still ask for, and forgets what was kept for a time only. */
 export async function sweep(app: SweepContext): Promise<void> {
   const { db, queues } = app;
-  const now = app.now().getTime();
+  // Not by this node's own clock: one that is wrong would end what the others hold.
+  const now = (await databaseNow(app)).getTime();
   const before = (age: number) => new Date(now - age);
   await queues.expire();
   await db.eventQueue.deleteMany({ where: { endedAt: { lt: before(TOMBSTONE_MS) } } });
   await db.idempotencyRecord.deleteMany({ where: { createdAt: { lt: before(IDEMPOTENCY_MS) } } });
   await db.deletedMessage.deleteMany({ where: { deletedAt: { lt: before(ARCHIVE_MS) } } });
   await db.event.deleteMany({ where: { ephemeral: true, createdAt: { lt: before(EPHEMERAL_MS) } } });
-  await pruneLog(app);
+  await pruneLog(app, now);
 }
 
 /**
  * Prunes each realm's log below the lowest position of its live queues, and beyond the age and the number of rows
  * configured regardless: a queue left behind by that is told `pruned`.
  */
-async function pruneLog({ db, config, now }: LogContext): Promise<void> {
-  const young = new Date(now().getTime() - MIN_AGE_MS);
-  const old = new Date(now().getTime() - config.logRetentionMs);
+async function pruneLog({ db, config }: LogContext, now: number): Promise<void> {
+  const young = new Date(now - MIN_AGE_MS);
+  const old = new Date(now - config.logRetentionMs);
   const realms = await db.$queryRaw<{ realm_id: number; prune_through: bigint }[]>`
     SELECT c.realm_id, LEAST(
         -- Zero, because LEAST passes over null: where nothing is old enough, nothing goes.

@@ -8,7 +8,7 @@ import type { Queue, QueueReader, ReaderAccess, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, heartbeat, piecesOf } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
-import type { QueueOptions } from './view.ts';
+import type { EventView, QueueOptions } from './view.ts';
 import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
 
 /** Runs something as part of no request. */
@@ -27,8 +27,8 @@ export interface StreamSink {
   send(pieces: readonly EventPiece[]): void;
   /** Resolves when the client has taken enough of what was sent for more to follow. Only a backlog waits for it. */
   writable(): Promise<void>;
-  /** The stream is over. `unavailable`: the database cannot be read; the client should come back. */
-  end(why: ReaderEnd | 'unavailable'): void;
+  /** The stream is over. */
+  end(why: ReaderEnd): void;
 }
 
 /** How one event looks to the owner of a queue: by the role they had when it happened. */
@@ -37,17 +37,31 @@ export function piecesFor(
   event: StoredEvent,
   { queue, recipient }: { readonly queue: Pick<Queue, 'id' | 'options'>; readonly recipient: EventRecipient },
 ): readonly EventPiece[] {
-  const view = {
-    role: recipient.roleAt(event.id),
-    userId: recipient.userId,
-    // A getter, because few kinds of event need it.
-    get isRecipient() {
-      return !queue.options.allPublicChannels || hears(event.audience, recipient, event.id, false);
-    },
-    queueId: queue.id,
-    options: queue.options,
-  };
-  return piecesOf(event, view, log);
+  return piecesOf(event, new ReaderView(event, queue, recipient), log);
+}
+
+/** For whom one event is rendered. A class, because one is made for every delivery. */
+class ReaderView implements EventView {
+  readonly role: number;
+  readonly userId: number;
+  readonly queueId: string;
+  readonly options: QueueOptions;
+  readonly #event: StoredEvent;
+  readonly #recipient: EventRecipient;
+
+  constructor(event: StoredEvent, queue: Pick<Queue, 'id' | 'options'>, recipient: EventRecipient) {
+    this.role = recipient.roleAt(event.id);
+    this.userId = recipient.userId;
+    this.queueId = queue.id;
+    this.options = queue.options;
+    this.#event = event;
+    this.#recipient = recipient;
+  }
+
+  /** Worked out when asked for, because few kinds of event need it. */
+  get isRecipient(): boolean {
+    return !this.options.allPublicChannels || hears(this.#event.audience, this.#recipient, this.#event.id, false);
+  }
 }
 
 /** Clients give up soon after a heartbeat is due. */
@@ -199,7 +213,9 @@ export class EventStream implements LiveReader, QueueReader {
   }
 
   #unsent(events: readonly StoredEvent[]): readonly EventPiece[] {
-    const all = events.flatMap((event) => piecesFor(this.#app, event, this));
+    const [only] = events;
+    const isOne = only !== undefined && events.length === 1;
+    const all = isOne ? piecesFor(this.#app, only, this) : events.flatMap((event) => piecesFor(this.#app, event, this));
     // The client may have stopped between two pieces of one event.
     return (all[0]?.id ?? 0) > this.#lastSent ? all : all.filter(({ id }) => id > this.#lastSent);
   }
@@ -258,7 +274,7 @@ export class EventStream implements LiveReader, QueueReader {
     this.queue.release(this);
   }
 
-  #finish(why: ReaderEnd | 'unavailable'): void {
+  #finish(why: ReaderEnd): void {
     if (this.#over) return;
     this.stop();
     this.#sink.end(why);

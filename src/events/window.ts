@@ -7,13 +7,22 @@ import { EventRecipient } from './recipient.ts';
 import { forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
+import { type EventHolder, type WindowMemory, weightOf } from './window-memory.ts';
 
-/** Our choice: enough for clients that reconnect at once, small enough to hold for every busy organisation. */
+/** Our choice: enough for clients that reconnect at once. What all windows hold together is bounded besides. */
 const MAX_EVENTS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
 const READ_LIMIT = 2_000;
 /** How long an event that arrived before its predecessor waits for it before the table is read. */
 const GAP_PATIENCE_MS = 5;
+
+/**
+ * Our choice: the longest that events wait for others of the same moment, where there are so many readers that telling them
+ * keeps the process busy. What is told at once goes out to each of them as one write.
+ */
+const MAX_REST_MS = 5;
+/** What takes less leaves time enough: the shortest timer is as long. */
+const LONG_MS = 1;
 
 /** A reader that has everything up to the window's end and waits for more. */
 export interface LiveReader {
@@ -34,14 +43,19 @@ export function wants({ eventTypes, narrow }: QueueOptions, event: StoredEvent, 
   return definitionOf(event.type, event.op)?.matches?.(event.payload as never, narrow, userId) ?? true;
 }
 
+const wantsAndHears = (options: QueueOptions, recipient: EventRecipient, event: StoredEvent): boolean =>
+  wants(options, event, recipient.userId) && hears(event.audience, recipient, event.id, options.allPublicChannels);
+
 /**
  * The end of one realm's log, in memory: every event after `from` and up to `through`, in order and without a hole, and
  * the readers that wait at its end.
  */
-export class RealmWindow {
+export class RealmWindow implements EventHolder {
   readonly realmId: number;
   readonly #app: LogContext;
+  readonly #memory: WindowMemory;
   readonly #events: StoredEvent[] = [];
+  /** By weight: what the events count for. */
   #bytes = 0;
   #from: number;
   #through: number;
@@ -49,14 +63,23 @@ export class RealmWindow {
   readonly #early = new Map<number, StoredEvent[]>();
   #filling: Promise<void> | undefined;
   #nextFill: Promise<void> | undefined;
+  #isTelling = false;
+  /** On the clock of `performance`: until when events wait for others, after readers were told of some. */
+  #restUntil = 0;
   #advancing: Promise<void> | undefined;
   readonly #recipients = new Map<number, { recipient: EventRecipient; lastUsed: number }>();
   readonly #readers = new Map<number, Set<LiveReader>>();
   readonly #onEffect: (effect: Effect) => void;
 
-  constructor(app: LogContext, realmId: number, lastId: number, onEffect: (effect: Effect) => void) {
+  /** @param start Where the log ends now, the memory that all windows share, and who is told of effects. */
+  constructor(
+    app: LogContext,
+    realmId: number,
+    { lastId, memory, onEffect }: { lastId: number; memory: WindowMemory; onEffect: (effect: Effect) => void },
+  ) {
     this.#app = app;
     this.realmId = realmId;
+    this.#memory = memory;
     this.#from = lastId;
     this.#through = lastId;
     this.#onEffect = onEffect;
@@ -83,20 +106,52 @@ export class RealmWindow {
     return this.#events.slice(this.#indexAfter(position));
   }
 
-  /** Takes in events just committed here. Those that come before their predecessors wait for them, or for the table. */
+  /**
+   * Takes in events just committed here, and tells readers of them after whoever made the change was answered. Those that
+   * come before their predecessors wait for them, or for the table.
+   */
   publish(events: readonly StoredEvent[]): void {
     const first = events[0];
     if (first === undefined) return;
     const start = first.id - first.width + 1;
     if (start <= this.#through) return; // read from the table already
     this.#early.set(start, [...events]);
-    this.#takeEarly();
+    this.#tellSoon();
+  }
+
+  #tellSoon(): void {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    const tell = () => {
+      // Looked at when the turn has come: those told last may still have been written to before.
+      const rest = this.#restUntil - performance.now();
+      if (rest > 0) {
+        setTimeout(tell, rest);
+        return;
+      }
+      this.#isTelling = false;
+      this.takeIn();
+      if (this.#early.size === 0) return;
+      // What cannot be read now, the hub reads at its next comparison, which reports failures.
+      setTimeout(() => this.#early.size > 0 && void this.fill().catch(() => {}), GAP_PATIENCE_MS).unref();
+    };
+    setImmediate(tell);
+  }
+
+  /** Takes in at once what waits to be told: who reads now is to find all that was acknowledged before. */
+  takeIn(): void {
     if (this.#early.size === 0) return;
-    // What cannot be read now, the hub reads at its next comparison, which reports failures.
-    setTimeout(() => this.#early.size > 0 && void this.fill().catch(() => {}), GAP_PATIENCE_MS).unref();
+    try {
+      this.#takeEarly();
+    } catch (err) {
+      // Nobody is there to be told. Readers get these events at the next comparison with the table.
+      this.#app.log.error({ err, realm: this.realmId }, 'could not hand on events');
+    }
   }
 
   #takeEarly(): void {
+    // Read from the table since.
+    for (const start of this.#early.keys()) if (start <= this.#through) this.#early.delete(start);
     const fresh: StoredEvent[] = [];
     let end = this.#through;
     for (let next = this.#early.get(end + 1); next !== undefined; next = this.#early.get(end + 1)) {
@@ -143,7 +198,6 @@ export class RealmWindow {
         );
       }
     }
-    for (const start of this.#early.keys()) if (start <= this.#through) this.#early.delete(start);
     this.#takeEarly();
   }
 
@@ -169,8 +223,7 @@ export class RealmWindow {
   /** The log is shorter than what was read of it: the database was put back to an earlier state. */
   #startAnew(lastId: number): void {
     this.#app.log.error({ realm: this.realmId, lastId, through: this.#through }, 'the event log went back');
-    this.#events.length = 0;
-    this.#bytes = 0;
+    this.letGo();
     this.#early.clear();
     this.#from = lastId;
     this.#through = lastId;
@@ -183,12 +236,19 @@ export class RealmWindow {
     const effects = events.flatMap((event) => this.#effectsOf(event).map((effect) => ({ id: event.id, effect })));
     for (const event of events) {
       this.#events.push(event);
-      this.#bytes += event.bytes;
+      this.#bytes += weightOf(event);
     }
     this.#through = through;
     for (const { id, effect } of effects) this.#recipients.get(effect.userId)?.recipient.apply(id, effect);
     this.#trim();
+    const toldFrom = performance.now();
     for (const readers of this.#readers.values()) this.#tell(readers, events);
+    // As long again as it takes, with the writing that follows, for what else there is to do.
+    setImmediate(() => {
+      const toldAt = performance.now();
+      const tookMs = toldAt - toldFrom;
+      if (tookMs >= LONG_MS) this.#restUntil = toldAt + Math.min(MAX_REST_MS, tookMs);
+    });
     for (const event of events) forgetResults(event);
     for (const { effect } of effects) this.#onEffect(effect);
   }
@@ -207,11 +267,7 @@ export class RealmWindow {
     for (const reader of [...readers]) {
       const { recipient, options } = reader;
       try {
-        const heard = events.filter(
-          (event) =>
-            wants(options, event, recipient.userId) &&
-            hears(event.audience, recipient, event.id, options.allPublicChannels),
-        );
+        const heard = events.filter((event) => wantsAndHears(options, recipient, event));
         if (heard.length > 0) reader.hear(heard, this.#through);
         else reader.pass(this.#through);
       } catch (err) {
@@ -222,14 +278,33 @@ export class RealmWindow {
   }
 
   #trim(): void {
-    let drop = 0;
-    while (this.#events.length - drop > MAX_EVENTS || this.#bytes > MAX_BYTES) {
-      const event = this.#events[drop++];
+    this.#drop(() => this.#bytes > MAX_BYTES);
+    this.#memory.note(this, this.#bytes);
+    this.#memory.use(this);
+    this.#memory.makeRoom();
+  }
+
+  giveUp(bytes: number): void {
+    const enough = this.#bytes - bytes;
+    this.#drop(() => this.#bytes > enough);
+    this.#memory.note(this, this.#bytes);
+  }
+
+  /** Gives up all events: the window is closed, or begins anew. */
+  letGo(): void {
+    this.giveUp(this.#bytes);
+  }
+
+  /** Drops the oldest events: what is more than a window may have, and as long as they are too many bytes. */
+  #drop(isTooMuch: () => boolean): void {
+    let count = 0;
+    while (this.#events.length - count > MAX_EVENTS || isTooMuch()) {
+      const event = this.#events[count++];
       if (event === undefined) break;
-      this.#bytes -= event.bytes;
+      this.#bytes -= weightOf(event);
       this.#from = event.id;
     }
-    if (drop > 0) this.#events.splice(0, drop);
+    if (count > 0) this.#events.splice(0, count);
   }
 
   #indexAfter(position: number): number {
@@ -245,6 +320,7 @@ export class RealmWindow {
 
   /** The facts about a user, complete for every id above `after`, and for every event that is still to pass here. */
   async recipient(userId: number, after: number): Promise<EventRecipient> {
+    this.#memory.use(this);
     // Another node was ahead of this one when it noted how far the queue is read.
     if (after > this.#through) await this.fill();
     const entry = this.#recipients.get(userId) ?? { recipient: new EventRecipient(userId), lastUsed: 0 };

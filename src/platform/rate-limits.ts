@@ -7,12 +7,10 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import type { Budget } from './budget.ts';
 import type { Config } from './config.ts';
 import { RateLimitHitError } from './errors.ts';
+import { REDIS_PATIENCE_MS, RedisBreaker } from './redis-breaker.ts';
 import { redisPrefix } from './redis-names.ts';
 
 const WINDOW_SECONDS = 60;
-
-/** Our choice: a Redis that answers later than this is taken for one that is away. */
-const REDIS_PATIENCE_MS = 500;
 
 /** Where a request comes from. */
 export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
@@ -27,7 +25,7 @@ interface Count {
 
 /**
  * How many requests each account, and each address without one, has left: counted in memory, or in Redis for all nodes
- * together, and in memory again while Redis is away.
+ * together, and in memory again while Redis is away, or does not answer.
  *
  * A window begins with the caller's first request, and a minute later the budget is full again. What is refused takes
  * nothing from the next window.
@@ -36,15 +34,15 @@ export class RateLimits {
   readonly #byUser: Count | undefined;
   readonly #byAddress: Count | undefined;
   readonly #trustedProxies: number;
-  readonly #redis: Redis | undefined;
+  readonly #store: Store | undefined;
 
   constructor(config: Config, log: Logger) {
     const { rateLimitPerUser, rateLimitPerIp, redisUrl } = config;
     const isOn = rateLimitPerUser !== undefined || rateLimitPerIp !== undefined;
-    this.#redis = isOn && redisUrl !== undefined ? connect(redisUrl, log) : undefined;
+    this.#store = isOn && redisUrl !== undefined ? connect(redisUrl, log) : undefined;
     const prefix = redisPrefix(config);
-    this.#byUser = counting(`${prefix}api_by_user`, rateLimitPerUser, this.#redis);
-    this.#byAddress = counting(`${prefix}api_by_ip`, rateLimitPerIp, this.#redis);
+    this.#byUser = counting(`${prefix}api_by_user`, rateLimitPerUser, this.#store);
+    this.#byAddress = counting(`${prefix}api_by_ip`, rateLimitPerIp, this.#store);
     this.#trustedProxies = config.trustedProxies;
   }
 
@@ -92,31 +90,34 @@ export class RateLimits {
   }
 
   close(): void {
-    this.#redis?.disconnect();
+    this.#store?.breaker.close();
+    this.#store?.redis.disconnect();
   }
 }
 
-function connect(url: string, log: Logger): Redis {
+/** Where the requests of all nodes are counted together. */
+interface Store {
+  readonly redis: Redis;
+  readonly breaker: RedisBreaker;
+}
+
+function connect(url: string, log: Logger): Store {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: REDIS_PATIENCE_MS,
   });
   redis.on('error', (err: Error) => log.warn({ err }, 'Redis is out of reach; requests are counted on each node'));
-  return redis;
+  return { redis, breaker: new RedisBreaker(redis, { log, without: 'requests are counted on each node' }) };
 }
 
-function counting(keyPrefix: string, points: number | undefined, storeClient: Redis | undefined): Count | undefined {
+function counting(keyPrefix: string, points: number | undefined, store: Store | undefined): Count | undefined {
   if (points === undefined) return undefined;
   const options = { keyPrefix, points, duration: WINDOW_SECONDS };
-  const memory = new RateLimiterMemory(options);
-  const limiter =
-    storeClient === undefined
-      ? memory
-      : new RateLimiterRedis({ ...options, storeClient, rejectIfRedisNotReady: true, insuranceLimiter: memory });
+  const consume = consuming(options, store);
   const take = async (caller: string, requests: number): Promise<Budget> => {
     try {
-      return budgetOf(points, await limiter.consume(caller, requests));
+      return budgetOf(points, await consume(caller, requests));
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
       throw new RateLimitHitError(refusal.msBeforeNext / 1000, budgetOf(points, refusal));
@@ -129,6 +130,28 @@ function counting(keyPrefix: string, points: number | undefined, storeClient: Re
       if (left.remaining < requests) throw tooManyAtOnce(requests + 1, left);
       return take(caller, requests);
     },
+  };
+}
+
+type Consume = (caller: string, requests: number) => Promise<RateLimiterRes>;
+
+/** Takes from the budget that all nodes share; from this node's own where that cannot be had. */
+function consuming(
+  options: { keyPrefix: string; points: number; duration: number },
+  store: Store | undefined,
+): Consume {
+  const memory = new RateLimiterMemory(options);
+  const here: Consume = (caller, requests) => memory.consume(caller, requests);
+  if (store === undefined) return here;
+  const { redis, breaker } = store;
+  const shared = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true });
+  return async (caller, requests) => {
+    try {
+      return await breaker.ask(() => shared.consume(caller, requests));
+    } catch (refusal) {
+      if (refusal instanceof RateLimiterRes) throw refusal;
+      return here(caller, requests);
+    }
   };
 }
 

@@ -10,6 +10,8 @@ export interface DatabaseProxy extends AsyncDisposable {
    * had, until `mend`.
    */
   arm(): void;
+  /** From here on nothing is carried any more, though every connection stays open, until `mend`. */
+  swallow(): void;
   /** @returns Whether anything was cut off. */
   mend(): boolean;
 }
@@ -61,6 +63,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
   const open = new Set<() => void>();
   let isArmed = false;
   let isCut = false;
+  let isSilent = false;
   const cutAll = () => {
     isCut = true;
     for (const close of open) close();
@@ -93,11 +96,12 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
       { startup: false },
     );
     client.on('data', (bytes) => {
+      if (isSilent) return;
       hear(bytes);
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
-      if (isCut) return;
+      if (isCut || isSilent) return;
       told(bytes);
       client.write(bytes);
       if (committed && !inTransaction) {
@@ -115,8 +119,14 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     arm() {
       isArmed = true;
     },
+    swallow() {
+      isSilent = true;
+    },
     mend() {
       const wasCut = isCut;
+      // What was swallowed is missing on these.
+      if (isSilent) for (const close of open) close();
+      isSilent = false;
       isArmed = false;
       isCut = false;
       return wasCut;

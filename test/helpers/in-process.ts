@@ -76,13 +76,12 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
   const control = await openControl(app);
   const server = await serve(running, null);
   let heard: string[] | undefined;
-  app.db.$on(
-    'query' as never,
-    (({ query }: { query: string }) => {
-      // The log is compared once a second, for as long as anybody has read it here.
-      if (!LOOKED_AT_BY_ITSELF.test(query)) heard?.push(query);
-    }) as never,
-  );
+  const hear = (query: string) => {
+    // The log is compared once a second, for as long as anybody has read it here.
+    if (!LOOKED_AT_BY_ITSELF.test(query)) heard?.push(query);
+  };
+  app.db.$on('query' as never, (({ query }: { query: string }) => hear(query)) as never);
+  app.database.onStatement(hear);
   return {
     ...{ app, deliveries, mail, dataDir, url: `http://127.0.0.1:${server.port}` },
     async queriesOf(work) {

@@ -266,7 +266,7 @@ class ResponseSink implements StreamSink {
   }
 
   /** An orderly end is told; otherwise the response just ends, and the client comes back with the last id. */
-  end(why: ReaderEnd | 'unavailable'): void {
+  end(why: ReaderEnd): void {
     clearInterval(this.#keepAlive);
     if (why instanceof Error) {
       const error = { message: why.message, extensions: { code: why.code, ...why.data } };

@@ -12,6 +12,7 @@ import type { ReaderEnd } from '../../events/queue.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import type { EventStream, StreamSink } from '../../events/stream.ts';
 import { BadRequestError, ChatError, RateLimitHitError, type RequestTimeoutError } from '../../platform/errors.ts';
+import { writeTogether } from '../../platform/write-together.ts';
 import { answerBare } from '../bare-answer.ts';
 import { warnOfProxy } from '../proxy-warning.ts';
 import { countAddress, countRefusals } from '../rate-limits.ts';
@@ -348,8 +349,8 @@ class SocketSink implements StreamSink {
     if (socket.readyState !== socket.OPEN) return;
     // Past `socket.send`, which takes two writes and as much time again for what this does in one. It has nothing queued
     // that could be overtaken: it compresses nothing, and writes its own frames whole and at once.
-    const frames = pieces.map((piece) => textFrame(this.#head, this.#deliveries.resultOf(piece)));
-    this.#connection.write(frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames));
+    writeTogether(this.#connection);
+    for (const piece of pieces) this.#connection.write(textFrame(this.#head, this.#deliveries.resultOf(piece)));
     if (isTooMuch(socket.bufferedAmount, this.#reports.userIsOver)) socket.close(TRY_AGAIN, 'Too much unread; resume');
     this.#reports.sent();
   }
@@ -359,7 +360,7 @@ class SocketSink implements StreamSink {
       await sleep(10);
   }
 
-  end(why: ReaderEnd | 'unavailable'): void {
+  end(why: ReaderEnd): void {
     if (why === 'revoked') this.#socket.close(CloseCode.Forbidden, 'Forbidden');
     else if (why === 'stopping') this.#socket.close(RESTARTING, 'Service restart');
     else if (why === 'unavailable') this.#socket.close(TRY_AGAIN, 'Try again later');

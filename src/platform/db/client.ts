@@ -16,6 +16,7 @@ import { EmbeddedDatabase } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 import { isOrganizationHeld } from './organization-lock.ts';
 import { keepPrivate } from './private-files.ts';
+import { knowDriver, noteTransactions } from './rows.ts';
 import { ONE_PLACE, placesOf, Turns } from './turns.ts';
 import { lookAfter } from './upkeep.ts';
 
@@ -39,6 +40,8 @@ export interface Database {
   readonly factory: SqlMigrationAwareDriverAdapterFactory;
   /** Runs SQL of many statements in one transaction: all of it, or nothing and an error. */
   runScript(sql: string): Promise<void>;
+  /** Has somebody told of each statement that does not go through the ORM. */
+  onStatement(heard: (sql: string) => void): void;
   /** Does what keeps its tables in order, where its server does not by itself. */
   lookAfter(): Promise<void>;
   close(): Promise<void>;
@@ -153,17 +156,30 @@ function connect(
   factory: SqlMigrationAwareDriverAdapterFactory,
   { config, ...driver }: Pick<Database, 'runScript' | 'lookAfter' | 'close'> & { readonly config: Config },
 ): Database {
+  let connected: SqlDriverAdapter | undefined;
+  const found = adapting(factory, (adapter) => {
+    noteTransactions(adapter);
+    connected = adapter;
+  });
   const db = new PrismaClient({
-    adapter: config.guardsTransactions ? guarded(factory) : factory,
+    adapter: config.guardsTransactions ? guarded(found) : found,
     log: [
       { emit: 'event', level: 'query' },
       { emit: 'event', level: 'error' },
     ],
   });
+  const listeners: ((sql: string) => void)[] = [];
+  knowDriver(db, {
+    answering: () => connected,
+    heard: (sql) => {
+      for (const heard of listeners) heard(sql);
+    },
+  });
   return {
     kind,
     db,
     factory,
+    onStatement: (heard) => void listeners.push(heard),
     turns: new Turns(placesOf(config.databasePoolSize), (realmId) => isOrganizationHeld(db, realmId)),
     // They wait for no locks.
     snapshots: new Turns(kind === 'embedded' ? ONE_PLACE : placesOf(config.databasePoolSize), async () => false),

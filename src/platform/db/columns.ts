@@ -1,8 +1,10 @@
 import {
   type Channel,
+  type ChannelFolder,
   type Conversation,
   type Message,
   Prisma,
+  type Reaction,
   type Realm,
   type ScheduledMessage,
   type Session,
@@ -89,6 +91,28 @@ export const CHANNEL_COLUMNS = {
   folderId: 'folder_id',
   permissions: 'permissions',
 } as const satisfies Record<keyof Channel, string>;
+
+export const CHANNEL_FOLDER_COLUMNS = {
+  id: 'id',
+  realmId: 'realm_id',
+  name: 'name',
+  description: 'description',
+  renderedDescription: 'rendered_description',
+  creatorId: 'creator_id',
+  createdAt: 'created_at',
+  order: 'position',
+  isArchived: 'is_archived',
+} as const satisfies Record<keyof ChannelFolder, string>;
+
+export const REACTION_COLUMNS = {
+  id: 'id',
+  realmId: 'realm_id',
+  messageId: 'message_id',
+  userId: 'user_id',
+  emojiName: 'emoji_name',
+  emojiCode: 'emoji_code',
+  reactionType: 'reaction_type',
+} as const satisfies Record<keyof Reaction, string>;
 
 export const CONVERSATION_COLUMNS = {
   id: 'id',
