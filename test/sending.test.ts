@@ -37,6 +37,34 @@ test.concurrent('takes a channel and people in every form there ever was', async
   expect(messages[7].message.recipient_id).toBe(messages[8].message.recipient_id);
 });
 
+test.concurrent('what many send at one moment is sent once each, though some of it cannot be any more', async () => {
+  const { owner, member } = await organisation();
+  const open = await channelOf(owner, 'open', [owner, member]);
+  const closing = await channelOf(owner, 'closing', [owner, member]);
+  const heard = await owner.hearing();
+  const say = (person: Person, to: number, content: string) =>
+    send(person, { type: 'channel', to, topic: 'rush', content }).then(({ status, body }) => ({
+      status,
+      body,
+      content,
+    }));
+  const one = (i: number) => say(i % 2 === 0 ? owner : member, i % 5 === 0 ? closing : open, `no. ${i}`);
+  const many = Array.from({ length: 40 }, (_, i) => one(i));
+  const [answers] = await Promise.all([
+    Promise.all(many),
+    owner.ok('DELETE', `/streams/${closing}`),
+    owner.ok('PATCH', `/users/${member.id}`, { role: 600 }),
+  ]);
+  const sent = answers.filter(({ status }) => status === 200);
+  // Whatever the archived channel and the change of a role refuse, all of the owner's to the other channel is sent.
+  const mustBeSent = (_: unknown, i: number) => i % 2 === 0 && i % 5 !== 0;
+  for (const { content, body } of answers.filter(mustBeSent))
+    expect([content, body.result]).toEqual([content, 'success']);
+  const messages = messagesIn(await heard()).map(({ message }) => [message.id, message.content]);
+  const inOrder = sent.map(({ body, content }) => [body.id, content]).sort(([a], [b]) => Number(a) - Number(b));
+  expect(messages.filter(([, content]) => String(content).startsWith('no. '))).toEqual(inOrder);
+});
+
 test.concurrent('refuses what cannot be sent, with its code, and sends nothing', async () => {
   const { owner, member, guest, signUp } = await organisation();
   const open = await channelOf(owner, 'open', [owner, member]);

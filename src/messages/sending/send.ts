@@ -4,26 +4,25 @@ import { apiEmail } from '../../access/address.ts';
 import type { App, Ctx, Viewer } from '../../access/context.ts';
 import { requireActive } from '../../access/sign-in.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
-import type { Appended } from '../../events/append.ts';
-import { subscribersOf, users } from '../../events/audience.ts';
 import { retrying } from '../../events/commit.ts';
 import { type Emit, publishCommitted, transact } from '../../events/log.ts';
-import type { StoredEvent } from '../../events/stored.ts';
 import { topicLinks } from '../../markdown/render.ts';
 import { toFacts } from '../../people/wire.ts';
-import type { SqlClient, Tx } from '../../platform/db/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
 import { isBusy, isCertainlyNotDone } from '../../platform/db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
-import { messageSent, type SentPayload, type Unsent } from '../events.ts';
+import type { Unsent } from '../events.ts';
 import { automaticPolicy } from '../topic-policies/automatic.ts';
 import type { AutomaticPolicy } from '../topic-policies/policies.ts';
 import { setAutomaticPolicy } from '../topic-policies/service.ts';
-import { normalContent, type RenderedContent, renderContent } from './content.ts';
+import { normalContent, renderContent } from './content.ts';
 import { accessMembers, type Recipients } from './direct.ts';
+import { writeTogether } from './lanes.ts';
 import { requireMayMention, whoIsMentioned } from './mentions.ts';
 import { isInteractive, type Sender } from './sender.ts';
-import { accessTarget, type ChannelReference, requireTopic, type Target } from './target.ts';
+import { accessTarget, type ChannelReference, requireTopic } from './target.ts';
+import { type PreparedMessage, type WrittenMessage, writeMessages } from './write.ts';
 
 /** A message as its sender gives it. */
 export interface NewMessage {
@@ -39,21 +38,6 @@ export interface NewMessage {
   readonly localId?: string | undefined;
 }
 
-/** A message that may be sent, checked and rendered, but for what only the database can tell. */
-export interface PreparedMessage {
-  readonly sender: Sender;
-  readonly target: Target | null;
-  /** Ascending; null for a channel message. */
-  readonly memberIds: readonly number[] | null;
-  readonly content: RenderedContent;
-  readonly payload: Unsent;
-  /** What sending makes of the sender's policy for the topic; undefined leaves it. */
-  readonly newPolicy: AutomaticPolicy | undefined;
-  readonly sentAt: Date;
-  /** Random, so that the message is found again when the answer to its sending was lost. */
-  readonly token: bigint;
-}
-
 /** A message that was sent. */
 export interface SentMessage {
   readonly id: number;
@@ -64,8 +48,8 @@ export interface SentMessage {
 /**
  * Sends a message, and tells everyone who receives it.
  *
- * Reads what the right to send depends on, then writes in one statement, which makes sure that none of it has changed
- * and whose cost does not grow with the channel. What a lost answer leaves in doubt is found out by the message's
+ * Reads what the right to send depends on, then writes in one statement, with what others of the organisation send
+ * meanwhile, which makes sure that none of it has changed and whose cost does not grow with the channel. What a lost answer leaves in doubt is found out by the message's
  * token: what is acknowledged was sent, once, and what is refused was not.
  *
  * @throws BadRequestError, ChannelDoesNotExistError, TopicPolicyError, WildcardMentionNotAllowedError as
@@ -84,7 +68,7 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
     // Two acts, that must be one change.
     if (prepared.newPolicy !== undefined) return sendWithin(ctx, input);
     try {
-      return await writeInTurn(app, realmId, prepared, { repeated });
+      return await writeTogether(app, realmId, { prepared, repeated });
     } catch (error) {
       if (!isBusy(error) || (isCertainlyNotDone(error) && !repeated)) throw error;
       repeated = true;
@@ -142,11 +126,11 @@ const CONFIRMATION_MS = 10_000;
  * Sends again what may have been sent already: the statement first looks for the message, behind the lock that an attempt
  * under way would still hold.
  */
-async function confirm(app: App, realmId: number, prepared: PreparedMessage): Promise<Written> {
+async function confirm(app: App, realmId: number, prepared: PreparedMessage): Promise<WrittenMessage> {
   const deadline = performance.now() + CONFIRMATION_MS;
   for (let pauseMs = 200; ; pauseMs += 200) {
     try {
-      return await writeInTurn(app, realmId, prepared, { repeated: true });
+      return await writeTogether(app, realmId, { prepared, repeated: true });
     } catch (error) {
       if (!isBusy(error) && !(error instanceof RequestTimeoutError)) throw error;
       // It may have come through: that is no refusal, and the client must not take it for one.
@@ -157,11 +141,6 @@ async function confirm(app: App, realmId: number, prepared: PreparedMessage): Pr
   }
 }
 
-const writeInTurn = ({ database, db }: App, realmId: number, ...message: MessageToWrite): Promise<Written> =>
-  database.turns.take(realmId, () => write(db, realmId, ...message));
-
-type MessageToWrite = [prepared: PreparedMessage, how: { readonly repeated: boolean }];
-
 /**
  * Sends a prepared message as part of a change, in its turn among the change's events.
  *
@@ -169,7 +148,8 @@ type MessageToWrite = [prepared: PreparedMessage, how: { readonly repeated: bool
  */
 export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id: number) => unknown): void {
   emit.writing(async (tx) => {
-    const written = await write(tx, prepared.sender.realm.id, prepared, { repeated: false });
+    const [written] = await writeMessages(tx, prepared.sender.realm.id, [{ prepared, repeated: false }]);
+    if (written === undefined) throw new Error('One message is written');
     await onSent?.(written.messageId);
     return written;
   });
@@ -239,62 +219,3 @@ function localOf({ queueId, localId }: NewMessage): Pick<Unsent, 'queueId' | 'lo
 }
 
 const newToken = (): bigint => randomBytes(8).readBigInt64BE();
-
-interface Written extends Appended {
-  readonly messageId: number;
-}
-
-/** The one statement that sends a message. On its own it is a transaction. */
-async function write(
-  db: SqlClient,
-  realmId: number,
-  { sender, target, memberIds, content, payload, sentAt, token }: PreparedMessage,
-  { repeated }: { repeated: boolean },
-): Promise<Written> {
-  const isPublic = target !== null && !target.channel.inviteOnly;
-  const json = JSON.stringify(payload);
-  const [row] = await db.$queryRaw<{ message_id: bigint; event_id: bigint; recipient_id: bigint; xid: string }[]>`
-    SELECT * FROM send_message(
-      p_realm_id => ${realmId}::int,
-      p_payload => ${json}::jsonb,
-      p_channel_id => ${target?.channel.id ?? null}::int,
-      p_member_ids => ${memberIds}::int[],
-      p_public_channel_id => ${isPublic ? target.channel.id : null}::int,
-      p_channel_version => ${target?.channelVersion ?? null}::text,
-      p_subscriber_id => ${target?.subscription?.userId ?? null}::int,
-      p_subscription_version => ${target?.subscription?.version ?? null}::text,
-      p_sender_role => ${sender.role}::smallint,
-      p_mentioned => ${payload.mentioned}::int[],
-      p_topic_mentioned => ${payload.topicMentioned}::int[],
-      p_alerted => ${payload.alerted}::int[],
-      p_read_by_sender => ${payload.readBySender}::boolean,
-      p_channel_wildcard => ${content.channelWildcard}::boolean,
-      p_has_link => ${content.hasLink}::boolean,
-      p_has_image => ${content.hasImage}::boolean,
-      p_has_attachment => ${content.hasAttachment}::boolean,
-      p_sent_at => ${sentAt}::timestamptz,
-      p_send_token => ${token}::bigint,
-      p_repeated => ${repeated}::boolean)`;
-  if (row === undefined) throw new Error('send_message returns one row');
-  const messageId = Number(row.message_id);
-  const complete: SentPayload = { ...payload, id: messageId, recipientId: Number(row.recipient_id) };
-  const event: StoredEvent = {
-    id: Number(row.event_id),
-    type: messageSent.type,
-    op: null,
-    payload: JSON.parse(JSON.stringify(complete)) as unknown,
-    audience:
-      target === null
-        ? users(memberIds ?? [])
-        : {
-            ...subscribersOf(target.channel.id),
-            userIds: [sender.id],
-            publicChannelId: isPublic ? target.channel.id : null,
-          },
-    width: 1,
-    ephemeral: false,
-    createdAt: sentAt,
-    bytes: json.length,
-  };
-  return { messageId, events: [event], xid: row.xid };
-}

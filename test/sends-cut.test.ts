@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from './helpers/database.ts';
+import { type DatabaseProxy, startDatabaseProxy } from './helpers/database-proxy.ts';
+import type { Json } from './helpers/http.ts';
+import type { Person } from './helpers/person.ts';
+import type { ServerProcess } from './helpers/process.ts';
+import { organisation, startServer } from './helpers/server.ts';
+import { channelOf, messagesIn } from './helpers/talk.ts';
+
+const { DATABASE_URL } = process.env;
+const SENDERS = 40;
+const MESSAGES_EACH = 15;
+
+/** What the messages of a queue say, page after page. */
+async function contentsOf(person: Person, { queue_id, last_event_id }: Json): Promise<string[]> {
+  const contents: string[] = [];
+  for (let known = last_event_id; ; ) {
+    const events = await person.poll(queue_id, known, { dontBlock: true });
+    if (events.length === 0) return contents;
+    contents.push(...messagesIn(events).map(({ message }) => String(message.content)));
+    known = events.at(-1)?.id;
+  }
+}
+
+describe.skipIf(DATABASE_URL === undefined)('many who send at once in one organization', () => {
+  const stack = new AsyncDisposableStack();
+  let proxy: DatabaseProxy;
+  let server: ServerProcess;
+
+  beforeAll(async () => {
+    const database = stack.use(await createDatabase(DATABASE_URL ?? ''));
+    proxy = stack.use(await startDatabaseProxy(database.url));
+    const env = {
+      ...{ DATABASE_URL: proxy.url, SECRET_KEY: randomBytes(32).toString('hex') },
+      ...{ RATE_LIMIT_PER_USER: 'off', RATE_LIMIT_PER_IP: 'off' },
+    };
+    server = stack.use(await startServer({ env }));
+  }, 90_000);
+  afterAll(() => stack.disposeAsync());
+
+  /** Again and again the answers to what the database is doing are lost, and then the connections. */
+  async function cutWhile(isGoingOn: () => boolean): Promise<number> {
+    let cuts = 0;
+    while (isGoingOn()) {
+      proxy.swallow();
+      await sleep(30);
+      proxy.mend();
+      cuts++;
+      await sleep(200);
+    }
+    return cuts;
+  }
+
+  test('have each message sent once, and are refused none that was, while answers of the database are lost', async () => {
+    const { owner, member } = await organisation({}, { on: server });
+    const to = await channelOf(owner, 'rush', [owner, member]);
+    const queue = await owner.register({ fetch_event_types: [] });
+    const outcomes = new Map<string, { status: number; msg: string }>();
+    const write = async (sender: number) => {
+      for (let i = 0; i < MESSAGES_EACH; i++) {
+        const content = `${sender}.${i}`;
+        const person = sender % 2 === 0 ? owner : member;
+        const { status, body } = await person.rest('POST', '/messages', {
+          type: 'channel',
+          to,
+          topic: 'rush',
+          content,
+        });
+        outcomes.set(content, { status, msg: body.msg });
+      }
+    };
+    let isOver = false;
+    const cutting = cutWhile(() => !isOver);
+    await Promise.all(Array.from({ length: SENDERS }, (_, sender) => write(sender)));
+    isOver = true;
+    expect(await cutting).toBeGreaterThan(0);
+    const sent = await contentsOf(owner, queue);
+    expect(sent.length).toBe(new Set(sent).size);
+    const known = new Set(sent);
+    const isUnknown = (msg: string) => /may have been sent/.test(msg);
+    const wrong = [...outcomes].filter(
+      ([content, { status, msg }]) => (status === 200) !== known.has(content) && !isUnknown(msg),
+    );
+    expect(wrong).toEqual([]);
+    expect([...outcomes.values()].filter(({ status }) => status === 500)).toEqual([]);
+    expect([...outcomes.values()].filter(({ status }) => status === 200).length).toBeGreaterThan(SENDERS);
+  }, 60_000);
+});
