@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { Json } from './helpers/http.ts';
+import type { Person } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
 let people: Organisation;
@@ -52,6 +54,43 @@ describe('a list', () => {
       ]),
     );
     expect(counts).toMatchObject({ a: 1, secret: 1 });
+  });
+
+  test('counts whoever is in each group of a list, directly or however deep, and nobody who is deactivated', async () => {
+    const { owner, member, moderator, ada } = (await organisation({ ada: 'member' })) as Organisation & { ada: Person };
+    const make = async (name: string, members: readonly number[], subgroups: readonly number[] = []) =>
+      (await owner.ok('POST', '/user_groups/create', { name, description: '', members, subgroups })).group_id;
+    const inner = await make('inner', [member.id, ada.id]);
+    await make('outer', [moderator.id], [inner]);
+    await owner.ok('DELETE', `/users/${ada.id}`);
+    const { userGroups } = await owner.query(`{ userGroups(first: 50) { nodes {
+      name all: members(first: 1) { totalCount } direct: members(first: 1, directOnly: true) { totalCount }
+      whole: members(first: 100) { nodes { id } }
+    } } }`);
+    const counts = Object.fromEntries(
+      userGroups.nodes.map(({ name, all, direct }: Json) => [name, [all.totalCount, direct.totalCount]]),
+    );
+    expect(counts).toMatchObject({ inner: [1, 1], outer: [2, 1] });
+    for (const { name, all, whole } of userGroups.nodes) expect(all.totalCount, name).toBe(whole.nodes.length);
+  });
+
+  test('counts the channels of each user and the readers of each message', async () => {
+    const { owner, member } = await organisation();
+    const subscribers = [owner.id, member.id];
+    const { id } = await owner.ok('POST', '/channels/create', { name: 'b', subscribers });
+    await owner.ok('PATCH', '/realm', { enable_read_receipts: true });
+    const sent = [];
+    for (const topic of ['read', 'unread'])
+      sent.push(await owner.ok('POST', '/messages', { type: 'channel', to: id, topic, content: 'x' }));
+    await member.ok('POST', '/messages/flags', { messages: [sent[0]?.id], op: 'add', flag: 'read' });
+    const found = await owner.query(`{
+      users(first: 50) { nodes { databaseId channels(first: 1) { totalCount } whole: channels(first: 100) { nodes { id } } } }
+      messages(last: 2) { nodes { readReceipts(first: 0) { totalCount } } }
+    }`);
+    for (const { channels, whole } of found.users.nodes) expect(channels.totalCount).toBe(whole.nodes.length);
+    expect(found.users.nodes.some(({ channels }: Json) => channels.totalCount > 0)).toBe(true);
+    const receipts = found.messages.nodes.map(({ readReceipts }: Json) => readReceipts.totalCount);
+    expect(receipts.toSorted()).toEqual([0, 1]);
   });
 });
 

@@ -10,6 +10,8 @@ let service: InProcess;
 let people: Organisation;
 let channelId: number;
 let groupId: number;
+let outerId: number;
+let messageId: number;
 
 beforeAll(async () => {
   service = await shareInProcess({ counts: true });
@@ -37,9 +39,23 @@ beforeAll(async () => {
   for (const topic of topics) {
     await owner.ok('POST', '/messages', { type: 'channel', to: channelId, topic, content: 'x' });
   }
+  await owner.ok('PATCH', '/realm', { enable_read_receipts: true });
+  messageId = (await owner.ok('POST', '/messages', { type: 'channel', to: channelId, topic: 'a', content: 'x' })).id;
+  for (const person of [people.administrator, people.moderator, member]) {
+    await person.ok('POST', '/messages/flags', { messages: [messageId], op: 'add', flag: 'read' });
+    await person.ok('POST', '/messages', { type: 'direct', to: [owner.id], content: 'x' });
+  }
+  const begun = [member, people.administrator];
+  for (const person of begun) await owner.ok('POST', '/messages', { type: 'direct', to: [person.id], content: 'x' });
+  for (const topic of ['b', 'A', 'c']) {
+    await owner.ok('POST', '/user_topics', { stream_id: channelId, topic, visibility_policy: 3 });
+    await owner.ok('POST', '/bots', { full_name: `${topic} bot`, short_name: topic });
+  }
+  const groups: number[] = [];
   for (const name of ['b', 'A', 'c']) {
     const group = { name: `${name} group`, description: '', members: ids };
     groupId = (await owner.ok('POST', '/user_groups/create', group)).group_id;
+    groups.push(groupId);
     await owner.ok('POST', '/channel_folders/create', { name: `${name} folder`, description: '' });
     await owner.ok('POST', '/saved_snippets', { title: name === 'c' ? 'b' : name, content: name });
     const [text, to] = [`draft ${name}`, [member.id]];
@@ -49,6 +65,8 @@ beforeAll(async () => {
     const message = { type: 'direct', to, content: name, scheduled_delivery_timestamp: LATER + (name === 'A' ? 1 : 0) };
     await owner.ok('POST', '/scheduled_messages', message);
   }
+  const outer = { name: 'outer', description: '', members: [], subgroups: groups };
+  outerId = (await owner.ok('POST', '/user_groups/create', outer)).group_id;
 });
 afterAll(() => service[Symbol.asyncDispose]());
 
@@ -107,6 +125,37 @@ const LISTS: readonly (readonly [string, List])[] = [
   ['folders', root('channelFolders', { ORDER: 'order', NAME: 'name' })],
   ['drafts', root('drafts', { LAST_EDITED_AT: 'lastEditedAt', ID: 'databaseId' })],
   ['saved snippets', root('savedSnippets', { ID: 'databaseId', TITLE: 'title' })],
+  ['own bots', root('ownBots', USERS)],
+  ['readers of a message', within('message', () => messageId, 'messageId', root('readReceipts', USERS))],
+  [
+    'channels of a user',
+    within(
+      'user',
+      () => people.owner.id,
+      'userId',
+      root('channels', {
+        ...{ NAME: 'name', CREATED_AT: 'createdAt' },
+        ...{ SUBSCRIBER_COUNT: 'subscriberCount', WEEKLY_TRAFFIC: 'weeklyTraffic' },
+      }),
+    ),
+  ],
+  [
+    'direct conversations',
+    root('directConversations', { LAST_MESSAGE: 'lastMessage { databaseId }', ID: 'firstUnread { databaseId }' }),
+  ],
+  [
+    'topics with a choice of their own',
+    root('userTopics', { ID: 'byId: lastUpdated', LAST_UPDATED: 'lastUpdated', TOPIC_NAME: 'topicName' }),
+  ],
+  [
+    'groups in a group',
+    within(
+      'userGroup',
+      () => outerId,
+      'userGroupId',
+      root('subgroups', { ID: 'databaseId', NAME: 'name', CREATED_AT: 'createdAt' }),
+    ),
+  ],
   ['scheduled messages', root('scheduledMessages', { SCHEDULED_AT: 'scheduledAt', ID: 'databaseId' })],
 ];
 

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { runCommand } from './helpers/control.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type Parameters, Person } from './helpers/person.ts';
-import { type Organisation, organisation } from './helpers/server.ts';
+import { PNG } from './helpers/pictures.ts';
+import { type Organisation, organisation, serverOf } from './helpers/server.ts';
 
 // What an object says the viewer may do is what the mutation then lets them do.
 
@@ -316,5 +318,123 @@ describe('a user says what the viewer may', () => {
     await owner.mutate('deactivateUser', { userId: chief.id }, 'user { isActive }');
     expect(await said(people, 'User', chief.id, 'viewerCanDeactivate')).not.toContain(true);
     await check(owner, [false, false, false, false, false]);
+  });
+});
+
+describe('the organization says whether the viewer may', () => {
+  const fresh = () => crypto.randomUUID();
+  const says = async (people: Organisation, field: string): Promise<boolean[]> =>
+    Promise.all(
+      ROLES.map(async (role) => (await people[role].query(`{ organization { ${field} } }`)).organization[field]),
+    );
+  /** Who may, by what is said and by what is done. */
+  const expectBoth = async (people: Organisation, { field, by, input }: Case, who: readonly boolean[]) => {
+    expect(await says(people, field)).toEqual(who);
+    expect(await done(people, by, async () => input())).toEqual(who);
+  };
+  interface Case {
+    readonly field: string;
+    readonly by: string;
+    readonly input: () => Parameters;
+  }
+  const NOBODY = [false, false, false, false, false];
+  const OWNERS = [true, false, false, false, false];
+  const ADMINISTRATORS = [true, true, false, false, false];
+  const MEMBERS = [true, true, true, true, false];
+  const retention = () => 30 + Math.floor(Math.random() * 1e6);
+
+  test.concurrent.for<Case & { who: boolean[] }>([
+    { field: 'viewerCanEdit', by: 'updateOrganization', input: () => ({ name: fresh() }), who: ADMINISTRATORS },
+    {
+      ...{ field: 'viewerCanEditOwnerSettings', by: 'updateOrganization', who: OWNERS },
+      input: () => ({ messageRetentionDays: retention() }),
+    },
+    {
+      ...{ field: 'viewerCanEditUserDefaults', by: 'updateUserSettingsDefaults', who: ADMINISTRATORS },
+      input: () => ({ enterSends: true }),
+    },
+    {
+      ...{ field: 'viewerCanManageDomains', by: 'addRealmDomain', who: OWNERS },
+      input: () => ({ domain: `${fresh()}.example`, allowSubdomains: false }),
+    },
+    {
+      ...{ field: 'viewerCanManageProfileFields', by: 'createCustomProfileField', who: ADMINISTRATORS },
+      input: () => ({ type: 'SHORT_TEXT', name: fresh() }),
+    },
+    {
+      ...{ field: 'viewerCanManageChannelFolders', by: 'createChannelFolder', who: ADMINISTRATORS },
+      input: () => ({ name: fresh(), description: '' }),
+    },
+    {
+      ...{ field: 'viewerCanChooseDefaultChannels', by: 'createChannel', who: ADMINISTRATORS },
+      input: () => ({ name: fresh(), isDefault: true }),
+    },
+  ])('do what goes by their role: $field', async ({ who, ...one }) => {
+    await expectBoth(await organisation(), one, who);
+  });
+
+  test.concurrent.for<Case & { permission: string }>([
+    {
+      ...{ field: 'viewerCanCreateBots', by: 'createBot', permission: 'can_create_bots_group' },
+      input: () => ({ fullName: fresh(), shortName: fresh() }),
+    },
+    {
+      ...{ field: 'viewerCanCreateUserGroups', by: 'createUserGroup', permission: 'can_create_groups' },
+      input: () => ({ name: fresh(), description: '', memberIds: [] }),
+    },
+    {
+      ...{ field: 'viewerCanCreatePublicChannels', by: 'createChannel' },
+      ...{ input: () => ({ name: fresh() }), permission: 'can_create_public_channel_group' },
+    },
+    {
+      ...{ field: 'viewerCanCreatePrivateChannels', by: 'createChannel' },
+      ...{ input: () => ({ name: fresh(), isPrivate: true }), permission: 'can_create_private_channel_group' },
+    },
+    {
+      ...{ field: 'viewerCanAddCustomEmoji', by: 'addCustomEmoji', permission: 'can_add_custom_emoji_group' },
+      input: () => ({ name: fresh(), image: PNG }),
+    },
+  ])('do what takes a permission: $field', async ({ permission, ...one }) => {
+    const people = await organisation();
+    const { owner, moderator, guest } = people;
+    await expectBoth(people, one, MEMBERS);
+    // A guest holds none of these, though it names them, and nobody can give it to everyone.
+    const named = { direct_members: [moderator.id, guest.id], direct_subgroups: [] };
+    await owner.ok('PATCH', '/realm', { [permission]: { new: named } });
+    await expectBoth(people, one, [false, false, true, false, false]);
+    const { realm_user_groups } = await owner.register({ fetch_event_types: ['realm_user_groups'] });
+    const everyone = realm_user_groups.find(({ name }: { name: string }) => name === 'role:everyone').id;
+    expect((await owner.rest('PATCH', '/realm', { [permission]: { new: everyone } })).status).toBe(400);
+  });
+
+  test.concurrent('create web-public channels, where the organization has any', async () => {
+    const people = await organisation();
+    const input = () => ({ name: fresh(), isWebPublic: true });
+    const one = { field: 'viewerCanCreateWebPublicChannels', by: 'createChannel', input };
+    await expectBoth(people, one, NOBODY);
+    await people.owner.ok('PATCH', '/realm', { enable_spectator_access: true });
+    await expectBoth(people, one, OWNERS);
+  });
+
+  test.concurrent('create users, which takes a right of their own as well', async () => {
+    const people = await organisation();
+    const { realm, administrator, member } = people;
+    const input = () => ({ email: `${fresh()}@new.example`, fullName: fresh(), password: fresh() });
+    const one = { field: 'viewerCanCreateUsers', by: 'createUser', input };
+    // Who makes an organization has it.
+    await expectBoth(people, one, OWNERS);
+    for (const { email: user } of [administrator, member]) {
+      await runCommand(serverOf().dataDir, 'user grant', { org: realm.subdomain, user, right: 'can_create_users' });
+    }
+    await expectBoth(people, one, ADMINISTRATORS);
+  });
+
+  test.concurrent('create bots, which no bot does', async () => {
+    const { bot } = await organisation();
+    expect(await bot.query('{ organization { viewerCanCreateBots viewerCanCreateUserGroups } }')).toEqual({
+      organization: { viewerCanCreateBots: false, viewerCanCreateUserGroups: true },
+    });
+    const { __typename } = await bot.tryMutation('createBot', { fullName: fresh(), shortName: fresh() });
+    expect(__typename).toBe('BadRequestError');
   });
 });

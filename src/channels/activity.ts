@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Channel, Realm } from '../generated/prisma/client.ts';
+import { type Channel, Prisma, type Realm } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
+import { readRows } from '../platform/db/rows.ts';
 
 /** What a channel object tells of the messages in the channel. */
 export interface ChannelActivity {
@@ -62,7 +63,9 @@ async function readEnds(
   channels: readonly Aged[],
   now: Date,
 ): Promise<Map<number, Ends>> {
-  const rows = await db.$queryRaw<Ends[]>`
+  const rows = await readRows<Ends>(
+    db,
+    Prisma.sql`
     SELECT c.id AS channel_id, first.id AS first_id, last.sent_at AS last_sent_at
     FROM channel c
     LEFT JOIN LATERAL (
@@ -73,7 +76,8 @@ async function readEnds(
       WHERE m.channel_id = c.id AND c.created_at <= ${new Date(now.getTime() - RECENTLY_ACTIVE_MS)}
       ORDER BY m.id DESC LIMIT 1
     ) AS last ON true
-    WHERE c.realm_id = ${realm.id} AND c.id = ANY(${channels.map(({ id }) => id)})`;
+    WHERE c.realm_id = ${realm.id} AND c.id = ANY(${channels.map(({ id }) => id)})`,
+  );
   return new Map(rows.map((row) => [row.channel_id, row]));
 }
 
@@ -143,7 +147,9 @@ async function countRecent(
 ): Promise<(id: number) => number> {
   if (channels.length === 0) return () => 0;
   const from = new Date(now.getTime() - TRAFFIC_DAYS * DAY_MS);
-  const rows = await db.$queryRaw<Counted[]>`
+  const rows = await readRows<Counted>(
+    db,
+    Prisma.sql`
     WITH RECURSIVE halving (old_id, newer_id) AS (
       SELECT 0::bigint, COALESCE(max(id), 0) FROM message WHERE realm_id = ${realm.id}
       UNION ALL
@@ -164,7 +170,8 @@ async function countRecent(
         ORDER BY m.id DESC LIMIT ${MAX_COUNTED}
       ) AS counted
     ) AS recent
-    WHERE recent.count > 0`;
+    WHERE recent.count > 0`,
+  );
   const counts = new Map(rows.map((row) => [row.channel_id, estimate(row)]));
   return (id) => counts.get(id) ?? 0;
 }

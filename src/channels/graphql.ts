@@ -9,6 +9,7 @@ import { CHANNEL_PERMISSION_MEANINGS } from '../access/permissions/meanings.ts';
 import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../access/permissions/system-groups.ts';
 import { TOPICS_POLICY } from '../access/realm-settings.ts';
 import { builder } from '../api/graphql/builder.ts';
+import type { ConnectionArguments } from '../api/graphql/connection.ts';
 import type { GraphQLContext } from '../api/graphql/context.ts';
 import { errorType } from '../api/graphql/errors.ts';
 import { nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
@@ -17,17 +18,22 @@ import { pageSize } from '../api/graphql/page-size.ts';
 import { permissionsType } from '../api/graphql/permission-fields.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf } from '../api/graphql/setting-fields.ts';
-import { sortedPageOf } from '../api/graphql/sorted-list.ts';
+import { sortedRows } from '../api/graphql/sorted-list.ts';
+import type { Channel as ChannelRow } from '../generated/prisma/client.ts';
+import { User } from '../people/graphql.ts';
+import { usersById } from '../people/loaders.ts';
+import type { Place, SortKey } from '../platform/db/keyset.ts';
 import { BadRequestError } from '../platform/errors.ts';
-import { isRowId } from '../platform/ids.ts';
 import { contains } from '../platform/text.ts';
-import { accessChannel, readableBy, visibleTo } from './access.ts';
-import { readActivity } from './activity.ts';
+import { accessChannel, visibleTo } from './access.ts';
+import { listedChannels } from './channel-list.ts';
 import { ChannelAlreadyExistsError, ChannelDoesNotExistError } from './errors.ts';
-import { channelActivities, visibleFor } from './loaders.ts';
+import { ChannelFolder } from './folders/graphql.ts';
+import { foldersById } from './folders/loaders.ts';
+import { channelActivities, visibleChannels, visibleFor } from './loaders.ts';
 import { findChannelId } from './reads.ts';
 import type { TopicsPolicy } from './settings.ts';
-import { countSubscribers } from './subscriptions/subscribers.ts';
+import { subscriberCounts } from './subscriptions/loaders.ts';
 
 const CALLED = 'What it is called, in at most 60 characters.';
 const SOURCE = 'What it is for, in flavored Markdown; at most 1,024 characters.';
@@ -114,8 +120,18 @@ export const Channel = builder.prismaNode('Channel', {
     }),
     messageRetentionDays: t.exposeInt('messageRetentionDays', { nullable: true, description: RETENTION }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: CREATED }),
-    creator: t.relation('creator', { nullable: true, description: CREATOR }),
-    folder: t.relation('folder', { nullable: true, description: FOLDER }),
+    creator: t.field({
+      type: User,
+      nullable: true,
+      description: CREATOR,
+      resolve: ({ creatorId }, _args, ctx) => (creatorId === null ? null : usersById(ctx).load(creatorId)),
+    }),
+    folder: t.field({
+      type: ChannelFolder,
+      nullable: true,
+      description: FOLDER,
+      resolve: ({ folderId }, _args, ctx) => (folderId === null ? null : foldersById(ctx).load(folderId)),
+    }),
     permissions: t.field({
       type: ChannelPermissionsType,
       description: PERMISSIONS,
@@ -153,9 +169,10 @@ export const ChannelConnection = builder.connectionObject(
   { name: 'ChannelEdge' },
 );
 
-type ChannelField = 'name' | 'createdAt' | 'subscriberCount' | 'weeklyTraffic';
+export type ChannelField = 'name' | 'createdAt' | 'subscriberCount' | 'weeklyTraffic';
 
-const ChannelOrder = orderInput<ChannelField>('Channel', 'channels', {
+/** How lists of channels are sorted. */
+export const ChannelOrder = orderInput<ChannelField>('Channel', 'channels', {
   NAME: { value: 'name', description: 'What they are called, whatever the case.' },
   CREATED_AT: { value: 'createdAt', description: 'When they were made.' },
   SUBSCRIBER_COUNT: { value: 'subscriberCount', description: 'How many users are subscribed. It costs 10 more.' },
@@ -170,15 +187,33 @@ const BY_NAME: OrderBy<ChannelField> = { field: 'name', direction: 'asc' };
 const COUNTING_COST = 10;
 const isCounted = (field: ChannelField) => field === 'subscriberCount' || field === 'weeklyTraffic';
 
+/** What of a list of channels is asked for. */
+export interface ChannelListArguments extends ConnectionArguments {
+  readonly orderBy?: OrderBy<ChannelField> | null | undefined;
+}
+
+/** What a page of a list of channels costs. */
+export const channelsCost = ({ orderBy, ...page }: ChannelListArguments) => ({
+  field: orderBy != null && isCounted(orderBy.field) ? 1 + COUNTING_COST : 1,
+  multiplier: pageSize(page),
+});
+
+/** A list of channels, sorted as it is asked for. @param otherwise How, where nothing is asked for. */
+export const sortedChannels = (
+  list: string,
+  { orderBy, ...args }: ChannelListArguments,
+  otherwise: OrderBy<ChannelField>,
+) => {
+  const by = orderBy ?? otherwise;
+  return { list, orderBy: by, keyType: by.field === 'name' ? 'string' : 'number', args } as const;
+};
+
 builder.queryField('channels', (t) =>
   t.connection(
     {
       type: Channel,
       description: 'The channels the viewer sees. Each argument given leaves out those it does not fit.',
-      complexity: ({ orderBy, ...page }) => ({
-        field: orderBy != null && isCounted(orderBy.field) ? 1 + COUNTING_COST : 1,
-        multiplier: pageSize(page),
-      }),
+      complexity: channelsCost,
       args: {
         orderBy: t.arg({
           type: ChannelOrder,
@@ -207,69 +242,48 @@ builder.queryField('channels', (t) =>
           description: 'Whether archived channels are listed as well.',
         }),
       },
-      resolve: async (_root, { nameContains, ...args }, ctx, info) => {
-        const where = { AND: [await visibleTo(signedIn(ctx)), await filterOf(signedIn(ctx), args)] };
-        const rows = await ctx.app.db.channel.findMany({ where, select: { id: true, name: true, createdAt: true } });
-        const orderBy = args.orderBy ?? BY_NAME;
-        const keyType = orderBy.field === 'name' ? 'string' : 'number';
+      resolve: async (_root, { nameContains, ...args }, ctx) => {
+        const rows = await listedChannels(signedIn(ctx), args);
         const wanted = rows.filter(({ name }) => contains(name, nameContains));
-        const places = await placesBy(orderBy.field, wanted, ctx);
-        return sortedPageOf('Channel', { list: 'channels', places, orderBy, keyType, where, args, ctx, info });
+        const sorted = sortedChannels('channels', args, BY_NAME);
+        const places = await channelPlaces(ctx, sorted.orderBy.field, wanted);
+        return sortedRows<ChannelRow>({
+          ...{ ...sorted, places, idOf: ({ id }) => id },
+          read: async (ids) => {
+            const found = await Promise.all(ids.map((id) => visibleChannels(ctx).load(id)));
+            return found.filter((channel) => channel !== null);
+          },
+        });
       },
     },
     ChannelConnection,
   ),
 );
 
-interface Sortable {
+/** A channel, with what lists are sorted by. */
+export interface SortableChannel {
   readonly id: number;
   readonly name: string;
   readonly createdAt: Date;
 }
 
-/** Of each channel what a list is sorted by: what is counted takes two statements, however many channels. */
-async function placesBy(field: ChannelField, channels: readonly Sortable[], ctx: GraphQLContext) {
-  const countOf =
-    field === 'subscriberCount'
-      ? await countSubscribers(
-          ctx.app.db,
-          channels.map(({ id }) => id),
-        )
-      : null;
-  const { realm } = signedIn(ctx).viewer;
-  const activityOf = field === 'weeklyTraffic' ? await readActivity(ctx.app.db, realm, channels, ctx.app.now()) : null;
-  const keyOf: Readonly<Record<ChannelField, (channel: Sortable) => string | number>> = {
-    name: ({ name }) => name,
-    createdAt: ({ createdAt }) => createdAt.getTime(),
-    subscriberCount: ({ id }) => countOf?.(id) ?? 0,
-    weeklyTraffic: ({ id }) => activityOf?.(id).weeklyTraffic ?? -1,
-  };
-  return channels.map((channel) => ({ id: channel.id, key: keyOf[field](channel) }));
-}
+type KeyOf = (ctx: GraphQLContext, channel: SortableChannel) => SortKey | Promise<SortKey>;
 
-interface ChannelArguments {
-  readonly isSubscribed?: boolean | null | undefined;
-  readonly onlyReadable?: boolean | null | undefined;
-  readonly isPrivate?: boolean | null | undefined;
-  readonly isWebPublic?: boolean | null | undefined;
-  readonly isDefault?: boolean | null | undefined;
-  readonly folderId?: number | null | undefined;
-  readonly includeArchived?: boolean | null | undefined;
-}
+const KEY_OF: Readonly<Record<ChannelField, KeyOf>> = {
+  name: (_ctx, { name }) => name,
+  createdAt: (_ctx, { createdAt }) => createdAt.getTime(),
+  subscriberCount: (ctx, { id }) => subscriberCounts(ctx).load(id),
+  weeklyTraffic: async (ctx, channel) => (await channelActivities(ctx).load(channel)).weeklyTraffic ?? -1,
+};
 
-async function filterOf(ctx: Ctx, args: ChannelArguments) {
-  const { isSubscribed, onlyReadable, isPrivate, isWebPublic, isDefault, folderId, includeArchived } = args;
-  const mine = { userId: ctx.viewer.id, active: true };
-  return {
-    ...(isPrivate != null && { inviteOnly: isPrivate }),
-    ...(isWebPublic != null && { isWebPublic }),
-    ...(isDefault != null && { isDefault }),
-    // An id that no row can have is the id of no folder.
-    ...(folderId != null && { folderId: isRowId(folderId) ? folderId : -1 }),
-    ...(isSubscribed != null && { subscriptions: isSubscribed ? { some: mine } : { none: mine } }),
-    ...(includeArchived !== true && { isArchived: false }),
-    ...(onlyReadable === true && { AND: [await readableBy(ctx)] }),
-  };
+/** Of each channel what a list is sorted by: what is counted takes two statements, however many lists and channels. */
+export function channelPlaces(
+  ctx: GraphQLContext,
+  field: ChannelField,
+  channels: readonly SortableChannel[],
+): Promise<Place[]> {
+  const keyOf = KEY_OF[field];
+  return Promise.all(channels.map(async (channel) => ({ id: channel.id, key: await keyOf(ctx, channel) })));
 }
 
 /** The channel, unless the change put it out of the viewer's sight. */

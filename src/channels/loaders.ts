@@ -2,8 +2,9 @@ import DataLoader from 'dataloader';
 import { signedIn, type Viewer } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
 import { acrossReaders, perOperation, type Wanted } from '../api/graphql/context.ts';
-import type { Channel } from '../generated/prisma/client.ts';
-import { CHANNEL_COLUMNS, columnsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
+import { type Channel, Prisma } from '../generated/prisma/client.ts';
+import { CHANNEL_COLUMNS, columnsOf, fieldsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
+import { readRows } from '../platform/db/rows.ts';
 import { isRowId } from '../platform/ids.ts';
 import { readsChannel, seesChannel } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
@@ -41,6 +42,22 @@ export const readableFor = (wanted: readonly Wanted<number>[]): Promise<readonly
 /** A channel, by its id; null when the viewer may not read what is written in it. */
 export const readableChannels = acrossReaders<number, Channel | null>(readableFor);
 
+const CHANNEL = fieldsOf('c', CHANNEL_COLUMNS);
+
+/** A channel, by its id, which the viewer was found to see. */
+export const channelsById = acrossReaders<number, Channel>(async (wanted) => {
+  const [first] = wanted;
+  if (first === undefined) return [];
+  const { app, realmId } = first.ctx;
+  const ids = [...new Set(wanted.map(({ key }) => key))];
+  const rows = await readRows<Channel>(
+    app.db,
+    Prisma.sql`SELECT ${CHANNEL} FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${ids}::int[])`,
+  );
+  const byId = new Map(rows.map((channel) => [channel.id, channel]));
+  return wanted.map(({ key }) => byId.get(key) ?? new Error(`There is no channel ${key}`));
+});
+
 async function channelsFor(
   wanted: readonly Wanted<number>[],
   mayHave: typeof seesChannel,
@@ -50,11 +67,14 @@ async function channelsFor(
   const { app, realmId } = first.ctx;
   const viewers = new Map(wanted.map(({ ctx: { viewer } }) => [viewer.id, viewer]));
   const ids = [...new Set(wanted.map(({ key }) => key))].filter(isRowId);
-  const rows = await app.db.$queryRaw<(QueryRow & { readonly subscribers: readonly number[] })[]>`
+  const rows = await readRows<QueryRow & { readonly subscribers: readonly number[] }>(
+    app.db,
+    Prisma.sql`
     SELECT ${columnsOf('c', CHANNEL_COLUMNS)}, ARRAY(
       SELECT s.user_id FROM subscription s
       WHERE s.channel_id = c.id AND s.active AND s.user_id = ANY(${[...viewers.keys()]}::int[])) AS subscribers
-    FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${ids}::int[])`;
+    FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${ids}::int[])`,
+  );
   const found = rows.map((row) => [rowOf<Channel>(row, 'c', CHANNEL_COLUMNS), new Set(row.subscribers)] as const);
   const channels = new Map(found.map((entry) => [entry[0].id, entry]));
   const now = app.now();

@@ -1,6 +1,11 @@
 import type { Ctx } from '../access/context.ts';
 import type { ChannelPermissionName } from '../access/permissions/channel-permissions.ts';
-import { type ChannelActor, requireInRealm } from '../access/permissions/require.ts';
+import {
+  type ChannelActor,
+  insufficientPermission,
+  mayInRealm,
+  requireInRealm,
+} from '../access/permissions/require.ts';
 import type { GroupSetting, SystemGroups } from '../access/permissions/system-groups.ts';
 import { type RealmGroupSettingName, realmSetting, TOPICS_POLICY } from '../access/realm-settings.ts';
 import type { Channel } from '../generated/prisma/client.ts';
@@ -26,16 +31,23 @@ export type Privacy = Pick<Channel, 'inviteOnly' | 'isWebPublic' | 'historyPubli
  * @throws BadRequestError for a web-public channel that is private or where the organisation has none, for an open
  *   channel with protected history, and for a viewer who may not create channels of this kind.
  */
-export function requirePrivacy(
+export function requirePrivacy(channelActor: ChannelActor, privacy: Privacy): void {
+  const objection = objectionToPrivacy(channelActor, privacy);
+  if (objection !== undefined) throw objection;
+}
+
+/** Why a privacy is none that the person may give a channel; undefined where they may. */
+export function objectionToPrivacy(
   channelActor: ChannelActor,
   { inviteOnly, isWebPublic, historyPublicToSubscribers }: Privacy,
-) {
-  if (isWebPublic && inviteOnly) throw new BadRequestError('Invalid parameters');
-  if (!inviteOnly && !historyPublicToSubscribers) throw new BadRequestError('Invalid parameters');
+): BadRequestError | undefined {
+  if (isWebPublic && inviteOnly) return new BadRequestError('Invalid parameters');
+  if (!inviteOnly && !historyPublicToSubscribers) return new BadRequestError('Invalid parameters');
   if (isWebPublic && !realmSetting(channelActor.person.realm, 'enable_spectator_access')) {
-    throw new BadRequestError('Web-public channels are not enabled.');
+    return new BadRequestError('Web-public channels are not enabled.');
   }
-  requireInRealm(channelActor, createPermission({ inviteOnly, isWebPublic }));
+  const isHeld = mayInRealm(channelActor, createPermission({ inviteOnly, isWebPublic }));
+  return isHeld ? undefined : insufficientPermission();
 }
 
 function createPermission({ inviteOnly, isWebPublic }: Omit<Privacy, 'historyPublicToSubscribers'>) {
@@ -72,9 +84,12 @@ export function requireTopicsForProtectedHistory(
   throw new UnsupportedParametersError(['history_public_to_subscribers', 'can_create_topic_group']);
 }
 
+/** Whether the viewer may choose the organisation's default channels. */
+export const mayChooseDefaultChannels = ({ viewer }: Pick<Ctx, 'viewer'>): boolean => isAdministrator(viewer.role);
+
 /** @throws BadRequestError unless the viewer may choose the organisation's default channels. */
-export function requireDefaultChannels({ viewer }: Ctx): void {
-  if (!isAdministrator(viewer.role))
+export function requireDefaultChannels(ctx: Pick<Ctx, 'viewer'>): void {
+  if (!mayChooseDefaultChannels(ctx))
     throw new BadRequestError('You do not have permission to change default channels.');
 }
 

@@ -11,6 +11,7 @@ import {
   type QueryRow,
   rowOf,
 } from '../platform/db/columns.ts';
+import { readRows } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
 
 /** One who may read, as far as access goes; a `Viewer` is one. */
@@ -113,10 +114,13 @@ export async function findMessage(
   lock = Prisma.empty,
 ): Promise<FoundMessage | undefined> {
   if (!isMessageId(messageId)) return undefined;
-  const [row] = await db.$queryRaw<QueryRow[]>`
+  const [row] = await readRows<QueryRow>(
+    db,
+    Prisma.sql`
     SELECT ${PLACED}, s.active AS "isSubscribed"
     FROM ${PLACES} LEFT JOIN subscription s ON s.channel_id = m.channel_id AND s.user_id = ${id}
-    WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} ${lock}`;
+    WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} ${lock}`,
+  );
   return row === undefined ? undefined : { message: placedIn(row), isSubscribed: row['isSubscribed'] === true };
 }
 
@@ -150,11 +154,14 @@ export async function readableByEach(
   const realmId = readers[0]?.realm.id;
   if (realmId === undefined || ids.length === 0) return new Map();
   const readerIds = readers.map(({ id }) => id);
-  const rows = await db.$queryRaw<(QueryRow & { readonly subscribers: readonly number[] })[]>`
+  const rows = await readRows<QueryRow & { readonly subscribers: readonly number[] }>(
+    db,
+    Prisma.sql`
     SELECT ${PLACED}, ARRAY(
       SELECT s.user_id FROM subscription s
       WHERE s.channel_id = m.channel_id AND s.active AND s.user_id = ANY(${readerIds}::int[])) AS subscribers
-    FROM ${PLACES} WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[])`;
+    FROM ${PLACES} WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[])`,
+  );
   const found = rows.map((row) => ({ message: placedIn(row), subscribers: new Set(row.subscribers) }));
   const received = await receivedOf(db, realmId, readerIds, found.map(({ message }) => message).filter(isProtected));
   const at = now();
@@ -182,9 +189,12 @@ async function receivedOf(
 ): Promise<ReadonlySet<string>> {
   if (messages.length === 0) return new Set();
   const ids = messages.map(({ id }) => Number(id));
-  const rows = await db.$queryRaw<{ reader: number; id: bigint }[]>`
+  const rows = await readRows<{ reader: number; id: bigint }>(
+    db,
+    Prisma.sql`
     SELECT reader.id AS reader, m.id FROM message m, unnest(${readerIds}::int[]) AS reader(id)
-    WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(Prisma.sql`reader.id`)}`;
+    WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[]) AND ${receivedBy(Prisma.sql`reader.id`)}`,
+  );
   return new Set(rows.map(({ reader, id }) => `${reader} ${id}`));
 }
 
@@ -218,7 +228,10 @@ export async function hasReceived(
   { id, realm }: Pick<MessageReader, 'id' | 'realm'>,
   messageId: bigint | number,
 ): Promise<boolean> {
-  const rows = await db.$queryRaw<unknown[]>`
-    SELECT 1 FROM message m WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} AND ${receivedBy(id)}`;
+  const rows = await readRows<unknown>(
+    db,
+    Prisma.sql`
+    SELECT 1 FROM message m WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} AND ${receivedBy(id)}`,
+  );
   return rows.length > 0;
 }

@@ -1,5 +1,6 @@
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
+import { readRows } from '../platform/db/rows.ts';
 import { hasProtectedHistory } from './access.ts';
 
 /** Where a page of messages lies, by their ids. */
@@ -44,9 +45,12 @@ export async function messagesInChannels(
 /** @param ids A query of `id`s in the channel `wanted.id`. */
 function readPages(db: SqlClient, channels: readonly Readable[], page: MessagePage, ids: Prisma.Sql): Promise<Row[]> {
   const wanted = channels.map(({ id }) => id);
-  return db.$queryRaw<Row[]>`
+  return readRows<Row>(
+    db,
+    Prisma.sql`
     SELECT wanted.id AS channel_id, found.id FROM unnest(${wanted}::int[]) AS wanted(id)
-    CROSS JOIN LATERAL (SELECT any_of.id FROM (${ids}) AS any_of ${first(page)}) AS found`;
+    CROSS JOIN LATERAL (SELECT any_of.id FROM (${ids}) AS any_of ${first(page)}) AS found`,
+  );
 }
 
 const first = ({ newestFirst, limit }: MessagePage): Prisma.Sql =>

@@ -2,17 +2,15 @@ import { EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
 import { channelReference, namedChannel } from '../channels/entity-facts.ts';
 import { isMeMessage, topicLinks } from '../markdown/render.ts';
 import { namedUser, userFacts, userReference } from '../people/entity-facts.ts';
-import type { Requester } from '../people/wire.ts';
 import type { KnownReacted } from './reactions/events.ts';
 import type { KnownReaction, KnownReactions, ReactionGroup } from './reactions/groups.ts';
 import { type NamedTopic, namedTopic, topicReference } from './topics/entity-facts.ts';
 import { isFlag, type MessageFacts, toWireFlags, type UserFlags } from './wire.ts';
 
-/** A message as an event tells it, what it is to those who look, and who they are. */
+/** A message as an event tells it, and what it is to those who look. */
 export interface KnownMessage {
   readonly message: MessageFacts;
   readonly flags: UserFlags;
-  readonly viewer: Requester;
 }
 
 /** A message of which an event knows the id alone. */
@@ -24,7 +22,7 @@ const idOf = ({ message }: { readonly message: { readonly id: number } }) => mes
 const told = {
   databaseId: idOf,
   type: ({ message }: Told) => (message.channel === null ? 'direct' : 'channel'),
-  sender: { facts: userFacts, of: ({ message, viewer }: Told) => ({ user: message.sender, viewer }) },
+  sender: { facts: userFacts, of: ({ message }: Told) => ({ user: message.sender }) },
   client: ({ message }: Told) => message.client,
   channel: { facts: namedChannel, of: ({ message }: Told) => message.channel },
   topicName: ({ message }: Told) => message.topic,
@@ -35,7 +33,7 @@ const told = {
   viewerHasStarred: ({ flags }: Told) => flags.starred === true,
 };
 
-interface Told extends Pick<KnownMessage, 'flags' | 'viewer'> {
+interface Told extends Pick<KnownMessage, 'flags'> {
   readonly message: Omit<MessageFacts, 'content' | 'renderedContent' | 'members'>;
 }
 

@@ -48,16 +48,31 @@ const knownFlags = (payload: SentPayload, { userId, isRecipient }: EventView): U
 const isLocalTo = ({ queueId, localId }: SentPayload, view: EventView) =>
   localId !== undefined && queueId === view.queueId;
 
+/** What tells viewers of one role apart, as bits: worked out for every delivery. */
+function viewerClassOf(payload: SentPayload, view: EventView): number {
+  const flags = knownFlags(payload, view);
+  const differences = [
+    flags.read,
+    flags.mentioned,
+    flags.channelWildcard,
+    flags.topicWildcard,
+    flags.hasAlertWord,
+    flags.historical,
+    isLocalTo(payload, view),
+    // The sender knows their own address, hidden or not: their avatar may be shown in another way.
+    view.userId === payload.sender.id,
+  ];
+  let bits = 0;
+  for (const is of differences) bits = bits * 2 + (is === true ? 1 : 0);
+  return bits;
+}
+
 /**
  * To everyone who receives the message. Those whom it names or who sent it have a rendering of their own; all others
  * share one. Written by `send_message`, so that this is never called to make one.
  */
 export const messageSent = defineEvent('message', undefined, (payload: SentPayload): SentPayload => payload, {
-  perUser: (payload, view) => {
-    const flags = toWireFlags(knownFlags(payload, view));
-    // The sender knows their own address, hidden or not: their avatar may be shown in another way.
-    return `${flags.join()} ${isLocalTo(payload, view)} ${view.userId === payload.sender.id}`;
-  },
+  perUser: viewerClassOf,
   render: (payload, view) => ({
     type: 'message',
     message: toWireMessage(payload, { requester: { id: view.userId, role: view.role }, options: view.options }),
@@ -67,7 +82,6 @@ export const messageSent = defineEvent('message', undefined, (payload: SentPaylo
   facts: (payload, view) => ({
     message: payload,
     flags: knownFlags(payload, view),
-    viewer: { id: view.userId, role: view.role },
   }),
   matches: (payload, narrow, userId) =>
     narrow.every(([operator, operand]) => matches(payload, operator, operand, userId)),

@@ -1,10 +1,8 @@
-import { queryFromInfo } from '@pothos/plugin-prisma';
-import type { GraphQLResolveInfo } from 'graphql';
 import { type Ctx, signedIn } from '../access/context.ts';
 import { builder } from '../api/graphql/builder.ts';
 import { type ConnectionArguments, idInCursor, pageByIds } from '../api/graphql/connection.ts';
 import type { GraphQLContext } from '../api/graphql/context.ts';
-import { nodeOf, nodesOf } from '../api/graphql/node.ts';
+import { nodeOf } from '../api/graphql/node.ts';
 import { DEFAULT_PAGE_SIZE, pageSize } from '../api/graphql/page-size.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { Channel } from '../channels/graphql.ts';
@@ -13,7 +11,7 @@ import { BadRequestError } from '../platform/errors.ts';
 import { accessMessage } from './access.ts';
 import type { MessagePage } from './channel-messages.ts';
 import { Message } from './graphql.ts';
-import { channelMessages } from './loaders.ts';
+import { channelMessages, messagesFound } from './loaders.ts';
 import { MessageNarrow, termsIn } from './narrow/graphql.ts';
 import { compileNarrow } from './narrow/narrow.ts';
 import { type Anchor, selectIds, selectPage } from './narrow/narrow-select.ts';
@@ -81,11 +79,9 @@ builder.queryField('messages', (t) =>
         field: 1,
         multiplier: anchor == null ? pageSize(page) : sizeAround(page),
       }),
-      resolve: async (_root, { narrow, anchor, ...page }, ctx, info) => {
+      resolve: async (_root, { narrow, anchor, ...page }, ctx) => {
         const [terms, around] = [termsIn(narrow ?? {}), await anchorIn(signedIn(ctx), anchor)];
-        return around === undefined
-          ? messagesPage(terms, page, ctx, info)
-          : messagesAround(around, terms, page, ctx, info);
+        return around === undefined ? messagesPage(terms, page, ctx) : messagesAround(around, terms, page, ctx);
       },
     },
     MessageConnection,
@@ -107,14 +103,17 @@ export async function messagesAround(
   terms: readonly NarrowTerm[],
   args: ConnectionArguments,
   ctx: GraphQLContext,
-  info: GraphQLResolveInfo,
 ) {
   if (args.after != null || args.before != null) throw new BadRequestError('Give either an anchor or a cursor');
   const me = signedIn(ctx);
   const { older, newer } = sidesOf(args);
   const range = { anchor, numBefore: older, numAfter: newer, includeAnchor: true };
   const { ids, foundOldest, foundNewest } = await selectIds(me, await compileNarrow(me, terms), range);
-  const page = pageByIds('message', await readPage(ids, ctx, info), { idOf: ({ id }) => id, more: false, args });
+  const page = pageByIds('message', (await messagesFound(ctx, ids)).toReversed(), {
+    idOf: ({ id }) => id,
+    more: false,
+    args,
+  });
   const pageInfo = { ...page.pageInfo, hasNextPage: !foundOldest, hasPreviousPage: !foundNewest };
   return { ...page, pageInfo };
 }
@@ -125,7 +124,6 @@ builder.prismaObjectField(Channel, 'firstMessage', (t) =>
     nullable: true,
     description:
       'The first message in it that there still is; null when it holds none, and when the viewer may not read it.',
-    select: { id: true, createdAt: true },
     resolve: async (channel, _args, ctx) =>
       nodeOf(ctx, 'Message', (await channelActivities(ctx).load(channel)).firstMessageId),
   }),
@@ -137,7 +135,6 @@ builder.prismaObjectField(Channel, 'messages', (t) =>
       type: Message,
       description: 'What the viewer may read in the channel, the newest first.',
       args: { topic: t.arg.string({ required: false, description: 'In whatever case.' }) },
-      select: { id: true },
       resolve: ({ id }, { topic, ...args }, ctx) => idsPage((page) => channelIds(ctx, id, topic, page), args, ctx),
     },
     MessageConnection,
@@ -169,17 +166,12 @@ export async function idsPage(
     newestFirst: !backward,
   });
   const page = backward ? ids.slice(Math.max(0, ids.length - size)) : ids.slice(0, size);
-  const rows = await nodesOf(ctx, 'Message', page);
+  const rows = await messagesFound(ctx, page);
   return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
 }
 
 /** A page of the messages of a narrow, the newest first. */
-export async function messagesPage(
-  terms: readonly NarrowTerm[],
-  args: ConnectionArguments,
-  ctx: GraphQLContext,
-  info: GraphQLResolveInfo,
-) {
+export async function messagesPage(terms: readonly NarrowTerm[], args: ConnectionArguments, ctx: GraphQLContext) {
   const me = signedIn(ctx);
   const size = pageSize(args);
   const backward = args.first == null && args.last != null;
@@ -190,16 +182,8 @@ export async function messagesPage(
     newestFirst: !backward,
     limit: size + 1,
   });
-  const rows = await readPage(ids.slice(0, size), ctx, info);
+  const rows = await messagesFound(ctx, newestFirst(ids.slice(0, size)));
   return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
 }
 
-/** Messages the viewer may read, the newest first, with what is selected of them. */
-function readPage(ids: readonly number[], ctx: GraphQLContext, info: GraphQLResolveInfo) {
-  const { include } = queryFromInfo({ context: ctx, info, typeName: 'Message', paths: [['nodes'], ['edges', 'node']] });
-  return ctx.app.db.message.findMany({
-    ...(include !== undefined && { include }),
-    where: { realmId: signedIn(ctx).realmId, id: { in: [...ids] } },
-    orderBy: { id: 'desc' },
-  });
-}
+const newestFirst = (ids: readonly number[]): number[] => ids.toSorted((a, b) => b - a);

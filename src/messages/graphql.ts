@@ -6,6 +6,7 @@ import { Channel } from '../channels/graphql.ts';
 import { visibleChannels } from '../channels/loaders.ts';
 import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
 import { User } from '../people/graphql.ts';
+import { usersById } from '../people/loaders.ts';
 import { accessMessage } from './access.ts';
 import { ownFlags, readableFor } from './loaders.ts';
 import { isFlag, toWireFlags } from './wire.ts';
@@ -56,7 +57,11 @@ export const Message = builder.prismaNode('Message', {
       description: 'Whether it is in a channel or among people.',
       resolve: ({ channelId }) => (channelId === null ? 'direct' : 'channel'),
     }),
-    sender: t.relation('sender', { description: 'Who sent it.' }),
+    sender: t.field({
+      type: User,
+      description: 'Who sent it.',
+      resolve: ({ senderId }, _args, ctx) => usersById(ctx).load(senderId),
+    }),
     client: t.exposeString('clientName', { description: "The sender's client, by its own name." }),
     channel: t.field({
       type: Channel,

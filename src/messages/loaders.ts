@@ -1,7 +1,10 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../access/context.ts';
-import { acrossReaders, perOperation, type Wanted } from '../api/graphql/context.ts';
+import { acrossReaders, type GraphQLContext, perOperation, type Wanted } from '../api/graphql/context.ts';
 import { readableChannels } from '../channels/loaders.ts';
+import { type Message, Prisma } from '../generated/prisma/client.ts';
+import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';
+import { readRows } from '../platform/db/rows.ts';
 import { type PlacedMessage, readableByEach } from './access.ts';
 import { type MessagePage, messagesInChannels } from './channel-messages.ts';
 import { readFlagsOfEach } from './user-flags.ts';
@@ -17,6 +20,27 @@ export const ownFlags = acrossReaders<number, UserFlags>(async (wanted) => {
   const flags = await readFlagsOfEach(app.db, realmId, viewerIdsIn(wanted), keysIn(wanted));
   return wanted.map(({ ctx, key }) => flags.get(ctx.viewer.id)?.get(key) ?? NONE);
 });
+
+const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
+
+/** Messages by id, which the viewer was found to be able to read; null for one that is gone meanwhile. */
+export const foundMessages = acrossReaders<number, Message | null>(async (wanted) => {
+  const [first] = wanted;
+  if (first === undefined) return [];
+  const { app, realmId } = first.ctx;
+  const rows = await readRows<Message>(
+    app.db,
+    Prisma.sql`SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${realmId} AND m.id = ANY(${keysIn(wanted)}::bigint[])`,
+  );
+  const byId = new Map(rows.map((message) => [Number(message.id), message]));
+  return wanted.map(({ key }) => byId.get(key) ?? null);
+});
+
+/** Those of the messages that are still there, in the order of their ids. */
+export async function messagesFound(ctx: GraphQLContext, ids: readonly number[]): Promise<Message[]> {
+  const found = await Promise.all(ids.map((id) => foundMessages(ctx).load(id)));
+  return found.filter((message) => message !== null);
+}
 
 /** Messages, each for one viewer, who may read it; null where they may not. */
 export async function readableFor(wanted: readonly Wanted<number>[]): Promise<readonly (PlacedMessage | null)[]> {

@@ -1,5 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
+import { readRows } from '../platform/db/rows.ts';
 import { receivedBy } from './access.ts';
 import type { UserFlags } from './wire.ts';
 
@@ -57,14 +58,17 @@ export async function readFlagsOfEach(
 ): Promise<Map<number, Map<number, UserFlags>>> {
   if (messageIds.length === 0) return new Map();
   const user = Prisma.sql`viewer.id`;
-  const rows = await db.$queryRaw<UserFlagsRow[]>`
+  const rows = await readRows<UserFlagsRow>(
+    db,
+    Prisma.sql`
     SELECT viewer.id AS user_id, m.id, ${receivedBy(user)} AS received, ${isUnreadBy(user)} AS unread, m.channel_wildcard,
            COALESCE(um.starred, false) AS starred, COALESCE(um.collapsed, false) AS collapsed,
            COALESCE(um.mentioned, false) AS mentioned, COALESCE(um.topic_wildcard_mentioned, false) AS topic_wildcard,
            COALESCE(um.has_alert_word, false) AS alerted
     FROM message m CROSS JOIN unnest(${[...userIds]}::int[]) AS viewer(id)
     LEFT JOIN user_message um ON um.user_id = viewer.id AND um.message_id = m.id
-    WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...messageIds]}::bigint[])`;
+    WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...messageIds]}::bigint[])`,
+  );
   const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
   return new Map([...byUser].map(([id, ofUser]) => [id, new Map(ofUser.map((row) => [Number(row.id), toFlags(row)]))]));
 }

@@ -1,25 +1,26 @@
-import { apiEmailOf } from '../access/address.ts';
 import { USER_SETTINGS } from '../access/user-settings.ts';
 import { changeFacts, EntityFacts, referenceFacts } from '../api/graphql/entity-facts.ts';
 import { settingFacts } from '../api/graphql/setting-fields.ts';
 import type { KnownSetting } from '../platform/setting.ts';
 import { type KnownChange, propertyOf } from './events.ts';
-import { avatarUrl, type Requester, toMinute, type UserFacts, visibleEmail } from './wire.ts';
+import { avatarUrl, toMinute, type UserFacts } from './wire.ts';
 
-/** A user of whom an event knows everything, and who looks. */
+// No event answers an address, though it may hold one: events are read for days after, and who has hidden theirs meanwhile
+// has hidden it from whoever had not read them. Addresses are read for each, as they may see them by then.
+
+/** A user of whom an event knows everything. */
 export interface KnownUser {
   readonly user: UserFacts;
-  readonly viewer: Requester;
 }
 
 /** A user of whom an event knows the id alone. */
 export const userReference = referenceFacts('User');
 
 /** A user whom an event names. */
-export const namedUser = new EntityFacts<Pick<UserFacts, 'id' | 'email' | 'fullName'>>(
+export const namedUser = new EntityFacts<Pick<UserFacts, 'id' | 'fullName'>>(
   'User',
   { idOf: ({ id }) => id },
-  { databaseId: ({ id }) => id, email: ({ email }) => email, fullName: ({ fullName }) => fullName },
+  { databaseId: ({ id }) => id, fullName: ({ fullName }) => fullName },
 );
 
 type Size = { readonly size?: unknown };
@@ -29,8 +30,6 @@ const imageOf = (user: UserFacts, { size }: Size) => avatarUrl(user, size === 'M
 const whole = {
   databaseId: ({ user }: KnownUser) => user.id,
   fullName: ({ user }: KnownUser) => user.fullName,
-  email: ({ user }: KnownUser) => apiEmailOf(user),
-  deliveryEmail: ({ user, viewer }: KnownUser) => visibleEmail(user, viewer),
   role: ({ user }: KnownUser) => user.role,
   isActive: ({ user }: KnownUser) => user.isActive,
   isBot: ({ user }: KnownUser) => user.botType !== null,
@@ -61,9 +60,7 @@ const changes = changeFacts<KnownChange>('User', ({ person }) => person.user_id,
   is_active: { isActive: ({ person }) => person.is_active },
   bot_owner_id: { botOwner: { facts: userReference, of: ({ person }) => person.bot_owner_id } },
   date_joined: { joinedAt: ({ person }) => new Date(person.date_joined ?? '') },
-  timezone: { email: ({ person }) => person.email, timezone: ({ person }) => person.timezone },
-  new_email: { email: ({ person }) => person.new_email },
-  delivery_email: { deliveryEmail: ({ person }) => person.delivery_email },
+  timezone: { timezone: ({ person }) => person.timezone },
   avatar_version: {
     avatarUrl: ({ after }, size: Size) => after && imageOf(after, size),
     avatarSource: ({ person }) => person.avatar_source,

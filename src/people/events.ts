@@ -29,7 +29,7 @@ export const userAdded = defineEvent('realm_user', 'add', (user: User) => ({ per
     op: 'add',
     person: toWireUser(person, { id: SOMEBODY_ELSE, role }, { clientGravatar, profileData: {} }),
   }),
-  facts: ({ person }, { role }) => ({ user: person, viewer: { id: SOMEBODY_ELSE, role } }),
+  facts: ({ person }) => ({ user: person }),
 });
 
 /** One logical change of a user, in one of the forms below. */

@@ -1,3 +1,4 @@
+import type { GraphQLResolveInfo } from 'graphql';
 import { apiEmail } from '../access/address.ts';
 import { type Ctx, signedIn } from '../access/context.ts';
 import { AVATAR_SOURCE } from '../access/realm-settings.ts';
@@ -14,8 +15,9 @@ import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import { refuseNullBytes } from '../platform/text.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
+import { usersById } from './loaders.ts';
 import type { ValueEntry } from './profile-fields/wire.ts';
-import { countUsers, readUserPlaces, type UserField } from './user-pages.ts';
+import { countUsers, readUserPlaces, type UserField, type UserFilter } from './user-pages.ts';
 import { accessUser, accessUserByEmail, visibleTo } from './users.ts';
 import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
 
@@ -99,7 +101,6 @@ export const User = builder.prismaNode('User', {
       description: BOT_TYPE,
       resolve: ({ botType }) => botType as BotTypeNumber | null,
     }),
-    botOwner: t.relation('botOwner', { nullable: true, description: BOT_OWNER }),
     timezone: t.string({
       description: TIMEZONE,
       resolve: (user) => userSetting(user, 'timezone'),
@@ -126,6 +127,14 @@ export const User = builder.prismaNode('User', {
     }),
   }),
 });
+builder.prismaObjectField(User, 'botOwner', (t) =>
+  t.field({
+    type: User,
+    nullable: true,
+    description: BOT_OWNER,
+    resolve: ({ botOwnerId }, _args, ctx) => (botOwnerId === null ? null : usersById(ctx).load(botOwnerId)),
+  }),
+);
 nodeModel('User', 'User', ({ viewer }) => visibleTo(viewer));
 
 builder.queryField('viewer', (t) =>
@@ -207,19 +216,32 @@ builder.queryField('users', (t) =>
           description: 'False for those deactivated alone, true for all others.',
         }),
       },
-      resolve: async (_root, { role, isBot, isActive, nameContains, ...args }, ctx, info) => {
-        const { app, realmId, viewer } = signedIn(ctx);
+      resolve: (_root, { role, isBot, isActive, nameContains, ...args }, ctx, info) => {
         if (nameContains != null) refuseNullBytes('nameContains', nameContains);
-        const filter = { role, isBot, isActive, nameContains };
-        const { sorted, page } = sortedUsers('users', args);
-        const found = pageRead(await readUserPlaces(app.db, realmId, filter, page), sorted);
-        const totalCount = () => countUsers(app.db, realmId, filter);
-        return readPage('User', { ...sorted, page: found, totalCount, where: visibleTo(viewer), ctx, info });
+        return usersPage({ list: 'users', filter: { role, isBot, isActive, nameContains }, args, ctx, info });
       },
     },
     UserConnection,
   ),
 );
+
+interface UserPageOptions {
+  /** The list's own word. */
+  readonly list: string;
+  readonly filter: UserFilter;
+  readonly args: UserListArguments;
+  readonly ctx: GraphQLContext;
+  readonly info: GraphQLResolveInfo;
+}
+
+/** A page of the organisation's users, of those a filter leaves. @throws BadRequestError as `sortedUsers`. */
+export async function usersPage({ list, filter, args, ctx, info }: UserPageOptions) {
+  const { app, realmId, viewer } = signedIn(ctx);
+  const { sorted, page } = sortedUsers(list, args);
+  const found = pageRead(await readUserPlaces(app.db, realmId, filter, page), sorted);
+  const totalCount = () => countUsers(app.db, realmId, filter);
+  return readPage('User', { ...sorted, page: found, totalCount, where: visibleTo(viewer), ctx, info });
+}
 
 export const ProfileValueInput = builder.inputType('ProfileValueInput', {
   description: 'What a user is to have in one field of their profile. Without `text` and `userIds` it is to be empty.',

@@ -1,15 +1,20 @@
-import DataLoader from 'dataloader';
-import { signedIn } from '../access/context.ts';
-import { perOperation } from '../api/graphql/context.ts';
-import type { User } from '../generated/prisma/client.ts';
+import { acrossReaders } from '../api/graphql/context.ts';
+import { Prisma, type User } from '../generated/prisma/client.ts';
+import { fieldsOf, USER_COLUMNS } from '../platform/db/columns.ts';
+import { readRows } from '../platform/db/rows.ts';
+
+const USER = fieldsOf('u', USER_COLUMNS);
 
 /** Users by id: everybody in the organisation may know everybody. */
-export const usersById = perOperation(
-  (ctx) =>
-    new DataLoader<number, User>(async (ids) => {
-      const { app, realmId } = signedIn(ctx);
-      const rows = await app.db.user.findMany({ where: { realmId, id: { in: [...ids] } } });
-      const byId = new Map(rows.map((user) => [user.id, user]));
-      return ids.map((id) => byId.get(id) ?? new Error(`There is no user ${id}`));
-    }),
-);
+export const usersById = acrossReaders<number, User>(async (wanted) => {
+  const [first] = wanted;
+  if (first === undefined) return [];
+  const { app, realmId } = first.ctx;
+  const ids = [...new Set(wanted.map(({ key }) => key))];
+  const rows = await readRows<User>(
+    app.db,
+    Prisma.sql`SELECT ${USER} FROM user_account u WHERE u.realm_id = ${realmId} AND u.id = ANY(${ids}::int[])`,
+  );
+  const byId = new Map(rows.map((user) => [user.id, user]));
+  return wanted.map(({ key }) => byId.get(key) ?? new Error(`There is no user ${key}`));
+});

@@ -1,6 +1,7 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { inOrder, isWithin, type Keyset, type Place } from '../platform/db/keyset.ts';
+import { readRows } from '../platform/db/rows.ts';
 
 /** What lists of users can be sorted by. */
 export type UserField = 'id' | 'fullName' | 'joinedAt';
@@ -40,16 +41,20 @@ export interface UserFilter {
   readonly role?: number | null | undefined;
   readonly isBot?: boolean | null | undefined;
   readonly isActive?: boolean | null | undefined;
+  /** Only the bots of this user. */
+  readonly botOwnerId?: number | undefined;
   /** In whatever case. */
   readonly nameContains?: string | null | undefined;
 }
 
-function isWanted(realmId: number, { role, isBot, isActive, nameContains }: UserFilter): Prisma.Sql {
+function isWanted(realmId: number, filter: UserFilter): Prisma.Sql {
+  const { role, isBot, isActive, botOwnerId, nameContains } = filter;
   const conditions = [
     Prisma.sql`u.realm_id = ${realmId} AND NOT u.is_system`,
     ...(role == null ? [] : [Prisma.sql`u.role = ${role}::int`]),
     ...(isBot == null ? [] : [Prisma.sql`(u.bot_type IS NOT NULL) = ${isBot}::boolean`]),
     ...(isActive == null ? [] : [Prisma.sql`u.is_active = ${isActive}::boolean`]),
+    ...(botOwnerId === undefined ? [] : [Prisma.sql`u.bot_owner_id = ${botOwnerId}::int`]),
     ...(nameContains == null ? [] : [Prisma.sql`strpos(lower(u.full_name), lower(${nameContains}::text)) > 0`]),
   ];
   return Prisma.join(conditions, ' AND ');
@@ -62,16 +67,22 @@ export async function readUserPlaces(
   filter: UserFilter,
   page: UserPage,
 ): Promise<readonly Place[]> {
-  const rows = await db.$queryRaw<PlaceRow[]>`
+  const rows = await readRows<PlaceRow>(
+    db,
+    Prisma.sql`
     SELECT u.id, ${userKey(page)} AS key FROM user_account u
     WHERE ${isWanted(realmId, filter)} AND ${isUserWithin(page)}
-    ORDER BY ${usersInOrder(page)} LIMIT ${page.limit}::bigint`;
+    ORDER BY ${usersInOrder(page)} LIMIT ${page.limit}::bigint`,
+  );
   return rows.map(placeOf);
 }
 
 /** How many users there are in the list. */
 export async function countUsers(db: SqlClient, realmId: number, filter: UserFilter): Promise<number> {
-  const [row] = await db.$queryRaw<{ count: number }[]>`
-    SELECT count(*)::int AS count FROM user_account u WHERE ${isWanted(realmId, filter)}`;
+  const [row] = await readRows<{ count: number }>(
+    db,
+    Prisma.sql`
+    SELECT count(*)::int AS count FROM user_account u WHERE ${isWanted(realmId, filter)}`,
+  );
   return row?.count ?? 0;
 }

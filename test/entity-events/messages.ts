@@ -338,6 +338,22 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     });
   });
 
+  test('whose senders hid their address since do not show it, whenever they are read', async () => {
+    const { member, guest, channel } = await place();
+    const { queue_id: queueId } = await guest.register({ event_types: ['message'], fetch_event_types: [] });
+    const selection = '... on MessageSentEvent { message { content sender { id email deliveryEmail } } }';
+    await using live = await guest.events(selection);
+    await say(member, channel, 'lunch');
+    const open = { email: member.email, deliveryEmail: member.email };
+    expect((await live.next()).message.sender).toMatchObject(open);
+    await member.ok('PATCH', '/settings', { email_address_visibility: 5 });
+    await using late = await guest.events(selection, { queueId });
+    const { sender } = (await late.next()).message;
+    expect(sender).toMatchObject({ email: `user${member.id}@users.invalid`, deliveryEmail: null });
+    const query = `{ node(id: "${sender.id}") { ... on User { id email deliveryEmail } } }`;
+    expect((await guest.query(query)).node).toEqual(sender);
+  });
+
   test('who writes, where, is shown by references', async () => {
     const { owner, member, guest, channel } = await place();
     const typing = { event_types: ['typing', 'typing_edit_message'] };

@@ -65,6 +65,36 @@ export function subscriptions(service: () => InProcess): void {
       }
     });
 
+    test('that end in a private channel tell who left what they knew of it, at once and later', async () => {
+      const { owner, member, moderator } = await place();
+      const secret = await channelOf(owner, 'secret', [owner, member, moderator], { invite_only: true });
+      const options = { fetch_event_types: [] };
+      const [late, all] = await Promise.all([1, 2].map(() => member.register(options)));
+      const known = '... on SubscriptionsRemovedEvent { channels { id name ownSubscription { id } } }';
+      const more = '... on SubscriptionsRemovedEvent { channels { id name description subscriberCount } }';
+      await using live = await member.events(known, { queueId: (await member.register(options)).queue_id });
+      await using liveMore = await member.events(more, { queueId: (await member.register(options)).queue_id });
+      const out = { subscriptions: ['secret'], principals: [member.id, moderator.id] };
+      await owner.ok('DELETE', '/users/me/subscriptions', out);
+      const left = { channels: [{ id: globalId('Channel', secret), name: 'secret', ownSubscription: null }] };
+      expect(await live.next()).toEqual(left);
+      expect(await liveMore.next()).toEqual({ channels: [null] });
+      await owner.ok('PATCH', `/streams/${secret}`, { new_name: 'plot', description: 'the plot' });
+      for (const [selection, shown] of [
+        [known, left],
+        [more, { channels: [null] }],
+      ] as const) {
+        await using stream = await member.events(selection, { queueId: late?.queue_id, after: -1 });
+        expect(await stream.next()).toEqual(shown);
+      }
+      const heard = await member.poll(all?.queue_id, -1, { dontBlock: true });
+      expect(heard.map(({ type, op }) => `${type} ${op}`)).toEqual([
+        ...['subscription remove', 'subscription peer_remove', 'stream delete'],
+      ]);
+      expect(JSON.stringify(heard)).not.toContain('plot');
+      expect((await member.query(`{ node(id: "${globalId('Channel', secret)}") { id } }`)).node).toBeNull();
+    });
+
     test('that change are shown with what changed, to their user', async () => {
       const { owner, channel } = await place();
       const changes = {

@@ -2,7 +2,6 @@ import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { requireMember } from '../../access/roles.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { pageOf } from '../../api/graphql/connection.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
@@ -12,7 +11,7 @@ import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import type { User as UserRow } from '../../generated/prisma/client.ts';
-import { User, UserConnection, UserRole } from '../../people/graphql.ts';
+import { BY_ID, SORTED, User, UserConnection, UserOrder, UserRole, usersPage } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { administersBot } from './administers.ts';
@@ -100,12 +99,12 @@ builder.queryField('ownBots', (t) =>
   t.connection(
     {
       type: User,
-      description: "The viewer's active bots, by the time they were made. Not for guests.",
+      description: "The viewer's active bots. Not for guests.",
+      args: { orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }) },
       resolve: (_root, args, ctx, info) => {
         const request = signedIn(ctx);
         requireMember(request);
-        const order = { joinedAt: 'asc', id: 'asc' } as const;
-        return pageOf('User', { where: ownBots(request.viewer), order, args, ctx, info });
+        return usersPage({ list: 'ownBots', filter: ownBots(request.viewer), args, ctx, info });
       },
     },
     UserConnection,

@@ -1,5 +1,10 @@
 import type { Ctx } from '../../access/context.ts';
-import { channelActor, mayInRealm } from '../../access/permissions/require.ts';
+import {
+  type ChannelActor,
+  channelActor,
+  insufficientPermission,
+  mayInRealm,
+} from '../../access/permissions/require.ts';
 import { type Audience, either, everyone, roleAtMost, users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { User } from '../../generated/prisma/client.ts';
@@ -21,13 +26,14 @@ export async function introduceBot(tx: Tx, emit: Emit, bot: User): Promise<void>
   for (const wire of await readWireBots(tx, bot.realmId, [bot])) emit(botAdded(wire, bot), administratorsOf(bot));
 }
 
+/** Whether the viewer may create bots of the only type there is. @param actor The viewer. */
+export const mayCreateBots = (actor: ChannelActor, { user }: Ctx['viewer']): boolean =>
+  mayInRealm(actor, 'can_create_bots_group') && user.botType === null;
+
 /** @throws BadRequestError unless the viewer may create bots of the only type there is. */
 export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>, ctx: Ctx): Promise<void> {
   const { viewer } = ctx;
-  const actor = await channelActor(tx, viewer, ctx.app.now());
-  if (!mayInRealm(actor, 'can_create_bots_group') || viewer.user.botType !== null) {
-    throw new BadRequestError('Insufficient permission');
-  }
+  if (!mayCreateBots(await channelActor(tx, viewer, ctx.app.now()), viewer)) throw insufficientPermission();
 }
 
 /**

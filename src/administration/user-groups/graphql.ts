@@ -3,14 +3,13 @@ import { holdsInGroup, managesGroup, wirePermissions } from '../../access/permis
 import { GROUP_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { type ConnectionArguments, idInCursor, pageByIds } from '../../api/graphql/connection.ts';
+import type { ConnectionArguments } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { nodeModel, nodeOf, nodesOf, unlessAbsent } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
-import { pageSize } from '../../api/graphql/page-size.ts';
 import { GroupSetting, permissionsType } from '../../api/graphql/permission-fields.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { pageRead, sortedConnection, sortedPageOf } from '../../api/graphql/sorted-list.ts';
+import { pageRead, sortedAmong, sortedConnection, sortedPageOf } from '../../api/graphql/sorted-list.ts';
 import { viewerAsActor } from '../../channels/loaders.ts';
 import type { UserGroup as Row } from '../../generated/prisma/client.ts';
 import {
@@ -22,9 +21,11 @@ import {
   UserOrder,
   usersAt,
 } from '../../people/graphql.ts';
+import { usersById } from '../../people/loaders.ts';
+import type { Place } from '../../platform/db/keyset.ts';
 import { contains } from '../../platform/text.ts';
 import { accessUserGroup, visibleTo } from './access.ts';
-import { memberPages, memberships, subgroups } from './loaders.ts';
+import { memberCounts, memberPages, memberships, subgroups } from './loaders.ts';
 import { mayChangeMembers } from './members.ts';
 
 const GroupPermissions = permissionsType(
@@ -56,7 +57,12 @@ export const UserGroup = builder.prismaNode('UserGroup', {
     }),
     isDeactivated: t.boolean({ description: DEACTIVATED, resolve: ({ deactivatedAt }) => deactivatedAt !== null }),
     createdAt: t.expose('createdAt', { type: 'DateTime', nullable: true, description: CREATED }),
-    creator: t.relation('creator', { nullable: true, description: CREATOR }),
+    creator: t.field({
+      type: User,
+      nullable: true,
+      description: CREATOR,
+      resolve: ({ creatorId }, _args, ctx) => (creatorId === null ? null : usersById(ctx).load(creatorId)),
+    }),
     permissions: t.field({
       type: GroupPermissions,
       description: PERMISSIONS,
@@ -84,10 +90,11 @@ export const UserGroup = builder.prismaNode('UserGroup', {
         },
         resolve: async ({ id }, { directOnly, ...args }, ctx) => {
           const { sorted, page } = sortedUsers('members', args);
-          const key = { groupId: id, direct: directOnly ?? false, ...page };
-          const found = pageRead(await memberPages(ctx).load(key), sorted);
+          const which = { groupId: id, direct: directOnly ?? false };
+          const found = pageRead(await memberPages(ctx).load({ ...which, ...page }), sorted);
           const rows = await usersAt(ctx, found);
-          return sortedConnection(rows, found, { ...sorted, idOf: (user) => user.id, totalCount: undefined });
+          const totalCount = () => memberCounts(ctx).load(which);
+          return sortedConnection(rows, found, { ...sorted, idOf: (user) => user.id, totalCount });
         },
       },
       UserConnection,
@@ -164,43 +171,53 @@ builder.prismaObjectFields(UserGroup, (t) => ({
   }),
 }));
 
+type GroupField = 'id' | 'name' | 'createdAt';
+
+const UserGroupOrder = orderInput<GroupField>('UserGroup', 'groups', {
+  ID: { value: 'id', description: 'The order in which they were made, role groups first.' },
+  NAME: { value: 'name', description: 'What they are called, whatever the case.' },
+  CREATED_AT: { value: 'createdAt', description: 'When they were made; role groups are the lowest.' },
+});
+
+const BY_ID: OrderBy<GroupField> = { field: 'id', direction: 'asc' };
+
+type Sortable = Pick<Row, 'id' | 'name' | 'createdAt'>;
+
+const KEY_OF: Readonly<Record<GroupField, (group: Sortable) => string | number>> = {
+  id: ({ id }) => id,
+  name: ({ name }) => name,
+  createdAt: ({ createdAt }) => createdAt?.getTime() ?? 0,
+};
+
+interface GroupListArguments extends ConnectionArguments {
+  readonly orderBy?: OrderBy<GroupField> | null | undefined;
+}
+
+const sortedGroups = (list: string, { orderBy, ...args }: GroupListArguments) => {
+  const by = orderBy ?? BY_ID;
+  return { list, orderBy: by, keyType: by.field === 'name' ? 'string' : 'number', args } as const;
+};
+
+const placeOf = (field: GroupField, group: Sortable): Place => ({ id: group.id, key: KEY_OF[field](group) });
+
 builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
   t.connection(
     {
       type: UserGroup,
-      description: 'The groups in it, by id.',
-      args: { directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }) },
+      description: 'The groups in it.',
+      args: {
+        orderBy: t.arg({ type: UserGroupOrder, required: false, defaultValue: BY_ID, description: SORTED }),
+        directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }),
+      },
       resolve: async ({ id }, { directOnly, ...args }, ctx) => {
-        const { after, before, limit, descending } = placeOf('subgroup', args);
+        const sorted = sortedGroups('subgroups', args);
         const all = await subgroups(ctx).load({ groupId: id, direct: directOnly ?? false });
-        const within = all.filter((group) => group.id > after && group.id < before);
-        const rows = (descending ? within.toReversed() : within).slice(0, limit);
-        return pageFrom('subgroup', rows, args, () => all.length);
+        return sortedAmong(all, (group) => placeOf(sorted.orderBy.field, group), sorted);
       },
     },
     UserGroupConnection,
   ),
 );
-
-/** Where the page lies that the arguments ask for, with one row more than it shows. */
-const placeOf = (list: string, args: ConnectionArguments) => ({
-  after: idInCursor(list, args, 'after') ?? 0,
-  before: idInCursor(list, args, 'before') ?? 2 ** 31,
-  limit: pageSize(args) + 1,
-  descending: args.first == null && args.last != null,
-});
-
-function pageFrom<Row extends { readonly id: number }>(
-  list: string,
-  rows: readonly Row[],
-  args: ConnectionArguments,
-  totalCount?: () => number,
-) {
-  const { limit, descending } = placeOf(list, args);
-  const page = rows.slice(0, limit - 1);
-  const more = rows.length === limit;
-  return pageByIds(list, descending ? page.toReversed() : page, { idOf: ({ id }) => id, more, args, totalCount });
-}
 
 builder.queryField('userGroup', (t) =>
   t.field({
@@ -212,28 +229,13 @@ builder.queryField('userGroup', (t) =>
   }),
 );
 
-type GroupField = 'id' | 'name' | 'createdAt';
-
-const UserGroupOrder = orderInput<GroupField>('UserGroup', 'groups', {
-  ID: { value: 'id', description: 'The order in which they were made, role groups first.' },
-  NAME: { value: 'name', description: 'What they are called, whatever the case.' },
-  CREATED_AT: { value: 'createdAt', description: 'When they were made; role groups are the lowest.' },
-});
-
-const BY_ID: OrderBy<GroupField> = { field: 'id', direction: 'asc' };
-
 builder.queryField('userGroups', (t) =>
   t.connection(
     {
       type: UserGroup,
       description: "The organization's groups, role groups among them. For all but guests.",
       args: {
-        orderBy: t.arg({
-          type: UserGroupOrder,
-          required: false,
-          defaultValue: BY_ID,
-          description: 'How they are sorted.',
-        }),
+        orderBy: t.arg({ type: UserGroupOrder, required: false, defaultValue: BY_ID, description: SORTED }),
         nameContains: t.arg.string({ required: false, description: 'What stands in its name, in whatever case.' }),
         includeDeactivated: t.arg.boolean({
           required: false,
@@ -243,23 +245,14 @@ builder.queryField('userGroups', (t) =>
       },
       resolve: async (_root, args, ctx, info) => {
         const where = { AND: [visibleTo(signedIn(ctx)), args.includeDeactivated ? {} : { deactivatedAt: null }] };
-        const orderBy = args.orderBy ?? BY_ID;
+        const sorted = sortedGroups('userGroups', args);
         const rows = await ctx.app.db.userGroup.findMany({ where, select: { id: true, name: true, createdAt: true } });
         const places = rows
           .filter(({ name }) => contains(name, args.nameContains))
-          .map((group) => ({ id: group.id, key: KEY_OF[orderBy.field](group) }));
-        const keyType = orderBy.field === 'name' ? 'string' : 'number';
-        return sortedPageOf('UserGroup', { list: 'userGroups', places, orderBy, keyType, where, args, ctx, info });
+          .map((group) => placeOf(sorted.orderBy.field, group));
+        return sortedPageOf('UserGroup', { ...sorted, places, where, ctx, info });
       },
     },
     UserGroupConnection,
   ),
 );
-
-type Sortable = Pick<Row, 'id' | 'name' | 'createdAt'>;
-
-const KEY_OF: Readonly<Record<GroupField, (group: Sortable) => string | number>> = {
-  id: ({ id }) => id,
-  name: ({ name }) => name,
-  createdAt: ({ createdAt }) => createdAt?.getTime() ?? 0,
-};

@@ -7,7 +7,7 @@ import type { UserPage } from '../../people/user-pages.ts';
 import type { Place } from '../../platform/db/keyset.ts';
 import { visibleTo } from './access.ts';
 import { areGroupMembers, type MembershipQuestion } from './membership-reads.ts';
-import { readMemberPages, readSubgroupIds } from './reads.ts';
+import { countMembers, readMemberPages, readSubgroupIds } from './reads.ts';
 
 /** A page of one group's members. */
 interface PageKey extends UserPage {
@@ -37,6 +37,27 @@ export const memberPages = perOperation(
     ),
 );
 
+/** A group, and whether only what is in the group itself is meant. */
+type GroupAtDepth = Pick<PageKey, 'groupId' | 'direct'>;
+
+/** How many members groups have: one query for all groups. */
+export const memberCounts = perOperation(
+  (ctx) =>
+    new DataLoader<GroupAtDepth, number, string>(
+      async (keys) => {
+        const { app, viewer } = signedIn(ctx);
+        const counts = new Map<GroupAtDepth, number>();
+        for (const [direct, alike] of Map.groupBy(keys, (key) => key.direct)) {
+          const ids = alike.map(({ groupId }) => groupId);
+          const countOf = await countMembers(app.db, viewer.realm, app.now(), ids, direct);
+          for (const key of alike) counts.set(key, countOf(key.groupId));
+        }
+        return keys.map((key) => counts.get(key) ?? 0);
+      },
+      { cacheKeyFn: ({ groupId, direct }) => `${groupId} ${direct}` },
+    ),
+);
+
 /** Whether users are in groups; the viewer must be one who may read these. */
 export const memberships = perOperation(
   (ctx) =>
@@ -48,7 +69,7 @@ export const memberships = perOperation(
 /** The groups within a group by id, directly or however deep. */
 export const subgroups = perOperation(
   (ctx) =>
-    new DataLoader<{ readonly groupId: number; readonly direct: boolean }, UserGroup[], string>(
+    new DataLoader<GroupAtDepth, UserGroup[], string>(
       async (keys) => {
         const { app, realmId, viewer } = signedIn(ctx);
         const roleGroups = await systemGroups(app.db, realmId);

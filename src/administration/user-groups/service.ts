@@ -11,7 +11,7 @@ import {
   type GroupSettingValues,
   readGroupSettings,
 } from '../../access/permissions/permission-values.ts';
-import { requireInRealm } from '../../access/permissions/require.ts';
+import { type ChannelActor, insufficientPermission, mayInRealm } from '../../access/permissions/require.ts';
 import { systemGroups, toWireGroupSetting } from '../../access/permissions/system-groups.ts';
 import type { WireUserGroup } from '../../access/permissions/wire.ts';
 import { requireMember } from '../../access/roles.ts';
@@ -64,6 +64,9 @@ export async function listUserGroups(
   return toWireGroups(app.db, groups, { realm: viewer.realm, now: app.now() }, rows);
 }
 
+/** Whether the person may make groups. */
+export const mayCreateGroups = (actor: ChannelActor): boolean => mayInRealm(actor, 'can_create_groups');
+
 /**
  * Makes a group, and tells everyone.
  *
@@ -79,7 +82,7 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
   const description = requireText('description', input.description, { max: MAX_DESCRIPTION_LENGTH });
   return transact(ctx, async (tx, emit) => {
     const actor = await lockGroups(tx, ctx);
-    requireInRealm(actor, 'can_create_groups');
+    if (!mayCreateGroups(actor)) throw insufficientPermission();
     const { person, groups, now } = actor;
     const { realm } = person;
     await requireFreeName(tx, realm.id, name);

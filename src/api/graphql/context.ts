@@ -59,7 +59,7 @@ export interface Wanted<K> {
  * @param load What each of the viewers gets, in order: the viewers differ only in a delivery.
  */
 export function acrossReaders<K extends number | string, V>(
-  load: (wanted: readonly Wanted<K>[]) => Promise<readonly V[]>,
+  load: (wanted: readonly Wanted<K>[]) => Promise<readonly (V | Error)[]>,
 ): (ctx: GraphQLContext) => { readonly load: (key: K) => Promise<V> } {
   const make = () =>
     new DataLoader<Wanted<K>, V, string>(load, { cacheKeyFn: ({ ctx, key }) => `${ctx.viewer.id} ${key}` });

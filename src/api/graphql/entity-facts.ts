@@ -145,8 +145,14 @@ export interface FromEvent {
 
 const FROM_EVENT = 'fromEvent';
 
-/** Our choice: a list of what an event is about costs what the largest page does. Few are longer, where many things change at once. */
-const LIST_COST = { field: 1, multiplier: MAX_PAGE_SIZE };
+/** How many entities a list in an event holds. */
+interface Length {
+  /**
+   * Our choice where nothing bounds it: what the largest page holds. Longer are those of few events, where a topic is moved
+   * or a whole organisation subscribed.
+   */
+  readonly atMost?: number;
+}
 
 /** What was said by `fromEvent` of a field. */
 export const fromEventOf = (extensions: object | null | undefined): FromEvent | undefined =>
@@ -161,10 +167,12 @@ export const fromEventOf = (extensions: object | null | undefined): FromEvent | 
  * @param facts What the event knows of it: always the same, or as it depends on the event.
  * @param of What stands in the event for it, which `facts` are of; null where there is none. Default: what the event's
  *   definition says besides what REST is sent.
+ * @param length Of a list, whose cost it is.
  */
 export function fromEvent<Source, V>(
   facts: EntityFacts<V> | ((source: Source) => EntityFacts<V>),
   of: (source: Source) => V | readonly V[] | null = (source) => (source as { readonly facts: V }).facts,
+  { atMost = MAX_PAGE_SIZE }: Length = {},
 ) {
   const factsIn = facts instanceof EntityFacts ? () => facts : facts;
   const told: FromEvent = {
@@ -173,7 +181,7 @@ export function fromEvent<Source, V>(
   };
   return {
     extensions: { [FROM_EVENT]: told },
-    complexity: LIST_COST,
+    complexity: { field: 1, multiplier: atMost },
     resolve: (source: Source, _args: object, ctx: Parameters<typeof loadNode>[0]): never => {
       const facts = factsIn(source);
       const load = (value: V) => loadNode(ctx, facts.globalIdOf(value));

@@ -62,7 +62,7 @@ export function pageRead<P extends Place>(found: readonly P[], { args, max }: So
 }
 
 /** The page of a list that is known as a whole. @throws BadRequestError as `keysetOf`. */
-function pageAmong(all: readonly Place[], sorted: Sorted): SortedPage {
+export function pageAmong(all: readonly Place[], sorted: Sorted): SortedPage {
   const { above, below, limit, descending } = keysetOf(sorted);
   const within = all
     .filter((place) => above === undefined || compare(place, above) > 0)
@@ -85,6 +85,17 @@ interface RowsOptions<Model extends keyof PrismaTypes> extends Sorted {
 interface ListOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model> {
   /** All there are in the list: an organisation or a person has some thousands of it at most. */
   readonly places: readonly Place[];
+}
+
+/** A page of a sorted list whose rows were all read beforehand. @throws BadRequestError as `keysetOf`. */
+export function sortedAmong<Row>(
+  rows: readonly Row[],
+  placeOf: (row: Row) => Place,
+  sorted: Sorted,
+): Connection<Row> & { readonly totalCount: () => number } {
+  const byPlace = new Map(rows.map((row) => [placeOf(row), row]));
+  const page = pageAmong([...byPlace.keys()], sorted);
+  return { ...connectionOf(page, (place) => byPlace.get(place), sorted), totalCount: () => rows.length };
 }
 
 interface PageOptions<Model extends keyof PrismaTypes> extends RowsOptions<Model> {
@@ -115,6 +126,21 @@ export async function readPage<Model extends keyof PrismaTypes & string>(
   const ids = page.places.map(({ id }) => id);
   const rows = await readSelected(model, { AND: [where, { [idColumn]: { in: ids } }] }, { ctx, info, typeName });
   return sortedConnection(rows, page, { ...sorted, idOf: (row) => Number(Reflect.get(row, idColumn)) });
+}
+
+interface ReadOptions<Row> extends Sorted {
+  /** All there are in the list. */
+  readonly places: readonly Place[];
+  /** The rows of the ids that are still there, in whatever order. */
+  readonly read: (ids: readonly number[]) => Promise<readonly Row[]>;
+  readonly idOf: (row: Row) => number;
+}
+
+/** The same where the rows of a page are not read by what is selected of them. */
+export async function sortedRows<Row>({ places, read, idOf, ...sorted }: ReadOptions<Row>): Promise<Connection<Row>> {
+  const page = pageAmong(places, sorted);
+  const rows = await read(page.places.map(({ id }) => id));
+  return sortedConnection(rows, page, { ...sorted, idOf, totalCount: () => places.length });
 }
 
 interface Found<Row> extends Sorted {

@@ -7,6 +7,8 @@ import { nodeModel } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
+import { User } from '../../people/graphql.ts';
+import { usersById } from '../../people/loaders.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { folderFacts, folderReference, placedFolder } from './entity-facts.ts';
 import type { KnownFolder } from './events.ts';
@@ -34,7 +36,12 @@ export const ChannelFolder = builder.prismaNode('ChannelFolder', {
     order: t.exposeInt('order', { description: ORDER }),
     isArchived: t.exposeBoolean('isArchived', { description: ARCHIVED }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: CREATED }),
-    creator: t.relation('creator', { nullable: true, description: CREATOR }),
+    creator: t.field({
+      type: User,
+      nullable: true,
+      description: CREATOR,
+      resolve: ({ creatorId }, _args, ctx) => (creatorId === null ? null : usersById(ctx).load(creatorId)),
+    }),
   }),
 });
 nodeModel('ChannelFolder', 'ChannelFolder', visibleTo);

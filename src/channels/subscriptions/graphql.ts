@@ -1,11 +1,10 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { idInCursor, pageByIds, pageOf } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { nodeByText } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { MAX_SIDEBAR_SIZE, pageSize } from '../../api/graphql/page-size.ts';
-import { pageRead, sortedConnection, sortedPageOf } from '../../api/graphql/sorted-list.ts';
+import { pageAmong, pageRead, sortedConnection, sortedRows } from '../../api/graphql/sorted-list.ts';
 import type { Channel as ChannelRow } from '../../generated/prisma/client.ts';
 import {
   BY_ID,
@@ -19,10 +18,20 @@ import {
 } from '../../people/graphql.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { readsChannel } from '../access.ts';
-import { Channel, ChannelConnection } from '../graphql.ts';
-import { viewerAsActor, visibleChannels } from '../loaders.ts';
+import {
+  Channel,
+  ChannelConnection,
+  type ChannelField,
+  type ChannelListArguments,
+  ChannelOrder,
+  channelPlaces,
+  channelsCost,
+  sortedChannels,
+} from '../graphql.ts';
+import { channelsById, viewerAsActor, visibleChannels } from '../loaders.ts';
 import { administersChannel } from '../seen-channel.ts';
-import { channelIdsOfUsers, ownSubscriptions, subscriberCounts, subscriberPages } from './loaders.ts';
+import { channelsOfUsers, ownSubscriptions, subscriberCounts, subscriberPages } from './loaders.ts';
+import { type ListedSubscription, listedSubscriptions } from './reads.ts';
 import { mayAddOthers } from './subscriptions.ts';
 
 export const COLOR = 'The color clients mark the channel with: "#rgb" or "#rrggbb".';
@@ -50,7 +59,11 @@ export const ChannelSubscription = builder.prismaNode('Subscription', {
   },
   description: "The viewer's relation to a channel they are subscribed to.",
   fields: (t) => ({
-    channel: t.relation('channel', { description: 'What the viewer is subscribed to.' }),
+    channel: t.field({
+      type: Channel,
+      description: 'What the viewer is subscribed to.',
+      resolve: ({ channelId }, _args, ctx) => channelsById(ctx).load(channelId),
+    }),
     color: t.exposeString('color', { description: COLOR }),
     isMuted: t.exposeBoolean('isMuted', { description: MUTED }),
     pinToTop: t.exposeBoolean('pinToTop', { description: PINNED }),
@@ -118,30 +131,33 @@ async function subscribersPage(channelId: number, args: UserListArguments, ctx: 
   return sortedConnection(rows, found, { ...sorted, idOf: ({ id }) => id, totalCount });
 }
 
-const USER_CHANNELS = 'user-channel';
+const OLDEST_FIRST: OrderBy<ChannelField> = { field: 'createdAt', direction: 'asc' };
 
 builder.prismaObjectField(User, 'channels', (t) =>
   t.connection(
     {
       type: Channel,
-      description: 'The channels the user is subscribed to, of those the viewer sees and that are not archived, by id.',
-      select: { id: true },
-      async resolve({ id }, args, ctx) {
-        const size = pageSize(args);
-        const after = idInCursor(USER_CHANNELS, args, 'after') ?? 0;
-        const before = idInCursor(USER_CHANNELS, args, 'before') ?? Number.MAX_SAFE_INTEGER;
-        const all = await channelIdsOfUsers(ctx).load(id);
-        const ids = all.filter((channelId) => channelId > after && channelId < before);
-        const backward = args.first == null && args.last != null;
-        const page = backward ? ids.slice(Math.max(0, ids.length - size)) : ids.slice(0, size);
-        const rows = await Promise.all(page.map((channelId) => visibleChannels(ctx).load(channelId)));
-        const seen = rows.filter((channel) => channel !== null);
-        return pageByIds(USER_CHANNELS, seen, { idOf: (channel) => channel.id, more: ids.length > size, args });
+      description: 'The channels the user is subscribed to, of those the viewer sees and that are not archived.',
+      complexity: channelsCost,
+      args: {
+        orderBy: t.arg({ type: ChannelOrder, required: false, defaultValue: OLDEST_FIRST, description: SORTED }),
       },
+      select: { id: true },
+      resolve: ({ id }, args, ctx) => channelsPage(id, args, ctx),
     },
     ChannelConnection,
   ),
 );
+
+/** A page of a user's channels, in one step with those of the other users selected. */
+async function channelsPage(userId: number, args: ChannelListArguments, ctx: GraphQLContext) {
+  const sorted = sortedChannels('channels of a user', args, OLDEST_FIRST);
+  const places = await channelPlaces(ctx, sorted.orderBy.field, await channelsOfUsers(ctx).load(userId));
+  const page = pageAmong(places, sorted);
+  const rows = await Promise.all(page.places.map((place) => visibleChannels(ctx).load(place.id)));
+  const seen = rows.filter((channel) => channel !== null);
+  return sortedConnection(seen, page, { ...sorted, idOf: ({ id }) => id, totalCount: () => places.length });
+}
 
 const ChannelSubscriptionConnection = builder.connectionObject(
   { type: ChannelSubscription, name: 'ChannelSubscriptionConnection' },
@@ -176,22 +192,18 @@ builder.queryField('subscriptions', (t) =>
           description: 'Whether those to archived channels are listed as well.',
         }),
       },
-      resolve: async (_root, args, ctx, info) => {
-        const { app, viewer } = signedIn(ctx);
-        const archived = args.includeArchived === true ? {} : { channel: { isArchived: false } };
-        const where = { userId: viewer.id, active: true, ...archived };
+      resolve: async (_root, { includeArchived, ...args }, ctx) => {
         const orderBy = args.orderBy ?? BY_CHANNEL;
-        const how = { typeName: 'ChannelSubscription', max: MAX_SIDEBAR_SIZE, args, ctx, info };
-        if (orderBy.field === 'channelId') {
-          return pageOf('Subscription', { where, order: { channelId: orderBy.direction }, ...how });
-        }
-        const select = { channelId: true, channel: { select: { name: true } } };
-        const places = (await app.db.subscription.findMany({ where, select })).map(({ channelId, channel }) => ({
-          key: channel.name,
+        const rows = await listedSubscriptions(signedIn(ctx), includeArchived === true);
+        const byName = orderBy.field === 'channelName';
+        const places = rows.map(({ channelId, channelName }) => ({
           id: channelId,
+          key: byName ? channelName : channelId,
         }));
-        const sorted = { list: 'subscriptions', orderBy, keyType: 'string', idColumn: 'channelId' } as const;
-        return sortedPageOf('Subscription', { where, places, ...sorted, ...how });
+        return sortedRows<ListedSubscription>({
+          ...{ list: 'subscriptions', orderBy, keyType: byName ? 'string' : 'number', max: MAX_SIDEBAR_SIZE },
+          ...{ places, args, read: async () => rows, idOf: ({ channelId }) => channelId },
+        });
       },
     },
     ChannelSubscriptionConnection,

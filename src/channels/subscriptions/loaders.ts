@@ -1,10 +1,10 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
 import { acrossReaders, perOperation } from '../../api/graphql/context.ts';
-import type { Subscription } from '../../generated/prisma/client.ts';
+import type { Channel, Subscription } from '../../generated/prisma/client.ts';
 import type { UserPage } from '../../people/user-pages.ts';
 import type { Place } from '../../platform/db/keyset.ts';
-import { subscribedChannelIds } from './reads.ts';
+import { subscribedChannelIds, subscriptionsAmong } from './reads.ts';
 import { countSubscribers, readSubscriberPages } from './subscribers.ts';
 
 /** How many users are subscribed to a channel, by its id. */
@@ -22,18 +22,23 @@ export const ownSubscriptions = acrossReaders<number, Subscription | null>(async
   if (first === undefined) return [];
   const userIds = [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))];
   const channelIds = [...new Set(wanted.map(({ key }) => key))];
-  const where = { userId: { in: userIds }, active: true, channelId: { in: channelIds } };
-  const rows = await first.ctx.app.db.subscription.findMany({ where });
+  const rows = await subscriptionsAmong(first.ctx.app.db, userIds, channelIds);
   const found = new Map(rows.map((row) => [`${row.userId} ${row.channelId}`, row]));
   return wanted.map(({ ctx, key }) => found.get(`${ctx.viewer.id} ${key}`) ?? null);
 });
 
-/** The channels a user is in and the viewer sees, by id, by the user's id. */
-export const channelIdsOfUsers = perOperation(
+type Sortable = Pick<Channel, 'id' | 'name' | 'createdAt'>;
+
+/** The channels a user is in and the viewer sees, with what lists are sorted by, by the user's id. */
+export const channelsOfUsers = perOperation(
   (ctx) =>
-    new DataLoader<number, readonly number[]>(async (ids) => {
-      const idsOf = await subscribedChannelIds(signedIn(ctx), ids);
-      return ids.map(idsOf);
+    new DataLoader<number, readonly Sortable[]>(async (userIds) => {
+      const idsOf = await subscribedChannelIds(signedIn(ctx), userIds);
+      const ids = [...new Set(userIds.flatMap(idsOf))];
+      const select = { id: true, name: true, createdAt: true };
+      const rows = await ctx.app.db.channel.findMany({ where: { id: { in: ids } }, select });
+      const byId = new Map(rows.map((channel) => [channel.id, channel]));
+      return userIds.map((userId) => idsOf(userId).flatMap((id) => byId.get(id) ?? []));
     }),
 );
 

@@ -1,6 +1,10 @@
 import type { Ctx } from '../../access/context.ts';
 import { channelActor } from '../../access/permissions/require.ts';
+import { Prisma, type Subscription } from '../../generated/prisma/client.ts';
 import { accessUser } from '../../people/users.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
+import { fieldsOf, SUBSCRIPTION_COLUMNS } from '../../platform/db/columns.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import { accessChannel, visibleTo } from '../access.ts';
 import { type IncludeSubscribers, toWirePersonal, toWireSubscribers, type WireChannel } from '../wire.ts';
 import { toPeopledChannels } from '../wire-channels.ts';
@@ -63,6 +67,33 @@ export async function channelIdsOfUser(ctx: Ctx, userId: number): Promise<readon
   const idsOf = await subscribedChannelIds(ctx, [user.id]);
   return idsOf(user.id);
 }
+
+/** A subscription with what a list of them is sorted by. */
+export type ListedSubscription = Subscription & { readonly channelName: string };
+
+const SUBSCRIPTION = fieldsOf('s', SUBSCRIPTION_COLUMNS);
+
+/** The viewer's subscriptions, in no order. */
+export const listedSubscriptions = ({ app, viewer }: Ctx, includeArchived: boolean): Promise<ListedSubscription[]> =>
+  readRows<ListedSubscription>(
+    app.db,
+    Prisma.sql`
+      SELECT ${SUBSCRIPTION}, c.name AS "channelName" FROM subscription s JOIN channel c ON c.id = s.channel_id
+      WHERE s.user_id = ${viewer.id} AND s.active AND (${includeArchived}::boolean OR NOT c.is_archived)`,
+  );
+
+/** The subscriptions of users to channels: of any of the users to any of the channels. */
+export const subscriptionsAmong = (
+  db: SqlClient,
+  userIds: readonly number[],
+  channelIds: readonly number[],
+): Promise<Subscription[]> =>
+  readRows<Subscription>(
+    db,
+    Prisma.sql`
+      SELECT ${SUBSCRIPTION} FROM subscription s
+      WHERE s.user_id = ANY(${[...userIds]}::int[]) AND s.channel_id = ANY(${[...channelIds]}::int[]) AND s.active`,
+  );
 
 /**
  * The viewer's subscriptions, by the channel's name, as on the wire. A notification setting that is null inherits.

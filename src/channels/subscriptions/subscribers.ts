@@ -1,15 +1,20 @@
+import { Prisma } from '../../generated/prisma/client.ts';
 import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import type { Place } from '../../platform/db/keyset.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import type { SubscriberList } from '../wire.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
 
 /** How many users, deactivated ones left out, are subscribed to each of the channels. */
 export async function countSubscribers(db: SqlClient, channelIds: readonly number[]): Promise<(id: number) => number> {
-  const rows = await db.$queryRaw<{ channel_id: number; count: number }[]>`
+  const rows = await readRows<{ channel_id: number; count: number }>(
+    db,
+    Prisma.sql`
     SELECT s.channel_id, count(*)::int AS count
     FROM subscription s JOIN user_account u ON u.id = s.user_id
-    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active GROUP BY s.channel_id`;
+    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active GROUP BY s.channel_id`,
+  );
   const counts = new Map(rows.map(({ channel_id, count }) => [channel_id, count]));
   return (id) => counts.get(id) ?? 0;
 }
@@ -53,10 +58,13 @@ export async function readWholeSubscribers(
 }
 
 async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Promise<Map<number, number[]>> {
-  const rows = await db.$queryRaw<{ channel_id: number; user_ids: number[] }[]>`
+  const rows = await readRows<{ channel_id: number; user_ids: number[] }>(
+    db,
+    Prisma.sql`
     SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
     FROM subscription s JOIN user_account u ON u.id = s.user_id
-    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active GROUP BY s.channel_id`;
+    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active GROUP BY s.channel_id`,
+  );
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }
 
@@ -66,7 +74,9 @@ export async function readSubscriberPages(
   channelIds: readonly number[],
   page: UserPage,
 ): Promise<(id: number) => readonly Place[]> {
-  const rows = await db.$queryRaw<(PlaceRow & { readonly channel_id: number })[]>`
+  const rows = await readRows<PlaceRow & { readonly channel_id: number }>(
+    db,
+    Prisma.sql`
     SELECT c.id AS channel_id, page.id, page.key FROM unnest(${[...channelIds]}::int[]) AS c(id)
     CROSS JOIN LATERAL (
       SELECT u.id, ${userKey(page)} AS key, row_number() OVER (ORDER BY ${usersInOrder(page)}) AS place
@@ -74,7 +84,8 @@ export async function readSubscriberPages(
       WHERE s.channel_id = c.id AND s.active AND u.is_active AND ${isUserWithin(page)}
       ORDER BY place LIMIT ${page.limit}::bigint
     ) AS page
-    ORDER BY page.place`;
+    ORDER BY page.place`,
+  );
   const pages = Map.groupBy(rows, ({ channel_id }) => channel_id);
   return (id) => (pages.get(id) ?? []).map(placeOf);
 }

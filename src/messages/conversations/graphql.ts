@@ -1,14 +1,14 @@
 import DataLoader from 'dataloader';
 import { type Ctx, signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { idInCursor, pageByIds } from '../../api/graphql/connection.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import { nodeOf, nodesOf, nodeType } from '../../api/graphql/node.ts';
-import { pageSize } from '../../api/graphql/page-size.ts';
+import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
+import { keysetOf, pageRead, sortedConnection } from '../../api/graphql/sorted-list.ts';
 import { User } from '../../people/graphql.ts';
 import { ownUnreadIn } from '../flags/loaders.ts';
 import { Message } from '../graphql.ts';
-import { type Conversation, countConversations, readConversations } from './queries.ts';
+import { type Conversation, type ConversationField, countConversations, readConversations } from './queries.ts';
 
 const DirectConversation = builder.objectRef<Conversation>('DirectConversation');
 
@@ -53,13 +53,12 @@ builder.prismaObjectField(Message, 'directConversation', (t) =>
     type: DirectConversation,
     nullable: true,
     description: 'What it is part of; null for a channel message.',
-    select: { conversationId: true },
     resolve: ({ conversationId }, _args, ctx) =>
       conversationId === null ? null : ownConversations(ctx).load(conversationId),
   }),
 );
 
-const ALL = { above: 0, below: Number.MAX_SAFE_INTEGER, newestFirst: true } as const;
+const ALL = { field: 'id', above: undefined, below: undefined, descending: false } as const;
 
 const withIds = ({ app, viewer }: Ctx, ids: readonly number[]) =>
   readConversations(app.db, viewer.id, { ...ALL, ids, limit: ids.length });
@@ -75,25 +74,40 @@ const ownConversations = perOperation(
     }),
 );
 
+const ConversationOrder = orderInput<ConversationField>('DirectConversation', 'direct conversations', {
+  LAST_MESSAGE: { value: 'lastMessage', description: 'The last message in them.' },
+  ID: { value: 'id', description: 'The order in which they began.' },
+});
+
+const LAST_WRITTEN_FIRST: OrderBy<ConversationField> = { field: 'lastMessage', direction: 'desc' };
+
+const placeOf = (field: ConversationField, { id, lastId }: Conversation) => ({ id, key: field === 'id' ? id : lastId });
+
 builder.queryField('directConversations', (t) =>
   t.connection(
     {
       type: DirectConversation,
-      description: "The viewer's direct conversations that hold a message, the one last written to first.",
-      async resolve(_root, args, ctx) {
+      description: "The viewer's direct conversations that hold a message.",
+      args: {
+        orderBy: t.arg({
+          type: ConversationOrder,
+          required: false,
+          defaultValue: LAST_WRITTEN_FIRST,
+          description: 'How they are sorted.',
+        }),
+      },
+      async resolve(_root, { orderBy: by, ...args }, ctx) {
         const { app, viewer } = signedIn(ctx);
-        const size = pageSize(args);
-        const found = await readConversations(app.db, viewer.id, {
-          above: idInCursor('conversation', args, 'before') ?? 0,
-          below: idInCursor('conversation', args, 'after') ?? Number.MAX_SAFE_INTEGER,
-          limit: size + 1,
-          newestFirst: !(args.first == null && args.last != null),
-        });
-        const more = found.length > size;
-        const backward = args.first == null && args.last != null;
-        const rows = backward ? found.slice(Math.max(0, found.length - size)) : found.slice(0, size);
+        const orderBy = by ?? LAST_WRITTEN_FIRST;
+        const sorted = { list: 'conversations', orderBy, keyType: 'number', args } as const;
+        const { field } = orderBy;
+        const rows = await readConversations(app.db, viewer.id, { field, ...keysetOf(sorted) });
+        const page = pageRead(
+          rows.map((one) => placeOf(field, one)),
+          sorted,
+        );
         const totalCount = () => countConversations(app.db, viewer.id);
-        return pageByIds('conversation', rows, { idOf: ({ lastId }) => lastId, more, args, totalCount });
+        return sortedConnection(rows, page, { ...sorted, idOf: ({ id }) => id, totalCount });
       },
     },
     { name: 'DirectConversationConnection' },

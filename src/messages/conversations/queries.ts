@@ -1,4 +1,7 @@
+import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { inOrder, isWithin, type Keyset } from '../../platform/db/keyset.ts';
+import { readRows } from '../../platform/db/rows.ts';
 
 /** A direct conversation of a user's. */
 export interface Conversation {
@@ -9,15 +12,12 @@ export interface Conversation {
   readonly lastId: number;
 }
 
-/** Where a page of conversations lies, by the ids of their last messages. */
-export interface ConversationPage {
-  /** Ids above this one. */
-  readonly above: number;
-  /** Ids below this one. */
-  readonly below: number;
-  readonly limit: number;
-  /** Whether the page is read from the one last written to, or from the other end. */
-  readonly newestFirst: boolean;
+/** What lists of conversations can be sorted by. */
+export type ConversationField = 'lastMessage' | 'id';
+
+/** Which conversations are read, and in which order. */
+export interface ConversationPage extends Keyset {
+  readonly field: ConversationField;
   /** Only these, when given. */
   readonly ids?: readonly number[] | undefined;
 }
@@ -28,34 +28,44 @@ interface ConversationRow {
   readonly last_id: bigint;
 }
 
+const ID = Prisma.sql`v.id`;
+const KEYS: Readonly<Record<ConversationField, Prisma.Sql>> = {
+  lastMessage: Prisma.sql`last.id`,
+  id: Prisma.sql`v.id::bigint`,
+};
+
 /**
- * The conversations a user takes part in and that hold a message, the one last written to first. Each costs one step into
- * an index, however many messages it holds.
+ * The conversations a user takes part in and that hold a message, in the order in which the page comes to them. Each costs
+ * one step into an index, however many messages it holds.
  */
 export async function readConversations(
   db: SqlClient,
   userId: number,
-  { above, below, limit, newestFirst, ids }: ConversationPage,
+  { field, ids, ...page }: ConversationPage,
 ): Promise<Conversation[]> {
-  // In either direction by one statement: which is worth a plan of its own.
-  const sign = newestFirst ? -1 : 1;
-  const rows = await db.$queryRaw<ConversationRow[]>`
+  const key = KEYS[field];
+  const rows = await readRows<ConversationRow>(
+    db,
+    Prisma.sql`
     SELECT v.id, v.member_ids, last.id AS last_id FROM conversation_member cm
     JOIN conversation v ON v.realm_id = cm.realm_id AND v.id = cm.conversation_id
     CROSS JOIN LATERAL (
       SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1
     ) AS last
-    WHERE cm.user_id = ${userId} AND last.id > ${above}::bigint AND last.id < ${below}::bigint
+    WHERE cm.user_id = ${userId} AND ${isWithin(page, key, ID)}
       AND (${ids === undefined} OR cm.conversation_id = ANY(${[...(ids ?? [])]}::int[]))
-    ORDER BY last.id * ${sign}::int LIMIT ${limit}::bigint`;
-  const found = rows.map((row) => ({ id: row.id, memberIds: row.member_ids, lastId: Number(row.last_id) }));
-  return newestFirst ? found : found.toReversed();
+    ORDER BY ${inOrder(page, key, ID)} LIMIT ${page.limit}::bigint`,
+  );
+  return rows.map((row) => ({ id: row.id, memberIds: row.member_ids, lastId: Number(row.last_id) }));
 }
 
 /** How many conversations with a message a user takes part in. */
 export async function countConversations(db: SqlClient, userId: number): Promise<number> {
-  const [row] = await db.$queryRaw<{ count: bigint }[]>`
+  const [row] = await readRows<{ count: bigint }>(
+    db,
+    Prisma.sql`
     SELECT count(*) FROM conversation_member cm
-    WHERE cm.user_id = ${userId} AND EXISTS (SELECT FROM message m WHERE m.conversation_id = cm.conversation_id)`;
+    WHERE cm.user_id = ${userId} AND EXISTS (SELECT FROM message m WHERE m.conversation_id = cm.conversation_id)`,
+  );
   return Number(row?.count ?? 0);
 }

@@ -9,6 +9,7 @@ import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.
 import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { User } from '../../people/graphql.ts';
+import { usersById } from '../../people/loaders.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { channelOf, draftFacts, peopleOf } from './entity-facts.ts';
@@ -57,7 +58,11 @@ export const Draft = builder.prismaNode('Draft', {
     }),
     content: t.exposeString('content', { description: CONTENT }),
     lastEditedAt: t.expose('lastEditedAt', { type: 'DateTime', description: EDITED }),
-    author: t.relation('author', { description: 'Who writes it.' }),
+    author: t.field({
+      type: User,
+      description: 'Who writes it.',
+      resolve: ({ authorId }, _args, ctx) => usersById(ctx).load(authorId),
+    }),
   }),
 });
 nodeModel('Draft', 'Draft', visibleTo);

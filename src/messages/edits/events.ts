@@ -1,7 +1,6 @@
 import { defineEvent, type RenderedEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
 import type { TopicLink } from '../../markdown/render.ts';
-import type { Requester } from '../../people/wire.ts';
 import { classOfReactor, type KnownReactions, reactionsSeenBy, type ToldEmoji } from '../reactions/groups.ts';
 import { type MessageFacts, shownTopic, toWireFlags, type UserFlags } from '../wire.ts';
 import { type FlagFacts, flagsOf } from './flags.ts';
@@ -71,20 +70,18 @@ export const messageUpdated = defineEvent(
     perUser: ({ flags, editorId, reactions = [] }, { userId }) =>
       `${toWireFlags(flagsOf(flags, userId)).join()} ${editorId === userId} ${classOfReactor(reactions, userId)}`,
     render: renderUpdate,
-    facts: (payload, { userId, role }): KnownUpdate => ({
+    facts: (payload, { userId }): KnownUpdate => ({
       ...payload,
       flags: flagsOf(payload.flags, userId),
       reactions: payload.reactions && reactionsSeenBy(payload.reactions, userId),
-      viewer: { id: userId, role },
     }),
   },
 );
 
-/** A change, what the message is to those who look, and who they are. */
+/** A change, and what the message is to those who look. */
 export interface KnownUpdate extends Omit<UpdatedPayload, 'flags' | 'reactions'> {
   readonly flags: UserFlags;
   readonly reactions?: KnownReactions | undefined;
-  readonly viewer: Requester;
 }
 
 function renderUpdate(payload: UpdatedPayload, { userId, options }: EventView): RenderedEvent {

@@ -25,6 +25,7 @@ eventType<FlagsBody>(
       ...fromEvent(
         ({ event }: FlagsSource) => flaggedMessage(event.flag, true),
         ({ event }) => [...event.messages],
+        { atMost: MAX_PER_EVENT },
       ),
     }),
     all: t.boolean({
@@ -48,6 +49,7 @@ eventType<FlagsBody>(
       ...fromEvent(
         ({ event }: FlagsSource) => flaggedMessage(event.flag, false),
         ({ event }) => [...event.messages],
+        { atMost: MAX_PER_EVENT },
       ),
     }),
   }),

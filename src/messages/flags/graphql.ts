@@ -1,13 +1,22 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { type ConnectionArguments, idInCursor, pageByIds, pageOfList } from '../../api/graphql/connection.ts';
+import { pageOfList } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodesOf, nodeType } from '../../api/graphql/node.ts';
-import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { pageRead, sortedConnection } from '../../api/graphql/sorted-list.ts';
 import { Channel } from '../../channels/graphql.ts';
-import { User, UserConnection } from '../../people/graphql.ts';
+import {
+  BY_ID,
+  SORTED,
+  sortedUsers,
+  User,
+  UserConnection,
+  type UserListArguments,
+  UserOrder,
+  usersAt,
+} from '../../people/graphql.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { accessMessage, readableMessages } from '../access.ts';
 import { Message, MessageFlag as MessageFlagEnum } from '../graphql.ts';
@@ -15,11 +24,10 @@ import { idsPage, MessageAnchor, MessageConnection } from '../graphql-pages.ts';
 import { BadNarrowError } from '../narrow/errors.ts';
 import { MessageNarrow, termsIn } from '../narrow/graphql.ts';
 import { type FlagsChanged, requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
-import { ownStarred, ownUnread, receiptPages } from './loaders.ts';
+import { ownCounts, ownStarred, receiptCounts, receiptPages } from './loaders.ts';
 import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
 import { showsReceipts } from './receipts.ts';
-import { readUnread, type Unread, type UnreadGroup } from './unread.ts';
-import { countUnread } from './wire.ts';
+import { type CountedUnread, countUnreadOfEach, type UnreadCount } from './unread-counts.ts';
 
 const OperationEnum = builder.enumType('FlagOperation', {
   description: 'What is done with a flag.',
@@ -170,13 +178,14 @@ mutation('markAllAsRead', {
   resolve: async (ctx, { maxSeconds }) => ({ complete: await markAllAsRead(ctx, maxSeconds ?? MAX_SECONDS) }),
 });
 
-const directOnly = (groups: readonly UnreadGroup[], isDirect: boolean): UnreadGroup[] =>
-  groups.filter(({ channelId }) => (channelId === null) === isDirect);
-
-/** What is unread, and for whom. */
-interface UnreadOfUser extends Unread {
+/** How much is unread, and for whom. */
+interface UnreadOfUser extends CountedUnread {
   readonly id: number;
 }
+
+const sum = (counts: readonly UnreadCount[], of: (count: UnreadCount) => number): number =>
+  counts.reduce((total, one) => total + of(one), 0);
+const heard = ({ isMuted, count }: UnreadCount): number => (isMuted ? 0 : count);
 
 const UnreadCounts = builder.objectRef<UnreadOfUser>('UnreadCounts');
 
@@ -186,35 +195,37 @@ builder.node(UnreadCounts, {
   fields: (t) => ({
     total: t.int({
       description: 'Unread messages in channels and conversations.',
-      resolve: ({ groups }) => countUnread(groups),
+      resolve: ({ counts }) => sum(counts, heard),
     }),
     channels: t.int({
       description: 'Unread messages in channels.',
-      resolve: ({ groups }) => countUnread(directOnly(groups, false)),
+      resolve: ({ counts }) => sum(counts, (one) => (one.channelId === null ? 0 : heard(one))),
     }),
     conversations: t.int({
       description: 'Unread direct messages.',
-      resolve: ({ groups }) => countUnread(directOnly(groups, true)),
+      resolve: ({ counts }) => sum(counts, (one) => (one.channelId === null ? heard(one) : 0)),
     }),
     mentions: t.int({
       description:
         'Of these and the muted ones, how many mention the viewer by name or through a group, or with everybody where it is not muted.',
-      resolve: ({ groups }) => groups.reduce((sum, { mentions }) => sum + mentions.length, 0),
+      resolve: ({ counts }) => sum(counts, ({ mentions }) => mentions),
     }),
     hasOlder: t.exposeBoolean('isCut', { description: 'Whether there are more than 50,000.' }),
   }),
 });
 
-nodeType('UnreadCounts', async ({ app, realmId, viewer: { id } }, ids) =>
-  ids.includes(id) ? [{ ...(await readUnread(app.db, { realmId, userId: id })), id }] : [],
-);
+nodeType('UnreadCounts', async ({ app, realmId, viewer: { id } }, ids) => {
+  if (!ids.includes(id)) return [];
+  const counted = (await countUnreadOfEach(app.db, realmId, [id])).get(id);
+  return counted === undefined ? [] : [{ ...counted, id }];
+});
 
 builder.prismaObjectField(User, 'unreadCounts', (t) =>
   t.field({
     type: UnreadCounts,
     nullable: true,
     description: 'Null for anybody but the viewer.',
-    resolve: async ({ id }, _args, ctx) => (id === signedIn(ctx).viewer.id ? { ...(await ownUnread(ctx)), id } : null),
+    resolve: async ({ id }, _args, ctx) => (id === signedIn(ctx).viewer.id ? { ...(await ownCounts(ctx)), id } : null),
   }),
 );
 
@@ -223,7 +234,6 @@ builder.prismaObjectField(User, 'starredMessages', (t) =>
     {
       type: Message,
       description: 'The messages the viewer has starred and may read, the newest first. Empty for any other user.',
-      select: { id: true },
       resolve: ({ id }, args, ctx) =>
         id === signedIn(ctx).viewer.id
           ? idsPage((page) => ownStarred(ctx).load(page), args, ctx)
@@ -239,32 +249,19 @@ builder.prismaObjectField(Message, 'readReceipts', (t) =>
       type: User,
       description:
         'Who has read it and lets others know, but its sender. Empty where the organization does not show read receipts.',
+      args: { orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }) },
       resolve: ({ id }, args, ctx) => receiptsPage(Number(id), args, ctx),
     },
     UserConnection,
   ),
 );
 
-/** User ids are int4. */
-const MAX_USER_ID = 2_147_483_647;
-
-/** A page of a message's readers by id, in one step with the same page of the other messages selected. */
-async function receiptsPage(messageId: number, args: ConnectionArguments, ctx: GraphQLContext) {
-  const size = pageSize(args);
-  const backward = args.first == null && args.last != null;
-  const [after, before] = [
-    idInCursor('reader', args, 'after', MAX_USER_ID),
-    idInCursor('reader', args, 'before', MAX_USER_ID),
-  ];
-  if (!showsReceipts(signedIn(ctx))) return pageOfList([], args);
-  const rows = await receiptPages(ctx).load({
-    messageId,
-    after: after ?? 0,
-    before: before ?? Number.MAX_SAFE_INTEGER,
-    limit: size + 1,
-    descending: backward,
-  });
-  const page = rows.slice(0, size);
-  if (backward) page.reverse();
-  return pageByIds('reader', page, { idOf: ({ id }) => id, more: rows.length > size, args });
+/** A page of a message's readers, in one step with the same page of the other messages selected. */
+async function receiptsPage(messageId: number, args: UserListArguments, ctx: GraphQLContext) {
+  const { sorted, page } = sortedUsers('readers', args);
+  if (!showsReceipts(signedIn(ctx))) return pageOfList([], {});
+  const found = pageRead(await receiptPages(ctx).load({ messageId, ...page }), sorted);
+  const rows = await usersAt(ctx, found);
+  const totalCount = () => receiptCounts(ctx).load(messageId);
+  return sortedConnection(rows, found, { ...sorted, idOf: ({ id }) => id, totalCount });
 }

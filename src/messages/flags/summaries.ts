@@ -1,14 +1,19 @@
+import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { readRows } from '../../platform/db/rows.ts';
 
 /** What registration returns at most. */
 const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
 
 /** The newest messages the user has starred, ascending. */
 export async function starredIds(db: SqlClient, userId: number): Promise<number[]> {
-  const [row] = await db.$queryRaw<{ ids: number[] | null }[]>`
+  const [row] = await readRows<{ ids: number[] | null }>(
+    db,
+    Prisma.sql`
     SELECT json_agg(message_id ORDER BY message_id) AS ids FROM (
       SELECT message_id FROM user_message WHERE user_id = ${userId} AND starred
-      ORDER BY message_id DESC LIMIT ${MAX_STARRED}) AS newest`;
+      ORDER BY message_id DESC LIMIT ${MAX_STARRED}) AS newest`,
+  );
   return row?.ids ?? [];
 }
 
@@ -22,12 +27,15 @@ export interface RecentConversation {
 
 /** The user's conversations, the one last written to first. */
 export async function recentConversations(db: SqlClient, userId: number): Promise<RecentConversation[]> {
-  const rows = await db.$queryRaw<{ max_id: bigint; member_ids: number[] }[]>`
+  const rows = await readRows<{ max_id: bigint; member_ids: number[] }>(
+    db,
+    Prisma.sql`
     SELECT last.id AS max_id, c.member_ids FROM conversation_member cm
     CROSS JOIN LATERAL (
       SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1) AS last
     JOIN conversation c ON c.id = cm.conversation_id
-    WHERE cm.user_id = ${userId} ORDER BY last.id DESC LIMIT ${MAX_CONVERSATIONS}`;
+    WHERE cm.user_id = ${userId} ORDER BY last.id DESC LIMIT ${MAX_CONVERSATIONS}`,
+  );
   return rows.map(({ max_id, member_ids }) => ({ maxId: Number(max_id), memberIds: member_ids }));
 }
 
@@ -43,7 +51,9 @@ export async function lastReceivedId(db: SqlClient, userId: number): Promise<num
 
 /** The same of several users, by user id; who has received nothing is not there. One query. */
 export async function lastReceivedIds(db: SqlClient, userIds: readonly number[]): Promise<Map<number, number>> {
-  const rows = await db.$queryRaw<{ user_id: number; id: bigint | null }[]>`
+  const rows = await readRows<{ user_id: number; id: bigint | null }>(
+    db,
+    Prisma.sql`
     SELECT u.id AS user_id, (SELECT max(id) FROM (
       SELECT (SELECT m.id FROM message m
               WHERE m.channel_id = p.channel_id AND COALESCE(m.sent_channel_id = m.channel_id) AND m.id > p.began_message_id
@@ -59,6 +69,7 @@ export async function lastReceivedIds(db: SqlClient, userIds: readonly number[])
       FROM conversation_member cm WHERE cm.user_id = u.id
       UNION ALL
       (SELECT m.id FROM message m WHERE m.sender_id = u.id ORDER BY m.id DESC LIMIT 1)
-    ) AS last) AS id FROM unnest(${[...userIds]}::int[]) AS u(id)`;
+    ) AS last) AS id FROM unnest(${[...userIds]}::int[]) AS u(id)`,
+  );
   return new Map(rows.flatMap(({ user_id, id }) => (id === null ? [] : [[user_id, Number(id)] as const])));
 }

@@ -1,5 +1,6 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
 import type { Holder } from './read-state.ts';
 
@@ -29,7 +30,7 @@ export interface UnreadPlace {
 }
 
 /** A holder, or a column of holders in a query. */
-interface AnyHolder extends Omit<Holder, 'userId'> {
+export interface AnyHolder extends Omit<Holder, 'userId'> {
   readonly userId: number | Prisma.Sql;
 }
 
@@ -121,7 +122,7 @@ async function readGroups(
   place?: UnreadPlace,
   window?: Window,
 ): Promise<UnreadGroup[]> {
-  return (await db.$queryRaw<UnreadGroupRow[]>(groupsOf(holder, limit, place, window))).map(toGroup);
+  return (await readRows<UnreadGroupRow>(db, groupsOf(holder, limit, place, window))).map(toGroup);
 }
 
 /** The same of each of the users, at most `limit` of each: one query. */
@@ -132,9 +133,12 @@ async function readGroupsOfEach(
   limit: number,
 ): Promise<Map<number, UnreadGroup[]>> {
   const groups = groupsOf({ realmId, userId: Prisma.sql`holder.id` }, limit);
-  const rows = await db.$queryRaw<(UnreadGroupRow & { readonly user_id: number })[]>`
+  const rows = await readRows<UnreadGroupRow & { readonly user_id: number }>(
+    db,
+    Prisma.sql`
     SELECT holder.id AS user_id, found.* FROM unnest(${[...userIds]}::int[]) AS holder(id)
-    CROSS JOIN LATERAL (${groups}) AS found`;
+    CROSS JOIN LATERAL (${groups}) AS found`,
+  );
   const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
   return new Map([...byUser].map(([userId, ofUser]) => [userId, ofUser.map(toGroup)]));
 }
@@ -226,8 +230,11 @@ export async function readUnreadOfEach(
  * much more is read than is wanted, however much there is.
  */
 async function readNewest(db: SqlClient, holder: Holder, max: number): Promise<UnreadGroup[]> {
-  const [last] = await db.$queryRaw<{ id: bigint }[]>`
-    SELECT COALESCE(max(id), 0) AS id FROM message WHERE realm_id = ${holder.realmId}`;
+  const [last] = await readRows<{ id: bigint }>(
+    db,
+    Prisma.sql`
+    SELECT COALESCE(max(id), 0) AS id FROM message WHERE realm_id = ${holder.realmId}`,
+  );
   const found: UnreadGroup[] = [];
   let through = Number(last?.id ?? 0);
   for (let width = max; through > 0 && sizeOf(found) < max; width *= 2) {
@@ -261,13 +268,19 @@ function mergeGroups(parts: readonly UnreadGroup[], oldest: number): UnreadGroup
 
 /** The ids of all that is unread for a user in a channel or topic, ascending. */
 export async function unreadIdsIn(db: SqlClient, holder: Holder, place: UnreadPlace): Promise<number[]> {
-  const [row] = await db.$queryRaw<{ ids: number[] | null }[]>`
-    SELECT json_agg(id ORDER BY id) AS ids FROM ${unreadMessages(holder, place)} AS unread`;
+  const [row] = await readRows<{ ids: number[] | null }>(
+    db,
+    Prisma.sql`
+    SELECT json_agg(id ORDER BY id) AS ids FROM ${unreadMessages(holder, place)} AS unread`,
+  );
   return row?.ids ?? [];
 }
 
 /** Whether there is anything unread for a user that clients are told of. */
 export async function hasUnread(db: SqlClient, holder: Holder): Promise<boolean> {
-  const rows = await db.$queryRaw<unknown[]>`SELECT 1 AS found FROM ${unreadMessages(holder)} AS unread LIMIT 1`;
+  const rows = await readRows<unknown>(
+    db,
+    Prisma.sql`SELECT 1 AS found FROM ${unreadMessages(holder)} AS unread LIMIT 1`,
+  );
   return rows.length > 0;
 }

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
 import { Prisma } from '../../generated/prisma/client.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { allOf } from '../reading.ts';
 import type { CompiledNarrow } from './narrow.ts';
@@ -71,7 +72,7 @@ export async function selectIds(ctx: Ctx, narrow: CompiledNarrow, range: Range):
   const rows =
     parts.length === 0 || sources.all.length === 0
       ? []
-      : await ctx.app.db.$queryRaw<{ part: string; id: bigint }[]>(Prisma.join(parts, ' UNION ALL '));
+      : await readRows<{ part: string; id: bigint }>(ctx.app.db, Prisma.join(parts, ' UNION ALL '));
   const countOf = (part: string) => rows.filter((row) => row.part === part).length;
   return {
     ids: rows.map((row) => Number(row.id)).sort((a, b) => a - b),
@@ -91,7 +92,7 @@ export async function selectAmong(ctx: Ctx, narrow: CompiledNarrow, ids: readonl
   requireFew(ids.length);
   const wanted = [...new Set(ids)].filter((value) => Number.isSafeInteger(value) && value > 0);
   if (wanted.length === 0) return [];
-  const rows = await ctx.app.db.$queryRaw<{ id: bigint }[]>(fromIds(narrow, wanted)(whole(wanted.length)));
+  const rows = await readRows<{ id: bigint }>(ctx.app.db, fromIds(narrow, wanted)(whole(wanted.length)));
   return rows.map((row) => Number(row.id));
 }
 
@@ -109,7 +110,7 @@ export interface PageBounds {
 export async function selectPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<number[]> {
   if (bounds.limit === 0) return [];
   const stretch = { ...bounds, above: bound(bounds.above), below: bound(bounds.below) };
-  const rows = await ctx.app.db.$queryRaw<{ id: bigint }[]>(firstIn(narrow, sourcesOf(narrow), stretch, sql`'page'`));
+  const rows = await readRows<{ id: bigint }>(ctx.app.db, firstIn(narrow, sourcesOf(narrow), stretch, sql`'page'`));
   return rows.map((row) => Number(row.id)).sort((a, b) => (bounds.newestFirst ? b - a : a - b));
 }
 
@@ -186,8 +187,11 @@ async function firstUnread({ app }: Ctx, narrow: CompiledNarrow): Promise<number
   const heard = { ...narrow, ofMessage: allOf([narrow.ofMessage, sql`NOT ${isMuted}`]) };
   // Each source begins where the user stopped reading: what it finds first is near.
   const sources = unreadSourcesOf(heard).map((source) => sql`(${source(whole(1))})`);
-  const [row] = await app.db.$queryRaw<{ id: bigint }[]>`
-    SELECT unread.id FROM (${Prisma.join(sources, ' UNION ALL ')}) AS unread ORDER BY unread.id LIMIT 1`;
+  const [row] = await readRows<{ id: bigint }>(
+    app.db,
+    Prisma.sql`
+    SELECT unread.id FROM (${Prisma.join(sources, ' UNION ALL ')}) AS unread ORDER BY unread.id LIMIT 1`,
+  );
   return row === undefined ? undefined : Number(row.id);
 }
 
@@ -200,7 +204,9 @@ async function firstSince(ctx: Ctx, narrow: CompiledNarrow, given: Date): Promis
   const time = new Date(Math.max(given.getTime(), SKEW_MS));
   const { db } = ctx.app;
   const { realmId } = narrow.rights;
-  const [row] = await db.$queryRaw<{ low: bigint }[]>`
+  const [row] = await readRows<{ low: bigint }>(
+    db,
+    Prisma.sql`
     WITH RECURSIVE halving (low, high) AS (
       SELECT 0::bigint, COALESCE((SELECT m.id FROM message m WHERE m.realm_id = ${realmId} ORDER BY m.id DESC LIMIT 1), 0)
       UNION ALL
@@ -212,9 +218,10 @@ async function firstSince(ctx: Ctx, narrow: CompiledNarrow, given: Date): Promis
       ) AS probe
       WHERE h.low < h.high
     )
-    SELECT low FROM halving ORDER BY high - low LIMIT 1`;
+    SELECT low FROM halving ORDER BY high - low LIMIT 1`,
+  );
   const since = { ...narrow, ofMessage: allOf([narrow.ofMessage, sql`m.sent_at >= ${time}::timestamptz`]) };
   const stretch = { ...whole(1), above: bound(Number(row?.low ?? 0) - 1) };
-  const [first] = await db.$queryRaw<{ id: bigint }[]>(firstIn(since, sourcesOf(since), stretch, sql`'since'`));
+  const [first] = await readRows<{ id: bigint }>(db, firstIn(since, sourcesOf(since), stretch, sql`'since'`));
   return first === undefined ? undefined : Number(first.id);
 }

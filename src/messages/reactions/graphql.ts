@@ -9,13 +9,14 @@ import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
 import { namedUser } from '../../people/entity-facts.ts';
 import { User } from '../../people/graphql.ts';
+import { usersById } from '../../people/loaders.ts';
 import { readableMessages } from '../access.ts';
 import { messageReference, reactedMessage } from '../entity-facts.ts';
 import { Message, readBack } from '../graphql.ts';
 import { ReactionAlreadyExistsError, ReactionDoesNotExistError } from './errors.ts';
 import type { KnownReacted } from './events.ts';
 import { MAX_GROUP_USERS, MAX_TOLD_REACTIONS, type ReactionGroup } from './groups.ts';
-import { reactionGroups } from './loaders.ts';
+import { reactionGroups, reactionsOf } from './loaders.ts';
 import { addReaction, removeReaction } from './service.ts';
 
 const NAME = 'The name it was chosen by: "tada".';
@@ -34,12 +35,20 @@ const Reaction = builder.prismaNode('Reaction', {
       description: NAMESPACE,
       resolve: ({ reactionType }) => reactionType as ReactionType,
     }),
-    user: t.relation('user', { description: 'Who reacted.' }),
+    user: t.field({
+      type: User,
+      description: 'Who reacted.',
+      resolve: ({ userId }, _args, ctx) => usersById(ctx).load(userId),
+    }),
   }),
 });
 
 builder.prismaObjectField(Message, 'reactions', (t) =>
-  t.relation('reactions', { description: 'The emoji on it, the oldest first.', query: { orderBy: { id: 'asc' } } }),
+  t.field({
+    type: [Reaction],
+    description: 'The emoji on it, the oldest first.',
+    resolve: ({ id }, _args, ctx) => reactionsOf(ctx).load(Number(id)),
+  }),
 );
 
 nodeType('Reaction', async (ctx, ids) => {

@@ -11,6 +11,7 @@ import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { User } from '../../people/graphql.ts';
+import { usersById } from '../../people/loaders.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { Message } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
@@ -70,7 +71,11 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
         'The message it became; null until it is sent, and when that is not for the viewer to read any more.',
       resolve: ({ deliveredMessageId: id }, _args, ctx) => nodeOf(ctx, 'Message', id === null ? null : Number(id)),
     }),
-    owner: t.relation('owner', { description: 'Who scheduled it, and in whose name it is sent.' }),
+    owner: t.field({
+      type: User,
+      description: 'Who scheduled it, and in whose name it is sent.',
+      resolve: ({ ownerId }, _args, ctx) => usersById(ctx).load(ownerId),
+    }),
   }),
 });
 nodeModel('ScheduledMessage', 'ScheduledMessage', visibleTo);

@@ -7,6 +7,8 @@ import { nodeModel } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
+import { User } from '../../people/graphql.ts';
+import { usersById } from '../../people/loaders.ts';
 import { snippetFacts } from './entity-facts.ts';
 import { createSavedSnippet, deleteSavedSnippet, updateSavedSnippet, visibleTo } from './service.ts';
 
@@ -24,7 +26,11 @@ export const SavedSnippet = builder.prismaNode('SavedSnippet', {
     title: t.exposeString('title', { description: TITLE }),
     content: t.exposeString('content', { description: CONTENT }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: CREATED }),
-    author: t.relation('author', { description: 'Who saved it.' }),
+    author: t.field({
+      type: User,
+      description: 'Who saved it.',
+      resolve: ({ authorId }, _args, ctx) => usersById(ctx).load(authorId),
+    }),
   }),
 });
 nodeModel('SavedSnippet', 'SavedSnippet', visibleTo);

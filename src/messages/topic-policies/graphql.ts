@@ -5,8 +5,10 @@ import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeModel } from '../../api/graphql/node.ts';
+import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
+import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
 import { channelReference } from '../../channels/entity-facts.ts';
 import { Channel, stillSeen } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
@@ -57,14 +59,38 @@ const UserTopicConnection = builder.connectionObject(
   { name: 'UserTopicEdge' },
 );
 
+type UserTopicField = 'id' | 'lastUpdated' | 'topic';
+
+const UserTopicOrder = orderInput<UserTopicField>('UserTopic', 'topics with a choice of their own', {
+  ID: { value: 'id', description: 'The order in which they were first chosen.' },
+  LAST_UPDATED: { value: 'lastUpdated', description: 'When the choice was last made.' },
+  TOPIC_NAME: { value: 'topic', description: 'What the topics are called, whatever the case.' },
+});
+
+const FIRST_CHOSEN: OrderBy<UserTopicField> = { field: 'id', direction: 'asc' };
+
 builder.queryField('userTopics', (t) =>
   t.connection(
     {
       type: UserTopic,
-      description: 'The topics the viewer muted, unmuted or follows, in the order they first were.',
-      resolve: (_root, args, ctx, info) => {
+      description: 'The topics the viewer muted, unmuted or follows.',
+      args: {
+        orderBy: t.arg({
+          type: UserTopicOrder,
+          required: false,
+          defaultValue: FIRST_CHOSEN,
+          description: 'How they are sorted.',
+        }),
+      },
+      resolve: async (_root, args, ctx, info) => {
         const where = { userId: signedIn(ctx).viewer.id };
-        return pageOf('UserTopic', { where, order: { id: 'asc' }, args, ctx, info });
+        const orderBy = args.orderBy ?? FIRST_CHOSEN;
+        if (orderBy.field !== 'topic')
+          return pageOf('UserTopic', { where, order: columnsBy(orderBy), args, ctx, info });
+        const rows = await ctx.app.db.userTopic.findMany({ where, select: { id: true, topic: true } });
+        const places = rows.map(({ id, topic }) => ({ id, key: topic }));
+        const sorted = { list: 'userTopics', orderBy, keyType: 'string', args } as const;
+        return sortedPageOf('UserTopic', { ...sorted, places, where, ctx, info });
       },
     },
     UserTopicConnection,

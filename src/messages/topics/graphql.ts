@@ -15,7 +15,7 @@ import { isResolved, topicKey } from '../../channels/topic-name.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { deleteTopic } from '../edits/delete-topic.ts';
-import { ownUnreadIn } from '../flags/loaders.ts';
+import { ownCountsIn, ownUnreadIn } from '../flags/loaders.ts';
 import { Message } from '../graphql.ts';
 import {
   AROUND,
@@ -133,13 +133,13 @@ builder.objectField(Topic, 'messages', (t) =>
         anchor == null
           ? { field: 1, multiplier: pageSize(page) }
           : { field: 1 + ANCHOR_COST, multiplier: sizeAround(page) },
-      resolve: async (topic, { anchor, ...page }, ctx, info) => {
+      resolve: async (topic, { anchor, ...page }, ctx) => {
         const around = await anchorIn(signedIn(ctx), anchor);
         if (around === undefined) {
           const { channelId, name } = topic;
           return idsPage((place) => topicMessages(ctx).load({ channelId, name, ...place }), page, ctx);
         }
-        return messagesAround(around, termsIn({ channelId: topic.channelId, topic: topic.name }), page, ctx, info);
+        return messagesAround(around, termsIn({ channelId: topic.channelId, topic: topic.name }), page, ctx);
       },
     },
     MessageConnection,
@@ -158,7 +158,6 @@ builder.prismaObjectField(Message, 'topic', (t) =>
     type: Topic,
     nullable: true,
     description: 'What it is about; null for a direct message.',
-    select: { channelId: true, topic: true },
     resolve: ({ channelId, topic }) => (channelId === null ? null : { channelId, name: topic }),
   }),
 );
@@ -199,15 +198,13 @@ builder.prismaObjectFields(ChannelSubscription, (t) => ({
   unreadCount: t.int({
     description:
       'How many messages in the channel are unread, muted topics included, of the newest 50,000 that are in all.',
-    select: { channelId: true },
     resolve: async ({ channelId }, _args, ctx) =>
-      (await ownUnreadIn(ctx)).channel(channelId).reduce((sum, { ids }) => sum + ids.length, 0),
+      ((await ownCountsIn(ctx)).get(channelId) ?? []).reduce((sum, { count }) => sum + count, 0),
   }),
   unreadMentionCount: t.int({
     description: 'How many of these mention the viewer.',
-    select: { channelId: true },
     resolve: async ({ channelId }, _args, ctx) =>
-      (await ownUnreadIn(ctx)).channel(channelId).reduce((sum, { mentions }) => sum + mentions.length, 0),
+      ((await ownCountsIn(ctx)).get(channelId) ?? []).reduce((sum, { mentions }) => sum + mentions, 0),
   }),
 }));
 

@@ -1,6 +1,7 @@
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { inOrder, isWithin, type Keyset, type Place } from '../../platform/db/keyset.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import { hasProtectedHistory } from '../access.ts';
 
 /** A topic of a channel: that, and nothing more, is known of topics that hold messages. */
@@ -78,9 +79,7 @@ interface TopicRow {
 /** What is open is the same for whoever may read the channel. */
 const readOpen = (db: SqlClient, open: readonly ReadChannel[], page: TopicPage) => {
   const ids = [...new Set(open.map(({ channel }) => channel.id))];
-  return db.$queryRaw<TopicRow[]>(
-    pagesOf(Prisma.sql`SELECT id FROM unnest(${ids}::int[]) AS c(id)`, LAST_OF_ALL, page),
-  );
+  return readRows<TopicRow>(db, pagesOf(Prisma.sql`SELECT id FROM unnest(${ids}::int[]) AS c(id)`, LAST_OF_ALL, page));
 };
 
 type OwnRow = TopicRow & { readonly user_id: number };
@@ -96,12 +95,18 @@ function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: Topic
   };
   const [user] = users;
   if (users.length === 1) {
-    return db.$queryRaw<OwnRow[]>`
-      SELECT ${user}::int AS user_id, found.* FROM (${pagesFor(Prisma.sql`${user}`)}) AS found ORDER BY found.place`;
+    return readRows<OwnRow>(
+      db,
+      Prisma.sql`
+      SELECT ${user}::int AS user_id, found.* FROM (${pagesFor(Prisma.sql`${user}`)}) AS found ORDER BY found.place`,
+    );
   }
-  return db.$queryRaw<OwnRow[]>`
+  return readRows<OwnRow>(
+    db,
+    Prisma.sql`
     SELECT holder.id AS user_id, found.* FROM unnest(${users}::int[]) AS holder(id)
-    CROSS JOIN LATERAL (${pagesFor(Prisma.sql`holder.id`)}) AS found ORDER BY found.place`;
+    CROSS JOIN LATERAL (${pagesFor(Prisma.sql`holder.id`)}) AS found ORDER BY found.place`,
+  );
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Ctx } from '../../access/context.ts';
 import { accessChannelContent, readableBy } from '../../channels/access.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { hasProtectedHistory, receivedBy } from '../access.ts';
 import type { MessagePage } from '../channel-messages.ts';
@@ -117,7 +118,9 @@ function readNamed(
 ) {
   const [places, names] = [wanted.map(({ place }) => place), wanted.map(({ name }) => name)];
   const [ids, userIds] = [wanted.map(({ channel }) => channel.id), wanted.map(({ userId }) => userId)];
-  return db.$queryRaw<{ place: number; id: bigint; name: string }[]>`
+  return readRows<{ place: number; id: bigint; name: string }>(
+    db,
+    Prisma.sql`
     SELECT wanted.place, found.* FROM unnest(${places}::int[], ${ids}::int[], ${names}::text[], ${userIds}::int[])
       AS wanted(place, channel_id, name, user_id)
     CROSS JOIN LATERAL (
@@ -125,7 +128,8 @@ function readNamed(
       WHERE m.channel_id = wanted.channel_id AND lower(m.topic) = lower(wanted.name)
         AND m.id > ${above}::bigint AND m.id < ${below}::bigint AND ${isReadable}
       ORDER BY m.id ${newestFirst ? Prisma.sql`DESC` : Prisma.sql`ASC`} LIMIT ${limit}::bigint
-    ) AS found`;
+    ) AS found`,
+  );
 }
 
 const WHOLE_LIST: MessagePage = {
@@ -142,7 +146,9 @@ export async function hasReceivedInTopic(
   channelId: number,
   topic: string,
 ): Promise<boolean> {
-  const [row] = await db.$queryRaw<{ received: boolean }[]>`
+  const [row] = await readRows<{ received: boolean }>(
+    db,
+    Prisma.sql`
     SELECT EXISTS (
       SELECT FROM subscription_period p CROSS JOIN LATERAL (
         SELECT FROM message m
@@ -158,6 +164,7 @@ export async function hasReceivedInTopic(
       JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
       WHERE p.user_id = ${userId} AND m.channel_id = ${channelId} AND lower(m.topic) = lower(${topic})
-    ) AS received`;
+    ) AS received`,
+  );
   return row?.received === true;
 }

@@ -8,6 +8,8 @@ import { nodeModel } from '../../api/graphql/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
+import { User } from '../graphql.ts';
+import { usersById } from '../loaders.ts';
 import { emojiFacts, emojiOutOfUse } from './entity-facts.ts';
 import { addCustomEmoji, deactivateCustomEmoji, visibleTo } from './service.ts';
 import { emojiImageUrl, emojiStillUrl, type WireCustomEmoji, type WireCustomEmojiMap } from './wire.ts';
@@ -32,7 +34,12 @@ export const CustomEmoji = builder.prismaNode('CustomEmoji', {
       description: ACTIVE,
       resolve: ({ deactivatedAt }) => deactivatedAt === null,
     }),
-    author: t.relation('author', { nullable: true, description: AUTHOR }),
+    author: t.field({
+      type: User,
+      nullable: true,
+      description: AUTHOR,
+      resolve: ({ authorId }, _args, ctx) => (authorId === null ? null : usersById(ctx).load(authorId)),
+    }),
   }),
 });
 nodeModel('CustomEmoji', 'CustomEmoji', visibleTo);

@@ -1,8 +1,11 @@
 import type { Ctx } from '../../access/context.ts';
 import { runOutsideTransaction } from '../../access/idempotency.ts';
-import { isInGroup } from '../../access/permissions/membership.ts';
-import { systemGroups } from '../../access/permissions/system-groups.ts';
-import { realmGroupSetting } from '../../access/realm-settings.ts';
+import {
+  type ChannelActor,
+  channelActor,
+  insufficientPermission,
+  mayInRealm,
+} from '../../access/permissions/require.ts';
 import { requireMember } from '../../access/roles.ts';
 import { asOfNow } from '../../access/sign-in.ts';
 import { everyone } from '../../events/audience.ts';
@@ -118,14 +121,11 @@ function requireName(given: string): string {
   return name;
 }
 
-async function requirePermission(
-  db: Pick<Tx, 'userGroup'>,
-  { app, realmId, viewer }: Ctx,
-  name: string,
-): Promise<void> {
-  const groups = await systemGroups(db, realmId);
-  const allowed = realmGroupSetting(groups, viewer.realm, 'can_add_custom_emoji_group');
-  if (!isInGroup(groups, viewer, allowed, app.now())) throw new BadRequestError('Insufficient permission');
+/** Whether the person may add emoji. Names of built-in ones are for administrators. */
+export const mayAddEmoji = (actor: ChannelActor): boolean => mayInRealm(actor, 'can_add_custom_emoji_group');
+
+async function requirePermission(db: Pick<Tx, 'userGroup'>, { app, viewer }: Ctx, name: string): Promise<void> {
+  if (!mayAddEmoji(await channelActor(db, viewer, app.now()))) throw insufficientPermission();
   const isBuiltIn = name === EXTRA_EMOJI || emojiNamed(name) !== undefined;
   if (isBuiltIn && !isAdministrator(viewer.role)) {
     throw new BadRequestError('Only administrators can override default emoji.');

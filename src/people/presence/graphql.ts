@@ -72,7 +72,6 @@ builder.prismaObjectField(User, 'presence', (t) =>
     type: UserPresence,
     nullable: true,
     description: 'When they were last there; null for a bot, for who is deactivated, and for who was never seen.',
-    select: { id: true },
     resolve: ({ id }, _args, ctx) => presences(ctx).load(id),
   }),
 );

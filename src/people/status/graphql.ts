@@ -69,7 +69,6 @@ builder.prismaObjectField(User, 'status', (t) =>
   t.field({
     type: UserStatus,
     description: 'What they say of themselves for the moment.',
-    select: { id: true, settings: true },
     resolve: async (user, _args, ctx) => ({ ...toWire(await statuses(ctx).load(user.id), isAway(user)), id: user.id }),
   }),
 );

@@ -32,7 +32,7 @@ export const bots: FeatureCalls = {
     'DELETE /bots/{bot_id}': ({ botId }) => [{ slots: { bot_id: botId } }],
   },
   queries: {
-    ownBots: () => [PAGE],
+    ownBots: () => [{ ...PAGE, orderBy: { field: 'FULL_NAME', direction: 'DESC' } }],
     botApiKey: ({ botId }) => [{ botId }],
   },
   mutations: {

@@ -34,7 +34,7 @@ export const messages: FeatureCalls = {
   },
   queries: {
     message: ({ messageId }) => [{ messageId }],
-    directConversations: () => [PAGE],
+    directConversations: () => [{ ...PAGE, orderBy: { field: 'ID', direction: 'DESC' } }],
     messages: (names) => [
       PAGE,
       ...graphqlNarrows(names).map((narrow) => ({ narrow })),

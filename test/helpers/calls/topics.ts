@@ -18,7 +18,7 @@ export const topics: FeatureCalls = {
     ],
   },
   queries: {
-    userTopics: () => [PAGE],
+    userTopics: () => [{ ...PAGE, orderBy: { field: 'TOPIC_NAME', direction: 'DESC' } }],
   },
   mutations: {
     setTopicVisibility: ({ channelId }) => [{ channelId, topic: 'a topic', visibility: 'FOLLOWED' }],
