@@ -136,7 +136,7 @@ function rowsOf(rounds: { service: Round[]; yardstick: Round[] }, sample: string
   };
   const what = `one event to ${SUBSCRIBERS} WebSocket subscriptions`;
   return [
-    { id: 'a', what: `${what}, deliveries`, unit: '/s', mark: 0.7, unequal, facts, ...of('perSecond') },
+    { id: 'a', what: `${what}, deliveries`, unit: '/s', mark: 0.8, unequal, facts, ...of('perSecond') },
     {
       id: 'a',
       what: 'the same from the request that caused it (commit included)',

@@ -7,7 +7,7 @@ import { POOL_SIZE, type Stage } from './stage.ts';
 const CONNECTIONS = 32;
 
 /** What GET /users/me shows, field for field; but the owner of a bot is an object here, and the viewers are people. */
-const QUERY = `{ viewer { databaseId deliveryEmail email fullName joinedAt isActive role isBot botType timezone avatarUrl
+export const QUERY = `{ viewer { databaseId deliveryEmail email fullName joinedAt isActive role isBot botType timezone avatarUrl
   avatarVersion isImportedStub } }`;
 
 /** `together`: look-ups of requests that come in together are one read, as in the service. */

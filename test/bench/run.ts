@@ -7,6 +7,8 @@ import { measureHistory } from './history.ts';
 import { measureLatency, measureMemory } from './idle.ts';
 import { measureLongPolls } from './long-polls.ts';
 import { measureMarkdown } from './markdown.ts';
+import { measurePeerReads } from './peer-reads.ts';
+import { HOW_TO_INSTALL, hasPeers } from './peers.ts';
 import { measureReaders } from './readers.ts';
 import { measureReads } from './reads.ts';
 import { measureRegistration } from './registration.ts';
@@ -28,7 +30,11 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   j: measureRegistration,
   k: measureReaders,
   l: measureFirstScreen,
+  m: measurePeerReads,
 };
+
+/** Those that need what is installed for the benchmark alone. */
+const WITH_PEERS = ['m'];
 
 const { values: options } = parseArgs({
   options: {
@@ -62,6 +68,10 @@ async function main(): Promise<void> {
   let environment: Record<string, string | number> = {};
   for (const [id, measure] of Object.entries(BENCHMARKS)) {
     if (!wanted.includes(id)) continue;
+    if (WITH_PEERS.includes(id) && !hasPeers()) {
+      console.log(`${id} is left out: its peers are not installed. ${HOW_TO_INSTALL}`);
+      continue;
+    }
     await using stage = await setStage(databaseServer, { quick: options.quick, profile: options.profile });
     if (rows.length === 0) {
       environment = await environmentOf(stage);

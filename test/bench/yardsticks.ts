@@ -1,10 +1,10 @@
 // What the service is measured against: the least code that does the same work, in a process of its own.
-import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { cpuSeconds } from './measure.ts';
+import { type AccountRow, findOneByOne, findTogether, signIn } from './sign-in.ts';
 import { work } from './workers.ts';
 
 let delivery: Buffer = Buffer.from('{"id":"x"}');
@@ -24,79 +24,6 @@ const HEADERS = {
 function answer(response: ServerResponse, body: Buffer | string, status = 200): void {
   response.writeHead(status, { ...HEADERS, 'content-length': Buffer.byteLength(body) });
   response.end(body);
-}
-
-/** A user as the look-up by key returns it. */
-interface AccountRow {
-  readonly hash: Buffer;
-  readonly id: number;
-  readonly email: string;
-  readonly full_name: string;
-  readonly role: number;
-  readonly is_active: boolean;
-  readonly bot_type: number | null;
-  readonly bot_owner_id: number | null;
-  readonly is_imported_stub: boolean;
-  readonly is_deleted: boolean;
-  readonly joined_at: Date;
-  readonly avatar_source: string;
-  readonly avatar_version: number;
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly realm_settings: Readonly<Record<string, unknown>>;
-  readonly subdomain: string;
-  readonly deactivated_at: Date | null;
-}
-
-const ACCOUNT = `
-         SELECT k.hash, u.id, u.email, u.full_name, u.role, u.is_active, u.bot_type, u.bot_owner_id, u.is_imported_stub,
-                u.is_deleted, u.joined_at, u.avatar_source, u.avatar_version, u.settings,
-                r.subdomain, r.deactivated_at, r.settings AS realm_settings
-         FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN realm r ON r.id = u.realm_id
-         WHERE k.hash`;
-
-type FindAccount = (hash: Buffer) => Promise<AccountRow | undefined>;
-
-/** One read for each request. */
-function findOneByOne(pool: pg.Pool): FindAccount {
-  return async (hash) => {
-    const { rows } = await pool.query<AccountRow>({ name: 'account', text: `${ACCOUNT} = $1`, values: [hash] });
-    return rows[0];
-  };
-}
-
-/** One read for all requests that came in with this turn of the event loop, as the service does it. */
-function findTogether(pool: pg.Pool): FindAccount {
-  let waiting: { hash: Buffer; found: (row: AccountRow | undefined) => void; failed: (error: unknown) => void }[] = [];
-  const findAll = async () => {
-    const asked = waiting;
-    waiting = [];
-    try {
-      const values = [asked.map(({ hash }) => hash)];
-      const { rows } = await pool.query<AccountRow>({ name: 'accounts', text: `${ACCOUNT} = ANY($1)`, values });
-      const byHash = new Map(rows.map((row) => [row.hash.toString('hex'), row]));
-      for (const { hash, found } of asked) found(byHash.get(hash.toString('hex')));
-    } catch (error) {
-      for (const { failed } of asked) failed(error);
-    }
-  };
-  return (hash) =>
-    new Promise((found, failed) => {
-      if (waiting.push({ hash, found, failed }) === 1) setImmediate(findAll);
-    });
-}
-
-/** The credentials, read and looked up as the service does it: SHA-256 of the key, one indexed read. */
-async function signIn(find: FindAccount, { headers }: IncomingMessage): Promise<AccountRow | undefined> {
-  const { authorization = '', host } = headers;
-  const text = Buffer.from(authorization.slice('Basic '.length), 'base64').toString('utf8');
-  const colon = text.indexOf(':');
-  const hash = createHash('sha256')
-    .update(text.slice(colon + 1))
-    .digest();
-  const row = await find(hash);
-  if (row === undefined || row.email.toLowerCase() !== text.slice(0, colon).trim().toLowerCase()) return undefined;
-  if (row.subdomain !== '' || host?.split(':')[0] !== '127.0.0.1') return undefined;
-  return row.is_active && row.deactivated_at === null ? row : undefined;
 }
 
 interface BareSends {

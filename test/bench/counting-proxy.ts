@@ -1,0 +1,89 @@
+// What a process asks of PostgreSQL, counted between the two.
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+const EXECUTE = 'E'.charCodeAt(0);
+const SIMPLE_QUERY = 'Q'.charCodeAt(0);
+/** Begins and ends transactions, which is work for the database as well, but no question. */
+const CONTROL = /^(begin|commit|rollback|set|discard|deallocate)\b/i;
+
+/** A proxy before PostgreSQL that counts statements. It is in nobody's way while times are taken: those go without it. */
+export class CountingProxy implements AsyncDisposable {
+  /** Of the database, through the proxy. */
+  readonly url: string;
+  readonly #close: () => Promise<void>;
+  readonly #counts: { statements: number; control: number };
+
+  private constructor(url: string, counts: { statements: number; control: number }, close: () => Promise<void>) {
+    this.url = url;
+    this.#counts = counts;
+    this.#close = close;
+  }
+
+  static async open(databaseUrl: string): Promise<CountingProxy> {
+    const target = new URL(databaseUrl);
+    const counts = { statements: 0, control: 0 };
+    const sockets = new Set<Socket>();
+    const server = createServer({ noDelay: true }, (client) => {
+      const upstream = connect({ port: Number(target.port || 5432), host: target.hostname, noDelay: true });
+      for (const socket of [client, upstream]) {
+        sockets.add(socket);
+        socket.on('error', () => {});
+        socket.on('close', () => {
+          sockets.delete(socket);
+          client.destroy();
+          upstream.destroy();
+        });
+      }
+      const count = messageCounter(counts);
+      client.on('data', (bytes: Buffer) => {
+        count(bytes);
+        upstream.write(bytes);
+      });
+      upstream.on('data', (bytes: Buffer) => client.write(bytes));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = new URL(databaseUrl);
+    url.hostname = '127.0.0.1';
+    url.port = String((server.address() as AddressInfo).port);
+    return new CountingProxy(url.href, counts, async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    });
+  }
+
+  /** What was asked up to now. */
+  get counts(): { readonly statements: number; readonly control: number } {
+    return { ...this.#counts };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close();
+  }
+}
+
+/** Reads what a client sends: a start without a type, then messages of a type and a length. */
+function messageCounter(counts: { statements: number; control: number }): (bytes: Buffer) => void {
+  let rest: Buffer = Buffer.alloc(0);
+  let started = false;
+  return (fresh) => {
+    rest = rest.length === 0 ? fresh : Buffer.concat([rest, fresh]);
+    for (;;) {
+      const head = started ? 1 : 0;
+      if (rest.length < head + 4) return;
+      const end = head + rest.readInt32BE(head);
+      if (rest.length < end) return;
+      if (started) countMessage(rest.subarray(0, end), counts);
+      started = true;
+      rest = rest.subarray(end);
+    }
+  };
+}
+
+function countMessage(message: Buffer, counts: { statements: number; control: number }): void {
+  const [type] = message;
+  if (type === EXECUTE) counts.statements++;
+  else if (type === SIMPLE_QUERY) {
+    if (CONTROL.test(message.toString('utf8', 5, 20).trimStart())) counts.control++;
+    else counts.statements++;
+  }
+}

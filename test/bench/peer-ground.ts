@@ -1,0 +1,139 @@
+import type { BenchUser, Stage } from './stage.ts';
+
+/** How much there is: a chat that fewer organisations than not would fill. */
+export const SIZES = {
+  channels: 300,
+  topicsEach: 20,
+  messagesEach: 34,
+  longTopic: 60,
+  folders: 12,
+  senders: 50,
+} as const;
+
+/** Where the reads of a topic look. */
+export interface PeerGround {
+  readonly realmId: number;
+  readonly channelId: number;
+  readonly topic: string;
+  readonly readers: readonly BenchUser[];
+}
+
+const LONG_TOPIC = 'the release of autumn';
+
+/**
+ * Fills the demo organisation, straight in the database: channels in folders, each with topics, reactions and flags, read
+ * by nobody but for the beginning of one channel. Every reader is subscribed to all of them.
+ */
+export async function makePeerGround({ db, users }: Stage, count: number): Promise<PeerGround> {
+  const readers = users.slice(0, count);
+  const { rows } = await db.query<{ realm_id: number }>('SELECT realm_id FROM user_account WHERE id = $1', [
+    readers[0]?.id,
+  ]);
+  const realmId = rows[0]?.realm_id ?? 0;
+  const readerIds = readers.map(({ id }) => id);
+  await db.query(`SELECT setval('message_id_seq', 1000000)`);
+  const senders = await db.query<{ id: number }>(
+    `SELECT id FROM user_account WHERE realm_id = $1 AND email LIKE 'other%' ORDER BY id LIMIT $2`,
+    [realmId, SIZES.senders],
+  );
+  const senderIds = senders.rows.map(({ id }) => id);
+  const channelIds = await makeChannels({ db }, { realmId, readerIds, senderIds });
+  const [channelId = 0] = channelIds;
+  await makeMessages({ db }, { realmId, senderIds, channelIds });
+  await makeMarks({ db }, { realmId, readerIds, senderIds, channelId });
+  await db.query('VACUUM ANALYZE');
+  return { realmId, channelId, topic: LONG_TOPIC, readers };
+}
+
+interface Ids {
+  readonly realmId: number;
+  readonly readerIds: readonly number[];
+  readonly senderIds: readonly number[];
+}
+
+async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, senderIds }: Ids): Promise<number[]> {
+  const { rows } = await db.query<{ id: number }>(
+    `WITH folders AS (
+       INSERT INTO channel_folder (realm_id, name, position)
+       SELECT $1, 'folder ' || n, n FROM generate_series(1, $2::int) AS n RETURNING id, position)
+     INSERT INTO channel (realm_id, name, description, creator_id, folder_id, topics_policy)
+     SELECT $1, 'a channel ' || lpad(n::text, 3, '0'), 'What is said of ' || n, ($4::int[])[1 + n % $5::int], f.id, 'inherit'
+     FROM generate_series(1, $3::int) AS n JOIN folders f ON f.position = 1 + n % $2::int ORDER BY n RETURNING id`,
+    [realmId, SIZES.folders, SIZES.channels, senderIds, senderIds.length],
+  );
+  const channelIds = rows.map(({ id }) => id).sort((a, b) => a - b);
+  // Besides the readers, each channel has a number of subscribers of its own.
+  await db.query(
+    `INSERT INTO subscription (realm_id, user_id, channel_id, color, pin_to_top)
+     SELECT $1::int, u, c, '#76ce90', c % 50 = 0 FROM unnest($2::int[]) AS u, unnest($3::int[]) AS c
+     UNION ALL SELECT $1::int, u, c, '#76ce90', false FROM unnest($4::int[]) AS u, unnest($3::int[]) AS c WHERE (u + c) % 5 = 0`,
+    [realmId, readerIds, channelIds, senderIds],
+  );
+  await db.query(
+    `INSERT INTO subscription_period (realm_id, user_id, channel_id, began_event_id)
+     SELECT realm_id, user_id, channel_id, 1 FROM subscription WHERE channel_id = ANY($1)`,
+    [channelIds],
+  );
+  return channelIds;
+}
+
+/** As they would have been sent: from one channel to the next, and one topic where much was said. */
+async function makeMessages(
+  { db }: Pick<Stage, 'db'>,
+  { realmId, senderIds, channelIds }: Pick<Ids, 'realmId' | 'senderIds'> & { readonly channelIds: readonly number[] },
+): Promise<void> {
+  const columns = `realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
+    sent_at, sent_event_id, send_token, last_edited_at`;
+  const rest = (n: string, channel: string, topic: string) => `
+    $1::int, nextval('message_id_seq'), ($2::int[])[1 + (${n} * 7) % $3::int], ${channel}, ${channel}, ${topic}, t.content,
+    '<p>' || t.content || '</p>', 'bench', '2026-01-01'::timestamptz + ${n} * interval '1 minute', 1, 1,
+    CASE WHEN ${n} % 9 = 0 THEN '2026-02-01'::timestamptz END`;
+  const content = (n: string) =>
+    `LATERAL (SELECT 'Message ' || ${n} || ' of the organization: about as long as what people write to each other.' AS content) AS t`;
+  const values = [realmId, senderIds, senderIds.length];
+  await db.query(
+    `INSERT INTO message (${columns})
+     SELECT ${rest('n', '($4::int[])[1]', '$5')} FROM generate_series(1, $6::int) AS n, ${content('n')} ORDER BY n`,
+    [...values, channelIds, LONG_TOPIC, SIZES.longTopic],
+  );
+  await db.query(
+    `INSERT INTO message (${columns})
+     SELECT ${rest('n', '($4::int[])[1 + n % $5::int]', `'topic ' || (n / $5::int) % $6::int`)}
+     FROM generate_series(0, $5::int * $7::int - 1) AS n, ${content('n')} ORDER BY n`,
+    [...values, channelIds, channelIds.length, SIZES.topicsEach, SIZES.messagesEach],
+  );
+}
+
+/** Reactions, flags, and how far one channel is read. */
+async function makeMarks(
+  { db }: Pick<Stage, 'db'>,
+  { realmId, readerIds, senderIds, channelId }: Ids & { readonly channelId: number },
+): Promise<void> {
+  await db.query(
+    `INSERT INTO reaction (realm_id, message_id, user_id, emoji_name, emoji_code, reaction_type)
+     SELECT $1::int, m.id, u, e.name, e.code, 'unicode_emoji'
+     FROM message m, (VALUES (0, 'heart', '2764'), (1, 'tada', '1f389'), (2, '+1', '1f44d')) AS e(n, name, code),
+          unnest($2::int[]) AS u
+     WHERE m.realm_id = $1 AND m.channel_id IS NOT NULL AND (m.id + e.n) % 3 = 0 AND (u + m.id) % 20 = e.n
+       AND (m.topic = $3 OR m.id % 5 = 0) ORDER BY m.id, u`,
+    [realmId, senderIds, LONG_TOPIC],
+  );
+  await db.query(
+    `INSERT INTO user_message (realm_id, user_id, message_id, starred, mentioned)
+     SELECT $1::int, u, m.id, m.id % 8 = 0, m.id % 6 = 0 FROM message m, unnest($2::int[]) AS u
+     WHERE m.realm_id = $1 AND m.client_name = 'bench' AND (m.id % 8 = 0 OR m.id % 6 = 0) AND (m.topic = $3 OR m.id % 5 = 0)`,
+    [realmId, readerIds, LONG_TOPIC],
+  );
+  await db.query(
+    `INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
+     SELECT $1::int, u, $3::bigint * 2, (SELECT min(id) + 29 FROM message WHERE channel_id = $3 AND topic = $4)
+     FROM unnest($2::int[]) AS u`,
+    [realmId, readerIds, channelId, LONG_TOPIC],
+  );
+  await db.query(
+    `INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
+     SELECT $1::int, u, m.id, $3::bigint * 2, m.id > (SELECT min(id) + 29 FROM message WHERE channel_id = $3 AND topic = $4)
+     FROM unnest($2::int[]) AS u, message m WHERE m.channel_id = $3 AND m.topic = $4 AND m.id % 10 = 0`,
+    [realmId, readerIds, channelId, LONG_TOPIC],
+  );
+}

@@ -1,0 +1,219 @@
+import { isDeepStrictEqual } from 'node:util';
+import { globalId } from '../helpers/global-ids.ts';
+import { startInProcess } from '../helpers/in-process.ts';
+import { CountingProxy } from './counting-proxy.ts';
+import { median } from './measure.ts';
+import { DOCUMENTS, type ReadName } from './peer-documents.ts';
+import { makePeerGround, type PeerGround, SIZES } from './peer-ground.ts';
+import { PEERS, type Peer, type PeerTasks, peerWorker } from './peers.ts';
+import { RawHttp, requestBytes } from './raw-http.ts';
+import type { Row } from './report.ts';
+import { POOL_SIZE, type Stage } from './stage.ts';
+import type { Worker } from './workers.ts';
+
+const CONNECTIONS = 32;
+
+const READS: Readonly<Record<ReadName, string>> = {
+  viewer: '(a) viewer',
+  channels: '(b) 20 channels with their 5 newest messages',
+  topic: '(c) 50 newest of a topic, with reactions and flags',
+  screen: `(d) first screen of ${SIZES.channels} channels`,
+};
+const NAMES = Object.keys(READS) as ReadName[];
+
+/** The service, or who it is compared with. */
+interface Side {
+  readonly name: string;
+  readonly port: number;
+  readonly cpu: () => Promise<number>;
+  /** What brings the reply of a peer to what the service's is. */
+  readonly peer?: Peer;
+}
+
+interface Round {
+  readonly perSecond: number;
+  /** CPU time of the server's process for one request. */
+  readonly cpuMs: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+interface Measured {
+  readonly rounds: Round[];
+  readonly statements: string;
+  readonly unequal: string | undefined;
+}
+
+/** (m) The reads a chat makes, against those who read the same tables by other means. */
+export async function measurePeerReads(stage: Stage): Promise<Row[]> {
+  const ground = await makePeerGround(stage, CONNECTIONS);
+  const workers = PEERS.map((peer) => ({ peer, worker: peerWorker(peer.module) }));
+  try {
+    const sides: Side[] = [{ name: 'service', port: stage.port, cpu: async () => stage.cpu() }];
+    for (const { peer, worker } of workers) {
+      await peer.prepare?.(stage.db);
+      const port = await worker.ask('serve', {
+        databaseUrl: stage.databaseUrl,
+        poolSize: POOL_SIZE,
+        together: peer.together,
+      });
+      sides.push({ name: peer.name, port, cpu: () => worker.ask('cpu', undefined), peer });
+    }
+    const statements = await countStatements(stage, ground);
+    const rows: Row[] = [];
+    for (const name of NAMES) {
+      const compared = sides.filter((side) => isCompared(side, name));
+      rows.push(...(await measureRead(stage, { name, ground, sides: compared, statements })));
+    }
+    return rows;
+  } finally {
+    for (const { worker } of workers) await worker[Symbol.asyncDispose]();
+  }
+}
+
+const isCompared = ({ peer }: Pick<Side, 'peer'>, name: ReadName): boolean =>
+  peer === undefined || peer.marks[name] !== undefined;
+
+interface Comparison {
+  readonly name: ReadName;
+  readonly ground: PeerGround;
+  readonly sides: readonly Side[];
+  readonly statements: ReadonlyMap<string, string>;
+}
+
+async function measureRead(stage: Stage, { name, ground, sides, statements }: Comparison): Promise<Row[]> {
+  const expected = shownBy(await askOnce(sides[0] as Side, name, ground), sides[0] as Side, name);
+  const measured = new Map<string, Measured>();
+  for (const side of sides) {
+    const shown = shownBy(await askOnce(side, name, ground), side, name);
+    const unequal = isDeepStrictEqual(shown, expected) ? undefined : `unequal replies${difference(expected, shown)}`;
+    measured.set(side.name, { rounds: [], statements: statements.get(keyOf(side.name, name)) ?? '', unequal });
+  }
+  const [warmUp, rounds, seconds] = stage.quick ? [1, 3, 1] : [1, 6, 2];
+  for (let i = 0; i < warmUp + rounds; i++) {
+    for (const side of sides) {
+      const round = await runRound(stage, side, requestsOf(side, name, ground), seconds);
+      if (i >= warmUp) measured.get(side.name)?.rounds.push(round);
+    }
+  }
+  const [service, ...peers] = sides.map((side) => ({ side, found: measured.get(side.name) as Measured }));
+  return peers.flatMap(({ side, found }) => rowsOf(name, service?.found as Measured, side, found));
+}
+
+const keyOf = (side: string, name: ReadName) => `${side} ${name}`;
+
+async function runRound({ generator }: Stage, side: Side, requests: Buffer[], seconds: number): Promise<Round> {
+  const before = await side.cpu();
+  const load = await generator.ask('load', { port: side.port, requests, seconds });
+  return { perSecond: load.perSecond, cpuMs: (((await side.cpu()) - before) / load.answers) * 1000, ...load.took };
+}
+
+/** Where two replies first differ. */
+function difference(a: unknown, b: unknown, path = ''): string {
+  if (isDeepStrictEqual(a, b)) return '';
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null)
+    return ` at ${path}: ${JSON.stringify(a)?.slice(0, 80)} and ${JSON.stringify(b)?.slice(0, 80)}`;
+  const [one, other] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  const key = [...new Set([...Object.keys(one), ...Object.keys(other)])].find(
+    (name) => !isDeepStrictEqual(one[name], other[name]),
+  );
+  return key === undefined ? '' : difference(one[key], other[key], `${path}.${key}`);
+}
+
+/** The data of a reply, under the names and in the shape of the service's. */
+function shownBy(body: string, { peer }: Side, name: ReadName): unknown {
+  const { data, errors } = JSON.parse(body) as { data: unknown; errors?: unknown };
+  if (errors !== undefined) throw new Error(`${peer?.name ?? 'service'}: ${JSON.stringify(errors).slice(0, 1000)}`);
+  return peer?.shown === undefined ? data : peer.shown(name, data);
+}
+
+function requestsOf({ port, peer }: Pick<Side, 'port' | 'peer'>, name: ReadName, ground: PeerGround): Buffer[] {
+  const ask = peer?.ask?.(name, ground) ?? {
+    query: DOCUMENTS[name],
+    ...(name === 'topic' && { variables: { channelId: globalId('Channel', ground.channelId), topic: ground.topic } }),
+  };
+  return ground.readers.map(({ id, basic }) =>
+    requestBytes({
+      method: 'POST',
+      path: '/graphql',
+      port,
+      headers: { Authorization: basic, 'Content-Type': 'application/json', Accept: 'application/json' },
+      body: JSON.stringify(typeof ask === 'function' ? ask(id) : ask),
+    }),
+  );
+}
+
+async function askOnce(side: Pick<Side, 'port' | 'peer'>, name: ReadName, ground: PeerGround): Promise<string> {
+  const connection = await RawHttp.connect(side.port);
+  const [request] = requestsOf(side, name, ground);
+  const { status, body } = await connection.ask(request as Buffer).finally(() => connection.close());
+  if (status !== 200) throw new Error(`${side.peer?.name ?? 'service'} answered ${status}: ${body.slice(0, 1000)}`);
+  return body;
+}
+
+/** Of one request after another, so that no two share a statement: by other processes, behind a proxy that counts. */
+async function countStatements(stage: Stage, ground: PeerGround): Promise<Map<string, string>> {
+  await using proxy = await CountingProxy.open(stage.databaseUrl);
+  const counted = new Map<string, string>();
+  const count = async (side: Pick<Side, 'name' | 'port' | 'peer'>) => {
+    for (const name of NAMES.filter((each) => isCompared(side, each)))
+      counted.set(keyOf(side.name, name), await countOf(proxy, () => askOnce(side, name, ground)));
+  };
+  {
+    await using node = await startInProcess({
+      env: { DATABASE_URL: proxy.url, SECRET_KEY: 'x'.repeat(32), GUARD_TRANSACTIONS: 'off' },
+    });
+    await count({ name: 'service', port: Number(new URL(node.url).port) });
+  }
+  for (const peer of PEERS) {
+    await using worker: Worker<PeerTasks> = peerWorker(peer.module);
+    const port = await worker.ask('serve', { databaseUrl: proxy.url, poolSize: POOL_SIZE, together: peer.together });
+    await count({ name: peer.name, port, peer });
+  }
+  return counted;
+}
+
+async function countOf(proxy: CountingProxy, ask: () => Promise<unknown>): Promise<string> {
+  for (let i = 0; i < 3; i++) await ask();
+  const found: { statements: number; control: number }[] = [];
+  for (let i = 0; i < 9; i++) {
+    const before = proxy.counts;
+    await ask();
+    const { statements, control } = proxy.counts;
+    found.push({ statements: statements - before.statements, control: control - before.control });
+  }
+  const control = median(found.map((each) => each.control));
+  return `${median(found.map(({ statements }) => statements))}${control > 0 ? ` and ${control} of transactions` : ''}`;
+}
+
+function rowsOf(name: ReadName, service: Measured, { name: peer, peer: kind }: Side, by: Measured): Row[] {
+  const what = READS[name];
+  const mark = kind?.marks[name];
+  const middle = ({ rounds }: Measured, field: 'p50' | 'p99') => median(rounds.map((round) => round[field])).toFixed(1);
+  const both = (say: (side: Measured) => string) => `service ${say(service)}; ${peer} ${say(by)}`;
+  const common = { id: 'm', unequal: by.unequal };
+  const perSecond = {
+    ...common,
+    what: `${what}, against ${peer}`,
+    unit: '/s',
+    service: service.rounds.map((round) => round.perSecond),
+    yardstick: by.rounds.map((round) => round.perSecond),
+    ...(mark !== undefined && { mark }),
+    facts: {
+      'SQL statements a request': both(({ statements }) => statements),
+      'CPU a request': both(({ rounds }) => `${median(rounds.map(({ cpuMs }) => cpuMs)).toFixed(2)} ms`),
+      latency: both((side) => `p50 ${middle(side, 'p50')} ms, p99 ${middle(side, 'p99')} ms`),
+    },
+  };
+  // The other way about, so that more is better in every row.
+  const cpu = {
+    ...common,
+    what: `${what}: CPU of ${peer}, of which the service takes a part`,
+    unit: 'ms',
+    service: by.rounds.map(({ cpuMs }) => cpuMs),
+    yardstick: service.rounds.map(({ cpuMs }) => cpuMs),
+    mark: 1,
+    facts: {},
+  };
+  return [perSecond, cpu];
+}
