@@ -29,6 +29,24 @@ export function countUnread(cache: Cache, type: keyof typeof COUNTED, key: strin
   });
 }
 
+const TOTALS = gql`fragment AllUnread on UnreadCounts { id conversations mentions }`;
+
+/** What is unread in all places together. */
+interface Totals {
+  readonly conversations: number;
+  readonly mentions: number;
+}
+
+/** Changes how much is unread in all places together, where the cache knows how much that was. */
+export function changeTotals(cache: Cache, change: (before: Totals) => Totals): void {
+  const viewer = cache.resolve('Query', 'viewer');
+  const key = typeof viewer === 'string' ? cache.resolve(viewer, 'unreadCounts') : undefined;
+  if (typeof key !== 'string') return;
+  const [id, conversations, mentions] = ['id', 'conversations', 'mentions'].map((field) => cache.resolve(key, field));
+  if (typeof conversations !== 'number' || typeof mentions !== 'number') return;
+  cache.writeFragment(TOTALS, { __typename: 'UnreadCounts', id, ...change({ conversations, mentions }) });
+}
+
 /** Nothing is unread any more. */
 export function countNothing(cache: Cache, type: keyof typeof COUNTED, key: string): void {
   const id = cache.resolve(key, 'id');

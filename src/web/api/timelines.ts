@@ -7,6 +7,7 @@ import {
 } from '../generated/graphql.ts';
 import { isFollowed } from './followed.ts';
 import { asksFor, belongsTo, narrowKey, type Placed } from './narrow.ts';
+import { noteForgotten } from './reread.ts';
 
 // The lists of messages in the cache, newest first. `hasNextPage` says whether there are older ones, `hasPreviousPage`
 // whether there are newer ones. Nothing here reads a message whole.
@@ -50,6 +51,14 @@ function change(cache: Cache, { narrow, anchor }: Variables, update: (list: List
     isChanging = wasChanging;
   }
 }
+
+/** Has a list read again by whoever shows it. */
+const readAgain = (cache: Cache, variables: Variables): void =>
+  cache.invalidate('Query', 'messages', variables as unknown as FieldArgs);
+
+/** Has what is on its way read once more: it may be of before something that is done to the lists. */
+const rereadWhatComes = (isConcerned?: (narrow: Variables['narrow']) => boolean): void =>
+  noteForgotten('messages', (asked) => isConcerned?.((asked as Partial<Variables>).narrow) ?? true);
 
 /** How many new messages are remembered for lists that are being read. */
 const REMEMBERED = 200;
@@ -124,12 +133,14 @@ function continued(list: List, page: List, isOlder: boolean): List {
 /** Takes messages that are gone out of all lists. */
 export function remove(cache: Cache, ids: ReadonlySet<string>): void {
   news = news.filter(({ place }) => !ids.has(place.id));
+  rereadWhatComes();
   for (const variables of lists(cache)) change(cache, variables, (list) => without(list, ids));
 }
 
 /** Takes messages that are elsewhere now out of the lists they no longer belong to, and has those they came to read anew. */
 export function move(cache: Cache, moved: readonly { readonly id: string; readonly to: Placed }[]): void {
   const places = new Map(moved.map(({ id, to }) => [id, to]));
+  rereadWhatComes();
   news = news.map(({ place, message }) => ({ place, message: { ...message, ...places.get(place.id) } }));
   for (const variables of lists(cache)) {
     const gone = new Set(moved.filter(({ to }) => belongsTo(variables.narrow, to) === false).map(({ id }) => id));
@@ -139,7 +150,7 @@ export function move(cache: Cache, moved: readonly { readonly id: string; readon
       isMissing = moved.some(({ id, to }) => belongsTo(variables.narrow, to) === true && !ids.has(id));
       return without(list, gone);
     });
-    if (isMissing) cache.invalidate('Query', 'messages', variables as unknown as FieldArgs);
+    if (isMissing) readAgain(cache, variables);
   }
 }
 
@@ -153,11 +164,12 @@ export function changeState(cache: Cache, ids: ReadonlySet<string>, state: Messa
       ? { ...one, message: { ...one.message, states: { ...one.message.states, [state]: isIn } } }
       : one,
   );
+  rereadWhatComes((narrow) => asksFor(narrow, state));
   for (const variables of lists(cache)) {
     const { narrow } = variables;
     if (!asksFor(narrow, state)) continue;
     const isWanted = narrow?.is?.includes(state) === true;
-    if (isWanted === isIn) cache.invalidate('Query', 'messages', variables as unknown as FieldArgs);
+    if (isWanted === isIn) readAgain(cache, variables);
     else change(cache, variables, (list) => without(list, ids));
   }
 }
@@ -169,6 +181,7 @@ export function changeState(cache: Cache, ids: ReadonlySet<string>, state: Messa
  * @param mayBeIn Whether it may be in that state.
  */
 export function reviewState(cache: Cache, id: string, state: MessageState, mayBeIn: boolean): void {
+  rereadWhatComes((narrow) => asksFor(narrow, state));
   for (const variables of lists(cache)) {
     if (!asksFor(variables.narrow, state)) continue;
     let isThere = false;
@@ -176,7 +189,7 @@ export function reviewState(cache: Cache, id: string, state: MessageState, mayBe
       isThere = list.nodes.some((one) => one.id === id);
       return list;
     });
-    if (isThere !== mayBeIn) cache.invalidate('Query', 'messages', variables as unknown as FieldArgs);
+    if (isThere !== mayBeIn) readAgain(cache, variables);
   }
 }
 

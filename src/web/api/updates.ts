@@ -1,10 +1,10 @@
 import type { Cache, UpdatesConfig } from '@urql/exchange-graphcache';
 import { gql } from 'urql';
 import type { EventsSubscription, RegisterMutation } from '../generated/graphql.ts';
-import { countNothing, countUnread, unsettle } from './counts.ts';
+import { changeTotals, countNothing, countUnread, unsettle } from './counts.ts';
 import { isSameTopic, type Placed } from './narrow.ts';
 import { ownMarks } from './own-marks.ts';
-import { noteForgotten } from './reread.ts';
+import { noteAllForgotten, noteForgotten } from './reread.ts';
 import {
   append,
   catchUp,
@@ -77,6 +77,8 @@ const handlers: Handlers = {
     forget(cache, 'subscriptions');
     for (const one of channels) if (one !== null) noteSubscription(cache, one.id, null);
   },
+  // What is muted counts otherwise.
+  SubscriptionUpdatedEvent: () => unsettle(),
   SubscribersAddedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
   SubscribersRemovedEvent: ({ channels }, cache) => forgetSubscribers(cache, channels),
   ChannelsCreatedEvent: (_, cache) => forget(cache, 'channels'),
@@ -98,13 +100,16 @@ const handlers: Handlers = {
         id: cache.resolve(topic, 'id'),
         viewerVisibility: visibility,
       });
+    unsettle();
   },
-  UserAddedEvent: (_, cache) => forget(cache, 'users'),
+  UserAddedEvent: (_, cache) => forgetNames(cache),
+  RealmUpdatedEvent: (_, cache) => forgetRights(cache),
   UserUpdatedEvent({ user, userProperty }, cache) {
     if (user !== null) forgetOf(cache, 'User', user.id, UNKNOWN[userProperty] ?? []);
-    if (userProperty === 'FULL_NAME') forget(cache, 'users');
+    if (userProperty === 'FULL_NAME') forgetNames(cache);
     // Who is in which group, and who may do what, goes by these.
     if (userProperty === 'ROLE' || userProperty === 'IS_ACTIVE') for (const list of PEOPLE) forget(cache, list);
+    if (userProperty === 'ROLE') forgetRights(cache);
   },
   CustomProfileFieldsChangedEvent: (_, cache) => forget(cache, 'customProfileFields'),
   UserGroupAddedEvent: (_, cache) => forget(cache, 'userGroups'),
@@ -141,11 +146,26 @@ const UNKNOWN: Partial<Record<EventOf<'UserUpdatedEvent'>['userProperty'], reado
   DELIVERY_EMAIL: ['deliveryEmail'],
   BOT_OWNER: ['botOwner'],
 };
-const PEOPLE = ['users', 'user', 'userGroups', 'userGroup'];
+const PEOPLE = ['users', 'user', 'userGroups', 'userGroup', 'suggestions'];
+
+/** Who there is, and what they are called. */
+const forgetNames = (cache: Cache): void => {
+  for (const list of ['users', 'suggestions']) forget(cache, list);
+};
 
 const forgetGroups = (cache: Cache): void => {
   for (const list of ['userGroups', 'userGroup']) forget(cache, list);
+  forgetRights(cache);
 };
+
+/** What the viewer may do in the organization goes by its permissions, their role, and the groups they are in. */
+function forgetRights(cache: Cache): void {
+  const organization = cache.resolve('Query', 'organization');
+  if (typeof organization !== 'string') return;
+  for (const { fieldName } of cache.inspectFields(organization)) {
+    if (fieldName.startsWith('viewerCan')) cache.invalidate(organization, fieldName);
+  }
+}
 
 /** Of a channel: what depends on who is subscribed, and what on its settings, besides what its events show. */
 const SUBSCRIBERS = ['subscribers', 'subscriberCount'];
@@ -203,9 +223,11 @@ function beginAnew(
     subscriptions,
   }: Extract<RegisterMutation['registerEventQueue'], { __typename?: 'RegisterEventQueuePayload' }>['query'],
 ): void {
+  noteAllForgotten(FIRST_SCREEN);
   for (const { fieldName, arguments: args } of cache.inspectFields('Query')) {
     if (!FIRST_SCREEN.has(fieldName)) cache.invalidate('Query', fieldName, args);
   }
+  forgetRights(cache);
   if (viewer !== null) forgetOf(cache, 'User', viewer.id, ['profileData']);
   for (const { id, channel } of subscriptions?.nodes ?? []) {
     writeSubscription(cache, channel.id, id);
@@ -264,11 +286,20 @@ function maybeMentions(cache: Cache, html: string): boolean {
   return new RegExp(`data-user-id="(${userId}|\\*)"|class="(user-group|topic)-mention`).test(html);
 }
 
-function countNew(cache: Cache, { topic }: Sent, placed: Placed): void {
+function countNew(cache: Cache, { topic, flags }: Sent, placed: Placed): void {
   const isMention = placed.states?.MENTIONED === true;
+  const isDirect = placed.channelId === null;
+  changeTotals(cache, ({ conversations, mentions }) => ({
+    conversations: conversations + (isDirect ? 1 : 0),
+    mentions: mentions + (isMention ? 1 : 0),
+  }));
+  // To mention everybody counts where it is not muted.
+  if (isMention && !flags.includes('MENTIONED')) unsettle();
   if (placed.channelId === null) {
     const conversation = noteConversation(cache, placed);
-    if (conversation !== undefined) countUnread(cache, 'DirectConversation', conversation, isMention);
+    // It is read with the others, and the totals with it: before or after this message was counted.
+    if (conversation === undefined) unsettle();
+    else countUnread(cache, 'DirectConversation', conversation, isMention);
     return;
   }
   if (topic !== null) countUnread(cache, 'Topic', keyOf(cache, 'Topic', topic.id), isMention);
@@ -351,13 +382,18 @@ function forgetOf(cache: Cache, type: string, id: string, fields: readonly strin
 }
 
 function readEverything(cache: Cache): void {
-  for (const [field, type, args] of [
-    ['subscriptions', 'ChannelSubscription', { first: 1000 }],
-    ['directConversations', 'DirectConversation', { first: 50 }],
-  ] as const) {
-    const connection = cache.resolve('Query', field, args);
-    const keys = typeof connection === 'string' ? (cache.resolve(connection, 'nodes') as string[]) : [];
-    for (const key of keys) countNothing(cache, type, key);
+  for (const { fieldName, fieldKey } of cache.inspectFields('Query')) {
+    const type = LISTED[fieldName];
+    const connection = type === undefined ? undefined : cache.resolve('Query', fieldKey);
+    const keys = typeof connection === 'string' ? ((cache.resolve(connection, 'nodes') ?? []) as string[]) : [];
+    if (type !== undefined) for (const key of keys) countNothing(cache, type, key);
   }
+  changeTotals(cache, () => ({ conversations: 0, mentions: 0 }));
   for (const field of ['messages', 'channel']) forget(cache, field);
 }
+
+/** Lists of what has counts of its own; of each there may be several pages. */
+const LISTED: Readonly<Record<string, Parameters<typeof countNothing>[1] | undefined>> = {
+  subscriptions: 'ChannelSubscription',
+  directConversations: 'DirectConversation',
+};

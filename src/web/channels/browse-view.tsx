@@ -1,6 +1,7 @@
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { useQuery } from 'urql';
 import { Header } from '../conversation/header.tsx';
+import { useRights } from '../conversation/use-viewer.ts';
 import { ChannelsDocument, type ListedChannelFragment } from '../generated/graphql.ts';
 import { spoken } from '../messages/markup.ts';
 import { Link } from '../routing/router.tsx';
@@ -10,12 +11,14 @@ import { TextField } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
 import { openChannelSettings, openCreateChannel, openFolders } from './open-channel.tsx';
+import { privaciesFor } from './privacies.ts';
 import { SubscribeButton } from './subscribe-button.tsx';
 
 /** Every channel that the viewer can see, subscribed to or not. */
 export function BrowseChannels({ menu }: { readonly menu: ReactNode }) {
   const [text, setText] = useState('');
   const nameContains = useDeferredValue(text.trim());
+  const rights = useRights();
   return (
     <>
       <Header menu={menu} title="Channels" />
@@ -24,9 +27,11 @@ export function BrowseChannels({ menu }: { readonly menu: ReactNode }) {
           <div className="page-bar">
             <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
             <Button onClick={openFolders}>Folders</Button>
-            <Button kind="primary" onClick={openCreateChannel}>
-              Create a channel
-            </Button>
+            {privaciesFor(rights).length > 0 && (
+              <Button kind="primary" onClick={openCreateChannel}>
+                Create a channel
+              </Button>
+            )}
           </div>
           <ul className="plain-list" aria-label="Channels">
             <Pages of={nameContains}>{(place) => <Page place={place} nameContains={nameContains} />}</Pages>

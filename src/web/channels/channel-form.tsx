@@ -1,10 +1,10 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useQuery } from 'urql';
+import { useRights } from '../conversation/use-viewer.ts';
 import { FoldersDocument } from '../generated/graphql.ts';
 import { Button } from '../ui/button.tsx';
 import { Choice, Field, Refusal, TextField } from '../ui/form.tsx';
-
-export type Privacy = 'public' | 'private' | 'private-shared' | 'web-public';
+import { PRIVACIES, type Privacy, privaciesFor } from './privacies.ts';
 
 /** What a channel is, apart from who may do what in it. */
 export interface ChannelDraft {
@@ -14,20 +14,6 @@ export interface ChannelDraft {
   /** "" for none. */
   readonly folderId: string;
 }
-
-const PRIVACIES = [
-  ['public', 'Public: everyone but guests can find and join it'],
-  ['private', 'Private: who joins sees what comes after'],
-  ['private-shared', 'Private, with all of its history'],
-  ['web-public', 'Open to the web: read without an account'],
-] as const;
-
-/** As the service takes it. */
-export const privacyInput = (privacy: Privacy) => ({
-  isPrivate: privacy === 'private' || privacy === 'private-shared',
-  isWebPublic: privacy === 'web-public',
-  historyPublicToSubscribers: privacy !== 'private',
-});
 
 interface Props {
   readonly before: ChannelDraft;
@@ -43,6 +29,9 @@ interface Props {
 export function ChannelForm({ before, saveAs, isFixed = false, isBusy, refusal, save, children }: Props) {
   const [draft, setDraft] = useState(before);
   const [{ data }] = useQuery({ query: FoldersDocument });
+  const allowed = privaciesFor(useRights());
+  // What it is already it may stay.
+  const privacies = PRIVACIES.filter(([privacy]) => privacy === before.privacy || allowed.includes(privacy));
   const put = (part: Partial<ChannelDraft>) => setDraft({ ...draft, ...part });
   const { nodes: folders = [], totalCount = 0 } = data?.channelFolders ?? {};
   const submit = (event: FormEvent) => {
@@ -71,7 +60,7 @@ export function ChannelForm({ before, saveAs, isFixed = false, isBusy, refusal, 
         </Field>
         <Choice
           label="Who can read it"
-          options={PRIVACIES}
+          options={privacies}
           value={draft.privacy}
           onChoose={(privacy) => put({ privacy })}
         />

@@ -1,18 +1,21 @@
 import { useState } from 'react';
 import { useCommand } from '../api/use-command.ts';
-import { useViewer } from '../conversation/use-viewer.ts';
+import { useRights, useViewer } from '../conversation/use-viewer.ts';
 import { CreateChannelDocument } from '../generated/graphql.ts';
 import type { Named } from '../people/named.ts';
 import { PeoplePicker } from '../people/people-picker.tsx';
 import { announce } from '../ui/announcer.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
-import { type ChannelDraft, ChannelForm, privacyInput } from './channel-form.tsx';
+import { type ChannelDraft, ChannelForm } from './channel-form.tsx';
+import { privaciesFor, privacyInput } from './privacies.ts';
 
-const EMPTY: ChannelDraft = { name: '', description: '', privacy: 'public', folderId: '' };
+const EMPTY = { name: '', description: '', folderId: '' };
 
 /** Makes a channel, with who is to be in it from the start: the viewer, and whom they name. */
 export function CreateChannel() {
   const { viewerId } = useViewer();
+  // Public where that is theirs to make, or else the first that is.
+  const [privacy] = privaciesFor(useRights());
   const close = useClose();
   const { run, refusal, isBusy } = useCommand(CreateChannelDocument);
   const [others, setOthers] = useState<readonly Named[]>([]);
@@ -23,9 +26,10 @@ export function CreateChannel() {
     announce(`${name} is made`);
     close();
   };
+  if (privacy === undefined) return null;
   return (
     <Dialog title="Create a channel">
-      <ChannelForm before={EMPTY} saveAs="Create" isBusy={isBusy} refusal={refusal} save={save}>
+      <ChannelForm before={{ ...EMPTY, privacy }} saveAs="Create" isBusy={isBusy} refusal={refusal} save={save}>
         <PeoplePicker label="Subscribers besides you" onChange={setOthers} />
       </ChannelForm>
     </Dialog>

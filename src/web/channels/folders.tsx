@@ -1,7 +1,7 @@
 import type { FormEvent } from 'react';
 import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
-import { useViewer } from '../conversation/use-viewer.ts';
+import { useRights } from '../conversation/use-viewer.ts';
 import {
   CreateFolderDocument,
   FoldersDocument,
@@ -15,12 +15,10 @@ import { Refusal, TextField } from '../ui/form.tsx';
 
 /** The folders that channels are shown under, in everybody's order. */
 export function Folders() {
-  const { viewer } = useViewer();
+  const { viewerCanManageChannelFolders: mayManage = false } = useRights();
   const [{ data }] = useQuery({ query: FoldersDocument, requestPolicy: 'cache-and-network' });
   const reorder = useCommand(ReorderFoldersDocument);
   const update = useCommand(UpdateFolderDocument);
-  // Whom the service lets: it refuses all others, whatever is shown here.
-  const mayManage = viewer?.role === 'OWNER' || viewer?.role === 'ADMINISTRATOR';
   const folders = (data?.channelFolders?.nodes ?? []).toSorted((a, b) => a.order - b.order);
   const total = data?.channelFolders?.totalCount ?? 0;
   // Their order is given whole.

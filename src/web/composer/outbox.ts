@@ -9,7 +9,7 @@ import {
   type SendMessageInput,
 } from '../generated/graphql.ts';
 import { onEvent } from '../live/engine.ts';
-import { liveStatus, whenLive } from '../live/status.ts';
+import { cachedPosition, liveStatus, whenLive } from '../live/status.ts';
 
 // What was written and is not in the log yet. It is kept by the browser tab, so that neither a cut nor a reload loses it,
 // and sent under one idempotency key for as long as it takes: however often, it is one message.
@@ -57,6 +57,9 @@ const patch = (id: string, part: Partial<Pending>): void =>
 
 export const discard = (id: string): void => update((pending) => pending.filter((one) => one.id !== id));
 
+/** Somebody wants to leave nothing behind in this tab. */
+export const discardAllBy = (userId: string): void => update((pending) => pending.filter(({ by }) => by !== userId));
+
 /** Puts a message into the outbox, which sends it as soon as that is possible. */
 export function post(narrow: MessageNarrowInput, target: Omit<SendMessageInput, 'localId' | 'queueId'>): void {
   const id = newKey();
@@ -83,14 +86,15 @@ const isToBeSent = ({ state, by }: Pending): boolean => state === 'waiting' && b
 /** Sends what waits whenever that may work, in its order. @returns What ends it. */
 export function startOutbox(client: Client): () => void {
   sending = client;
-  // Whoever signed out has cleared it.
+  // What was on its way belongs to a session that is over: nobody else hears of it.
   outbox.set(restored());
   const stops = [
     onEvent((event) => {
       if (event.__typename === 'MessageSentEvent' && event.localMessageId !== null) discard(event.localMessageId);
+    }),
+    cachedPosition.watch(() => {
       // Heard of otherwise: what its event brought is in the lists.
-      for (const { id, position } of outbox.get())
-        if (position !== undefined && position <= event.position) discard(id);
+      for (const { id, position } of outbox.get()) if (position !== undefined && isCached(position)) discard(id);
     }),
     whenLive(pump),
   ];
@@ -102,6 +106,9 @@ export function startOutbox(client: Client): () => void {
     for (const stop of stops) stop();
   };
 }
+
+/** Whether the lists have what happened there: as long as they may not, it is shown by what is pending. */
+const isCached = (position: number): boolean => position <= cachedPosition.get();
 
 let isPumping = false;
 
@@ -127,7 +134,7 @@ async function send(client: Client, { id, input }: Pending): Promise<boolean> {
   const result = data?.sendMessage;
   if (result?.__typename === 'SendMessagePayload') {
     const position = result.position ?? -1;
-    if (liveStatus.get().position >= position) discard(id);
+    if (isCached(position)) discard(id);
     else patch(id, { state: 'sent', position });
     return true;
   }

@@ -22,6 +22,19 @@ const viewerId = (): string => own()?.viewer?.id ?? '';
 const keepingClient = (): Client | null =>
   own()?.ownSettings?.enableDraftsSynchronization === true ? (client ?? null) : null;
 
+/** Under what the tab keeps the words of somebody: what its keys begin with. */
+const keptFor = (userId: string): string => `written ${userId} `;
+
+/** Removes what the tab keeps of what somebody has written. */
+export function forgetWritten(userId: string): void {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(keptFor(userId))) sessionStorage.removeItem(key);
+}
+
+/** Saves all that is written and not saved, now. */
+export async function saveDrafts(): Promise<void> {
+  await Promise.all([...keepers.values()].map((keeper) => keeper.save()));
+}
+
 /**
  * Keeps what is written as drafts of the viewer, and brings what they write elsewhere, as long as they want their drafts
  * kept by the service.
@@ -35,12 +48,9 @@ export function startDrafts(of: Client): () => void {
     if (engineState.get() !== 'ready' || reading !== undefined) return;
     reading = of.query(DraftsDocument, {}).subscribe(({ data }) => data?.drafts && hearAll(data.drafts));
   };
-  const saveAll = () => {
-    for (const keeper of keepers.values()) void keeper.save();
-  };
-  const saveHidden = () => document.hidden && saveAll();
+  const saveHidden = () => document.hidden && void saveDrafts();
   document.addEventListener('visibilitychange', saveHidden);
-  const unwatch = [engineState.watch(read), whenLive(saveAll)];
+  const unwatch = [engineState.watch(read), whenLive(() => void saveDrafts())];
   read();
   return () => {
     reading?.unsubscribe();
@@ -78,7 +88,7 @@ export function keeperOf(place: Place): DraftKeeper {
   const key = placeKey(place);
   const before = keepers.get(key);
   if (before !== undefined) return before;
-  const storageKey = `written ${viewerId()} ${key}`;
+  const storageKey = keptFor(viewerId()) + key;
   const keeper = new DraftKeeper(place, storageKey, keepingClient);
   keepers.set(key, keeper);
   const { draftId } = keeper.written.get();

@@ -27,6 +27,8 @@ const NOTHING: Written = { text: '', topic: '', draftId: null, saved: '', creati
 
 /** How long nobody may have written before it is saved, and how long it may take at most while they write on. */
 const [QUIET_MS, LONGEST_MS] = [1_000, 8_000];
+/** How long what the service did not answer waits, while nobody writes. */
+const RETRY_MS = 5_000;
 
 const stateOf = ({ text, topic }: Pick<Written, 'text' | 'topic'>): string =>
   text.trim() === '' ? '' : JSON.stringify([topic, text]);
@@ -52,7 +54,7 @@ export class DraftKeeper {
   readonly #buried = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #dirtySince: number | undefined;
-  #isSaving = false;
+  #saving: Promise<boolean> | undefined;
 
   constructor(place: Place, storageKey: string, client: () => Client | null) {
     this.place = place;
@@ -89,7 +91,7 @@ export class DraftKeeper {
    */
   hear(listed: readonly Draft[], found: Draft | undefined, isGone: (draftId: string) => boolean): void {
     const written = this.written.get();
-    if (this.#isSaving) return;
+    if (this.#saving !== undefined) return;
     const { draftId } = written;
     if (draftId === null) {
       if (stateOf(written) === '' && written.creation === null && found !== undefined && !this.#buried.has(found.id))
@@ -101,24 +103,25 @@ export class DraftKeeper {
     else if (own === undefined && isGone(draftId)) this.#lose(isDirty(written));
   }
 
-  /** Saves what is not saved, now; what fails is tried again later. */
+  /** Saves what is not saved, now and after what is on its way; what fails is tried again later. */
   async save(): Promise<void> {
     clearTimeout(this.#timer);
+    while (this.#saving !== undefined) await this.#saving;
     const client = this.#client();
     const written = this.written.get();
-    if (client === null || this.#isSaving || !isDirty(written)) return;
-    this.#isSaving = true;
+    if (client === null || !isDirty(written)) return;
     this.#dirtySince = undefined;
     let isDone = false;
+    this.#saving = this.#put(client, written);
     try {
-      isDone = await this.#put(client, written);
+      isDone = await this.#saving;
     } finally {
-      this.#isSaving = false;
+      this.#saving = undefined;
     }
     if (isDirty(this.written.get())) {
       // What was sent meanwhile is not to come back.
       if (isDone && stateOf(this.written.get()) === '') await this.save();
-      else this.#saveLater();
+      else this.#saveLater(isDone ? QUIET_MS : RETRY_MS);
     }
   }
 
@@ -185,17 +188,18 @@ export class DraftKeeper {
     if (isWriting) this.#saveLater();
   }
 
-  #saveLater(): void {
+  #saveLater(quietMs = QUIET_MS): void {
     this.#dirtySince ??= Date.now();
     clearTimeout(this.#timer);
     const longest = this.#dirtySince + LONGEST_MS - Date.now();
-    this.#timer = setTimeout(() => void this.save(), Math.max(0, Math.min(QUIET_MS, longest)));
+    this.#timer = setTimeout(() => void this.save(), Math.max(0, Math.min(quietMs, longest)));
   }
 
   #patch(part: Partial<Written>): void {
     const next = { ...this.written.get(), ...part };
     this.written.set(next);
-    if (next.text === '' && next.draftId === null) sessionStorage.removeItem(this.#storageKey);
+    const isNothing = next.text === '' && next.draftId === null && next.creation === null;
+    if (isNothing) sessionStorage.removeItem(this.#storageKey);
     else sessionStorage.setItem(this.#storageKey, JSON.stringify(next));
   }
 }

@@ -1,6 +1,7 @@
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { useQuery } from 'urql';
 import { Header } from '../conversation/header.tsx';
+import { useRights } from '../conversation/use-viewer.ts';
 import { type GroupLineFragment, GroupsDocument } from '../generated/graphql.ts';
 import { PeopleTabs } from '../people/people-tabs.tsx';
 import { Button } from '../ui/button.tsx';
@@ -26,6 +27,7 @@ export function GroupsView({ menu }: { readonly menu: ReactNode }) {
   const [text, setText] = useState('');
   const [kind, setKind] = useState<Kind>('made');
   const nameContains = useDeferredValue(text.trim());
+  const { viewerCanCreateUserGroups: mayMake } = useRights();
   return (
     <>
       <Header menu={menu} title="Groups" />
@@ -35,9 +37,11 @@ export function GroupsView({ menu }: { readonly menu: ReactNode }) {
           <div className="page-bar">
             <TextField label="Find" type="search" value={text} onChange={(e) => setText(e.currentTarget.value)} />
             <Choice label="Show" options={KINDS} value={kind} onChoose={setKind} />
-            <Button kind="primary" onClick={openCreateGroup}>
-              Make a group
-            </Button>
+            {mayMake && (
+              <Button kind="primary" onClick={openCreateGroup}>
+                Make a group
+              </Button>
+            )}
           </div>
           <ul className="plain-list" aria-label="Groups">
             <Pages of={`${kind} ${nameContains}`}>

@@ -1,8 +1,9 @@
 import type { Client } from 'urql';
+import { onEnd, pipe, subscribe } from 'wonka';
 import { createStore } from '../api/store.ts';
 import { EventsDocument, type EventsSubscription, RegisterDocument } from '../generated/graphql.ts';
 import { keepCountsSettled } from './settle.ts';
-import { liveStatus, updateStatus } from './status.ts';
+import { cachedPosition, liveStatus, updateStatus } from './status.ts';
 
 /** How long the service keeps the page's place while nobody reads: a night's sleep. A week would be the most. */
 const IDLE_SECONDS = 12 * 60 * 60;
@@ -41,6 +42,7 @@ export function startEngine(client: Client): () => void {
     unsettled();
     engineState.set('starting');
     updateStatus({ queueId: null, position: -1 });
+    cachedPosition.set(-1);
   };
 }
 
@@ -71,6 +73,7 @@ async function register(client: Client, signal: AbortSignal): Promise<'ready' | 
   const result = data?.registerEventQueue;
   if (result?.__typename === 'RegisterEventQueuePayload' && result.queueId !== null) {
     updateStatus({ queueId: result.queueId, position: result.position });
+    cachedPosition.set(result.position);
     engineState.set('ready');
     return 'ready';
   }
@@ -89,17 +92,22 @@ const REFUSED = new Set([
 const codesOf = (error: { readonly graphQLErrors: readonly { readonly extensions?: unknown }[] } | undefined) =>
   error?.graphQLErrors.map(({ extensions }) => (extensions as { readonly code?: string } | undefined)?.code) ?? [];
 
-/** Reads the queue until the service says that it is lost. */
+/** Reads the queue until the service says that it is lost, or ends it: whoever deletes a queue ends its readers. */
 function listen(client: Client, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { queueId } = liveStatus.get();
-  const { unsubscribe } = client
-    .subscription(EventsDocument, { queueId: queueId ?? '' })
-    .subscribe(({ data, error }) => {
+  const { unsubscribe } = pipe(
+    client.subscription(EventsDocument, { queueId: queueId ?? '' }),
+    onEnd(resolve),
+    subscribe(({ data, error }) => {
       const event = data?.events;
-      if (event) for (const listener of [...listeners]) listener(event);
+      if (event) {
+        for (const listener of [...listeners]) listener(event);
+        cachedPosition.set(event.position);
+      }
       if (error !== undefined) resolve();
-    });
+    }),
+  );
   signal.addEventListener('abort', () => resolve());
   return promise.finally(unsubscribe);
 }

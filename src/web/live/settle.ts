@@ -1,7 +1,7 @@
 import type { Client } from 'urql';
 import { unsettled } from '../api/counts.ts';
 import { CountsDocument } from '../generated/graphql.ts';
-import { liveStatus } from './status.ts';
+import { cachedPosition, liveStatus } from './status.ts';
 
 /** How long nothing may have happened, before the counts are read again. */
 const QUIET_MS = 1_500;
@@ -10,10 +10,10 @@ const QUIET_MS = 1_500;
 export function keepCountsSettled(client: Client): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const settle = async () => {
-    const { position } = liveStatus.get();
+    const before = cachedPosition.get();
     await client.query(CountsDocument, {}, { requestPolicy: 'network-only' }).toPromise();
-    // Something happened meanwhile, which the answer may know of already.
-    if (liveStatus.get().position !== position) start();
+    // Something happened meanwhile, or waits for the cache, which the answer may know of already.
+    if (liveStatus.get().position !== before) start();
   };
   const start = () => {
     clearTimeout(timer);

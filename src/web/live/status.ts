@@ -8,7 +8,7 @@ export type Connection = 'connecting' | 'live' | 'offline';
 
 export interface LiveStatus {
   readonly connection: Connection;
-  /** Of the last event heard; -1 before there is one. */
+  /** Of the last event heard, which need not be in the cache yet: `cachedPosition`. -1 before there is one. */
   readonly position: number;
   /** How long the service takes to answer, in milliseconds; null until it was asked. */
   readonly lagMs: number | null;
@@ -21,6 +21,12 @@ export const liveStatus = createStore<LiveStatus>({
   lagMs: null,
   queueId: null,
 });
+
+/**
+ * Of the last event that is in the cache and was told of; -1 before there is one. Events wait for a moment in which the page
+ * is idle, so this comes after the `position` that was heard.
+ */
+export const cachedPosition = createStore(-1);
 
 export const updateStatus = (part: Partial<LiveStatus>): void => liveStatus.set({ ...liveStatus.get(), ...part });
 

@@ -61,13 +61,13 @@ export interface Term {
   readonly isNegated: boolean;
   /** What stands before the colon, as it is written; undefined for a word. */
   readonly name: string | undefined;
-  /** Without its quotes. */
+  /** Without its quotes, and what they escape. */
   readonly value: string;
   readonly isQuoted: boolean;
 }
 
-// An address, and a time of day, hold colons and are words.
-const TERM = /(?<minus>-?)(?:(?<name>\p{L}[\p{L}-]*):(?!\/))?(?:"(?<quoted>[^"]*)"?|(?<plain>\S*))/gu;
+// An address, and a time of day, hold colons and are words. Within quotes, a quote and a backslash stand behind a backslash.
+const TERM = /(?<minus>-?)(?:(?<name>\p{L}[\p{L}-]*):(?!\/))?(?:"(?<quoted>(?:\\["\\]|[^"])*)"?|(?<plain>\S*))/gu;
 
 /** The parts of the line, in their order. */
 export function termsIn(text: string): Term[] {
@@ -75,7 +75,11 @@ export function termsIn(text: string): Term[] {
   for (const { 0: whole, index, groups = {} } of text.matchAll(TERM)) {
     const { minus, name, quoted, plain = '' } = groups;
     if (whole === '' || whole === '-') continue;
-    const said = { isNegated: minus === '-', name: name?.toLowerCase(), value: quoted ?? plain };
+    const said = {
+      isNegated: minus === '-',
+      name: name?.toLowerCase(),
+      value: quoted?.replace(/\\(["\\])/g, '$1') ?? plain,
+    };
     terms.push({ start: index, end: index + whole.length, ...said, isQuoted: quoted !== undefined });
   }
   return terms;
@@ -84,24 +88,38 @@ export function termsIn(text: string): Term[] {
 export const operatorOf = ({ name = '' }: Pick<Term, 'name'>): Operator | undefined =>
   Object.hasOwn(OPERATORS, name) ? (name as Operator) : Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
 
-/** A name as it stands behind a colon. */
-export const quoted = (name: string): string => (/\s/.test(name) ? `"${name}"` : name);
+/** A name as it stands behind a colon: in quotes where it would end, or begin, as something else without. */
+export const quoted = (name: string): string =>
+  /[\s"]/.test(name) ? `"${name.replace(/"|\\(?=["\\]|$)/g, '\\$&')}"` : name;
+
+/** A name as it stands among others in the value of a term: a comma in it stands behind a backslash. */
+export const inList = (name: string): string => name.replace(/,|\\(?=[,\\]|$)/g, '\\$&');
+
+/** A name as it is, which stands among others so. */
+export const nameIn = (part: string): string => part.replace(/\\([,\\])/g, '$1').trim();
+
+/** The names in the value of a term that takes several. */
+const listed = (value: string): string[] =>
+  [...value.matchAll(/(?:\\[,\\]|[^,])+/g)].map(([name]) => nameIn(name)).filter((name) => name !== '');
+
+/** How much of a list of names stands before the last one, its comma included. */
+export const beforeLast = (value: string): string => /^(?:(?:[^,\\]|\\[,\\]|\\(?![,\\]))*,)*/.exec(value)?.[0] ?? '';
 
 /** What is wrong with a search, for whoever wrote it. */
 export class SearchProblem extends Error {}
 
 /** The people that a line names: each has to be found. */
 export const namesIn = (terms: readonly Term[]): string[] => [
-  ...new Set(terms.filter((term) => PEOPLE.has(operatorOf(term) ?? '')).flatMap(({ value }) => listed(value))),
+  ...new Set(
+    terms.flatMap((term) => {
+      const operator = operatorOf(term);
+      if (operator === 'dm') return listed(term.value);
+      return operator !== undefined && ONE_PERSON.has(operator) && term.value.trim() !== '' ? [term.value.trim()] : [];
+    }),
+  ),
 ];
 
-const PEOPLE: ReadonlySet<string> = new Set(['sender', 'dm', 'dm-including', 'mentions']);
-
-const listed = (value: string): string[] =>
-  value
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+const ONE_PERSON: ReadonlySet<Operator> = new Set(['sender', 'dm-including', 'mentions']);
 
 /** What a line means. */
 export interface Search {
@@ -139,7 +157,7 @@ function side(terms: readonly Term[], isNegated: boolean, idOf: (name: string) =
   for (const term of terms) {
     if (term.isNegated !== isNegated) continue;
     if (term.name === undefined) {
-      words.push(term.isQuoted ? `"${term.value}"` : term.value);
+      words.push(term.isQuoted ? literally(term.value) : term.value);
       continue;
     }
     const { is = [], has = [], ...field } = fieldsOf(term, idOf);
@@ -157,6 +175,14 @@ function side(terms: readonly Term[], isNegated: boolean, idOf: (name: string) =
   return { ...found, ...(search.replaceAll('"', '').trim() !== '' && { search }) };
 }
 
+/** As the service takes it that something must stand so. It knows no quotes in quotes: what is between them must, each. */
+const literally = (text: string): string =>
+  text
+    .split('"')
+    .filter((part) => part.trim() !== '')
+    .map((part) => `"${part}"`)
+    .join(' ');
+
 interface Fields extends Omit<Side, 'is' | 'has'> {
   readonly is?: readonly MessageState[];
   readonly has?: readonly MessagePart[];
@@ -171,23 +197,19 @@ function fieldsOf(term: Term, idOf: (name: string) => string): Fields {
     throw new SearchProblem(`There is no “${name}:”. There are ${LIST.format(all)}. In quotes it is a word.`);
   }
   if (value.trim() === '') throw new SearchProblem(`Behind “${name}:” something is missing.`);
-  const [only = '', ...others] = listed(value);
-  if (others.length > 0 && PEOPLE.has(operator) && operator !== 'dm') {
-    throw new SearchProblem(`“${name}:” takes one person.`);
-  }
   switch (operator) {
     case 'channel':
       return { channelName: value.replace(/^#/, '') };
     case 'topic':
       return { topic: value };
     case 'sender':
-      return { senderId: idOf(only) };
+      return { senderId: idOf(value.trim()) };
     case 'dm':
       return { directWith: listed(value).map(idOf) };
     case 'dm-including':
-      return { directIncluding: idOf(only) };
+      return { directIncluding: idOf(value.trim()) };
     case 'mentions':
-      return { mentionsUserId: idOf(only) };
+      return { mentionsUserId: idOf(value.trim()) };
     case 'channels':
       return { channels: meantBy(term, VALUES.channels) };
     case 'is':

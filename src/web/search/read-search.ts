@@ -16,10 +16,13 @@ export async function readSearch(client: Client, text: string): Promise<Search> 
 
 /** By a name, or its beginning where one person alone is called so; `|` and a number tell those of one name apart. */
 async function idOf(client: Client, written: string): Promise<string> {
-  const [name = '', number] = written.split('|');
+  const { name = '', number } = /^(?<name>.*?)(?:\|(?<number>\d+))?$/s.exec(written)?.groups ?? {};
   const viewer = client.readQuery(OwnDocument, {})?.data?.viewer;
   if (name.toLowerCase() === 'me' && viewer) return viewer.id;
-  const { data } = await client.query(SuggestionsDocument, { text: name.trim(), kinds: ['USER'] }).toPromise();
+  // Who is called so by now: names change, and people come.
+  const { data } = await client
+    .query(SuggestionsDocument, { text: name.trim(), kinds: ['USER'] }, { requestPolicy: 'network-only' })
+    .toPromise();
   const people = data?.suggestions?.flatMap((one) => (one.__typename === 'User' ? [one] : [])) ?? [];
   const exact = people.filter(
     ({ fullName, databaseId }) =>

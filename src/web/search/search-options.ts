@@ -3,7 +3,17 @@ import { SidebarDocument, type SidebarQuery, SuggestionsDocument } from '../gene
 import { currentRoute } from '../routing/router.tsx';
 import type { Route } from '../routing/routes.ts';
 import { type Option, suggestTopics } from '../type-ahead/options.ts';
-import { OPERATORS, type Operator, operatorOf, quoted, type Term, VALUES } from './query.ts';
+import {
+  beforeLast,
+  inList,
+  nameIn,
+  OPERATORS,
+  type Operator,
+  operatorOf,
+  quoted,
+  type Term,
+  VALUES,
+} from './query.ts';
 
 /**
  * What may be meant by the part of a line that is being written: operators, and what can stand behind them.
@@ -38,6 +48,8 @@ export async function optionsFor(
     case 'before':
     case 'after':
       return fixed(days(), term.value, begin);
+    case 'dm':
+      return oneOfSeveral(client, term.value, begin);
     default:
       return people(client, term.value, begin);
   }
@@ -60,7 +72,8 @@ function termsOfPlace(route: Route, data: SidebarQuery | null | undefined): stri
   if (route.name !== 'direct') return undefined;
   const everybody = data?.directConversations?.nodes.flatMap(({ participants }) => participants) ?? [];
   const names = route.userIds.map((id) => everybody.find((person) => person.id === id)?.fullName);
-  return names.includes(undefined) ? undefined : `dm:${quoted(names.join(', '))}`;
+  if (names.includes(undefined)) return undefined;
+  return `dm:${quoted(names.map((name = '') => inList(name)).join(', '))}`;
 }
 
 const operators = (text: string, minus: string): Option[] =>
@@ -118,18 +131,28 @@ async function topics(client: Client, text: string, begin: string, terms: readon
   }));
 }
 
-async function people(client: Client, text: string, begin: string): Promise<Option[]> {
-  // Of several the last is being written.
-  const last = text.slice(text.lastIndexOf(',') + 1).trim();
-  const before = text.slice(0, text.lastIndexOf(',') + 1);
-  const { data } = await client.query(SuggestionsDocument, { text: last, kinds: ['USER'] }).toPromise();
+/** @param inPlace The value of the term with a name in it, which may stand among others. */
+async function people(
+  client: Client,
+  text: string,
+  begin: string,
+  inPlace = (name: string) => name,
+): Promise<Option[]> {
+  const { data } = await client.query(SuggestionsDocument, { text: text.trim(), kinds: ['USER'] }).toPromise();
   const found = data?.suggestions?.flatMap((one) => (one.__typename === 'User' ? [one] : [])) ?? [];
   const options = found.map(({ id, databaseId, fullName, avatarUrl }): Option => {
     const isOneOfSeveral = found.filter((one) => one.fullName === fullName).length > 1;
-    const name = isOneOfSeveral ? `${fullName}|${databaseId}` : fullName;
-    const written = `${begin}${quoted(before === '' ? name : `${before} ${name}`)}`;
+    const written = begin + quoted(inPlace(isOneOfSeveral ? `${fullName}|${databaseId}` : fullName));
     return { key: id, label: written, imageUrl: avatarUrl, insert: `${written} ` };
   });
   const me: Option = { key: 'me', label: `${begin}me`, detail: 'yourself', icon: 'at', insert: `${begin}me ` };
-  return before === '' && 'me'.startsWith(last.toLowerCase()) ? [...options, me] : options;
+  return inPlace('') === '' && 'me'.startsWith(text.trim().toLowerCase()) ? [...options, me] : options;
+}
+
+/** Of several people the last is being written. */
+function oneOfSeveral(client: Client, text: string, begin: string): Promise<Option[]> {
+  const before = beforeLast(text);
+  return people(client, nameIn(text.slice(before.length)), begin, (name) =>
+    before === '' ? inList(name) : `${before} ${inList(name)}`,
+  );
 }

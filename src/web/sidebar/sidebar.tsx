@@ -68,13 +68,11 @@ export function Sidebar() {
   );
 }
 
-function unreadIn({ subscriptions, directConversations }: SidebarQuery) {
+/** Of channels what is not muted; of conversations and mentions all that there are, listed or not. */
+function unreadIn({ subscriptions, viewer }: SidebarQuery) {
   const heard = (subscriptions?.nodes ?? []).filter(({ isMuted }) => !isMuted);
-  const counted = [...heard, ...(directConversations?.nodes ?? [])];
-  return {
-    total: counted.reduce((sum, { unreadCount }) => sum + unreadCount, 0),
-    mentions: counted.reduce((sum, { unreadMentionCount }) => sum + unreadMentionCount, 0),
-  };
+  const { conversations = 0, mentions = 0 } = viewer?.unreadCounts ?? {};
+  return { total: heard.reduce((sum, { unreadCount }) => sum + unreadCount, conversations), mentions };
 }
 
 function Who({ viewer, organization }: { readonly viewer: SidebarQuery['viewer']; readonly organization: string }) {

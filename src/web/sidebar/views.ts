@@ -1,4 +1,5 @@
 import { addressOf, routeOf } from '../routing/routes.ts';
+import { quoted } from '../search/query.ts';
 import type { IconName } from '../ui/icons.tsx';
 
 /** A view as the viewer has set it up; of those that come with the page, there need be none. */
@@ -90,11 +91,11 @@ function searchOf(parts: readonly string[]): string | undefined {
   const terms: string[] = [];
   for (let i = 0; i + 1 < parts.length; i += 2) {
     const [operator = '', operand = ''] = [parts[i], decoded(parts[i + 1] ?? '')];
-    const value = /\s/.test(operand) ? `"${operand}"` : operand;
     if (operator === 'search') terms.push(operand);
     // Channels and people stand there by number, before their names.
-    else if (/^-?(channel|stream)$/.test(operator)) terms.push(`${operator}:${value.replace(/^\d+-/, '')}`);
-    else if (/^-?(is|has|topic|channels)$/.test(operator) || operand === 'me') terms.push(`${operator}:${value}`);
+    else if (/^-?(channel|stream)$/.test(operator)) terms.push(`${operator}:${quoted(operand.replace(/^\d+-/, ''))}`);
+    else if (/^-?(is|has|topic|channels)$/.test(operator) || operand === 'me')
+      terms.push(`${operator}:${quoted(operand)}`);
     else return undefined;
   }
   return terms.join(' ');
