@@ -56,13 +56,18 @@ export class DemoChat implements AsyncDisposable {
     return new Person({ url, host: `127.0.0.1:${port}` }, account);
   }
 
+  /** Where somebody signs in as one of the demo by one click. */
+  get startUrl(): string {
+    return this.#file().start_url;
+  }
+
   /** Opens the start address in a browser of its own, and there signs in as one of the demo by one click. */
   async enter(role: DemoRole, options: BrowserContextOptions = {}): Promise<Chatter> {
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     const problems = problemsOf(page, this.server.url);
-    await page.goto(this.#file().start_url);
+    await page.goto(this.startUrl);
     await page.getByRole('region', { name: 'The demo' }).getByRole('button', { name: NAMES[role] }).click();
     await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
     // What is asked for before anybody is signed in is refused.

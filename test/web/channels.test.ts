@@ -70,6 +70,30 @@ describe.runIf(hasChromium && isGroupPicked('web/channels.test.ts'))(
       await channelLink(bela.page, 'general').waitFor();
     });
 
+    test('who may create channels is offered it, and only of the kinds that they may, as it is at that moment', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      await using gus = await chat.enter('guest');
+      const create = (page: Page) => page.getByRole('button', { name: 'Create a channel' });
+      for (const { page } of [bela, gus]) await browse(page);
+      await create(bela.page).click();
+      const kinds = bela.page
+        .getByRole('dialog')
+        .getByRole('combobox', { name: 'Who can read it' })
+        .getByRole('option');
+      const offered = () => kinds.evaluateAll((options) => options.map((one) => (one as HTMLOptionElement).value));
+      await expect.poll(offered).toEqual(['public', 'private', 'private-shared']);
+      await allow(iris.page, 'private', 'nobody');
+      await expect.poll(offered).toEqual(['public']);
+      await bela.page.keyboard.press('Escape');
+      await allow(iris.page, 'public', 'nobody');
+      await expect.poll(() => create(bela.page).count()).toBe(0);
+      expect(await create(gus.page).count()).toBe(0);
+      for (const kind of ['private', 'public']) await allow(iris.page, kind, 'members');
+      await create(bela.page).waitFor();
+      expect([bela.problems, gus.problems]).toEqual([[], []]);
+    });
+
     test('administrators make and order folders, which everybody sees', async () => {
       await using aaron = await chat.enter('administrator');
       await using bela = await chat.enter('member');
@@ -89,6 +113,19 @@ describe.runIf(hasChromium && isGroupPicked('web/channels.test.ts'))(
 );
 
 const browse = (page: Page) => sidebarOf(page).getByRole('link', { name: 'All channels' }).click();
+
+/** Leaves making channels of a kind to those of a role, as the page's user. */
+const allow = (page: Page, kind: string, role: string): Promise<void> =>
+  page.evaluate(
+    async ([name, group]) => {
+      const { user_groups } = await (await fetch('/api/v1/user_groups')).json();
+      const { id } = user_groups.find((one: { name: string }) => one.name === group);
+      const body = new URLSearchParams({ [`${name}`]: JSON.stringify({ new: id }) });
+      const { status } = await fetch('/api/v1/realm', { method: 'PATCH', body });
+      if (status !== 200) throw new Error(`Answered ${status}`);
+    },
+    [`can_create_${kind}_channel_group`, `role:${role}`],
+  );
 
 async function openSettings(page: Page) {
   await page.getByRole('button', { name: 'Channel settings' }).click();

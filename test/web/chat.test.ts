@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Page, Request, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
@@ -110,29 +110,106 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       await expect.poll(() => gus.page.getByRole('alert').count()).toBe(0);
     });
 
+    test('shows what was sent until it is in the list, however long the page is busy', async () => {
+      await using bela = await chat.enter('member');
+      const { page } = bela;
+      const heard = Promise.withResolvers<void>();
+      page.on('websocket', (socket) =>
+        socket.on('framereceived', ({ payload }) => String(payload).includes('busy as a bee') && heard.resolve()),
+      );
+      await page.reload();
+      await page.route('**/graphql', async (route) => {
+        if (!route.request().postData()?.includes('SendMessage')) return route.fallback();
+        const response = await route.fetch();
+        await heard.promise;
+        return route.fulfill({ response });
+      });
+      await open(page, 'website', 'launch');
+      await page.getByRole('feed', { name: 'Messages in website, launch' }).waitFor();
+      await page.evaluate(() => {
+        const waiting: (() => void)[] = [];
+        const rest = () => {
+          window.requestIdleCallback = (act) => setTimeout(act);
+          for (const act of waiting) act();
+        };
+        window.requestIdleCallback = (act) => waiting.push(act as () => void);
+        Object.assign(window, { rest });
+      });
+      await write(page, 'busy as a bee');
+      const pending = page.getByRole('region', { name: 'Not sent yet' }).getByText('busy as a bee');
+      // The service has said that it is sent, and the socket has brought it.
+      await page.locator('.pending-state[data-state=sent]').waitFor();
+      expect(await pending.count()).toBe(1);
+      expect(await message(page, 'busy as a bee').count()).toBe(0);
+      await page.evaluate(() => (window as unknown as { rest(): void }).rest());
+      await message(page, 'busy as a bee').waitFor();
+      await expect.poll(() => pending.count()).toBe(0);
+    });
+
     test('misses no message that comes while its list is read', async () => {
       await using bela = await chat.enter('member');
       const { page } = bela;
-      const [{ promise: isSent, resolve: sent }, { promise: isRead, resolve: read }] = [
-        Promise.withResolvers<void>(),
-        Promise.withResolvers<void>(),
-      ];
-      await page.route('**/graphql', async (route) => {
-        if (route.request().postData()?.includes('query Timeline(') !== true) return route.continue();
-        // As the service answered before the message was there.
-        const response = await route.fetch();
-        read();
-        await isSent;
-        return route.fulfill({ response });
-      });
+      await using held = await holdTimeline(page);
       await open(page, 'website');
-      await isRead;
+      await held.isAnswered;
       const said = { type: 'channel', to: 'website', topic: 'launch', content: 'between two answers' };
       await chat.person('owner').ok('POST', '/messages', said);
       // Its event has come.
       await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
-      sent();
+      held.release();
       await message(page, 'between two answers').waitFor();
+    });
+
+    test('reads once more a list that was on its way when a message was moved', async () => {
+      await using bela = await chat.enter('member');
+      const { page } = bela;
+      const iris = chat.person('owner');
+      const topic = { type: 'channel', to: 'website', topic: 'old place' };
+      const { id } = await iris.ok('POST', '/messages', { ...topic, content: 'moved on its way' });
+      await iris.ok('POST', '/messages', { ...topic, content: 'stays where it is' });
+      await open(page, 'website');
+      await message(page, 'stays where it is').waitFor();
+      await using held = await holdTimeline(page);
+      await open(page, 'website', 'old place');
+      await held.isAnswered;
+      await iris.ok('PATCH', `/messages/${id}`, { topic: 'new place', propagate_mode: 'change_one' });
+      const topics = sidebarOf(page).getByRole('list', { name: 'Topics in website' });
+      await topics.getByRole('link', { name: /^new place/ }).waitFor();
+      held.release();
+      await message(page, 'stays where it is').waitFor();
+      await expect.poll(() => message(page, 'moved on its way').count()).toBe(0);
+    });
+
+    test('reads once more a list that was on its way when what happens was listened to anew', async () => {
+      await using bela = await chat.enter('member');
+      const { page, person } = bela;
+      const registered = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
+      await page.reload();
+      const { data } = await (await registered).json();
+      await open(page, 'website', 'build');
+      await page.getByRole('feed', { name: 'Messages in website, build' }).waitFor();
+      const isLost = Promise.withResolvers<void>();
+      const isSaid = Promise.withResolvers<void>();
+      await page.route('**/graphql', async (route) => {
+        if (!isOf(route.request(), 'mutation Register(')) return route.fallback();
+        isLost.resolve();
+        await isSaid.promise;
+        return route.fallback();
+      });
+      await using held = await holdTimeline(page);
+      await open(page, 'website', 'launch');
+      await held.isAnswered;
+      await person.ok('DELETE', '/events', { queue_id: data.registerEventQueue.queueId });
+      await isLost.promise;
+      const said = { type: 'channel', to: 'website', topic: 'launch', content: 'while nobody listened' };
+      await chat.person('owner').ok('POST', '/messages', said);
+      const again = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
+      isSaid.resolve();
+      await again;
+      // The first screen has come with it.
+      await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
+      held.release();
+      await message(page, 'while nobody listened').waitFor();
     });
 
     test('signs in by one click who opened the start address, and says of an old one that it is old', async () => {
@@ -179,6 +256,28 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
     });
   },
 );
+
+const isOf = (request: Request, operation: string): boolean => request.postData()?.includes(operation) === true;
+
+/** Has the next list that is read come as the service answers now, once it is released; further ones as they come. */
+async function holdTimeline(page: Page) {
+  const [answered, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isFirst = true;
+  const hold = async (route: Route) => {
+    if (!isFirst || !isOf(route.request(), 'query Timeline(')) return route.fallback();
+    isFirst = false;
+    const response = await route.fetch();
+    answered.resolve();
+    await released.promise;
+    return route.fulfill({ response });
+  };
+  await page.route('**/graphql', hold);
+  return {
+    isAnswered: answered.promise,
+    release: released.resolve,
+    [Symbol.asyncDispose]: () => page.unroute('**/graphql', hold),
+  };
+}
 
 /** Where a message is on the screen, in pixels from its upper edge. */
 const topOf = (page: Page, id: string) =>

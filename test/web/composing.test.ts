@@ -34,7 +34,9 @@ describe.runIf(hasChromium && isGroupPicked('web/composing.test.ts'))(
       await page.keyboard.type(':tad');
       await list.getByRole('option', { name: ':tada:' }).waitFor();
       await page.keyboard.press('Enter');
-      expect(await field(page).inputValue()).toBe('Dear @**Bela Novak** see #**general>summer party** :tada: ');
+      await expect
+        .poll(() => field(page).inputValue())
+        .toBe('Dear @**Bela Novak** see #**general>summer party** :tada: ');
       await page.keyboard.press('Control+Enter');
       await message(page, 'Dear @Bela Novak see #general > summer party 🎉').waitFor();
       expect(iris.problems).toEqual([]);
@@ -49,7 +51,7 @@ describe.runIf(hasChromium && isGroupPicked('web/composing.test.ts'))(
         await field(page).fill('');
         await page.keyboard.type(text);
         await page.keyboard.press('Shift+Enter');
-        expect(await field(page).inputValue()).toBe(`${text}\n`);
+        await expect.poll(() => field(page).inputValue()).toBe(`${text}\n`);
       }
       await field(page).fill('');
       await page.keyboard.type('@bel');
@@ -57,7 +59,7 @@ describe.runIf(hasChromium && isGroupPicked('web/composing.test.ts'))(
       await page.keyboard.press('Escape');
       await page.keyboard.type('a');
       await expect.poll(() => page.getByRole('listbox').count()).toBe(0);
-      expect(await field(page).inputValue()).toBe('@bela');
+      await expect.poll(() => field(page).inputValue()).toBe('@bela');
     });
 
     test('suggests the topics of a channel for a new message in it', async () => {
@@ -67,7 +69,7 @@ describe.runIf(hasChromium && isGroupPicked('web/composing.test.ts'))(
       const topic = page.getByRole('combobox', { name: 'Topic' });
       await topic.fill('lau');
       await page.getByRole('listbox', { name: 'Topics' }).getByRole('option', { name: 'launch' }).click();
-      expect(await topic.inputValue()).toBe('launch');
+      await expect.poll(() => topic.inputValue()).toBe('launch');
     });
 
     test('shows who is writing, or editing a message, for as long as they do', async () => {

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { DemoChat, message, open, sidebarOf } from '../helpers/web.ts';
+import { DemoChat, message, open, sidebarOf, write } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
   `what is not sent yet${CHROMIUM_NOTE}`,
@@ -36,7 +36,7 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
       await open(page, 'website', 'launch');
       await field(page).fill('about the launch');
       await open(page, 'website', 'build');
-      expect(await field(page).inputValue()).toBe('');
+      await expect.poll(() => field(page).inputValue()).toBe('');
       await field(page).fill('about the build');
       await page.reload();
       await expect.poll(() => field(page).inputValue()).toBe('about the build');
@@ -51,8 +51,64 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
       await launch.getByRole('button', { name: 'Delete' }).click();
       await expect.poll(() => list.getByRole('listitem').count()).toBe(count + 1);
       await open(page, 'website', 'launch');
-      expect(await field(page).inputValue()).toBe('');
+      await expect.poll(() => field(page).inputValue()).toBe('');
       expect(iris.problems).toEqual([]);
+    });
+
+    test('is saved before one signs out, is not for who signs in next, and is there when one is back', async () => {
+      await using gus = await chat.enter('guest');
+      const { page, person } = gus;
+      const signIn = async (name: string) => {
+        await page.getByRole('region', { name: 'The demo' }).getByRole('button', { name }).click();
+        await open(page, 'website', 'launch');
+      };
+      const next = chat.person('member');
+      const before = await next.ok('GET', '/drafts');
+      await open(page, 'website', 'launch');
+      await field(page).fill('Just before I go');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await signIn('Bela Novak');
+      expect(await field(page).inputValue()).not.toBe('Just before I go');
+      expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage }))).not.toContain('Just before I go');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await signIn('Gus Marino');
+      await expect.poll(() => field(page).inputValue()).toBe('Just before I go');
+      expect((await next.ok('GET', '/drafts'))['count']).toBe(before['count']);
+      const { drafts } = await person.ok('GET', '/drafts');
+      const contents = drafts.map(({ content }: { content: string }) => content);
+      expect(contents.filter((text: string) => text === 'Just before I go')).toHaveLength(1);
+    });
+
+    test('waits in a tab for who wrote it, though somebody else signs in and out there meanwhile', async () => {
+      await using gus = await chat.enter('guest');
+      const { page } = gus;
+      const signIn = async (name: string) => {
+        await page.getByRole('region', { name: 'The demo' }).getByRole('button', { name }).click();
+        await open(page, 'website', 'launch');
+      };
+      const kept = () => page.evaluate(() => JSON.stringify({ ...sessionStorage }));
+      let isRefused = true;
+      await page.route('**/graphql', (route) =>
+        isRefused && route.request().postData()?.includes('SendMessage') ? route.abort() : route.fallback(),
+      );
+      await open(page, 'website', 'launch');
+      await write(page, 'For when I am back');
+      await page.getByRole('region', { name: 'Not sent yet' }).getByText('For when I am back').waitFor();
+      // The session ends elsewhere, and not by their signing out.
+      await page.context().clearCookies();
+      await page.goto(chat.startUrl);
+      await signIn('Bela Novak');
+      expect(await page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
+      await write(page, 'Of no use any more');
+      await page.getByRole('region', { name: 'Not sent yet' }).getByText('Of no use any more').waitFor();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('region', { name: 'The demo' }).waitFor();
+      expect(await kept()).toContain('For when I am back');
+      expect(await kept()).not.toContain('Of no use any more');
+      isRefused = false;
+      await signIn('Gus Marino');
+      await message(page, 'For when I am back').waitFor();
+      await expect.poll(() => page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
     });
 
     test('is one draft with the last words, though the answer to its making was lost', async () => {
@@ -81,7 +137,7 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
       await field(page).press('Control+Enter');
       await message(page, 'A thought that goes on').waitFor();
       await expect.poll(async () => (await person.ok('GET', '/drafts'))['count']).toBe(count);
-      expect(await field(page).inputValue()).toBe('');
+      await expect.poll(() => field(page).inputValue()).toBe('');
     });
   },
 );

@@ -48,7 +48,7 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
         expect(await selected(page), `${button} of ${before}`).toBe(after);
       }
       await page.keyboard.press('Control+Z');
-      expect(await field(page).inputValue()).toBe('with x^2');
+      await expect.poll(() => field(page).inputValue()).toBe('with x^2');
       expect(iris.problems).toEqual([]);
     });
 
@@ -105,16 +105,16 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       await preview.getByText('@Bela Novak').waitFor();
       await preview.getByRole('strong').getByText('look').waitFor();
       await preview.getByRole('math').waitFor();
-      expect(await preview.getByText('All is well').isVisible()).toBe(false);
+      await expect.poll(() => preview.getByText('All is well').isVisible()).toBe(false);
       await preview.locator('summary').press('Enter');
       await preview.getByText('All is well').waitFor();
-      expect(await field(page).isVisible()).toBe(false);
+      await expect.poll(() => field(page).isVisible()).toBe(false);
       await button.click();
       await field(page).press('End');
       await button.click();
       await page.getByRole('button', { name: 'Send', exact: true }).click();
       await message(bela.page, 'Dear @Bela Novak, look').waitFor();
-      expect(await field(page).inputValue()).toBe('');
+      await expect.poll(() => field(page).inputValue()).toBe('');
       expect(iris.problems).toEqual([]);
     });
 

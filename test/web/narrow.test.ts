@@ -50,16 +50,16 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
       const { page } = iris;
       const back = page.getByRole('button', { name: 'Back to the sidebar' });
       const close = page.getByRole('button', { name: 'Close the sidebar' });
-      expect(await sidebarOf(page).isVisible()).toBe(false);
+      await expect.poll(() => sidebarOf(page).isVisible()).toBe(false);
       await back.click();
       await expect.poll(() => close.evaluate(isFocused)).toBe(true);
-      expect(await page.getByRole('heading', { level: 1 }).isVisible()).toBe(false);
+      await expect.poll(() => page.getByRole('heading', { level: 1 }).isVisible()).toBe(false);
       // The one that is shown already is gone to as any other.
       await sidebarOf(page)
         .getByRole('link', { name: /^Inbox/ })
         .click();
       await page.getByRole('heading', { level: 1, name: 'Inbox' }).waitFor();
-      expect(await sidebarOf(page).isVisible()).toBe(false);
+      await expect.poll(() => sidebarOf(page).isVisible()).toBe(false);
       await expect.poll(() => back.evaluate(isFocused)).toBe(true);
 
       await back.click();
@@ -67,7 +67,7 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
         .getByRole('link', { name: /^website/ })
         .click();
       await page.getByRole('heading', { level: 1, name: /website/ }).waitFor();
-      expect(await sidebarOf(page).isVisible()).toBe(false);
+      await expect.poll(() => sidebarOf(page).isVisible()).toBe(false);
       await back.click();
       await page.keyboard.press('Escape');
       await page.getByRole('heading', { level: 1, name: /website/ }).waitFor();
@@ -83,7 +83,7 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
         await line.fill('look');
         await line.press('Enter');
         await page.getByRole('heading', { level: 1, name: 'Search' }).waitFor();
-        expect(await sidebarOf(page).isVisible()).toBe(false);
+        await expect.poll(() => sidebarOf(page).isVisible()).toBe(false);
       }
       expect(iris.problems).toEqual([]);
     });
@@ -101,7 +101,7 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
       await form.getByRole('button', { name: 'Bold' }).waitFor();
       expect(await field.evaluate(isFocused)).toBe(true);
       await form.getByRole('button', { name: 'Bold' }).tap();
-      expect(await field.inputValue()).toBe('**bold**');
+      await expect.poll(() => field.inputValue()).toBe('**bold**');
       await field.fill('');
       await form.getByRole('button', { name: 'Format' }).tap();
       await expect.poll(() => form.getByRole('button', { name: 'Bold' }).count()).toBe(0);

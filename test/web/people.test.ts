@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
@@ -56,12 +57,13 @@ describe.runIf(hasChromium && isGroupPicked('web/people.test.ts'))(
     test("keeps one's profile, image and settings, which the other window shows at once", async () => {
       await using cleo = await chat.enter('member');
       const { page, person } = cleo;
-      await chat.person('owner').ok('POST', '/realm/profile_fields', { name: 'Boat', field_type: 1 });
+      const field = `Boat ${randomUUID().slice(0, 8)}`;
+      await chat.person('owner').ok('POST', '/realm/profile_fields', { name: field, field_type: 1 });
       const elsewhere = await page.context().newPage();
       await elsewhere.goto(new URL('/settings/preferences', page.url()).href);
 
       await page.getByRole('link', { name: 'Settings' }).click();
-      await page.getByRole('textbox', { name: 'Boat' }).fill('the *Gull*');
+      await page.getByRole('textbox', { name: field }).fill('the *Gull*');
       await page.getByRole('button', { name: 'Save profile' }).click();
       await page
         .getByLabel('Image file')
@@ -76,7 +78,9 @@ describe.runIf(hasChromium && isGroupPicked('web/people.test.ts'))(
       await page.getByRole('checkbox', { name: 'Enter sends a message' }).check();
       await expect.poll(() => elsewhere.getByRole('combobox', { name: 'Colors' }).inputValue()).toBe('DARK');
       await expect.poll(() => elsewhere.evaluate(() => document.documentElement.dataset['theme'])).toBe('dark');
-      expect(await elsewhere.getByRole('checkbox', { name: 'Enter sends a message' }).isChecked()).toBe(true);
+      await expect
+        .poll(() => elsewhere.getByRole('checkbox', { name: 'Enter sends a message' }).isChecked())
+        .toBe(true);
       const { user } = await person.ok('GET', `/users/${person.id}`);
       expect(user.avatar_url).toMatch(/v=2$/);
       expect(cleo.problems).toEqual([]);

@@ -33,7 +33,7 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
         await notice(here.page)
           .getByText(/^It will be sent /)
           .waitFor();
-        expect(await field(here.page).inputValue()).toBe('');
+        await expect.poll(() => field(here.page).inputValue()).toBe('');
 
         const list = there.page.getByRole('list', { name: 'Scheduled messages' });
         const item = list.getByRole('listitem').filter({ hasText: 'Not before tomorrow' });
@@ -76,7 +76,7 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
         await notice(page)
           .getByText(/general chat is not allowed/)
           .waitFor();
-        expect(await page.getByLabel('Message #website').inputValue()).toBe('Without a topic');
+        await expect.poll(() => page.getByLabel('Message #website').inputValue()).toBe('Without a topic');
       });
 
       test('goes when it is sent, and says so when it could not be', async () => {
@@ -135,7 +135,7 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
         await there.page.getByRole('menuitem', { name: 'Many thanks' }).waitFor();
         await there.page.getByRole('menuitem', { name: 'Save as a snippet…' }).click();
         const keep = there.page.getByRole('dialog', { name: 'New snippet' });
-        expect(await keep.getByLabel('Text').inputValue()).toBe('Hello! Thank you for **asking**');
+        await expect.poll(() => keep.getByLabel('Text').inputValue()).toBe('Hello! Thank you for **asking**');
         await keep.getByLabel('Title').fill('Greeting');
         await keep.getByRole('button', { name: 'Save' }).click();
 

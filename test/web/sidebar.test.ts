@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
+import type { Person } from '../helpers/person.ts';
 import { DemoChat, message, sidebarOf } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
@@ -35,12 +36,32 @@ describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
       await gus.page.getByRole('main').getByText('Nothing is starred yet.').waitFor();
     });
 
+    test('counts what is unread in conversations that it does not list as well', async () => {
+      const [iris, bela, mona] = [chat.person('owner'), chat.person('member'), chat.person('moderator')];
+      await bela.ok('POST', '/mark_all_as_read');
+      const toBela = { type: 'direct', to: [bela.id] };
+      const { id } = await iris.ok('POST', '/messages', { ...toBela, content: 'Long ago, @**Bela Novak**' });
+      await talkToMany(bela);
+      await using here = await chat.enter('member');
+      const { page } = here;
+      const view = (name: string) => sidebarOf(page).getByRole('link', { name: new RegExp(`^${name}`) });
+      const direct = page.getByRole('region', { name: 'Direct messages' }).getByRole('link');
+      await expect.poll(() => view('Inbox').textContent()).toBe('Inbox1 unread');
+      expect(await view('Mentions').textContent()).toBe('Mentions1 unread');
+      expect(await direct.filter({ hasText: 'unread' }).count()).toBe(0);
+      await mona.ok('POST', '/messages', { ...toBela, content: 'By the way' });
+      await expect.poll(() => view('Inbox').textContent()).toBe('Inbox2 unread');
+      await bela.ok('POST', '/messages/flags', { messages: [id], op: 'add', flag: 'read' });
+      await expect.poll(() => view('Mentions').textContent()).toBe('Mentions');
+      await expect.poll(() => view('Inbox').textContent()).toBe('Inbox1 unread');
+      await bela.ok('POST', '/mark_all_as_read');
+      await expect.poll(() => view('Inbox').textContent()).toBe('Inbox');
+      expect(here.problems).toEqual([]);
+    });
+
     test('lists the latest direct conversations, and all others when asked', async () => {
       const bela = chat.person('member');
-      const { users } = await bela.query('{ users(first: 10, isActive: true) { nodes { databaseId } } }');
-      const ids: number[] = users.nodes.map(({ databaseId }: { databaseId: number }) => databaseId);
-      const groups = groupsOf(ids.filter((id) => id !== bela.id)).slice(0, 55);
-      for (const to of groups) await bela.ok('POST', '/messages', { type: 'direct', to, content: 'Just so' });
+      const groups = await talkToMany(bela);
       expect(groups).toHaveLength(55);
       await using here = await chat.enter('member');
       const { page } = here;
@@ -61,6 +82,16 @@ describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
     });
   },
 );
+
+/** Somebody writes in more conversations than the sidebar lists at first. */
+async function talkToMany(person: Person) {
+  const { users } = await person.query('{ users(first: 10, isActive: true) { nodes { databaseId } } }');
+  const ids: number[] = users.nodes.map(({ databaseId }: { databaseId: number }) => databaseId);
+  const groups = groupsOf(ids.filter((id) => id !== person.id)).slice(0, 55);
+  const said = { type: 'direct', content: 'Just so', read_by_sender: true };
+  for (const to of groups) await person.ok('POST', '/messages', { ...said, to });
+  return groups;
+}
 
 /** All there are of one, two or three. */
 function groupsOf(ids: readonly number[]): readonly (readonly number[])[] {
