@@ -21,6 +21,7 @@ import { asksForState, executeAtOnce } from './at-once.ts';
 import type { Cost, GraphQLContext } from './context.ts';
 import { introspects } from './documents.ts';
 import { hasFailed, ignoresIdempotencyKey } from './mutation.ts';
+import { executeDocument } from './plans/queries.ts';
 import { awaitsPosition, tellPosition } from './positions.ts';
 import { acknowledged } from './read-back.ts';
 
@@ -147,7 +148,7 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   const { app, viewer, idempotencyKey: key } = context;
   if (viewer !== null && asksForState(args)) return executeAtOnce(args, context);
   if (key === undefined || viewer === null || !isKeyed(args)) {
-    const result = await execute(args);
+    const result = await executeDocument(args);
     return isMutation(args) ? acknowledged(result, context) : result;
   }
   const { document, operationName, variableValues } = args;

@@ -1,0 +1,103 @@
+import {
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  getOperationAST,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+  visit,
+} from 'graphql';
+import type { GraphQLContext } from '../context.ts';
+import { compilePlan, type ObjectPlan, type Variables } from './compile.ts';
+import { executePlan } from './execute.ts';
+
+/** One operation of a document, with the plans that were made for it. */
+interface Prepared {
+  readonly schema: GraphQLSchema;
+  readonly operation: OperationDefinitionNode;
+  readonly fragments: Record<string, FragmentDefinitionNode>;
+  /** The variables that `@skip` and `@include` go by. */
+  readonly switches: readonly string[];
+  /** By their values. */
+  readonly plans: Map<string, ObjectPlan | undefined>;
+}
+
+/** Our choice: with more of them that differ from one request to the next, a plan is not worth its making. */
+const MAX_SWITCHES = 6;
+
+const prepared = new WeakMap<DocumentNode, Map<string, Prepared | undefined>>();
+
+/**
+ * Executes an operation: a query by a plan that is made once for its document, everything else and what no plan is made for
+ * by the general executor.
+ *
+ * @see src/api/graphql/README.md#plans
+ */
+export async function executeDocument(args: ExecutionArgs): Promise<ExecutionResult> {
+  const known = preparedFor(args);
+  if (known === undefined) return execute(args);
+  const { schema, operation, fragments } = known;
+  const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], args.variableValues ?? {});
+  // The general executor tells what is wrong with them.
+  const plan = coerced && planFor(known, coerced);
+  if (coerced === undefined || plan === undefined) return execute(args);
+  const { data, errors } = await executePlan(plan, {
+    context: args.contextValue as GraphQLContext,
+    variables: coerced,
+    root: args.rootValue,
+    operation: { schema, operation, fragments },
+  });
+  return errors.length === 0 ? { data } : { data, errors };
+}
+
+/** Undefined for what is no query. */
+function preparedFor({ schema, document, operationName }: ExecutionArgs): Prepared | undefined {
+  let byName = prepared.get(document);
+  if (byName === undefined) {
+    byName = new Map();
+    prepared.set(document, byName);
+  }
+  const name = operationName ?? '';
+  const known = byName.get(name);
+  if (known?.schema === schema || (known === undefined && byName.has(name))) return known;
+  const made = prepare(schema, document, operationName);
+  byName.set(name, made);
+  return made;
+}
+
+function prepare(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operationName: string | null | undefined,
+): Prepared | undefined {
+  const operation = getOperationAST(document, operationName);
+  if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
+  const fragments = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
+  const switches = new Set<string>();
+  visit(document, {
+    Directive({ arguments: given = [] }) {
+      for (const { value } of given) if (value.kind === Kind.VARIABLE) switches.add(value.name.value);
+    },
+  });
+  if (switches.size > MAX_SWITCHES) return undefined;
+  return {
+    ...{ schema, operation },
+    fragments: Object.fromEntries(fragments.map((node) => [node.name.value, node])),
+    switches: [...switches],
+    plans: new Map(),
+  };
+}
+
+function planFor({ schema, operation, fragments, switches, plans }: Prepared, variables: Variables) {
+  const key = switches.map((name) => (variables[name] === true ? '1' : '0')).join('');
+  const known = plans.get(key);
+  if (known !== undefined || plans.has(key)) return known;
+  const plan = compilePlan(schema, new Map(Object.entries(fragments)), operation, variables);
+  plans.set(key, plan);
+  return plan;
+}
