@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ['**/*.test.ts'],
-    exclude: filesLeftOut(process.argv.slice(2)),
+    exclude: ['**/node_modules/**', ...filesLeftOut(process.argv.slice(2))],
     globalSetup: './helpers/global-setup.ts',
     setupFiles: ['./helpers/setup.ts'],
     // Node reads the sources itself, as it does when it serves: they have nothing that would have to be transformed.

@@ -10,7 +10,9 @@ import { groupIdsOf, isInGroup, isInSystemGroup } from '../access/permissions/me
 import { type ChannelActor, channelActor } from '../access/permissions/require.ts';
 import { SYSTEM_GROUPS } from '../access/permissions/system-groups.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
-import type { Tx } from '../platform/db/client.ts';
+import type { SqlClient, Tx } from '../platform/db/client.ts';
+import { CHANNEL_COLUMNS, columnsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
+import { readRows } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
 import { isAdministrator, isGuest } from '../platform/roles.ts';
@@ -105,7 +107,7 @@ export const invalidChannelId = (): BadRequestError => new BadRequestError('Inva
  * @throws BadRequestError otherwise, as if there were none.
  */
 export async function accessChannel(ctx: Ctx, channelId: number): Promise<Channel> {
-  return findOrRefuse(ctx, channelId, await visibleTo(ctx));
+  return findOrRefuse(ctx, channelId, seesChannel);
 }
 
 /**
@@ -114,13 +116,58 @@ export async function accessChannel(ctx: Ctx, channelId: number): Promise<Channe
  * @throws BadRequestError otherwise, as if there were none.
  */
 export async function accessChannelContent(ctx: Ctx, channelId: number): Promise<Channel> {
-  return findOrRefuse(ctx, channelId, await readableBy(ctx));
+  return findOrRefuse(ctx, channelId, readsChannel);
 }
 
-async function findOrRefuse({ app }: Ctx, id: number, where: Prisma.ChannelWhereInput): Promise<Channel> {
-  const channel = isRowId(id) ? await app.db.channel.findFirst({ where: { AND: [{ id }, where] } }) : null;
-  if (channel === null) throw invalidChannelId();
+async function findOrRefuse(ctx: Ctx, channelId: number, mayHave: MayHave): Promise<Channel> {
+  const [channel] = await channelsHad(ctx, [channelId], mayHave);
+  if (channel === undefined) throw invalidChannelId();
   return channel;
+}
+
+/** Those of the channels that the viewer sees: one query. */
+export const visibleAmong = (ctx: Ctx, ids: readonly number[]): Promise<Channel[]> =>
+  channelsHad(ctx, ids, seesChannel);
+
+/** `seesChannel` or `readsChannel`. */
+type MayHave = typeof seesChannel;
+
+async function channelsHad({ app, viewer }: Ctx, ids: readonly number[], mayHave: MayHave): Promise<Channel[]> {
+  const placed = await placedChannels(app.db, viewer.realm.id, [viewer.id], ids);
+  if (placed.length === 0) return [];
+  const actor = await channelActor(app.db, viewer, app.now());
+  return placed.flatMap(({ channel, subscribers }) =>
+    mayHave(actor, channel, subscribers.includes(viewer.id)) ? [channel] : [],
+  );
+}
+
+/** A channel, and which of some users are subscribed to it. */
+interface PlacedChannel {
+  readonly channel: Channel;
+  readonly subscribers: readonly number[];
+}
+
+/** The channels of these ids, whoever may see them, and which of the users are subscribed: one query. */
+export async function placedChannels(
+  db: SqlClient,
+  realmId: number,
+  userIds: readonly number[],
+  channelIds: readonly number[],
+): Promise<PlacedChannel[]> {
+  const ids = [...new Set(channelIds)].filter(isRowId);
+  if (ids.length === 0) return [];
+  const rows = await readRows<QueryRow & { readonly subscribers: readonly number[] }>(
+    db,
+    Prisma.sql`
+    SELECT ${columnsOf('c', CHANNEL_COLUMNS)}, ARRAY(
+      SELECT s.user_id FROM subscription s
+      WHERE s.channel_id = c.id AND s.active AND s.user_id = ANY(${[...userIds]}::int[])) AS subscribers
+    FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${ids}::int[])`,
+  );
+  return rows.map((row) => ({
+    channel: rowOf<Channel>(row, 'c', CHANNEL_COLUMNS),
+    subscribers: row.subscribers,
+  }));
 }
 
 /** Those of `channelIds` whose content the viewer may read: `accessChannelContent` for many, in one query. */

@@ -3,10 +3,9 @@ import { signedIn, type Viewer } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
 import { acrossReaders, perOperation, type Wanted } from '../api/graphql/context.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
-import { CHANNEL_COLUMNS, columnsOf, fieldsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
+import { CHANNEL_COLUMNS, fieldsOf } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
-import { isRowId } from '../platform/ids.ts';
-import { readsChannel, seesChannel } from './access.ts';
+import { placedChannels, readsChannel, seesChannel } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
 
 /** The viewer as one who holds permissions, once for an operation. */
@@ -66,17 +65,11 @@ async function channelsFor(
   if (first === undefined) return [];
   const { app, realmId } = first.ctx;
   const viewers = new Map(wanted.map(({ ctx: { viewer } }) => [viewer.id, viewer]));
-  const ids = [...new Set(wanted.map(({ key }) => key))].filter(isRowId);
-  const rows = await readRows<QueryRow & { readonly subscribers: readonly number[] }>(
-    app.db,
-    Prisma.sql`
-    SELECT ${columnsOf('c', CHANNEL_COLUMNS)}, ARRAY(
-      SELECT s.user_id FROM subscription s
-      WHERE s.channel_id = c.id AND s.active AND s.user_id = ANY(${[...viewers.keys()]}::int[])) AS subscribers
-    FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${ids}::int[])`,
+  const keys = wanted.map(({ key }) => key);
+  const placed = await placedChannels(app.db, realmId, [...viewers.keys()], keys);
+  const channels = new Map(
+    placed.map(({ channel, subscribers }) => [channel.id, [channel, new Set(subscribers)] as const]),
   );
-  const found = rows.map((row) => [rowOf<Channel>(row, 'c', CHANNEL_COLUMNS), new Set(row.subscribers)] as const);
-  const channels = new Map(found.map((entry) => [entry[0].id, entry]));
   const now = app.now();
   const actorOf = async (viewer: Viewer) => [viewer.id, await channelActor(app.db, viewer, now)] as const;
   const actors = new Map(await Promise.all([...viewers.values()].map(actorOf)));

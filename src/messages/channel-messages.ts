@@ -1,5 +1,6 @@
-import { type Channel, Prisma } from '../generated/prisma/client.ts';
+import { type Channel, type Message, Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
+import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { hasProtectedHistory } from './access.ts';
 
@@ -16,41 +17,50 @@ export interface MessagePage {
 
 type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
 
-interface Row {
-  readonly channel_id: number;
-  readonly id: bigint;
-}
+const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
 
 /**
- * The same page of the messages of each of the channels, as far as the user may read them, by their ids, the newest first;
- * that they may read the channels at all is for the caller to know. At most two queries, however many channels.
+ * The messages that a query of `id`s leads to, in no order, as SQL. OFFSET 0 has each found by its key: the planner, which
+ * does not know how few they are, would rather read all there are.
+ */
+export const messagesByIds = (realmId: number, ids: Prisma.Sql): Prisma.Sql => Prisma.sql`
+  SELECT found.* FROM (${ids}) AS wanted CROSS JOIN LATERAL (
+    SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${realmId} AND m.id = wanted.id OFFSET 0) AS found`;
+
+/**
+ * The same page of the messages of each of the channels, as far as the user may read them, the newest first; that they may
+ * read the channels at all is for the caller to know. At most two queries, however many channels.
  */
 export async function messagesInChannels(
   db: SqlClient,
-  userId: number,
+  { userId, realmId }: { readonly userId: number; readonly realmId: number },
   channels: readonly Readable[],
   page: MessagePage,
-): Promise<(channelId: number) => readonly number[]> {
+): Promise<(channelId: number) => readonly Message[]> {
   const { open = [], guarded = [] } = Object.groupBy(channels, (channel) =>
     hasProtectedHistory(channel) ? 'guarded' : 'open',
   );
   const rows = [
-    ...(open.length === 0 ? [] : await readPages(db, open, page, anyIn(page))),
-    ...(guarded.length === 0 ? [] : await readPages(db, guarded, page, receivedIn(userId, page))),
+    ...(open.length === 0 ? [] : await readPages(db, realmId, open, page, anyIn(page))),
+    ...(guarded.length === 0 ? [] : await readPages(db, realmId, guarded, page, receivedIn(userId, page))),
   ];
-  const byChannel = Map.groupBy(rows, ({ channel_id }) => channel_id);
-  return (channelId) => (byChannel.get(channelId) ?? []).map(({ id }) => Number(id)).sort((a, b) => b - a);
+  const byChannel = Map.groupBy(rows, ({ channelId }) => channelId);
+  return (channelId) => (byChannel.get(channelId) ?? []).sort((a, b) => Number(b.id - a.id));
 }
 
 /** @param ids A query of `id`s in the channel `wanted.id`. */
-function readPages(db: SqlClient, channels: readonly Readable[], page: MessagePage, ids: Prisma.Sql): Promise<Row[]> {
+function readPages(
+  db: SqlClient,
+  realmId: number,
+  channels: readonly Readable[],
+  page: MessagePage,
+  ids: Prisma.Sql,
+): Promise<Message[]> {
   const wanted = channels.map(({ id }) => id);
-  return readRows<Row>(
-    db,
-    Prisma.sql`
-    SELECT wanted.id AS channel_id, found.id FROM unnest(${wanted}::int[]) AS wanted(id)
-    CROSS JOIN LATERAL (SELECT any_of.id FROM (${ids}) AS any_of ${first(page)}) AS found`,
-  );
+  const found = Prisma.sql`
+    SELECT found.id FROM unnest(${wanted}::int[]) AS wanted(id)
+    CROSS JOIN LATERAL (SELECT any_of.id FROM (${ids}) AS any_of ${first(page)}) AS found`;
+  return readRows<Message>(db, messagesByIds(realmId, found));
 }
 
 const first = ({ newestFirst, limit }: MessagePage): Prisma.Sql =>

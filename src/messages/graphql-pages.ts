@@ -14,7 +14,7 @@ import { Message } from './graphql.ts';
 import { channelMessages, messagesFound } from './loaders.ts';
 import { MessageNarrow, termsIn } from './narrow/graphql.ts';
 import { compileNarrow } from './narrow/narrow.ts';
-import { type Anchor, selectIds, selectPage } from './narrow/narrow-select.ts';
+import { type Anchor, readPage, selectIds } from './narrow/narrow-select.ts';
 import type { NarrowTerm } from './narrow/narrow-terms.ts';
 import { topicMessages } from './topics/topic-loaders.ts';
 
@@ -176,14 +176,16 @@ export async function messagesPage(terms: readonly NarrowTerm[], args: Connectio
   const size = pageSize(args);
   const backward = args.first == null && args.last != null;
   const [after, before] = [idInCursor('message', args, 'after'), idInCursor('message', args, 'before')];
-  const ids = await selectPage(me, await compileNarrow(me, terms), {
+  const found = await readPage(me, await compileNarrow(me, terms), {
     above: before ?? 0,
     below: after ?? Number.MAX_SAFE_INTEGER,
     newestFirst: !backward,
     limit: size + 1,
   });
-  const rows = await messagesFound(ctx, newestFirst(ids.slice(0, size)));
-  return pageByIds('message', rows, { idOf: ({ id }) => id, more: ids.length > size, args });
+  const rows = found.slice(0, size);
+  return pageByIds('message', backward ? rows.toReversed() : rows, {
+    idOf: ({ id }) => id,
+    more: found.length > size,
+    args,
+  });
 }
-
-const newestFirst = (ids: readonly number[]): number[] => ids.toSorted((a, b) => b - a);

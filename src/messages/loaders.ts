@@ -74,8 +74,17 @@ export const channelMessages = perOperation(
           if (page === undefined) continue;
           const alike = [page, ...others];
           const wanted = alike.flatMap(({ channelId }) => channels.get(channelId) ?? []);
-          const idsOf = await messagesInChannels(app.db, viewer.id, wanted, page);
-          for (const key of alike) found.set(key, idsOf(key.channelId));
+          const holder = { userId: viewer.id, realmId: viewer.realm.id };
+          const messagesOf = await messagesInChannels(app.db, holder, wanted, page);
+          for (const key of alike) {
+            const messages = messagesOf(key.channelId);
+            // Whoever asks for them by these ids has them.
+            for (const message of messages) foundMessages(ctx).prime(Number(message.id), message);
+            found.set(
+              key,
+              messages.map(({ id }) => Number(id)),
+            );
+          }
         }
         return keys.map((key) => found.get(key) ?? []);
       },

@@ -20,12 +20,29 @@ export function isReadBy(userId: number | Prisma.Sql): Prisma.Sql {
  * read, because nobody waits for it, unless the user took it up from the channel's history and marked it unread.
  */
 export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`COALESCE(
-    (SELECT NOT x.is_read FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id),
-    NOT (m.sender_id = ${userId} AND m.read_by_sender) AND m.id > COALESCE(
-      (SELECT r.read_through FROM read_mark r WHERE r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0)
-      AND ${receivedBy(userId)})`;
+  return unreadFrom(userId, {
+    isRead: Prisma.sql`(SELECT x.is_read FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id)`,
+    readThrough: Prisma.sql`
+      (SELECT r.read_through FROM read_mark r WHERE r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT})`,
+    received: receivedBy(userId),
+  });
 }
+
+/** What decides whether a message is unread, as SQL, wherever it is taken from. */
+interface ReadFacts {
+  /** What was said of this message alone, or null. */
+  readonly isRead: Prisma.Sql;
+  /** The mark it falls under, or null. */
+  readonly readThrough: Prisma.Sql;
+  readonly received: Prisma.Sql;
+}
+
+const unreadFrom = (
+  userId: number | Prisma.Sql,
+  { isRead, readThrough, received }: ReadFacts,
+): Prisma.Sql => Prisma.sql`
+  COALESCE(NOT ${isRead}, NOT (m.sender_id = ${userId} AND m.read_by_sender) AND m.id > COALESCE(${readThrough}, 0)
+    AND ${received})`;
 
 interface UserFlagsRow {
   readonly user_id: number;
@@ -58,15 +75,31 @@ export async function readFlagsOfEach(
 ): Promise<Map<number, Map<number, UserFlags>>> {
   if (messageIds.length === 0) return new Map();
   const user = Prisma.sql`viewer.id`;
+  const facts = {
+    isRead: Prisma.sql`x.is_read`,
+    readThrough: Prisma.sql`r.read_through`,
+    received: Prisma.sql`received.so`,
+  };
+  // Whether a message was received is worked out once. OFFSET 0 has each row of another table found by its key: the planner
+  // would rather read all that everybody has with any message.
   const rows = await readRows<UserFlagsRow>(
     db,
     Prisma.sql`
-    SELECT viewer.id AS user_id, m.id, ${receivedBy(user)} AS received, ${isUnreadBy(user)} AS unread, m.channel_wildcard,
+    SELECT viewer.id AS user_id, m.id, received.so AS received, ${unreadFrom(user, facts)} AS unread, m.channel_wildcard,
            COALESCE(um.starred, false) AS starred, COALESCE(um.collapsed, false) AS collapsed,
            COALESCE(um.mentioned, false) AS mentioned, COALESCE(um.topic_wildcard_mentioned, false) AS topic_wildcard,
            COALESCE(um.has_alert_word, false) AS alerted
     FROM message m CROSS JOIN unnest(${[...userIds]}::int[]) AS viewer(id)
-    LEFT JOIN user_message um ON um.user_id = viewer.id AND um.message_id = m.id
+    LEFT JOIN LATERAL (
+      SELECT um.starred, um.collapsed, um.mentioned, um.topic_wildcard_mentioned, um.has_alert_word
+      FROM user_message um WHERE um.user_id = viewer.id AND um.message_id = m.id OFFSET 0) AS um ON true
+    LEFT JOIN LATERAL (
+      SELECT x.is_read FROM read_exception x
+      WHERE x.user_id = viewer.id AND x.message_id = m.id OFFSET 0) AS x ON true
+    LEFT JOIN LATERAL (
+      SELECT r.read_through FROM read_mark r
+      WHERE r.user_id = viewer.id AND r.recipient_id = ${SENT_RECIPIENT} OFFSET 0) AS r ON true
+    CROSS JOIN LATERAL (SELECT ${receivedBy(user)} AS so OFFSET 0) AS received
     WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...messageIds]}::bigint[])`,
   );
   const byUser = Map.groupBy(rows, ({ user_id }) => user_id);

@@ -52,6 +52,13 @@ export interface Wanted<K> {
   readonly key: K;
 }
 
+/** What the viewer of one operation is given. */
+export interface KeyedLoader<K, V> {
+  readonly load: (key: K) => Promise<V>;
+  /** Keeps what was found on another way. */
+  readonly prime: (key: K, value: V) => void;
+}
+
 /**
  * A DataLoader for each operation; where something is delivered to many, one for all of them, which is what keeps the
  * number of statements from growing with theirs.
@@ -60,13 +67,16 @@ export interface Wanted<K> {
  */
 export function acrossReaders<K extends number | string, V>(
   load: (wanted: readonly Wanted<K>[]) => Promise<readonly (V | Error)[]>,
-): (ctx: GraphQLContext) => { readonly load: (key: K) => Promise<V> } {
+): (ctx: GraphQLContext) => KeyedLoader<K, V> {
   const make = () =>
     new DataLoader<Wanted<K>, V, string>(load, { cacheKeyFn: ({ ctx, key }) => `${ctx.viewer.id} ${key}` });
   const own = perOperation(make);
   return (ctx) => {
     const loader = ctx.batch === undefined ? own(ctx) : ctx.batch.once(make);
     const signed = signedIn(ctx);
-    return { load: (key) => loader.load({ ctx: signed, key }) };
+    return {
+      load: (key) => loader.load({ ctx: signed, key }),
+      prime: (key, value) => void loader.prime({ ctx: signed, key }, value),
+    };
   };
 }

@@ -1,9 +1,8 @@
 import type { Ctx } from '../../access/context.ts';
-import { visibleTo } from '../../channels/access.ts';
+import { visibleAmong } from '../../channels/access.ts';
 import { RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
 import { Prisma, type User } from '../../generated/prisma/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { isRowId } from '../../platform/ids.ts';
 import { hasProtectedHistory, receivedBy } from '../access.ts';
 import type { MessagePlace } from '../reading.ts';
 import { accessNamed, findConversation, type Recipients } from '../sending/direct.ts';
@@ -215,9 +214,11 @@ async function findChannel(ctx: Ctx, operand: Operand) {
       ? [{ id: operand }]
       : await app.db.$queryRaw<{ id: number }[]>`
           SELECT id FROM channel WHERE realm_id = ${viewer.realm.id} AND lower(name) = lower(${String(operand).trim()})`;
-  const ids = rows.map(({ id }) => id).filter(isRowId);
-  if (ids.length === 0) return null;
-  return app.db.channel.findFirst({ where: { AND: [{ id: { in: ids } }, await visibleTo(ctx)] } });
+  const [channel] = await visibleAmong(
+    ctx,
+    rows.map(({ id }) => id),
+  );
+  return channel ?? null;
 }
 
 /** By e-mail address or id. */

@@ -1,7 +1,8 @@
 import type { Ctx } from '../../access/context.ts';
-import { Prisma } from '../../generated/prisma/client.ts';
+import { type Message, Prisma } from '../../generated/prisma/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { messagesByIds } from '../channel-messages.ts';
 import { allOf } from '../reading.ts';
 import type { CompiledNarrow } from './narrow.ts';
 import { isMutedFor } from './narrow-operators.ts';
@@ -106,13 +107,22 @@ export interface PageBounds {
   readonly limit: number;
 }
 
-/** A page of a narrow's messages, in its order. One query. */
+/** A page of a narrow's messages, by their ids, in its order. One query. */
 export async function selectPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<number[]> {
   if (bounds.limit === 0) return [];
-  const stretch = { ...bounds, above: bound(bounds.above), below: bound(bounds.below) };
-  const rows = await readRows<{ id: bigint }>(ctx.app.db, firstIn(narrow, sourcesOf(narrow), stretch, sql`'page'`));
+  const rows = await readRows<{ id: bigint }>(ctx.app.db, pageOf(narrow, bounds));
   return rows.map((row) => Number(row.id)).sort((a, b) => (bounds.newestFirst ? b - a : a - b));
 }
+
+/** A page of a narrow's messages, in its order. One query. */
+export async function readPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<Message[]> {
+  if (bounds.limit === 0) return [];
+  const rows = await readRows<Message>(ctx.app.db, messagesByIds(narrow.rights.realmId, pageOf(narrow, bounds)));
+  return rows.sort((a, b) => Number(bounds.newestFirst ? b.id - a.id : a.id - b.id));
+}
+
+const pageOf = (narrow: CompiledNarrow, { above, below, ...bounds }: PageBounds): Prisma.Sql =>
+  firstIn(narrow, sourcesOf(narrow), { ...bounds, above: bound(above), below: bound(below) }, sql`'page'`);
 
 const certain = (narrow: CompiledNarrow, ids: readonly number[]): Sources => ({
   all: [fromIds(narrow, ids)],
