@@ -15,8 +15,9 @@ import type { Config } from '../config.ts';
 import { EmbeddedDatabase } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 import { isOrganizationHeld } from './organization-lock.ts';
+import { type RowReader, rowReader } from './pg-rows.ts';
 import { keepPrivate } from './private-files.ts';
-import { knowDriver, noteTransactions } from './rows.ts';
+import { adapterReader, knowDriver, noteTransactions } from './rows.ts';
 import { ONE_PLACE, placesOf, Turns } from './turns.ts';
 import { lookAfter } from './upkeep.ts';
 
@@ -107,13 +108,16 @@ function statementName(sql: string): string {
 export async function openDatabase(config: Config): Promise<Database> {
   const { databaseUrl: connectionString } = config;
   if (connectionString !== undefined) {
-    const pool = { connectionString, max: config.databasePoolSize, options: SESSION_OPTIONS, ...PATIENCE };
+    const pool = new pg.Pool({ connectionString, max: config.databasePoolSize, options: SESSION_OPTIONS, ...PATIENCE });
+    // An idle connection that breaks is made anew when it is wanted.
+    pool.on('error', () => {});
     const factory = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementName(sql) });
     return connect('postgresql', oneByOne(factory), {
       config,
+      reader: rowReader(pool, statementName),
       runScript: (sql) => runOnPostgres(connectionString, sql),
       lookAfter: async () => {},
-      close: async () => {},
+      close: () => pool.end(),
     });
   }
   keepPrivate(config.dataDir);
@@ -154,12 +158,19 @@ async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
 function connect(
   kind: Database['kind'],
   factory: SqlMigrationAwareDriverAdapterFactory,
-  { config, ...driver }: Pick<Database, 'runScript' | 'lookAfter' | 'close'> & { readonly config: Config },
+  {
+    config,
+    ...driver
+  }: Pick<Database, 'runScript' | 'lookAfter' | 'close'> & {
+    readonly config: Config;
+    /** Where there is a way past the adapter. */
+    readonly reader?: RowReader;
+  },
 ): Database {
-  let connected: SqlDriverAdapter | undefined;
+  let reader = driver.reader && (config.guardsTransactions ? guardedReader(driver.reader) : driver.reader);
   const found = adapting(factory, (adapter) => {
     noteTransactions(adapter);
-    connected = adapter;
+    reader ??= adapterReader(adapter);
   });
   const db = new PrismaClient({
     adapter: config.guardsTransactions ? guarded(found) : found,
@@ -170,7 +181,7 @@ function connect(
   });
   const listeners: ((sql: string) => void)[] = [];
   knowDriver(db, {
-    answering: () => connected,
+    reader: () => reader,
     heard: (sql) => {
       for (const heard of listeners) heard(sql);
     },
@@ -201,12 +212,22 @@ function connect(
 const guarded = (factory: SqlMigrationAwareDriverAdapterFactory) =>
   adapting(factory, (adapter) =>
     running(adapter, (run, query) => {
-      if (inTransaction.getStore() === true) {
-        throw new Error(`A change must query its own transaction, not the client: ${query.sql}`);
-      }
+      requireNoChange(query.sql);
       return run();
     }),
   );
+
+const guardedReader =
+  (read: RowReader): RowReader =>
+  async (text, values) => {
+    requireNoChange(text);
+    return read(text, values);
+  };
+
+function requireNoChange(sql: string): void {
+  if (inTransaction.getStore() !== true) return;
+  throw new Error(`A change must query its own transaction, not the client: ${sql}`);
+}
 
 /**
  * Has the statements of a transaction follow one another, as they do in the database: what is read for one answer is asked

@@ -6,6 +6,7 @@ import {
   type SqlQueryable,
 } from '@prisma/driver-adapter-utils';
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts';
+import type { RowReader } from './pg-rows.ts';
 
 /** Whatever answers SQL: the client, or the transaction of a change. */
 type Client = Pick<Prisma.TransactionClient, '$queryRaw'>;
@@ -15,7 +16,7 @@ const drivers = new WeakMap<object, Driver>();
 
 interface Driver {
   /** Undefined until the client is connected. */
-  readonly answering: () => SqlQueryable | undefined;
+  readonly reader: () => RowReader | undefined;
   /** Told of each statement. */
   readonly heard: (sql: string) => void;
 }
@@ -30,25 +31,32 @@ interface Driver {
  */
 export async function readRows<Row>(client: Client, statement: Prisma.Sql): Promise<Row[]> {
   const driver = drivers.get(client);
-  const answering = driver?.answering();
-  if (driver === undefined || answering === undefined) return client.$queryRaw<Row[]>(statement);
+  const read = driver?.reader();
+  if (driver === undefined || read === undefined) return client.$queryRaw<Row[]>(statement);
   const { text, values } = statement;
   driver.heard(text);
-  return read<Row>(answering, text, values);
+  return read<Row>(text, values.map(parameter));
 }
 
-async function read<Row>(driver: SqlQueryable, text: string, values: readonly unknown[]): Promise<Row[]> {
-  const args = values.map(parameter);
-  const { columnNames, columnTypes, rows } = await driver.queryRaw({ sql: text, args, argTypes: args.map(() => ANY) });
-  const decoders = columnTypes.map(decoderOf);
-  return rows.map((row) => {
-    const decoded: Record<string, unknown> = {};
-    for (let i = 0; i < columnNames.length; i++) {
-      const [name, decode, value] = [columnNames[i] as string, decoders[i], row[i]];
-      decoded[name] = decode === undefined || value === null ? value : decode(value);
-    }
-    return decoded as Row;
-  });
+/** Reads through an adapter of the ORM's. */
+export function adapterReader(adapter: SqlQueryable): RowReader {
+  return async <Row>(text: string, given: readonly unknown[]) => {
+    const args = [...given];
+    const { columnNames, columnTypes, rows } = await adapter.queryRaw({
+      sql: text,
+      args,
+      argTypes: args.map(() => ANY),
+    });
+    const decoders = columnTypes.map(decoderOf);
+    return rows.map((row) => {
+      const decoded: Record<string, unknown> = {};
+      for (let i = 0; i < columnNames.length; i++) {
+        const [name, decode, value] = [columnNames[i] as string, decoders[i], row[i]];
+        decoded[name] = decode === undefined || value === null ? value : decode(value);
+      }
+      return decoded as Row;
+    });
+  };
 }
 
 /** The driver needs to be told of texts that stand for something else alone, of which there are none. */
@@ -119,9 +127,9 @@ export function transaction<T>(
   const place: { transaction?: SqlQueryable } = {};
   const known = (tx: Prisma.TransactionClient) => {
     const driver = drivers.get(db);
-    const { transaction } = place;
-    if (driver !== undefined && transaction !== undefined) {
-      knowDriver(tx, { answering: () => transaction, heard: driver.heard });
+    if (driver !== undefined && place.transaction !== undefined) {
+      const read = adapterReader(place.transaction);
+      knowDriver(tx, { reader: () => read, heard: driver.heard });
     }
     return work(tx);
   };
