@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { signedIn, type Viewer } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
-import { acrossReaders, perOperation, type Wanted } from '../api/graphql/context.ts';
+import { acrossReaders, type GraphQLContext, perOperation, type Wanted } from '../api/graphql/context.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { CHANNEL_COLUMNS, fieldsOf } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
@@ -27,19 +27,36 @@ export const channelActivities = perOperation(
     ),
 );
 
+/** A channel, and what one viewer may do with it. */
+interface HeldChannel {
+  readonly channel: Channel;
+  readonly isSeen: boolean;
+  readonly isReadable: boolean;
+}
+
+/** Channels as each of some viewers has them, by id: read once, whatever is asked about them. */
+const heldChannels = acrossReaders<number, HeldChannel | null>(heldFor);
+
 /** Channels, each for one viewer, who sees it; null where they do not. */
-export const visibleFor = (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
-  channelsFor(wanted, seesChannel);
+export const visibleFor = async (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
+  (await heldFor(wanted)).map(seen);
 
 /** A channel, by its id; null when the viewer does not see it. */
-export const visibleChannels = acrossReaders<number, Channel | null>(visibleFor);
+export const visibleChannels = (ctx: GraphQLContext) => ({
+  load: (id: number): Promise<Channel | null> => heldChannels(ctx).load(id).then(seen),
+});
 
 /** Channels, each for one viewer, who may read what is written in it; null where they may not. */
-export const readableFor = (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
-  channelsFor(wanted, readsChannel);
+export const readableFor = async (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
+  (await heldFor(wanted)).map(readable);
 
 /** A channel, by its id; null when the viewer may not read what is written in it. */
-export const readableChannels = acrossReaders<number, Channel | null>(readableFor);
+export const readableChannels = (ctx: GraphQLContext) => ({
+  load: (id: number): Promise<Channel | null> => heldChannels(ctx).load(id).then(readable),
+});
+
+const seen = (held: HeldChannel | null): Channel | null => (held?.isSeen ? held.channel : null);
+const readable = (held: HeldChannel | null): Channel | null => (held?.isReadable ? held.channel : null);
 
 const CHANNEL = fieldsOf('c', CHANNEL_COLUMNS);
 
@@ -57,10 +74,7 @@ export const channelsById = acrossReaders<number, Channel>(async (wanted) => {
   return wanted.map(({ key }) => byId.get(key) ?? new Error(`There is no channel ${key}`));
 });
 
-async function channelsFor(
-  wanted: readonly Wanted<number>[],
-  mayHave: typeof seesChannel,
-): Promise<readonly (Channel | null)[]> {
+async function heldFor(wanted: readonly Wanted<number>[]): Promise<readonly (HeldChannel | null)[]> {
   const [first] = wanted;
   if (first === undefined) return [];
   const { app, realmId } = first.ctx;
@@ -68,15 +82,21 @@ async function channelsFor(
   const keys = wanted.map(({ key }) => key);
   const placed = await placedChannels(app.db, realmId, [...viewers.keys()], keys);
   const channels = new Map(
-    placed.map(({ channel, subscribers }) => [channel.id, [channel, new Set(subscribers)] as const]),
+    placed.map(({ channel, subscribers }) => [channel.id, { channel, subscribers: new Set(subscribers) }]),
   );
   const now = app.now();
   const actorOf = async (viewer: Viewer) => [viewer.id, await channelActor(app.db, viewer, now)] as const;
   const actors = new Map(await Promise.all([...viewers.values()].map(actorOf)));
   return wanted.map(({ ctx: { viewer }, key }) => {
-    const [channel, subscribers] = channels.get(key) ?? [];
+    const found = channels.get(key);
     const actor = actors.get(viewer.id);
-    if (channel === undefined || actor === undefined) return null;
-    return mayHave(actor, channel, subscribers?.has(viewer.id) === true) ? channel : null;
+    if (found === undefined || actor === undefined) return null;
+    const { channel, subscribers } = found;
+    const isSubscribed = subscribers.has(viewer.id);
+    return {
+      channel,
+      isSeen: seesChannel(actor, channel, isSubscribed),
+      isReadable: readsChannel(actor, channel, isSubscribed),
+    };
   });
 }
