@@ -75,6 +75,11 @@ export async function readFlagsOfEach(
 ): Promise<Map<number, Map<number, UserFlags>>> {
   if (messageIds.length === 0) return new Map();
   const user = Prisma.sql`viewer.id`;
+  // For one, as is usual, so that one plan is good for all: for a list of unknown length it would be made anew each time.
+  const viewers =
+    userIds.length === 1
+      ? Prisma.sql`(SELECT ${userIds[0]}::int AS id) AS viewer`
+      : Prisma.sql`unnest(${[...userIds]}::int[]) AS viewer(id)`;
   const facts = {
     isRead: Prisma.sql`x.is_read`,
     readThrough: Prisma.sql`r.read_through`,
@@ -89,7 +94,7 @@ export async function readFlagsOfEach(
            COALESCE(um.starred, false) AS starred, COALESCE(um.collapsed, false) AS collapsed,
            COALESCE(um.mentioned, false) AS mentioned, COALESCE(um.topic_wildcard_mentioned, false) AS topic_wildcard,
            COALESCE(um.has_alert_word, false) AS alerted
-    FROM message m CROSS JOIN unnest(${[...userIds]}::int[]) AS viewer(id)
+    FROM message m CROSS JOIN ${viewers}
     LEFT JOIN LATERAL (
       SELECT um.starred, um.collapsed, um.mentioned, um.topic_wildcard_mentioned, um.has_alert_word
       FROM user_message um WHERE um.user_id = viewer.id AND um.message_id = m.id OFFSET 0) AS um ON true
