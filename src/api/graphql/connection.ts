@@ -90,7 +90,8 @@ export async function pageOf<Model extends keyof PrismaTypes & string>(
   });
   const page = rows.slice(0, size);
   if (backward) page.reverse();
-  const edges = page.map((node) => ({ cursor: formatCursor(keys, node), node }));
+  const cursorOf = (row: (typeof page)[number]) => formatCursor(keys, row);
+  const edges = page.map((node) => new Edge(node, cursorOf));
   return {
     ...paged(edges, rows.length > size, args),
     totalCount: () => delegate.count({ where }),
@@ -129,12 +130,30 @@ export function paged<Row>(edges: Connection<Row>['edges'], more: boolean, args:
   return {
     edges,
     pageInfo: {
-      hasNextPage: backward ? args.before != null : more,
-      hasPreviousPage: backward ? more : args.after != null,
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
+      ...{ hasNextPage: backward ? args.before != null : more, hasPreviousPage: backward ? more : args.after != null },
+      ...endsOf(edges),
     },
   };
+}
+
+const endsOf = (edges: Connection<unknown>['edges']) => ({
+  startCursor: edges.at(0)?.cursor ?? null,
+  endCursor: edges.at(-1)?.cursor ?? null,
+});
+
+/** A row in its list. Its cursor is written where it is asked for: most documents ask for rows alone. */
+class Edge<Row> {
+  readonly node: Row;
+  readonly #cursorOf: (row: Row) => string;
+
+  constructor(node: Row, cursorOf: (row: Row) => string) {
+    this.node = node;
+    this.#cursorOf = cursorOf;
+  }
+
+  get cursor(): string {
+    return this.#cursorOf(this.node);
+  }
 }
 
 /**
@@ -145,7 +164,8 @@ export function paged<Row>(edges: Connection<Row>['edges'], more: boolean, args:
  */
 export function pageByIds<Row>(list: string, rows: readonly Row[], page: PageById<Row>): Connection<Row> {
   const { idOf, more, args, totalCount } = page;
-  const edges = rows.map((node) => ({ cursor: Buffer.from(`${list}:${idOf(node)}`).toString('base64url'), node }));
+  const cursorOf = (row: Row) => Buffer.from(`${list}:${idOf(row)}`).toString('base64url');
+  const edges = rows.map((node) => new Edge(node, cursorOf));
   return { ...paged(edges, more, args), totalCount };
 }
 
@@ -196,12 +216,7 @@ export function pageOfList<Row>(rows: readonly Row[], args: ConnectionArguments)
     .map((node, i) => ({ cursor: formatCursor(['place'], { place: start + i }), node }));
   return {
     edges,
-    pageInfo: {
-      hasNextPage: end < rows.length,
-      hasPreviousPage: start > 0,
-      startCursor: edges.at(0)?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
+    pageInfo: { hasNextPage: end < rows.length, hasPreviousPage: start > 0, ...endsOf(edges) },
     totalCount: () => rows.length,
   };
 }
