@@ -127,14 +127,22 @@ export async function readRoleChanges(db: SqlClient, userId: number, after: numb
  * What may concern one user in the log after `after`, through `through`, in order, at most `limit` rows: what roles
  * hear, what their channels heard while they were subscribed, and what names them. A superset of what they hear, that
  * `hears` decides; each branch reads only its own part of an index, so that a busy realm is never scanned.
+ *
+ * @param user `types`: the only types of events that are wanted; null for all.
  */
 export async function readLogFor(
   db: SqlClient,
   realmId: number,
-  user: { userId: number; stretches: readonly SubscriptionStretch[]; allPublicChannels: boolean },
+  user: {
+    userId: number;
+    stretches: readonly SubscriptionStretch[];
+    allPublicChannels: boolean;
+    types: readonly string[] | null;
+  },
   { after, through, limit }: { after: number; through: number; limit: number },
 ): Promise<StoredEvent[]> {
-  const range = Prisma.sql`realm_id = ${realmId} AND id > ${after} AND id <= ${through}`;
+  const wanted = user.types === null ? Prisma.empty : Prisma.sql`AND type = ANY(${[...user.types]}::text[])`;
+  const range = Prisma.sql`realm_id = ${realmId} AND id > ${after} AND id <= ${through} ${wanted}`;
   const page = Prisma.sql`ORDER BY id LIMIT ${limit}`;
   const stretches = JSON.stringify(user.stretches);
   const ofChannels = (place: Prisma.Sql) => Prisma.sql`

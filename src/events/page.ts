@@ -12,6 +12,10 @@ const MAX_BYTES = 1024 * 1024;
 const ROWS_PER_READ = 1_000;
 /** How many ids one read covers at first: each of a user's channels is read, and must not return a full page each. */
 const FIRST_SPAN = 4_000;
+/** The most, our choice: a tenth of a second of the database's time where none of them is wanted. */
+const MAX_SPAN = 128_000;
+/** Our choice: who looks for longer notes how far they came, so that nobody looks there again. */
+const LOOKING_MS = 500;
 /** Events like typing are of no use after this. */
 const EPHEMERAL_MS = 60_000;
 
@@ -31,8 +35,8 @@ export interface EventPage {
 /**
  * What the queue hears after `position`: the next page, from memory where it reaches, else from the table.
  *
- * When the page is empty, `through` is the window's end in the same turn of the event loop: a reader that attaches at
- * once misses nothing.
+ * When the page is empty and `through` is the window's end, that is so in the same turn of the event loop: a reader that
+ * attaches at once misses nothing. An empty page that ends before is what took long to look through; the reader asks on.
  *
  * @throws PrunedError when the log does not reach back to `position`.
  */
@@ -50,6 +54,7 @@ export async function readPage(
     wants(options, event, recipient.userId) &&
     hears(event.audience, recipient, event.id, options.allPublicChannels) &&
     !(event.ephemeral && now.getTime() - event.createdAt.getTime() > EPHEMERAL_MS);
+  const began = performance.now();
   let from = position;
   for (let span = FIRST_SPAN; ; ) {
     if (window.covers(from)) return bounded(window.after(from).filter(isHeard), window.through);
@@ -61,6 +66,7 @@ export async function readPage(
         userId: recipient.userId,
         stretches: recipient.stretchesAfter(from),
         allPublicChannels: options.allPublicChannels,
+        types: options.eventTypes,
       },
       { after: from, through: end, limit: ROWS_PER_READ },
     );
@@ -68,11 +74,11 @@ export async function readPage(
     const { prunedThrough } = await readCounter(db, window.realmId);
     if (prunedThrough > from) throw new PrunedError();
     const through = rows.length < ROWS_PER_READ ? end : (rows.at(-1) as StoredEvent).id;
-    if (rows.length < ROWS_PER_READ / 4) span *= 2;
+    if (rows.length < ROWS_PER_READ / 4) span = Math.min(span * 2, MAX_SPAN);
     const events = rows.filter(isHeard);
     if (events.length > 0) return bounded(events, through);
     from = through;
-    if (from === window.through) return { events: [], through: from };
+    if (from === window.through || performance.now() - began > LOOKING_MS) return { events: [], through: from };
   }
 }
 
