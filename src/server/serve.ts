@@ -33,7 +33,7 @@ export interface Served {
  * @throws Error with code EADDRINUSE when something else has the port.
  */
 export async function serve(
-  { app, deliveries, mail }: Pick<Running, 'app' | 'deliveries' | 'mail'>,
+  { app, deliveries, mail, counting }: Pick<Running, 'app' | 'deliveries' | 'mail' | 'counting'>,
   demo: DemoAccess | null,
 ): Promise<Served> {
   const graphql = createGraphQL(app, {
@@ -56,6 +56,7 @@ export async function serve(
   const metrics = await serveMetrics(app.config);
   deliveries.start();
   mail.start();
+  counting.start();
   // In the background: what clients hear of it does not keep them from what they came for.
   const announced = announceRestart(app).catch((err: unknown) => app.log.warn({ err }, 'could not tell of the start'));
   return {
@@ -64,7 +65,7 @@ export async function serve(
       const closed = closeServer(server, listening, GRACE_MS);
       metrics?.close().closeAllConnections();
       // What is being delivered has the time that requests have.
-      const delivered = Promise.all([deliveries.stop(), mail.stop()]);
+      const delivered = Promise.all([deliveries.stop(), mail.stop(), counting.stop()]);
       await sockets.close();
       await app.queues.stop();
       await delivered;

@@ -8,6 +8,7 @@ import { EventHub } from '../events/hub.ts';
 import { QueueRegistry } from '../events/queue-registry.ts';
 import { startSweeping } from '../events/retention.ts';
 import { readToTheEnd, readWhatIsLeft } from '../messages/flags/channel-marks.ts';
+import { CountWorker } from '../messages/flags/count-worker.ts';
 import { DeliveryWorker } from '../messages/scheduled/worker.ts';
 import { AccountShares } from '../platform/account-shares.ts';
 import type { Config } from '../platform/config.ts';
@@ -27,6 +28,8 @@ export interface Running {
   readonly deliveries: DeliveryWorker;
   /** Sends what is queued as mail, once it is started. */
   readonly mail: MailWorker;
+  /** Counts messages, once it is started. */
+  readonly counting: CountWorker;
   /** The migrations applied at this start, oldest first. */
   readonly migrated: readonly string[];
   /** Ends all streams, writes their positions and closes the database. */
@@ -80,6 +83,7 @@ function compose(
   };
   const deliveries = new DeliveryWorker(app);
   const mail = new MailWorker(base);
+  const counting = new CountWorker(base);
   const onEffect = (_realmId: number, effect: Effect) => {
     if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId, effect.credentials);
   };
@@ -91,10 +95,11 @@ function compose(
     app,
     deliveries,
     mail,
+    counting,
     async close() {
       sweeping.stop();
       await endUpkeep();
-      await Promise.all([deliveries.stop(), mail.stop()]);
+      await Promise.all([deliveries.stop(), mail.stop(), counting.stop()]);
       await app.queues.stop();
       app.hub.stop();
       app.rateLimits.close();

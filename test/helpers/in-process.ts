@@ -72,7 +72,7 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
     DATA_DIR: dataDir,
   });
   const running = await startApp(config, { log: pino({ level: 'silent' }), ...(now !== undefined && { now }) });
-  const { app, deliveries, mail, close } = running;
+  const { app, deliveries, mail, counting, close } = running;
   const control = await openControl(app);
   const server = await serve(running, null);
   let heard: string[] | undefined;
@@ -86,7 +86,7 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
     ...{ app, deliveries, mail, dataDir, url: `http://127.0.0.1:${server.port}` },
     async queriesOf(work) {
       // What looks for work by itself, now and then, is nobody's doing.
-      await Promise.all([deliveries.stop(), mail.stop()]);
+      await Promise.all([deliveries.stop(), mail.stop(), counting.stop()]);
       heard = [];
       await work();
       const queries = heard;

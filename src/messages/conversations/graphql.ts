@@ -6,7 +6,7 @@ import { nodeOf, nodesOf, nodeType } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { keysetOf, pageRead, sortedConnection } from '../../api/graphql/sorted-list.ts';
 import { User } from '../../people/graphql.ts';
-import { ownUnreadIn } from '../flags/loaders.ts';
+import { firstUnreadInConversation, ownCountsIn, ownMentionsIn } from '../flags/unread-loaders.ts';
 import { Message } from '../graphql.ts';
 import { type Conversation, type ConversationField, countConversations, readConversations } from './queries.ts';
 
@@ -28,22 +28,18 @@ builder.node(DirectConversation, {
       resolve: ({ lastId }, _args, ctx) => nodeOf(ctx, 'Message', lastId),
     }),
     unreadCount: t.int({
-      description: 'How many messages in it are unread for the viewer, of the newest 50,000 that are in all.',
-      resolve: async ({ memberIds }, _args, ctx) => (await ownUnreadIn(ctx)).conversation(memberIds)?.ids.length ?? 0,
+      description: 'How many messages in it are unread for the viewer.',
+      resolve: async ({ id }, _args, ctx) => (await ownCountsIn(ctx)).conversation(id),
     }),
     unreadMentionCount: t.int({
       description: 'How many of these mention the viewer.',
-      resolve: async ({ memberIds }, _args, ctx) =>
-        (await ownUnreadIn(ctx)).conversation(memberIds)?.mentions.length ?? 0,
+      resolve: async ({ id }, _args, ctx) => (await ownMentionsIn(ctx)).conversation(id),
     }),
     firstUnread: t.field({
       type: Message,
       nullable: true,
       description: 'The oldest unread message in it; null when there is none.',
-      resolve: async ({ memberIds }, _args, ctx) => {
-        const first = (await ownUnreadIn(ctx)).conversation(memberIds)?.ids[0];
-        return nodeOf(ctx, 'Message', first ?? null);
-      },
+      resolve: async ({ id }, _args, ctx) => nodeOf(ctx, 'Message', await firstUnreadInConversation(ctx, id)),
     }),
   }),
 });

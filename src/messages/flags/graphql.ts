@@ -24,10 +24,13 @@ import { idsPage, MessageAnchor, MessageConnection } from '../graphql-pages.ts';
 import { BadNarrowError } from '../narrow/errors.ts';
 import { MessageNarrow, termsIn } from '../narrow/graphql.ts';
 import { type FlagsChanged, requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
-import { ownCounts, ownStarred, receiptCounts, receiptPages } from './loaders.ts';
+import { ownStarred, receiptCounts, receiptPages } from './loaders.ts';
 import { MAX_SECONDS, markAllAsRead, markChannelAsRead, markTopicAsRead } from './mark-read.ts';
 import { showsReceipts } from './receipts.ts';
-import { type CountedUnread, countUnreadOfEach, type UnreadCount } from './unread-counts.ts';
+import { MAX_UNREAD } from './unread.ts';
+import type { UnreadCount } from './unread-counts.ts';
+import { ownCounts, ownMentions } from './unread-loaders.ts';
+import { MAX_MENTIONS } from './unread-mentions.ts';
 
 const OperationEnum = builder.enumType('FlagOperation', {
   description: 'What is done with a flag.',
@@ -178,54 +181,55 @@ mutation('markAllAsRead', {
   resolve: async (ctx, { maxSeconds }) => ({ complete: await markAllAsRead(ctx, maxSeconds ?? MAX_SECONDS) }),
 });
 
-/** How much is unread, and for whom. */
-interface UnreadOfUser extends CountedUnread {
+/** What is unread for the viewer, by their id. */
+interface UnreadOfUser {
   readonly id: number;
 }
 
-const sum = (counts: readonly UnreadCount[], of: (count: UnreadCount) => number): number =>
-  counts.reduce((total, one) => total + of(one), 0);
-const heard = ({ isMuted, count }: UnreadCount): number => (isMuted ? 0 : count);
+const sumOf = async (ctx: GraphQLContext, isMeant: (one: UnreadCount) => boolean): Promise<number> =>
+  (await ownCounts(ctx)).filter(isMeant).reduce((sum, { count }) => sum + count, 0);
 
 const UnreadCounts = builder.objectRef<UnreadOfUser>('UnreadCounts');
 
 builder.node(UnreadCounts, {
   id: { resolve: ({ id }) => id },
-  description: 'How much is unread, of the newest 50,000 messages that are: in channels, what is not muted.',
+  description: 'How much is unread, however much it is: in channels, what is not muted.',
   fields: (t) => ({
     total: t.int({
       description: 'Unread messages in channels and conversations.',
-      resolve: ({ counts }) => sum(counts, heard),
+      resolve: (_user, _args, ctx) => sumOf(ctx, ({ isMuted }) => !isMuted),
     }),
     channels: t.int({
       description: 'Unread messages in channels.',
-      resolve: ({ counts }) => sum(counts, (one) => (one.channelId === null ? 0 : heard(one))),
+      resolve: (_user, _args, ctx) => sumOf(ctx, ({ isMuted, channelId }) => !isMuted && channelId !== null),
     }),
     conversations: t.int({
       description: 'Unread direct messages.',
-      resolve: ({ counts }) => sum(counts, (one) => (one.channelId === null ? heard(one) : 0)),
+      resolve: (_user, _args, ctx) => sumOf(ctx, ({ channelId }) => channelId === null),
     }),
     mentions: t.int({
       description:
-        'Of these and the muted ones, how many mention the viewer by name or through a group, or with everybody where it is not muted.',
-      resolve: ({ counts }) => sum(counts, ({ mentions }) => mentions),
+        'Of these and the muted ones, how many mention the viewer by name or through a group, or with everybody where it ' +
+        `is not muted. Of the newest ${MAX_MENTIONS.toLocaleString('en')} that name the viewer, read or not, and as many in ` +
+        'each channel and conversation that mention everybody.',
+      resolve: async (_user, _args, ctx) => (await ownMentions(ctx)).reduce((sum, { count }) => sum + count, 0),
     }),
-    hasOlder: t.exposeBoolean('isCut', { description: 'Whether there are more than 50,000.' }),
+    hasOlder: t.boolean({
+      description:
+        'Whether there are more than 50,000, the muted ones included: what lists their ids over REST leaves out the oldest then.',
+      resolve: async (_user, _args, ctx) => (await sumOf(ctx, () => true)) > MAX_UNREAD,
+    }),
   }),
 });
 
-nodeType('UnreadCounts', async ({ app, realmId, viewer: { id } }, ids) => {
-  if (!ids.includes(id)) return [];
-  const counted = (await countUnreadOfEach(app.db, realmId, [id])).get(id);
-  return counted === undefined ? [] : [{ ...counted, id }];
-});
+nodeType('UnreadCounts', async ({ viewer: { id } }, ids) => (ids.includes(id) ? [{ id }] : []));
 
 builder.prismaObjectField(User, 'unreadCounts', (t) =>
   t.field({
     type: UnreadCounts,
     nullable: true,
     description: 'Null for anybody but the viewer.',
-    resolve: async ({ id }, _args, ctx) => (id === signedIn(ctx).viewer.id ? { ...(await ownCounts(ctx)), id } : null),
+    resolve: ({ id }, _args, ctx) => (id === signedIn(ctx).viewer.id ? { id } : null),
   }),
 );
 

@@ -1,71 +1,12 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
-import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
-import { topicKey } from '../../channels/topic-name.ts';
+import { perOperation } from '../../api/graphql/context.ts';
 import type { UserPage } from '../../people/user-pages.ts';
 import type { Place } from '../../platform/db/keyset.ts';
 import type { MessagePage } from '../channel-messages.ts';
 import { compileNarrow } from '../narrow/narrow.ts';
 import { selectPage } from '../narrow/narrow-select.ts';
 import { countReceipts, readReceiptPages } from './receipts.ts';
-import { readUnreadOfEach, type Unread, type UnreadGroup } from './unread.ts';
-import { type CountedUnread, countUnreadOfEach } from './unread-counts.ts';
-
-const NOTHING: Unread = { groups: [], isCut: false };
-/** There is one of it for each viewer. */
-const ALL = 0;
-
-const unreadOfEach = acrossReaders<typeof ALL, Unread>(async (wanted) => {
-  const [first] = wanted;
-  if (first === undefined) return [];
-  const { app, realmId } = first.ctx;
-  const viewerIds = [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))];
-  const found = await readUnreadOfEach(app.db, realmId, viewerIds);
-  return wanted.map(({ ctx }) => found.get(ctx.viewer.id) ?? NOTHING);
-});
-
-/** What is unread for the viewer: read once for each operation, or delivery. */
-const ownUnread = (ctx: GraphQLContext): Promise<Unread> => unreadOfEach(ctx).load(ALL);
-
-/** What is unread for the viewer in one place; undefined where nothing is. */
-interface OwnUnreadIn {
-  /** @param name In whatever case. */
-  topic(channelId: number, name: string): UnreadGroup | undefined;
-  /** @param memberIds Everybody who takes part, ascending. */
-  conversation(memberIds: readonly number[]): UnreadGroup | undefined;
-}
-
-/** What is unread for the viewer, by where it is: read once for each operation. */
-export const ownUnreadIn = perOperation(async (ctx): Promise<OwnUnreadIn> => {
-  const { groups } = await ownUnread(ctx);
-  const keyOf = (channelId: number | null, name: string) => `${channelId} ${topicKey(name)}`;
-  const byTopic = new Map(groups.map((group) => [keyOf(group.channelId, group.topic), group]));
-  const byMembers = new Map(groups.map((group) => [group.memberIds?.join(), group]));
-  return {
-    topic: (channelId, name) => byTopic.get(keyOf(channelId, name)),
-    conversation: (memberIds) => byMembers.get(memberIds.join()),
-  };
-});
-
-const NONE: CountedUnread = { counts: [], isCut: false };
-
-const countsOfEach = acrossReaders<typeof ALL, CountedUnread>(async (wanted) => {
-  const [first] = wanted;
-  if (first === undefined) return [];
-  const { app, realmId } = first.ctx;
-  const viewerIds = [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))];
-  const found = await countUnreadOfEach(app.db, realmId, viewerIds);
-  return wanted.map(({ ctx }) => found.get(ctx.viewer.id) ?? NONE);
-});
-
-/** How much is unread for the viewer: counted once for each operation, or delivery. */
-export const ownCounts = (ctx: GraphQLContext): Promise<CountedUnread> => countsOfEach(ctx).load(ALL);
-
-/** How much is unread for the viewer in each channel where there is something. */
-export const ownCountsIn = perOperation(async (ctx) => {
-  const { counts } = await ownCounts(ctx);
-  return Map.groupBy(counts, ({ channelId }) => channelId);
-});
 
 const STARRED = [{ operator: 'is', operand: 'starred', negated: false }];
 

@@ -2,76 +2,172 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
-import { type AnyHolder, MAX_UNREAD, readUnread, type UnreadGroup, unreadMessages } from './unread.ts';
+import {
+  countedAbove,
+  countedOtherwise,
+  IN_CHANNEL,
+  IN_CONVERSATION,
+  inTopic,
+  placesOf,
+  talliedOf,
+} from './counted-places.ts';
+import type { AnyHolder } from './unread.ts';
 
-/** How much is unread in one channel, or in all conversations: what is muted of it, and what is not. */
+/** How much is unread in one channel or conversation: what is muted of it, and what is not. */
 export interface UnreadCount {
-  /** Null for conversations. */
+  /** Null for a conversation. */
   readonly channelId: number | null;
+  /** Null for a channel. */
+  readonly conversationId: number | null;
   readonly isMuted: boolean;
   readonly count: number;
-  /** How many of these mention the user: with everybody, where it is not muted. */
-  readonly mentions: number;
 }
 
-/** What is unread for a user, counted. */
-export interface CountedUnread {
-  readonly counts: readonly UnreadCount[];
-  /** Whether there is more than `MAX_UNREAD`, and the oldest is not counted. */
-  readonly isCut: boolean;
-}
-
-/** A statement of `channelId`, `isMuted`, `count` and `mentions`; of no more messages than `MAX_UNREAD` and one. */
+/** A statement of the rows. */
 function countsOf(holder: AnyHolder): Prisma.Sql {
-  const { userId } = holder;
+  const { realmId, userId } = holder;
   return Prisma.sql`
-    WITH unread AS MATERIALIZED (SELECT * FROM ${unreadMessages(holder)} AS found LIMIT ${MAX_UNREAD + 1})
-    SELECT u.channel_id AS "channelId", placed.is_muted AS "isMuted", count(*)::int AS count,
-           (count(*) FILTER (WHERE um.mentioned
-             OR NOT placed.is_muted AND (u.channel_wildcard OR um.topic_wildcard_mentioned)))::int AS mentions
-    FROM unread u
-    LEFT JOIN user_message um ON um.user_id = ${userId} AND um.message_id = u.id
-      AND (um.mentioned OR um.topic_wildcard_mentioned)
-    LEFT JOIN subscription s ON s.user_id = ${userId} AND s.channel_id = u.channel_id
-    LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = u.channel_id AND lower(t.topic) = lower(u.topic)
-    CROSS JOIN LATERAL (SELECT ${IS_TOPIC_MUTED} AS is_muted) AS placed
-    GROUP BY u.channel_id, placed.is_muted`;
+    WITH ${talliedOf(realmId)}, ${placesOf(holder)},
+    base AS MATERIALIZED (
+      SELECT p.*, ${countedAbove(IN_CHANNEL)} AS n FROM place p WHERE p.channel_id IS NOT NULL
+      UNION ALL SELECT p.*, ${countedAbove(IN_CONVERSATION)} FROM place p WHERE p.conversation_id IS NOT NULL
+    ), apart AS MATERIALIZED (
+      -- Topics that are muted, or not, unlike their channel.
+      SELECT p.channel_id, p.is_muted, ${countedAbove(inTopic(Prisma.sql`lower(t.topic)`))} AS n
+      FROM base p JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = p.channel_id
+      CROSS JOIN LATERAL (SELECT p.is_muted) AS s
+      WHERE p.n > 0 AND ${IS_TOPIC_MUTED} <> s.is_muted
+    ), otherwise AS (${countedOtherwise(holder, Prisma.sql`base`)}),
+    counted AS (
+      SELECT channel_id, conversation_id, is_muted, n FROM base WHERE n > 0
+      UNION ALL SELECT channel_id, NULL, is_muted, -n FROM apart
+      UNION ALL SELECT channel_id, NULL, NOT is_muted, n FROM apart
+      UNION ALL
+      SELECT o.channel_id, o.conversation_id, ${IS_TOPIC_MUTED}, o.n FROM otherwise o
+      LEFT JOIN place s ON s.channel_id = o.channel_id
+      LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = o.channel_id AND lower(t.topic) = lower(o.topic)
+    )
+    SELECT channel_id AS "channelId", conversation_id AS "conversationId", is_muted AS "isMuted", sum(n)::int AS count
+    FROM counted GROUP BY 1, 2, 3 HAVING sum(n) > 0`;
 }
 
-/** What is unread for each of the users, counted by the database: one query, and more for those who have too much. */
+/** What is unread for each of the users, by where it is: one query, whose cost does not grow with how much it is. */
 export async function countUnreadOfEach(
   db: SqlClient,
   realmId: number,
   userIds: readonly number[],
-): Promise<Map<number, CountedUnread>> {
-  const [alone, another] = userIds;
-  if (alone === undefined) return new Map();
-  type Row = UnreadCount & { readonly userId: number };
-  // Who is alone is read by a query of their own, which the planner knows more of.
-  const rows =
-    another === undefined
-      ? (await readRows<UnreadCount>(db, countsOf({ realmId, userId: alone }))).map((row) => ({
-          ...row,
-          userId: alone,
-        }))
-      : await readRows<Row>(
-          db,
-          Prisma.sql`
-            SELECT holder.id AS "userId", found.* FROM unnest(${[...userIds]}::int[]) AS holder(id)
-            CROSS JOIN LATERAL (${countsOf({ realmId, userId: Prisma.sql`holder.id` })}) AS found`,
-        );
-  const byUser = Map.groupBy(rows, ({ userId }) => userId);
-  const found = new Map<number, CountedUnread>();
-  for (const userId of userIds) {
-    const counts = byUser.get(userId) ?? [];
-    const isCut = counts.reduce((sum, { count }) => sum + count, 0) > MAX_UNREAD;
-    // Which are the newest is known when all are read.
-    const cut = async () => (await readUnread(db, { realmId, userId })).groups.map(countOf);
-    found.set(userId, { counts: isCut ? await cut() : counts, isCut });
-  }
-  return found;
+): Promise<Map<number, UnreadCount[]>> {
+  return byHolder(await ofEach<UnreadCount>(db, userIds, (userId) => countsOf({ realmId, userId })));
 }
 
-const countOf = ({ channelId, isMuted, ids, mentions }: UnreadGroup): UnreadCount => ({
-  ...{ channelId, isMuted, count: ids.length, mentions: mentions.length },
-});
+type OfHolder<Row> = Row & { readonly userId: number };
+
+/** The rows of a statement for each of the users. Who is alone is read by a query of their own, which the planner knows more of. */
+export async function ofEach<Row extends object>(
+  db: SqlClient,
+  userIds: readonly number[],
+  statement: (userId: number | Prisma.Sql) => Prisma.Sql,
+): Promise<OfHolder<Row>[]> {
+  const [alone, another] = userIds;
+  if (alone === undefined) return [];
+  if (another === undefined)
+    return (await readRows<Row>(db, statement(alone))).map((row) => ({ ...row, userId: alone }));
+  return readRows<OfHolder<Row>>(
+    db,
+    Prisma.sql`
+    SELECT holder.id AS "userId", found.* FROM unnest(${[...userIds]}::int[]) AS holder(id)
+    CROSS JOIN LATERAL (${statement(Prisma.sql`holder.id`)}) AS found`,
+  );
+}
+
+const byHolder = <Row>(rows: readonly OfHolder<Row>[]): Map<number, OfHolder<Row>[]> =>
+  Map.groupBy(rows, ({ userId }) => userId);
+
+/** A topic or conversation, for somebody. */
+export interface WantedPlace {
+  readonly userId: number;
+  readonly channelId: number | null;
+  readonly conversationId: number | null;
+  /** In whatever case. */
+  readonly topic: string;
+}
+
+/** The places as a table `wanted`, of which `nth` says which each is. */
+const wantedBy = ({ userId }: AnyHolder, places: readonly WantedPlace[]): Prisma.Sql => Prisma.sql`
+  wanted AS MATERIALIZED (
+    SELECT w.nth::int AS nth, w.channel_id, w.conversation_id, lower(w.topic) AS topic FROM unnest(
+      ${places.map((place) => place.userId)}::int[], ${places.map((place) => place.channelId)}::int[],
+      ${places.map((place) => place.conversationId)}::int[], ${places.map((place) => place.topic)}::text[])
+      WITH ORDINALITY AS w(user_id, channel_id, conversation_id, topic, nth)
+    WHERE w.user_id = ${userId})`;
+
+const WANTED = {
+  channels: Prisma.sql`SELECT channel_id FROM wanted`,
+  conversations: Prisma.sql`SELECT conversation_id FROM wanted`,
+};
+/**
+ * How much is unread in each of the topics, in their order: one query.
+ *
+ * @param places Topics of channels.
+ */
+export async function countUnreadInTopics(
+  db: SqlClient,
+  realmId: number,
+  places: readonly WantedPlace[],
+): Promise<number[]> {
+  const rows = await ofEach<{ nth: number; count: number }>(db, holdersOf(places), (userId) => {
+    const holder = { realmId, userId };
+    return Prisma.sql`
+      WITH ${talliedOf(realmId)}, ${wantedBy(holder, places)}, ${placesOf(holder, { ...WANTED, conversations: null })},
+      base AS MATERIALIZED (SELECT p.*, 1 AS n FROM place p),
+      otherwise AS MATERIALIZED (${countedOtherwise(holder, Prisma.sql`base`)})
+      SELECT w.nth, (${countedAbove(inTopic(Prisma.sql`w.topic`))} + COALESCE(o.n, 0))::int AS count
+      FROM wanted w JOIN place p ON p.channel_id = w.channel_id
+      LEFT JOIN (SELECT channel_id, lower(topic) AS topic, sum(n) AS n FROM otherwise GROUP BY 1, 2) AS o
+        ON o.channel_id = w.channel_id AND o.topic = w.topic`;
+  });
+  return inOrder(places, rows, ({ count }) => count, 0);
+}
+
+/** The oldest unread message in each of the topics and conversations, in their order; null where there is none. One query. */
+export async function firstUnreadIn(
+  db: SqlClient,
+  realmId: number,
+  places: readonly WantedPlace[],
+): Promise<(number | null)[]> {
+  const rows = await ofEach<{ nth: number; id: bigint | null }>(db, holdersOf(places), (userId) => {
+    const holder = { realmId, userId };
+    const first = (stands: Prisma.Sql) => Prisma.sql`(
+      SELECT m.id FROM message m
+      WHERE ${stands} AND m.id > p.above AND m.channel_id IS NOT DISTINCT FROM m.sent_channel_id
+        AND NOT (m.sender_id = ${userId} AND m.read_by_sender)
+        AND NOT EXISTS (SELECT FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id)
+      ORDER BY m.id LIMIT 1)`;
+    return Prisma.sql`
+      WITH ${talliedOf(realmId)}, ${wantedBy(holder, places)}, ${placesOf(holder, WANTED)},
+      base AS MATERIALIZED (SELECT p.*, 0 AS n FROM place p),
+      otherwise AS MATERIALIZED (${countedOtherwise(holder, Prisma.sql`base`)})
+      SELECT w.nth, LEAST(${first(inTopic(Prisma.sql`w.topic`).stands)}, o.id) AS id
+      FROM wanted w JOIN place p ON p.channel_id = w.channel_id
+      LEFT JOIN (SELECT channel_id, lower(topic) AS topic, min(id) AS id FROM otherwise WHERE is_unread GROUP BY 1, 2) AS o
+        ON o.channel_id = w.channel_id AND o.topic = w.topic
+      UNION ALL
+      SELECT w.nth, LEAST(${first(IN_CONVERSATION.stands)}, o.id)
+      FROM wanted w JOIN place p ON p.conversation_id = w.conversation_id
+      LEFT JOIN (SELECT conversation_id, min(id) AS id FROM otherwise WHERE is_unread GROUP BY 1) AS o
+        ON o.conversation_id = w.conversation_id`;
+  });
+  return inOrder(places, rows, ({ id }) => (id === null ? null : Number(id)), null);
+}
+
+const holdersOf = (places: readonly WantedPlace[]): number[] => [...new Set(places.map(({ userId }) => userId))];
+
+function inOrder<Row extends { readonly nth: number }, V>(
+  places: readonly WantedPlace[],
+  rows: readonly Row[],
+  of: (row: Row) => V,
+  nothing: V,
+): V[] {
+  const found = new Map(rows.map((row) => [row.nth, of(row)]));
+  return places.map((_, i) => found.get(i + 1) ?? nothing);
+}

@@ -125,24 +125,6 @@ async function readGroups(
   return (await readRows<UnreadGroupRow>(db, groupsOf(holder, limit, place, window))).map(toGroup);
 }
 
-/** The same of each of the users, at most `limit` of each: one query. */
-async function readGroupsOfEach(
-  db: SqlClient,
-  realmId: number,
-  userIds: readonly number[],
-  limit: number,
-): Promise<Map<number, UnreadGroup[]>> {
-  const groups = groupsOf({ realmId, userId: Prisma.sql`holder.id` }, limit);
-  const rows = await readRows<UnreadGroupRow & { readonly user_id: number }>(
-    db,
-    Prisma.sql`
-    SELECT holder.id AS user_id, found.* FROM unnest(${[...userIds]}::int[]) AS holder(id)
-    CROSS JOIN LATERAL (${groups}) AS found`,
-  );
-  const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
-  return new Map([...byUser].map(([userId, ofUser]) => [userId, ofUser.map(toGroup)]));
-}
-
 function groupsOf(holder: AnyHolder, limit: number, place?: UnreadPlace, window?: Window): Prisma.Sql {
   const { userId } = holder;
   return Prisma.sql`
@@ -194,35 +176,6 @@ export async function readUnread(db: SqlClient, holder: Holder, max = MAX_UNREAD
   const groups = await readGroups(db, holder, max + 1);
   if (sizeOf(groups) <= max) return { groups, isCut: false };
   return { groups: await readNewest(db, holder, max), isCut: true };
-}
-
-/** Our choice: of so many users what is unread is read at once, since each may have some hundred kilobytes of it. */
-const USERS_AT_ONCE = 50;
-
-/**
- * The same for several users of an organisation: one query for each 50 of them, and more for those who have so much that
- * not all is told.
- */
-export async function readUnreadOfEach(
-  db: SqlClient,
-  realmId: number,
-  userIds: readonly number[],
-): Promise<Map<number, Unread>> {
-  // Who is alone is read by a query of their own, which the planner knows more of.
-  const [alone, another] = userIds;
-  if (alone === undefined) return new Map();
-  if (another === undefined) return new Map([[alone, await readUnread(db, { realmId, userId: alone })]]);
-  const found = new Map<number, Unread>();
-  for (let from = 0; from < userIds.length; from += USERS_AT_ONCE) {
-    const some = userIds.slice(from, from + USERS_AT_ONCE);
-    const groupsOfEach = await readGroupsOfEach(db, realmId, some, MAX_UNREAD + 1);
-    for (const userId of some) {
-      const groups = groupsOfEach.get(userId) ?? [];
-      const isCut = sizeOf(groups) > MAX_UNREAD;
-      found.set(userId, { isCut, groups: isCut ? await readNewest(db, { realmId, userId }, MAX_UNREAD) : groups });
-    }
-  }
-  return found;
 }
 
 /**

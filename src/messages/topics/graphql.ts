@@ -15,7 +15,13 @@ import { isResolved, topicKey } from '../../channels/topic-name.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { deleteTopic } from '../edits/delete-topic.ts';
-import { ownCountsIn, ownUnreadIn } from '../flags/loaders.ts';
+import {
+  firstUnreadInTopic,
+  ownCountInTopic,
+  ownCountsIn,
+  ownMentionsIn,
+  ownMentionsInTopics,
+} from '../flags/unread-loaders.ts';
 import { Message } from '../graphql.ts';
 import {
   AROUND,
@@ -74,23 +80,19 @@ builder.node(Topic, {
       resolve: (topic, _args, ctx) => ownPolicy(ctx, topic),
     }),
     unreadCount: t.int({
-      description: 'How many messages in it are unread for the viewer, of the newest 50,000 that are in all.',
-      resolve: async ({ channelId, name }, _args, ctx) =>
-        (await ownUnreadIn(ctx)).topic(channelId, name)?.ids.length ?? 0,
+      description: 'How many messages in it are unread for the viewer.',
+      resolve: ({ channelId, name }, _args, ctx) => ownCountInTopic(ctx, channelId, name),
     }),
     unreadMentionCount: t.int({
       description: 'How many of these mention the viewer.',
-      resolve: async ({ channelId, name }, _args, ctx) =>
-        (await ownUnreadIn(ctx)).topic(channelId, name)?.mentions.length ?? 0,
+      resolve: async ({ channelId, name }, _args, ctx) => (await ownMentionsInTopics(ctx))(channelId, name),
     }),
     firstUnread: t.field({
       type: Message,
       nullable: true,
       description: 'The oldest unread message in it; null when there is none.',
-      resolve: async ({ channelId, name }, _args, ctx) => {
-        const first = (await ownUnreadIn(ctx)).topic(channelId, name)?.ids[0];
-        return nodeOf(ctx, 'Message', first ?? null);
-      },
+      resolve: async ({ channelId, name }, _args, ctx) =>
+        nodeOf(ctx, 'Message', await firstUnreadInTopic(ctx, channelId, name)),
     }),
   }),
 });
@@ -196,15 +198,12 @@ builder.prismaObjectField(Channel, 'topics', (t) =>
 
 builder.prismaObjectFields(ChannelSubscription, (t) => ({
   unreadCount: t.int({
-    description:
-      'How many messages in the channel are unread, muted topics included, of the newest 50,000 that are in all.',
-    resolve: async ({ channelId }, _args, ctx) =>
-      ((await ownCountsIn(ctx)).get(channelId) ?? []).reduce((sum, { count }) => sum + count, 0),
+    description: 'How many messages in the channel are unread, muted topics included.',
+    resolve: async ({ channelId }, _args, ctx) => (await ownCountsIn(ctx)).channel(channelId),
   }),
   unreadMentionCount: t.int({
     description: 'How many of these mention the viewer.',
-    resolve: async ({ channelId }, _args, ctx) =>
-      ((await ownCountsIn(ctx)).get(channelId) ?? []).reduce((sum, { mentions }) => sum + mentions, 0),
+    resolve: async ({ channelId }, _args, ctx) => (await ownMentionsIn(ctx)).channel(channelId),
   }),
 }));
 

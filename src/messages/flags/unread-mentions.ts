@@ -1,0 +1,61 @@
+import { Prisma } from '../../generated/prisma/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
+import { IS_TOPIC_MUTED } from '../topic-policies/policies.ts';
+import { isUnreadBy } from '../user-flags.ts';
+import { placesOf } from './counted-places.ts';
+import type { AnyHolder } from './unread.ts';
+import { ofEach } from './unread-counts.ts';
+
+/** Our choice: so many of the newest messages that name a user are looked at, and so many that mention everybody. */
+export const MAX_MENTIONS = 1_000;
+
+/** Unread messages of one topic or conversation that mention the user; with everybody, where that is not muted. */
+export interface UnreadMentions {
+  /** Null for a conversation. */
+  readonly channelId: number | null;
+  /** Null for a topic. */
+  readonly conversationId: number | null;
+  /** In lower case; empty for a conversation. */
+  readonly topic: string;
+  readonly count: number;
+}
+
+function mentionsOf(holder: AnyHolder): Prisma.Sql {
+  const { realmId, userId } = holder;
+  const wildcards = (stands: Prisma.Sql) => Prisma.sql`
+    SELECT everybody.id FROM place p CROSS JOIN LATERAL (
+      SELECT m.id FROM message m WHERE ${stands} AND m.channel_wildcard AND m.id > p.above
+      ORDER BY m.id DESC LIMIT ${MAX_MENTIONS}) AS everybody`;
+  return Prisma.sql`
+    WITH ${placesOf(holder)}, found AS (
+      (SELECT um.message_id AS id FROM user_message um
+       WHERE um.user_id = ${userId} AND (um.mentioned OR um.topic_wildcard_mentioned)
+       ORDER BY um.message_id DESC LIMIT ${MAX_MENTIONS})
+      UNION ${wildcards(Prisma.sql`m.channel_id IS NOT NULL AND m.channel_id = p.channel_id`)}
+      UNION ${wildcards(Prisma.sql`m.conversation_id IS NOT NULL AND m.conversation_id = p.conversation_id`)}
+      -- Marked unread one by one, or moved: before the mark of where they are.
+      UNION SELECT x.message_id FROM read_exception x WHERE x.user_id = ${userId} AND NOT x.is_read
+      UNION
+      SELECT m.id FROM subscription_period p
+      JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
+      WHERE p.user_id = ${userId} AND m.channel_wildcard
+    )
+    SELECT m.channel_id AS "channelId", m.conversation_id AS "conversationId", lower(m.topic) AS topic, count(*)::int AS count
+    FROM found JOIN message m ON m.realm_id = ${realmId} AND m.id = found.id
+    JOIN place s ON s.recipient_id = COALESCE(m.channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)
+    LEFT JOIN user_message um ON um.user_id = ${userId} AND um.message_id = m.id
+    LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)
+    WHERE (um.mentioned OR NOT (${IS_TOPIC_MUTED}) AND (m.channel_wildcard OR um.topic_wildcard_mentioned))
+      AND ${isUnreadBy(userId)}
+    GROUP BY 1, 2, 3`;
+}
+
+/** What mentions each of the users and is unread for them: one query. */
+export async function unreadMentionsOfEach(
+  db: SqlClient,
+  realmId: number,
+  userIds: readonly number[],
+): Promise<Map<number, UnreadMentions[]>> {
+  const rows = await ofEach<UnreadMentions>(db, userIds, (userId) => mentionsOf({ realmId, userId }));
+  return Map.groupBy(rows, ({ userId }) => userId);
+}
