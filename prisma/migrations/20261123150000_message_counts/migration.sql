@@ -29,6 +29,11 @@ CREATE INDEX "message_own" ON "message" (
     "sender_id", (COALESCE("sent_channel_id"::bigint * 2, "conversation_id"::bigint * 2 + 1)), "id")
   WHERE "read_by_sender" AND "channel_id" IS NOT DISTINCT FROM "sent_channel_id";
 
+-- What is asked of nearly all that is read of a channel is in the index: else the planner may prefer the one by topic, look
+-- through all of the channel in it, and put what it finds in order.
+DROP INDEX "message_by_channel";
+CREATE INDEX "message_by_channel" ON "message" ("channel_id", "id") INCLUDE ("sent_channel_id") WHERE "channel_id" IS NOT NULL;
+
 -- Counts an organisation's next messages, at most p_limit of them, and tells whether it found as many.
 --
 -- One at a time does it, and passes by where another does. Nobody else's change is under way then: who moves or deletes
