@@ -3,6 +3,9 @@ import { isInGroup } from '../access/permissions/membership.ts';
 import { type RealmGroupSettingName, realmGroupSetting } from '../access/realm-settings.ts';
 import { SETTING_CHOICES, USER_SETTING_NAMES, userSetting } from '../access/user-settings.ts';
 import type { Snapshot, StateGroup } from '../api/state-group.ts';
+import { Prisma, type User } from '../generated/prisma/client.ts';
+import { fieldsOf, USER_COLUMNS } from '../platform/db/columns.ts';
+import { readRows } from '../platform/db/rows.ts';
 import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/roles.ts';
 import { profileDataOf } from './profile-fields/values.ts';
 import { avatarUrl, toWireUser } from './wire.ts';
@@ -12,7 +15,11 @@ export const usersState: StateGroup = {
   name: 'realm_user',
   async read(snapshot) {
     const { viewer, db, options } = snapshot;
-    const everybody = await db.user.findMany({ where: { realmId: viewer.realm.id }, orderBy: { id: 'asc' } });
+    const everybody = await readRows<User>(
+      db,
+      Prisma.sql`
+      SELECT ${fieldsOf('u', USER_COLUMNS)} FROM user_account u WHERE u.realm_id = ${viewer.realm.id} ORDER BY u.id`,
+    );
     const users = everybody.filter(({ isSystem }) => !isSystem);
     const how = { clientGravatar: options.clientGravatar };
     const people = users.filter(({ botType }) => botType === null).map(({ id }) => id);

@@ -3,6 +3,7 @@ import { realmSetting } from '../../access/realm-settings.ts';
 import { VISIBLE_TO_EVERYONE } from '../../access/user-settings.ts';
 import { Prisma, type Realm, type User } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import type { Presence } from './wire.ts';
 
@@ -82,11 +83,14 @@ export async function readPresences(
   const nothing = { presences: [], lastUpdateId: newerThan };
   if (days === 0 || realmSetting(realm, 'presence_disabled')) return nothing;
   const since = new Date(Math.max(0, now.getTime() - days * 86_400_000));
-  const rows = await db.$queryRaw<PresenceRow[]>`
+  const rows = await readRows<PresenceRow>(
+    db,
+    Prisma.sql`
     SELECT ${COLUMNS} FROM ${SEEN}
     WHERE p.realm_id = ${realm.id} AND p.update_id > ${BigInt(Math.max(newerThan, above))} AND p.update_id < ${BigInt(below)}
       AND (${newerThan > 0} OR p.idle_at >= ${since})
-    ORDER BY p.update_id ${newestFirst ? Prisma.sql`DESC` : Prisma.empty} LIMIT ${BigInt(limit)}`;
+    ORDER BY p.update_id ${newestFirst ? Prisma.sql`DESC` : Prisma.empty} LIMIT ${BigInt(limit)}`,
+  );
   const presences = rows.map(toPresence);
   return { presences, lastUpdateId: presences.at(-1)?.updateId ?? newerThan };
 }
