@@ -12,7 +12,9 @@ import { buildSchema } from '../src/server/registries/schema.ts';
 import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
+import { fillOrganisation } from './helpers/large-organisation.ts';
 import { isGroupPicked } from './helpers/part.ts';
+import type { Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 
@@ -163,12 +165,16 @@ const deep: readonly Nest[] = [
 ];
 
 /** The statements that so many of a list's rows take, with what they came to. */
-async function statementsFor({ root, inner }: Nest, rows: number): Promise<{ queries: string[]; nodes: Json[] }> {
+async function statementsFor(
+  { root, inner }: Nest,
+  rows: number,
+  by = people.owner,
+): Promise<{ queries: string[]; nodes: Json[] }> {
   const filter = root.name === 'users' ? 'orderBy: { field: ID, direction: DESC } isBot: false' : '';
   const query = `{ ${root.name}(first: ${rows} ${filter}) { nodes { ${inner()} } } }`;
   let nodes: Json[] = [];
   const queries = await service.queriesOf(async () => {
-    nodes = (await people.owner.query(query))[root.name].nodes;
+    nodes = (await by.query(query))[root.name].nodes;
   });
   return { queries, nodes };
 }
@@ -201,3 +207,31 @@ describe.runIf(isGroupPicked('nested-lists.test.ts'))(
     });
   },
 );
+
+describe.runIf(isGroupPicked('nested-lists.test.ts'))('in a large organisation', () => {
+  const NUMBERS = [1, 5, 50] as const;
+  const LONG = ['channels', 'subscriptions', 'directConversations', 'messages', 'users'];
+  let reader: Person;
+
+  beforeAll(async () => {
+    const { member, owner, realm } = await organisation({}, { on: service });
+    const run = (sql: string, parameters: readonly unknown[]) => service.app.db.$executeRawUnsafe(sql, ...parameters);
+    await fillOrganisation(run, { realmId: realm.id, readerId: member.id, senderId: owner.id });
+    reader = member;
+  });
+
+  test.for(LONG)('%s take as many statements for 1, 5 and 50', async (name) => {
+    const grown: string[] = [];
+    for (const nest of nests.filter(({ root }) => root.name === name)) {
+      const statements: number[] = [];
+      for (const number of NUMBERS) {
+        const { queries, nodes } = await statementsFor(nest, number, reader);
+        expect(nodes.length, nest.path).toBe(number);
+        statements.push(queries.length);
+      }
+      const [fewest, most] = [Math.min(...statements), Math.max(...statements)];
+      if (most > fewest + MATTER_OF_TIME) grown.push(`${nest.path}: ${statements.join(', ')}`);
+    }
+    expect(grown).toEqual([]);
+  });
+});
