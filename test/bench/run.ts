@@ -1,6 +1,7 @@
 // npm run bench [-- --only=a,c] [--quick] [--profile=folder]: each figure as a ratio against its yardstick in the same run.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureBacklog } from './backlog.ts';
 import { measureFanOut } from './fan-out.ts';
 import { measureFirstScreen } from './first-screen.ts';
 import { measureHistory } from './history.ts';
@@ -11,7 +12,7 @@ import { measurePeerReads } from './peer-reads.ts';
 import { HOW_TO_INSTALL, hasPeers } from './peers.ts';
 import { measureReaders } from './readers.ts';
 import { measureReads } from './reads.ts';
-import { measureRegistration } from './registration.ts';
+import { measureLargeRegistration, measureRegistration } from './registration.ts';
 import { printJson, printTable, type Row } from './report.ts';
 import { measureSends, measureSubscribers } from './sends.ts';
 import { POOL_SIZE, type Stage, setStage } from './stage.ts';
@@ -31,6 +32,8 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   k: measureReaders,
   l: measureFirstScreen,
   m: measurePeerReads,
+  n: measureBacklog,
+  o: measureLargeRegistration,
 };
 
 /** Those that need what is installed for the benchmark alone. */
