@@ -197,6 +197,6 @@ test('what is counted is what a list of all of it would hold, whatever was done,
       await service.app.db.$queryRaw`SELECT tally_messages(${of.realmId}::int, 100000) AS more`;
       await expectCounted(of);
     }),
-    { numRuns: 8, endOnFailure: true },
+    { numRuns: 12, endOnFailure: true },
   );
 }, 180_000);

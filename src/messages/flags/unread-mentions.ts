@@ -47,6 +47,13 @@ function mentionsOf(holder: AnyHolder): Prisma.Sql {
     LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)
     WHERE (um.mentioned OR NOT (${IS_TOPIC_MUTED}) AND (m.channel_wildcard OR um.topic_wildcard_mentioned))
       AND ${isUnreadBy(userId)}
+      -- What somebody sends without being subscribed waits for nobody.
+      AND (m.sender_id <> ${userId} OR m.conversation_id IS NOT NULL
+        OR EXISTS (SELECT FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id)
+        OR EXISTS (
+          SELECT FROM subscription_period p
+          WHERE p.user_id = ${userId} AND p.channel_id = m.sent_channel_id AND p.began_message_id < m.id
+            AND (p.ended_message_id IS NULL OR m.id <= p.ended_message_id)))
     GROUP BY 1, 2, 3`;
 }
 
