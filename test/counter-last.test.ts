@@ -8,7 +8,7 @@ import { pathOf, REST_CALLS, type RestCall } from './helpers/rest-calls.ts';
 import { makeScene, type Scene } from './helpers/scene.ts';
 
 /** Statements that take ids from the organisation's counter, which is held from then on. */
-const COUNTS = /UPDATE event_counter SET last_id|hold_log\(|send_message\(/;
+const COUNTS = /UPDATE event_counter SET last_id|hold_log\(|send_messages?\(/;
 
 /** What may come between the counter and the commit: all of it needs the event's id, or that nobody else has one. */
 const NEEDS_THE_ID: readonly RegExp[] = [

@@ -12,6 +12,7 @@ import type { KeyVault } from '../platform/key-vault.ts';
 import type { RateLimits } from '../platform/rate-limits.ts';
 import type { Unread } from '../platform/unread.ts';
 import { UnauthorizedError } from './errors.ts';
+import type { ReplyFirst } from './reply-first.ts';
 
 /** Sends what is to be sent later. */
 export interface Deliveries {
@@ -58,6 +59,8 @@ export interface App {
   readonly log: Logger;
   /** The one transaction a request is made in that is to have its effect once; `db` is that transaction then. */
   readonly transaction?: IdempotentTransaction;
+  /** The one change of a request that is answered before it is made, and is to have its effect once. */
+  readonly replyFirst?: ReplyFirst;
   /** The moment a request is answered from, where it asked for one; `db` reads there, and nothing can be changed. */
   readonly snapshot?: Snapshot;
   /** The time: the only clock services read. */

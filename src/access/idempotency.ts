@@ -1,13 +1,15 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { lastPosition } from '../events/act.ts';
 import { committing, retrying } from '../events/commit.ts';
 import { logAll, type RequestTransaction } from '../events/log.ts';
 import type { StoredEvent } from '../events/stored.ts';
+import { ADVISORY_LOCKS } from '../platform/db/advisory-lock.ts';
 import type { Db, Tx } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
-import { BadRequestError } from '../platform/errors.ts';
+import { BadRequestError, RequestTimeoutError } from '../platform/errors.ts';
 import type { App, IdempotentTransaction } from './context.ts';
-import { keepReply, keptReply, requireRoomForKey } from './kept-replies.ts';
+import { hasAmpleRoom, isHardlyAnything, keepReply, keptReply, requireRoomForKey } from './kept-replies.ts';
+import { NeedsTransaction, ReplyFirstRequest } from './reply-first.ts';
 
 /** Who may repeat what. */
 export interface IdempotencyKey {
@@ -53,6 +55,8 @@ const hashed = (_name: string, value: unknown): unknown =>
  *
  * @param answer Makes the reply, which must be JSON, with the services of the app it is given. Run again from the start
  *   when it loses a race, or does something outside of it. What it throws for that, as `shouldRestart` says, must come out of it.
+ * @param options.repliesFirst Whether its one change can be made by `app.replyFirst`: then a transaction of several
+ *   statements is only for what goes wrong there, and for a repetition.
  * @throws BadRequestError when the key was used for another input; else what `answer` throws.
  * @throws ReplyNotKeptError when the reply was too long to be kept: it was given, or lost, once.
  * @throws TotalReachedError when the viewer holds too many keys; nothing was done.
@@ -62,7 +66,53 @@ export async function withIdempotencyKey<T>(
   app: App,
   key: IdempotencyKey,
   answer: (app: App) => Promise<T>,
+  { repliesFirst = false }: { readonly repliesFirst?: boolean } = {},
 ): Promise<T> {
+  if (!repliesFirst || !(await hasAmpleRoom(app, key.userId))) return answerInTransaction(app, key, answer);
+  const request = new ReplyFirstRequest();
+  const made = await replyFirst({ ...app, replyFirst: request }, request, key, answer);
+  if (made !== undefined) return made.reply;
+  try {
+    return await answerInTransaction(app, key, answer);
+  } catch (error) {
+    if (!request.mayBeMade || !(error instanceof RequestTimeoutError)) throw error;
+    throw new RequestTimeoutError('The service is busy; what was asked for may have been done');
+  }
+}
+
+/**
+ * Answers, and then makes the change with the reply.
+ *
+ * @returns Undefined when nothing was done: there is more to it than one statement, or something is wrong with the request
+ *   or its key, which is found out in a transaction.
+ */
+async function replyFirst<T>(
+  app: App,
+  request: ReplyFirstRequest,
+  key: IdempotencyKey,
+  answer: (app: App) => Promise<T>,
+): Promise<{ readonly reply: T } | undefined> {
+  const { userId } = key;
+  return retrying(async () => {
+    request.begin();
+    let reply: string;
+    try {
+      reply = JSON.stringify((await answer(app)) ?? null);
+    } catch (error) {
+      if (isBusy(error)) throw error;
+      return undefined;
+    }
+    // What becomes longer by an id is no matter: it becomes shorter.
+    if (request.made === undefined || !isHardlyAnything(reply)) return undefined;
+    const kept = await request.made({
+      ...{ userId, key: key.key, lock: lockOf(key), inputHash: Buffer.from(key.inputHash).toString('hex') },
+      ...{ reply, idMark: String(request.id), positionMark: String(request.position) },
+    });
+    return kept === null ? undefined : { reply: JSON.parse(kept) as T };
+  });
+}
+
+async function answerInTransaction<T>(app: App, key: IdempotencyKey, answer: (app: App) => Promise<T>): Promise<T> {
   const done: Outcomes = new Map();
   for (;;) {
     try {
@@ -97,7 +147,7 @@ export function runOutsideTransaction<T>(app: App, name: string, work: (app: App
 
 /** Whether what an answer failed with is a reason to make it again, from the start. */
 export const shouldRestart = (thrown: unknown): boolean =>
-  thrown instanceof OutsideWork || isLostRace(thrown) || isBusy(thrown);
+  thrown instanceof OutsideWork || thrown instanceof NeedsTransaction || isLostRace(thrown) || isBusy(thrown);
 
 /** What came of the work done outside, by name. */
 type Outcomes = Map<string, Promise<unknown>>;
@@ -200,15 +250,23 @@ class IdempotentRequest implements IdempotentTransaction {
   }
 }
 
+/** Few keys have the same: whoever uses one of them then waits for the other. */
+const lockOf = ({ userId, key }: IdempotencyKey): number =>
+  Number.parseInt(hash('sha256', `${userId} ${key}`).slice(0, 8), 16) | 0;
+
 /**
- * Takes the key. A second taker waits for the first.
+ * Takes the key. A second taker waits for the first, by the lock: who replies first writes the key under the counter, where
+ * nothing is to be waited for.
  *
  * @returns The transaction's id; undefined when the key was used.
  */
-async function claim(tx: Tx, { realmId, userId, key, inputHash }: IdempotencyKey): Promise<string | undefined> {
+async function claim(tx: Tx, taken: IdempotencyKey): Promise<string | undefined> {
+  const { realmId, userId, key, inputHash } = taken;
   const [claimed] = await tx.$queryRaw<{ xid: string }[]>`
+    WITH held AS MATERIALIZED (
+      SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.inMigrations.send_messages}::int, ${lockOf(taken)}::int))
     INSERT INTO idempotency_record (realm_id, user_id, key, input_hash)
-    VALUES (${realmId}, ${userId}, ${key}, ${inputHash}) ON CONFLICT DO NOTHING
+    SELECT ${realmId}, ${userId}, ${key}, ${inputHash} FROM held ON CONFLICT DO NOTHING
     RETURNING pg_current_xact_id()::text AS xid`;
   return claimed?.xid;
 }

@@ -1,5 +1,5 @@
 import { lockKind } from '../platform/db/advisory-lock.ts';
-import type { Tx } from '../platform/db/client.ts';
+import type { Database, SqlClient, Tx } from '../platform/db/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { requireWithin, TOTALS } from '../platform/totals.ts';
 
@@ -13,6 +13,9 @@ interface Keyed {
 const MAX_REPLY_BYTES = 64 * 1024;
 /** Our choice, of one user: some hundred of the longest. What is kept in up to a kilobyte is bounded by the keys. */
 const MAX_REPLIES_BYTES = 16 * 1024 * 1024;
+
+/** Up to here replies are not counted, as an index has it: that there are so many keys and no more bounds them. */
+const FEW_BYTES = 1024;
 
 /** The change was made, and its reply was more than is kept. */
 export class ReplyNotKeptError extends BadRequestError {
@@ -39,13 +42,38 @@ export async function requireRoomForKey(tx: Tx, { userId }: Keyed): Promise<void
   requireWithin('idempotency_keys', await countKeys(tx, userId, max + 1));
 }
 
+/** Our choice: in this time nobody uses so many keys that are left to them. */
+const BELIEVED_MS = 10_000;
+/** Our choice: users of whom it is known at once. */
+const MAX_BELIEVED = 10_000;
+const believed = new WeakMap<Database, Map<number, number>>();
+
+/** Whether a user holds so few keys that one more need not be counted. Asked of the database now and then. */
+export async function hasAmpleRoom(
+  { database, db }: { readonly database: Database; readonly db: SqlClient },
+  userId: number,
+): Promise<boolean> {
+  const untilByUser = believed.get(database) ?? new Map<number, number>();
+  believed.set(database, untilByUser);
+  const now = performance.now();
+  if ((untilByUser.get(userId) ?? 0) > now) return true;
+  const half = TOTALS.idempotency_keys.max / 2;
+  if ((await countKeys(db, userId, half)) >= half) return false;
+  if (untilByUser.size >= MAX_BELIEVED) untilByUser.clear();
+  untilByUser.set(userId, now + BELIEVED_MS);
+  return true;
+}
+
 /** Not counted further than to `limit`. */
-async function countKeys(tx: Tx, userId: number, limit: number): Promise<number> {
+async function countKeys(tx: SqlClient, userId: number, limit: number): Promise<number> {
   const [held] = await tx.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
       SELECT 1 FROM idempotency_record WHERE user_id = ${userId} LIMIT ${limit}) AS held`;
   return held?.count ?? 0;
 }
+
+/** Whether a reply is so short that there is always room for it. */
+export const isHardlyAnything = (reply: string): boolean => Buffer.byteLength(reply) <= FEW_BYTES;
 
 /**
  * Keeps the reply of a change for its repetitions, as a part of the change. Of one that is too long, or for which the

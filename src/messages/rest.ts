@@ -23,6 +23,7 @@ export const postMessage = endpoint({
   twins: ['sendMessage'],
   summary: 'Send a message',
   description: 'To a channel, under a topic, or to one or more people.',
+  repliesFirst: true,
   params: {
     type: text(z.enum(MESSAGE_TYPES), { description: '"private" and "stream" are older words for the others.' }),
     to: text(z.string(), {

@@ -56,7 +56,7 @@ function messagesOf(take: (type: string, body: Buffer) => void, { startup }: { s
 /** Whether the end of a statement is the end of a change: of a transaction, or of a statement that is one by itself. */
 const commits = (tag: string, sql: string, wasInTransaction: boolean): boolean =>
   tag.startsWith('COMMIT') ||
-  (!wasInTransaction && (/^(INSERT|UPDATE|DELETE)/.test(tag) || sql.includes('send_message(')));
+  (!wasInTransaction && (/^(INSERT|UPDATE|DELETE)/.test(tag) || sql.includes('send_messages(')));
 
 export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl);

@@ -1,6 +1,7 @@
 import type { InputFieldMap, InputShapeFromFields, ShapeFromTypeParam, TypeParam } from '@pothos/core';
 import { type GraphQLField, type GraphQLResolveInfo, responsePathAsArray as responsePath } from 'graphql';
 import { type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
+import { NeedsTransaction } from '../../access/reply-first.ts';
 import { observingChanges } from '../../events/act.ts';
 import { AbandonedError, BadRequestError, type ChatError, RequestTimeoutError } from '../../platform/errors.ts';
 import { builder, type Types } from './builder.ts';
@@ -23,8 +24,28 @@ interface PayloadField {
 }
 
 type PayloadShape<P extends Record<string, PayloadField>> = {
-  [K in keyof P]: ShapeFromTypeParam<Types, P[K]['type'], P[K]['nullable'] extends true ? true : false>;
+  [K in keyof P]: ValueOf<P[K]> | ReadBack<ValueOf<P[K]>>;
 };
+type ValueOf<F extends PayloadField> = ShapeFromTypeParam<Types, F['type'], F['nullable'] extends true ? true : false>;
+
+/** What is read after the change, only where it is asked for. */
+class ReadBack<V> {
+  readonly read: () => Promise<V>;
+
+  constructor(read: () => Promise<V>) {
+    this.read = read;
+  }
+}
+
+/** Has a field of a payload read when somebody asks for it. */
+export const whenAsked = <V>(read: () => Promise<V>): ReadBack<V> => new ReadBack(read);
+
+/** @throws NeedsTransaction when the change is still to be made. */
+function resolved<V>(value: V | ReadBack<V>, { app }: RequestCtx): V | Promise<V> {
+  if (!(value instanceof ReadBack)) return value;
+  if (app.replyFirst !== undefined) throw new NeedsTransaction();
+  return value.read();
+}
 
 interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, PayloadField>> {
   readonly description: string;
@@ -44,6 +65,8 @@ interface MutationOptions<C, I extends InputFieldMap, P extends Record<string, P
   readonly ignoresIdempotencyKey?: true;
   /** True for what tries credentials: an operation may do so once. */
   readonly provesIdentity?: true;
+  /** True for what makes one change by `app.replyFirst`, where there is such. */
+  readonly repliesFirst?: true;
   /**
    * True where the payload has `query`, for all that can be asked for: an operation that does is answered from one moment,
    * `app.snapshot`, and can change nothing but what it leaves for afterwards.
@@ -85,6 +108,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
     errors = [],
     ignoresIdempotencyKey,
     provesIdentity,
+    repliesFirst,
     answersWithState,
     resolve,
   }: MutationOptions<C, I, P>,
@@ -102,7 +126,9 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
       ...Object.fromEntries(
         Object.entries(payload()).map(([field, { refersTo: typename, isAlwaysThere, ...options }]) => {
           const named = typename === undefined ? {} : refersTo(typename);
-          return [field, t.expose(field as never, { ...options, ...named, nullable: isAlwaysThere !== true } as never)];
+          const resolve = (payload: Record<string, unknown>, _args: unknown, ctx: RequestCtx) =>
+            resolved(payload[field], ctx);
+          return [field, t.field({ ...options, ...named, nullable: isAlwaysThere !== true, resolve } as never)];
         }),
       ),
       ...(answersWithState && stateField(t as never)),
@@ -117,7 +143,7 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
         union: { description: `What \`${name}\` ends in: its payload, or an error that can be expected.` },
       },
       args: Input === undefined ? {} : { input: t.arg({ type: Input, description: 'What it goes by.' }) },
-      extensions: { ignoresIdempotencyKey, provesIdentity, answersWithState },
+      extensions: { ignoresIdempotencyKey, provesIdentity, repliesFirst, answersWithState },
       resolve: (async (
         _root: unknown,
         { input = {} }: { input?: unknown },
@@ -155,6 +181,7 @@ const positionField = (t: PothosSchemaTypes.ObjectFieldBuilder<Types, { readonly
       'so has all of the change, and what was shown of it meanwhile can go. It may be an event that others hear, not the ' +
       'viewer: a heartbeat passes it at the latest. Null where nothing was changed, and where nobody is told.',
     resolve: ({ position }, _args, ctx, { path }) => {
+      if (ctx.app.replyFirst !== undefined) return ctx.app.replyFirst.position;
       // Under an idempotency key nothing is logged before all else is read.
       if (ctx.app.transaction !== undefined) notePosition(ctx, responsePath(path));
       return position;
@@ -191,6 +218,10 @@ export const hasFailed = (ctx: RequestCtx): boolean => failed.has(ctx);
 /** Whether idempotency keys mean nothing to a mutation. */
 export const ignoresIdempotencyKey = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
   extensions['ignoresIdempotencyKey'] === true;
+
+/** Whether a mutation can be answered before its change is made. */
+export const repliesFirst = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>
+  extensions['repliesFirst'] === true;
 
 /** Whether the payload of a mutation has `query`. */
 export const answersWithState = ({ extensions }: GraphQLField<unknown, unknown>): boolean =>

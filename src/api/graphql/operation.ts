@@ -5,6 +5,7 @@ import {
   type ExecutionResult,
   execute,
   GraphQLError,
+  type GraphQLField,
   getOperationAST,
   Kind,
   OperationTypeNode,
@@ -13,6 +14,7 @@ import {
 import type { App, RequestCtx } from '../../access/context.ts';
 import { UnauthorizedError } from '../../access/errors.ts';
 import { idempotencyKey, shouldRestart, withIdempotencyKey } from '../../access/idempotency.ts';
+import { NeedsTransaction } from '../../access/reply-first.ts';
 import type { Budget } from '../../platform/budget.ts';
 import type { Caller } from '../../platform/caller.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
@@ -20,7 +22,7 @@ import { countMore, countRequest } from '../rate-limits.ts';
 import { asksForState, executeAtOnce } from './at-once.ts';
 import type { Cost, GraphQLContext } from './context.ts';
 import { introspects } from './documents.ts';
-import { hasFailed, ignoresIdempotencyKey } from './mutation.ts';
+import { hasFailed, ignoresIdempotencyKey, repliesFirst } from './mutation.ts';
 import { executeDocument } from './plans/queries.ts';
 import { awaitsPosition, tellPosition } from './positions.ts';
 import { acknowledged } from './read-back.ts';
@@ -147,7 +149,8 @@ class NotKept extends Error {
 async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promise<ExecutionResult> {
   const { app, viewer, idempotencyKey: key } = context;
   if (viewer !== null && asksForState(args)) return executeAtOnce(args, context);
-  if (key === undefined || viewer === null || !isKeyed(args)) {
+  const field = key === undefined ? undefined : keyedField(args);
+  if (key === undefined || viewer === null || field === undefined) {
     const result = await executeDocument(args);
     return isMutation(args) ? acknowledged(result, context) : result;
   }
@@ -155,13 +158,18 @@ async function executeOnce(args: ExecutionArgs, context: GraphQLContext): Promis
   const input = ['graphql', print(document), operationName ?? null, variableValues ?? null];
   try {
     const record = idempotencyKey({ app, viewer }, key, input);
-    const data = await withIdempotencyKey(app, record, (app) => execution(args, { ...context, app }));
+    const data = await withIdempotencyKey(app, record, (app) => execution(args, { ...context, app }), {
+      repliesFirst: repliesFirst(field) && !readingBack.has(document),
+    });
     return { data };
   } catch (error) {
     if (error instanceof NotKept) return error.result;
     throw error;
   }
 }
+
+/** Documents that ask for more than is known before their change is made. */
+const readingBack = new WeakSet<DocumentNode>();
 
 /** @throws NotKept when the mutation failed; what has it begin anew. */
 async function execution(
@@ -171,6 +179,7 @@ async function execution(
   const result = await execute({ ...args, contextValue });
   const causes = result.errors?.map(({ originalError }) => originalError) ?? [];
   const reason = causes.find(shouldRestart);
+  if (reason instanceof NeedsTransaction) readingBack.add(args.document);
   if (reason !== undefined) throw reason;
   const { data, errors } = result;
   // What else it answers with is undone, too.
@@ -186,17 +195,17 @@ const isMutation = ({ document, operationName }: ExecutionArgs): boolean =>
   getOperationAST(document, operationName)?.operation === OperationTypeNode.MUTATION;
 
 /**
- * Whether the operation is one a key applies to: a mutation, but for those that ignore keys.
+ * The mutation of an operation that a key applies to: of all mutations but those that ignore keys.
  *
  * @throws BadRequestError when it makes several: one may fail and another not, and then it is neither done nor undone.
  */
-function isKeyed({ document, operationName, schema }: ExecutionArgs): boolean {
+function keyedField({ document, operationName, schema }: ExecutionArgs): GraphQLField<unknown, unknown> | undefined {
   const operation = getOperationAST(document, operationName);
-  if (operation?.operation !== OperationTypeNode.MUTATION) return false;
+  if (operation?.operation !== OperationTypeNode.MUTATION) return undefined;
   const [selection, ...others] = operation.selectionSet.selections;
   if (others.length > 0 || selection?.kind !== Kind.FIELD) {
     throw new BadRequestError('Under an idempotency key an operation must be one mutation');
   }
   const field = schema.getMutationType()?.getFields()[selection.name.value];
-  return field !== undefined && !ignoresIdempotencyKey(field);
+  return field === undefined || ignoresIdempotencyKey(field) ? undefined : field;
 }

@@ -63,6 +63,8 @@ interface Description {
    * reply would be useless, or too sensitive to keep.
    */
   readonly ignoresIdempotencyKey?: true;
+  /** True for what makes one change by `app.replyFirst`, where there is such. */
+  readonly repliesFirst?: true;
   /** True for what mostly waits for something to happen: an account may have any number of these under way. */
   readonly waits?: true;
   /** Whether success is another address, for a browser to go to. */

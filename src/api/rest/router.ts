@@ -226,7 +226,9 @@ function answerOnce(
   const key = takesIdempotencyKey(endpoint) ? http.header('idempotency-key') : undefined;
   const { app, viewer } = ctx;
   if (key === undefined || viewer === null) return handle(ctx);
-  return withIdempotencyKey(app, idempotencyKey({ app, viewer }, key, input()), (app) => handle({ ...ctx, app }));
+  const { repliesFirst = false } = endpoint;
+  const answer = (app: App) => handle({ ...ctx, app });
+  return withIdempotencyKey(app, idempotencyKey({ app, viewer }, key, input()), answer, { repliesFirst });
 }
 
 const NO_SLOTS: readonly string[] = [];

@@ -2,7 +2,7 @@ import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { errorType } from '../../api/graphql/errors.ts';
-import { mutation } from '../../api/graphql/mutation.ts';
+import { mutation, whenAsked } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -83,6 +83,7 @@ mutation('sendMessage', {
     },
   }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
+  repliesFirst: true,
   resolve: async (ctx, { channelId, channelName, directTo, topic, content, readBySender, queueId, localId }) => {
     const sent = await sendMessage(ctx, {
       to: destinationIn({ channelId, channelName, directTo }),
@@ -92,7 +93,7 @@ mutation('sendMessage', {
       queueId: queueId ?? undefined,
       localId: localId == null ? undefined : requireText('localId', localId, { max: 100 }),
     });
-    return { sentMessage: await readBack(ctx, sent.id), newTopicVisibility: sent.newPolicy ?? null };
+    return { sentMessage: whenAsked(() => readBack(ctx, sent.id)), newTopicVisibility: sent.newPolicy ?? null };
   },
 });
 

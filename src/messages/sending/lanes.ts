@@ -3,7 +3,7 @@ import type { App } from '../../access/context.ts';
 import type { Database } from '../../platform/db/client.ts';
 import { isBusy, isLostRace } from '../../platform/db/errors.ts';
 import { RequestTimeoutError } from '../../platform/errors.ts';
-import { type MessageToWrite, type WrittenMessage, writeMessages } from './write.ts';
+import { type MessageToWrite, type Outcome, writeMessages } from './write.ts';
 
 /** Our choice: beyond this the statement itself takes as long as what is saved by waiting once. */
 const MOST_TOGETHER = 64;
@@ -15,7 +15,7 @@ const apart = AsyncLocalStorage.snapshot();
 
 interface Waiting {
   readonly message: MessageToWrite;
-  readonly resolve: (written: WrittenMessage) => void;
+  readonly resolve: (written: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -27,10 +27,11 @@ const lanes = new WeakMap<Database, Map<number, Lane>>();
  * Writes a message in its organisation's turn. While one statement is on its way to the database, what is sent meanwhile
  * waits, and goes with the next one: the organisation waits for the disk once for all of them.
  *
+ * @returns As `writeMessages`.
  * @throws What `writeMessages` throws; what fails for one is not told to the others.
  * @throws RequestTimeoutError when too many wait, or its turn does not come in time: nothing was begun.
  */
-export function writeTogether(app: SendingApp, realmId: number, message: MessageToWrite): Promise<WrittenMessage> {
+export function writeTogether(app: SendingApp, realmId: number, message: MessageToWrite): Promise<Outcome> {
   const ofDatabase = lanes.get(app.database) ?? new Map<number, Lane>();
   lanes.set(app.database, ofDatabase);
   const lane = ofDatabase.get(realmId) ?? new Lane(app, realmId);
@@ -62,9 +63,9 @@ class Lane {
     return !this.#isBusy && this.#waiting.length === 0;
   }
 
-  send(message: MessageToWrite): Promise<WrittenMessage> {
+  send(message: MessageToWrite): Promise<Outcome> {
     if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new RequestTimeoutError());
-    const { promise, resolve, reject } = Promise.withResolvers<WrittenMessage>();
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     this.#waiting.push({ message, resolve, reject });
     if (!this.#isBusy) void apart(() => this.#run());
     return promise;
@@ -80,7 +81,7 @@ class Lane {
   async #sendAll(together: readonly Waiting[]): Promise<void> {
     try {
       const written = await this.#write(together);
-      for (const [i, { resolve }] of together.entries()) resolve(written[i] as WrittenMessage);
+      for (const [i, { resolve }] of together.entries()) resolve(written[i]);
     } catch (error) {
       // Whether it was done, each finds out by itself, or knows that it was not.
       const isTold = together.length === 1 || isBusy(error) || error instanceof RequestTimeoutError;
@@ -89,7 +90,7 @@ class Lane {
     }
   }
 
-  #write(together: readonly Waiting[]): Promise<WrittenMessage[]> {
+  #write(together: readonly Waiting[]): Promise<Outcome[]> {
     const { database, db } = this.#app;
     const messages = together.map(({ message }) => message);
     return database.turns.take(this.#realmId, () => writeMessages(db, this.#realmId, messages));

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readAccount } from '../../access/accounts.ts';
 import { apiEmail } from '../../access/address.ts';
 import type { App, Ctx, Viewer } from '../../access/context.ts';
+import { NeedsTransaction, type ReplyFirst } from '../../access/reply-first.ts';
 import { requireActive } from '../../access/sign-in.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { retrying } from '../../events/commit.ts';
@@ -14,15 +15,15 @@ import { BadRequestError, RequestTimeoutError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
 import type { Unsent } from '../events.ts';
 import { automaticPolicy } from '../topic-policies/automatic.ts';
-import type { AutomaticPolicy } from '../topic-policies/policies.ts';
-import { setAutomaticPolicy } from '../topic-policies/service.ts';
+import { type AutomaticPolicy, INHERITED } from '../topic-policies/policies.ts';
+import { hasRoomForAutomaticPolicy, setAutomaticPolicy } from '../topic-policies/service.ts';
 import { normalContent, renderContent } from './content.ts';
 import { accessMembers, type Recipients } from './direct.ts';
 import { writeTogether } from './lanes.ts';
 import { requireMayMention, whoIsMentioned } from './mentions.ts';
 import { isInteractive, type Sender } from './sender.ts';
 import { accessTarget, type ChannelReference, requireTopic } from './target.ts';
-import { type PreparedMessage, type WrittenMessage, writeMessages } from './write.ts';
+import { isWritten, type MessageToWrite, type Outcome, type PreparedMessage, writeMessages } from './write.ts';
 
 /** A message as its sender gives it. */
 export interface NewMessage {
@@ -58,26 +59,57 @@ export interface SentMessage {
  * @throws RequestTimeoutError when the database could not take it in time; nothing was sent.
  */
 export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMessage> {
-  const { app, realmId } = ctx;
+  const { app } = ctx;
   if (app.transaction !== undefined) return sendWithin(ctx, input);
+  if (app.replyFirst !== undefined) return sendBehindReply(ctx, input, app.replyFirst);
   const prepare = preparing(ctx, input);
   const token = newToken();
   let repeated = false;
-  const sent = await retrying(async () => {
+  const doubt = () => {
+    repeated = true;
+  };
+  return retrying(async () => {
     const prepared = { ...(await prepare(app.db)), token };
-    // Two acts, that must be one change.
-    if (prepared.newPolicy !== undefined) return sendWithin(ctx, input);
-    try {
-      return await writeTogether(app, realmId, { prepared, repeated });
-    } catch (error) {
-      if (!isBusy(error) || (isCertainlyNotDone(error) && !repeated)) throw error;
-      repeated = true;
-      return confirm(app, realmId, prepared);
-    }
+    if (!isOneStatement(prepared)) return sendWithin(ctx, input);
+    const written = await writeSurely(ctx, { ...toWrite(prepared), repeated }, doubt);
+    if (!isWritten(written)) throw new Error('What has no key is sent');
+    publishCommitted(ctx, written.events);
+    return { id: written.messageId, newPolicy: prepared.newPolicy };
   });
-  if (!('events' in sent)) return sent;
-  publishCommitted(ctx, sent.events);
-  return { id: sent.messageId, newPolicy: undefined };
+}
+
+/** Whether one statement does all there is to do: a policy that takes the place of another is a change of its own. */
+const isOneStatement = ({ newPolicy, target }: PreparedMessage): boolean =>
+  newPolicy === undefined || target?.topicPolicy === INHERITED;
+
+const toWrite = (prepared: PreparedMessage) => ({ prepared, setsPolicy: prepared.newPolicy !== undefined });
+
+/** Sends a message whose sender is answered under an idempotency key, together with that answer. */
+async function sendBehindReply(ctx: Ctx, input: NewMessage, replyFirst: ReplyFirst): Promise<SentMessage> {
+  const prepared = await preparing(ctx, input)(ctx.app.db);
+  if (!isOneStatement(prepared)) throw new NeedsTransaction();
+  replyFirst.change(async (kept) => {
+    const message = { ...toWrite(prepared), repeated: false, kept };
+    const written = await writeSurely(ctx, message, () => replyFirst.doubt());
+    if (isWritten(written)) publishCommitted(ctx, written.events);
+    return written?.reply ?? null;
+  });
+  return { id: replyFirst.id, newPolicy: prepared.newPolicy };
+}
+
+/**
+ * Writes a message in its organisation's turn. What a lost answer leaves in doubt is found out.
+ *
+ * @param doubt Called when it may have been sent without our having heard of it.
+ */
+async function writeSurely({ app, realmId }: Ctx, message: MessageToWrite, doubt: () => void): Promise<Outcome> {
+  try {
+    return await writeTogether(app, realmId, message);
+  } catch (error) {
+    if (!isBusy(error) || (isCertainlyNotDone(error) && !message.repeated)) throw error;
+    doubt();
+    return confirm(app, realmId, message);
+  }
 }
 
 /**
@@ -85,11 +117,14 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
  * request that is to have its effect once is made anew as a whole, and does not know whether it is the first try.
  */
 function preparing({ app, viewer }: Ctx, input: NewMessage): (db: Tx) => Promise<PreparedMessage> {
-  let isFirst = app.transaction === undefined;
+  let isFirst = app.transaction === undefined && app.replyFirst?.isRetried !== true;
   return async (db) => {
     const sender = isFirst ? viewer : await asOfNow(db, viewer);
     isFirst = false;
-    return prepareMessage(db, app, sender, input);
+    const prepared = await prepareMessage(db, app, sender, input);
+    const { newPolicy, target } = prepared;
+    if (newPolicy === undefined || target?.topicPolicy !== INHERITED) return prepared;
+    return (await hasRoomForAutomaticPolicy(db, sender.id)) ? prepared : { ...prepared, newPolicy: undefined };
   };
 }
 
@@ -126,11 +161,11 @@ const CONFIRMATION_MS = 10_000;
  * Sends again what may have been sent already: the statement first looks for the message, behind the lock that an attempt
  * under way would still hold.
  */
-async function confirm(app: App, realmId: number, prepared: PreparedMessage): Promise<WrittenMessage> {
+async function confirm(app: App, realmId: number, message: MessageToWrite): Promise<Outcome> {
   const deadline = performance.now() + CONFIRMATION_MS;
   for (let pauseMs = 200; ; pauseMs += 200) {
     try {
-      return await writeTogether(app, realmId, { prepared, repeated: true });
+      return await writeTogether(app, realmId, { ...message, repeated: true });
     } catch (error) {
       if (!isBusy(error) && !(error instanceof RequestTimeoutError)) throw error;
       // It may have come through: that is no refusal, and the client must not take it for one.
@@ -149,7 +184,7 @@ async function confirm(app: App, realmId: number, prepared: PreparedMessage): Pr
 export function emitMessage(emit: Emit, prepared: PreparedMessage, onSent?: (id: number) => unknown): void {
   emit.writing(async (tx) => {
     const [written] = await writeMessages(tx, prepared.sender.realm.id, [{ prepared, repeated: false }]);
-    if (written === undefined) throw new Error('One message is written');
+    if (!isWritten(written)) throw new Error('One message is written');
     await onSent?.(written.messageId);
     return written;
   });

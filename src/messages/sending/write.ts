@@ -1,8 +1,10 @@
+import type { DraftedReply } from '../../access/reply-first.ts';
 import type { Appended } from '../../events/append.ts';
-import { subscribersOf, users } from '../../events/audience.ts';
+import { type Audience, subscribersOf, users } from '../../events/audience.ts';
 import type { StoredEvent } from '../../events/stored.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { messageSent, type SentPayload, type Unsent } from '../events.ts';
+import { topicPolicyChanged } from '../topic-policies/events.ts';
 import type { AutomaticPolicy } from '../topic-policies/policies.ts';
 import type { RenderedContent } from './content.ts';
 import type { Sender } from './sender.ts';
@@ -28,20 +30,39 @@ export interface MessageToWrite {
   readonly prepared: PreparedMessage;
   /** Whether an earlier attempt may have come through without our having heard of it: it is looked for then. */
   readonly repeated: boolean;
+  /** Whether the sender, who has no policy for the topic, gets `newPolicy`. */
+  readonly setsPolicy?: boolean;
+  /** The reply that is kept with it, under a key. */
+  readonly kept?: DraftedReply | undefined;
 }
 
 /** A message that was written, with its event. */
 export interface WrittenMessage extends Appended {
   readonly messageId: number;
+  /** As it was kept; null where none was to be. */
+  readonly reply: string | null;
 }
 
-/** What `send_message` returns for one of the messages. */
+/** What was not written, because it had been before under its key. */
+export interface RepeatedMessage {
+  readonly reply: string;
+}
+
+/** What becomes of a message: undefined where its key is being used, or was for something else. */
+export type Outcome = WrittenMessage | RepeatedMessage | undefined;
+
+export const isWritten = (outcome: Outcome): outcome is WrittenMessage => outcome !== undefined && 'events' in outcome;
+
+/** What `send_messages` returns for one of the messages. */
 interface WrittenRow {
   /** Of the message among those written, from 1. */
-  readonly place: bigint;
-  readonly message_id: bigint;
+  readonly place: number;
+  /** Null, as all others, where there is but the reply of before. */
+  readonly message_id: bigint | null;
   readonly event_id: bigint;
   readonly recipient_id: bigint;
+  readonly policy_event_id: bigint | null;
+  readonly reply: string | null;
   readonly xid: string;
 }
 
@@ -49,57 +70,30 @@ interface WrittenRow {
  * The one statement that sends messages of one organisation: all of them, in this order, or none. On its own it is a
  * transaction.
  *
+ * @returns For each.
  * @throws What loses a race (40001) when what one of them was prepared from has changed.
  */
 export async function writeMessages(
   db: SqlClient,
   realmId: number,
   messages: readonly MessageToWrite[],
-): Promise<WrittenMessage[]> {
+): Promise<Outcome[]> {
   const rows = await db.$queryRaw<WrittenRow[]>`
-    SELECT p.place, sent.* FROM ROWS FROM (jsonb_to_recordset(${JSON.stringify(messages.map(argumentsOf))}::jsonb) AS (
-      payload jsonb, channel_id int, member_ids int[], public_channel_id int, channel_version text, subscriber_id int,
-      subscription_version text, sender_role smallint, mentioned int[], topic_mentioned int[], alerted int[],
-      read_by_sender boolean, channel_wildcard boolean, has_link boolean, has_image boolean, has_attachment boolean,
-      sent_at timestamptz, send_token bigint, repeated boolean
-    )) WITH ORDINALITY AS p(
-      payload, channel_id, member_ids, public_channel_id, channel_version, subscriber_id,
-      subscription_version, sender_role, mentioned, topic_mentioned, alerted,
-      read_by_sender, channel_wildcard, has_link, has_image, has_attachment,
-      sent_at, send_token, repeated, place
-    ), LATERAL send_message(
-      p_realm_id => ${realmId}::int,
-      p_payload => p.payload,
-      p_channel_id => p.channel_id,
-      p_member_ids => p.member_ids,
-      p_public_channel_id => p.public_channel_id,
-      p_channel_version => p.channel_version,
-      p_subscriber_id => p.subscriber_id,
-      p_subscription_version => p.subscription_version,
-      p_sender_role => p.sender_role,
-      p_mentioned => p.mentioned,
-      p_topic_mentioned => p.topic_mentioned,
-      p_alerted => p.alerted,
-      p_read_by_sender => p.read_by_sender,
-      p_channel_wildcard => p.channel_wildcard,
-      p_has_link => p.has_link,
-      p_has_image => p.has_image,
-      p_has_attachment => p.has_attachment,
-      p_sent_at => p.sent_at,
-      p_send_token => p.send_token,
-      p_repeated => p.repeated) AS sent`;
-  const byPlace = new Map(rows.map((row) => [Number(row.place), row]));
-  return messages.map(({ prepared }, i) => {
+    SELECT * FROM send_messages(${realmId}::int, ${JSON.stringify(messages.map(argumentsOf))}::jsonb)`;
+  const byPlace = new Map(rows.map((row) => [row.place, row]));
+  return messages.map((message, i) => {
     const row = byPlace.get(i + 1);
-    if (row === undefined) throw new Error('send_message returns one row');
-    return writtenOf(prepared, row);
+    if (row === undefined && message.kept === undefined) throw new Error('send_messages returns a row for each');
+    if (row === undefined) return undefined;
+    return row.message_id === null ? { reply: row.reply ?? '' } : writtenOf(message, row);
   });
 }
 
 const publicChannelId = ({ target }: PreparedMessage): number | null =>
   target === null || target.channel.inviteOnly ? null : target.channel.id;
 
-function argumentsOf({ prepared, repeated }: MessageToWrite) {
+function argumentsOf(message: MessageToWrite) {
+  const { prepared, repeated, kept } = message;
   const { sender, target, memberIds, content, payload, sentAt, token } = prepared;
   return {
     payload,
@@ -122,31 +116,51 @@ function argumentsOf({ prepared, repeated }: MessageToWrite) {
     // As text: it is greater than what a number of JSON holds exactly.
     send_token: String(token),
     repeated,
+    policy: policyToSet(message),
+    kept: kept && {
+      ...{ user_id: kept.userId, key: kept.key, lock: kept.lock, input_hash: kept.inputHash },
+      ...{ reply: kept.reply, id_mark: kept.idMark, position_mark: kept.positionMark },
+    },
   };
 }
 
-function writtenOf(prepared: PreparedMessage, row: WrittenRow): WrittenMessage {
-  const { sender, target, memberIds, payload, sentAt } = prepared;
+function policyToSet({ prepared, setsPolicy }: MessageToWrite) {
+  const { sender, target, newPolicy } = prepared;
+  if (setsPolicy !== true || target === null || newPolicy === undefined) return undefined;
+  const { type, payload } = policyEvent(prepared, target, newPolicy);
+  return { user_id: sender.id, topic: target.topic, policy: newPolicy, event_type: type, payload };
+}
+
+const policyEvent = ({ sender, sentAt }: PreparedMessage, { channel, topic }: Target, policy: AutomaticPolicy) =>
+  topicPolicyChanged({ channelId: channel.id, topic, policy, lastUpdated: sentAt }, sender.realm);
+
+function writtenOf({ prepared }: MessageToWrite, row: WrittenRow): WrittenMessage {
+  const { sender, target, memberIds, payload, sentAt, newPolicy } = prepared;
   const messageId = Number(row.message_id);
   const complete: SentPayload = { ...payload, id: messageId, recipientId: Number(row.recipient_id) };
+  const audience =
+    target === null
+      ? users(memberIds ?? [])
+      : { ...subscribersOf(target.channel.id), userIds: [sender.id], publicChannelId: publicChannelId(prepared) };
+  const events = [storedEvent(row.event_id, messageSent.type, complete, audience, sentAt)];
+  if (row.policy_event_id !== null && target !== null && newPolicy !== undefined) {
+    const { type, payload } = policyEvent(prepared, target, newPolicy);
+    events.push(storedEvent(row.policy_event_id, type, payload, users([sender.id]), sentAt));
+  }
+  return { messageId, events, xid: row.xid, reply: row.reply };
+}
+
+function storedEvent(id: bigint, type: string, complete: object, audience: Audience, createdAt: Date): StoredEvent {
   const json = JSON.stringify(complete);
-  const event: StoredEvent = {
-    id: Number(row.event_id),
-    type: messageSent.type,
+  return {
+    id: Number(id),
+    type,
     op: null,
     payload: JSON.parse(json) as unknown,
-    audience:
-      target === null
-        ? users(memberIds ?? [])
-        : {
-            ...subscribersOf(target.channel.id),
-            userIds: [sender.id],
-            publicChannelId: publicChannelId(prepared),
-          },
+    audience,
     width: 1,
     ephemeral: false,
-    createdAt: sentAt,
+    createdAt,
     bytes: json.length,
   };
-  return { messageId, events: [event], xid: row.xid };
 }

@@ -81,6 +81,10 @@ async function readable(ctx: Ctx, channelId: number): Promise<boolean> {
  */
 const MAX_AUTOMATIC = 0.9 * TOTALS.user_topics.max;
 
+/** Whether a user may be given one more policy that they have not asked for. */
+export const hasRoomForAutomaticPolicy = async (tx: Pick<Tx, 'userTopic'>, userId: number): Promise<boolean> =>
+  (await tx.userTopic.count({ where: { userId } })) < MAX_AUTOMATIC;
+
 /**
  * As `setTopicPolicy`, for a policy that follows from the user's taking part in a topic: not to be had, it is no reason to
  * refuse what they do.
@@ -94,7 +98,7 @@ export async function setAutomaticPolicy(
   visibility: TopicVisibility,
 ): Promise<boolean> {
   const { userId } = place;
-  if ((await tx.userTopic.count({ where: { userId } })) >= MAX_AUTOMATIC) {
+  if (!(await hasRoomForAutomaticPolicy(tx, userId))) {
     const [before] = await readPolicies(tx, [{ ...visibility, userId }]);
     if (before === INHERITED) return false;
   }

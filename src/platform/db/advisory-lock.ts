@@ -20,8 +20,13 @@ export const ADVISORY_LOCKS = {
     /** Of an organisation. */
     muted_topics: 7_340_168,
   },
-  /** Of a user: taken in SQL, by functions that migrations make. Their text cannot change, so the number cannot. */
-  inMigrations: { make_event_queue: 7_340_169 },
+  /** Taken in SQL, by functions that migrations make. Their text cannot change, so the number cannot. */
+  inMigrations: {
+    /** Of a user. */
+    make_event_queue: 7_340_169,
+    /** Of an idempotency key, by its hash. */
+    send_messages: 7_340_170,
+  },
 } as const;
 
 /**
