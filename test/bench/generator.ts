@@ -90,6 +90,8 @@ const triggers = new Map<number, RawHttp[]>();
 const watchers = new WeakSet<RawSocket>();
 let arrivals: Arrivals | undefined;
 /** Told of each message that is no delivery, for those who wait for it. */
+/** Of requests that are all different. */
+let count = 0;
 const onProtocol = new WeakMap<RawSocket, (type: string) => void>();
 
 function hear(socket: RawSocket, bytes: Buffer, start: number, end: number): void {
@@ -204,8 +206,12 @@ export const tasks = {
     return delays;
   },
 
-  /** Sends the same request again and again on each connection, the next when the last is answered. */
-  async load({ port, requests, seconds }: { port: number; requests: readonly Buffer[]; seconds: number }) {
+  /**
+   * Sends the same request again and again on each connection, the next when the last is answered. Where `counted` stands in
+   * a request, each time there is another number of as many digits.
+   */
+  async load(input: { port: number; requests: readonly Buffer[]; seconds: number; counted?: string }) {
+    const { port, requests, seconds, counted = '' } = input;
     const connections = await inBatches(requests, () => RawHttp.connect(port));
     const cpuBefore = cpuSeconds();
     const startedAt = performance.now();
@@ -214,6 +220,11 @@ export const tasks = {
     let sample: { head: string; body: string } | undefined;
     const runs = connections.map((connection, i) => {
       const request = Buffer.from(requests[i] as Buffer);
+      const countedAt = counted === '' ? -1 : request.indexOf(counted);
+      const next = (): Buffer => {
+        if (countedAt !== -1) request.write(String(count++).padStart(counted.length, '0'), countedAt);
+        return request;
+      };
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       let sentAt = performance.now();
       connection.onAnswer = (bytes, bodyAt) => {
@@ -225,9 +236,9 @@ export const tasks = {
         }
         if (now >= endAt) return resolve();
         sentAt = now;
-        connection.send(request);
+        connection.send(next());
       };
-      connection.send(request);
+      connection.send(next());
       return promise;
     });
     await Promise.all(runs);

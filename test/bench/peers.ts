@@ -29,6 +29,9 @@ export interface Peer {
   readonly shown?: (name: ReadName, data: unknown) => unknown;
 }
 
+/** Who sends messages by other means. */
+export const SENDING_PEER = 'fastify-sends.js';
+
 const MERCURIUS = 'mercurius.js';
 
 /** Those that are compared with. Sign-in is all that a flat read does: how the peer signs in makes a difference there. */

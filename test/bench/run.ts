@@ -14,7 +14,8 @@ import { measureReaders } from './readers.ts';
 import { measureReads } from './reads.ts';
 import { measureLargeRegistration, measureRegistration } from './registration.ts';
 import { printJson, printTable, type Row } from './report.ts';
-import { measureSends, measureSubscribers } from './sends.ts';
+import { measureSends } from './send-rates.ts';
+import { measureSubscribers } from './sends.ts';
 import { POOL_SIZE, type Stage, setStage } from './stage.ts';
 
 /** In the order in which they run; each has a service, a generator and yardsticks of its own. */

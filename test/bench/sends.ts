@@ -1,22 +1,24 @@
-import { median } from './measure.ts';
 import { requestBytes } from './raw-http.ts';
 import { type Row, ratioOf } from './report.ts';
-import { POOL_SIZE, type Stage } from './stage.ts';
+import type { Stage } from './stage.ts';
 
-const CONNECTIONS = 32;
-const CONTENT =
+export const CONNECTIONS = 32;
+export const CONTENT =
   'The build is green again, and the release can go out in the afternoon, if nobody has anything against it.';
 
 /** A channel made for the benchmark, and the ids a bare loop writes with. */
-interface Ground {
+export interface Ground {
   readonly realmId: number;
   readonly senderId: number;
   readonly channelId: number;
 }
 
 /** A channel nobody is subscribed to. */
-export async function makeChannel({ db, users }: Stage, name: string): Promise<Ground> {
-  const senderId = users[0]?.id ?? 0;
+export async function makeChannel(
+  { db, users }: Stage,
+  name: string,
+  senderId: number = users[0]?.id ?? 0,
+): Promise<Ground> {
   const { rows } = await db.query<{ id: number; realm_id: number }>(
     `INSERT INTO channel (realm_id, name, topics_policy) SELECT realm_id, $1, 'inherit' FROM user_account WHERE id = $2
      RETURNING id, realm_id`,
@@ -48,72 +50,19 @@ export async function subscribe(
 export function sendRequest(
   port: number,
   basic: string,
-  { channelId, topic }: { channelId: number; topic: string },
+  { channelId, topic, headers = {} }: { channelId: number; topic: string; headers?: Readonly<Record<string, string>> },
 ): Buffer {
   return requestBytes({
     method: 'POST',
     path: '/api/v1/messages',
     port,
-    headers: { Authorization: basic, 'Content-Type': 'application/x-www-form-urlencoded' },
+    headers: { Authorization: basic, 'Content-Type': 'application/x-www-form-urlencoded', ...headers },
     body: new URLSearchParams({ type: 'channel', to: String(channelId), topic, content: CONTENT }).toString(),
   });
 }
 
 function sendRequests({ users, port }: Stage, { channelId }: Ground, topic: string): Buffer[] {
   return users.slice(0, CONNECTIONS).map(({ basic }) => sendRequest(port, basic, { channelId, topic }));
-}
-
-/** (f) Messages sent a second in one organisation, against a loop that makes the same rows with nothing around it. */
-export async function measureSends(stage: Stage): Promise<Row[]> {
-  const { generator, yardsticks, databaseUrl, users, quick, db } = stage;
-  const ground = await makeChannel(stage, 'Bench sends');
-  await subscribe(
-    stage,
-    ground,
-    users.map(({ id }) => id),
-  );
-  const requests = sendRequests(stage, ground, 'bench');
-  const [warmUp, rounds, seconds] = quick ? [1, 3, 2] : [1, 6, 4];
-  const service: number[] = [];
-  const yardstick: number[] = [];
-  const shares: { generator: number; server: number; latency: string }[] = [];
-  for (let i = 0; i < warmUp + rounds; i++) {
-    const cpuBefore = stage.cpu();
-    const load = await generator.ask('load', { port: stage.port, requests, seconds });
-    const server = (stage.cpu() - cpuBefore) / load.seconds;
-    const bare = await yardsticks.ask('sends', {
-      ...{ databaseUrl, poolSize: POOL_SIZE, inFlight: CONNECTIONS, seconds },
-      ...{ ...ground, topic: 'bare', content: CONTENT },
-    });
-    if (i < warmUp) continue;
-    service.push(load.perSecond);
-    yardstick.push(bare.perSecond);
-    const latency = `p50 ${load.took.p50.toFixed(1)} ms, p99 ${load.took.p99.toFixed(1)} ms`;
-    shares.push({ generator: load.cpuSeconds / load.seconds, server, latency });
-  }
-  const written = await db.query<{ by: string; bytes: string }>(
-    `SELECT m.topic AS by, avg(pg_column_size(m.*) + pg_column_size(e.*))::int AS bytes
-     FROM message m JOIN event e ON e.realm_id = m.realm_id AND e.id = m.sent_event_id
-     WHERE m.channel_id = $1 GROUP BY m.topic`,
-    [ground.channelId],
-  );
-  const share = (name: 'generator' | 'server') => `${Math.round(median(shares.map((each) => each[name])) * 100)} %`;
-  return [
-    {
-      id: 'f',
-      what: 'messages sent, one organisation',
-      unit: '/s',
-      mark: 0.9,
-      service,
-      yardstick,
-      facts: {
-        'bytes of message and event': written.rows.map(({ by, bytes }) => `${by} ${bytes}`).join(', '),
-        latency: shares.at(-1)?.latency ?? '',
-        'CPU of one core': `service ${share('server')}, generator ${share('generator')}`,
-        'the yardstick': 'one statement: bumps the counter, inserts message and event; no sign-in, no checks, no HTTP',
-      },
-    },
-  ];
 }
 
 /** The sizes whose sends should cost the same. */

@@ -76,6 +76,6 @@ export async function signIn(
     .digest();
   const row = await find(hash);
   if (row === undefined || row.email.toLowerCase() !== text.slice(0, colon).trim().toLowerCase()) return undefined;
-  if (row.subdomain !== '' || host?.split(':')[0] !== '127.0.0.1') return undefined;
+  if (host?.split(':')[0] !== (row.subdomain === '' ? '127.0.0.1' : `${row.subdomain}.localhost`)) return undefined;
   return row.is_active && row.deactivated_at === null ? row : undefined;
 }

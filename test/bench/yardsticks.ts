@@ -26,14 +26,19 @@ function answer(response: ServerResponse, body: Buffer | string, status = 200): 
   response.end(body);
 }
 
+interface BareGround {
+  readonly realmId: number;
+  readonly senderId: number;
+  readonly channelId: number;
+}
+
 interface BareSends {
   readonly databaseUrl: string;
   readonly poolSize: number;
   readonly inFlight: number;
   readonly seconds: number;
-  readonly realmId: number;
-  readonly senderId: number;
-  readonly channelId: number;
+  /** Of as many organisations, written to in turn. */
+  readonly grounds: readonly BareGround[];
   readonly topic: string;
   readonly content: string;
 }
@@ -52,7 +57,7 @@ const BARE_SEND = `
   FROM sent`;
 
 /** As many bytes as the service logs. */
-function bareEvent({ senderId, channelId, topic, content }: BareSends, html: string): string {
+function bareEvent({ senderId, channelId }: BareGround, { topic, content }: BareSends, html: string): string {
   return JSON.stringify({
     sender: {
       ...{ id: senderId, email: 'bench0@example.com', fullName: 'bench0@example.com', role: 400, isActive: true },
@@ -187,14 +192,18 @@ export const tasks = {
   /** Messages written by a loop with nothing around it: one statement each, which makes the rows a send makes. */
   async sends(input: BareSends): Promise<{ perSecond: number }> {
     const pool = new pg.Pool({ connectionString: input.databaseUrl, max: input.poolSize });
-    const { realmId, senderId, channelId, topic, content } = input;
+    const { topic, content } = input;
     const html = `<p>${content}</p>`;
-    const payload = bareEvent(input, html);
+    const grounds = input.grounds.map((ground) => ({ ...ground, payload: bareEvent(ground, input, html) }));
     const endAt = performance.now() + input.seconds * 1000;
     const startedAt = performance.now();
     let sent = 0;
+    let next = 0;
     const loop = async () => {
       while (performance.now() < endAt) {
+        const ground = grounds[next++ % grounds.length];
+        if (ground === undefined) throw new Error('There is nowhere to send to');
+        const { realmId, senderId, channelId, payload } = ground;
         await pool.query({
           name: 'send',
           text: BARE_SEND,
