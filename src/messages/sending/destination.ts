@@ -1,7 +1,7 @@
 import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { Recipients } from './direct.ts';
-import type { ChannelReference } from './target.ts';
+import type { ChannelReference } from './target-rows.ts';
 
 /** Both vocabularies of the parameter `type`. */
 export const MESSAGE_TYPES = ['direct', 'private', 'channel', 'stream'] as const;

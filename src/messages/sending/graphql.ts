@@ -16,7 +16,8 @@ import type { Recipients } from './direct.ts';
 import { WildcardMentionNotAllowedError } from './errors.ts';
 import { ownerIsSubscribed, viewerAsSender } from './loaders.ts';
 import { sendMessage } from './send.ts';
-import { type ChannelReference, holdAny, objectionToPosting, type TargetChannel, topicsPolicyOf } from './target.ts';
+import { holdAny, objectionToPosting, topicsPolicyOf } from './target.ts';
+import type { ChannelReference, TargetChannel } from './target-rows.ts';
 
 /** Whether the viewer may send to a channel. */
 async function mayPost(ctx: GraphQLContext, channel: TargetChannel): Promise<boolean> {

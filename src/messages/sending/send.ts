@@ -22,7 +22,8 @@ import { accessMembers, type Recipients } from './direct.ts';
 import { writeTogether } from './lanes.ts';
 import { requireMayMention, whoIsMentioned } from './mentions.ts';
 import { isInteractive, type Sender } from './sender.ts';
-import { accessTarget, type ChannelReference, requireTopic } from './target.ts';
+import { accessTarget, requireTopic } from './target.ts';
+import type { ChannelReference } from './target-rows.ts';
 import { isWritten, type MessageToWrite, type Outcome, type PreparedMessage, writeMessages } from './write.ts';
 
 /** A message as its sender gives it. */
@@ -63,13 +64,15 @@ export async function sendMessage(ctx: Ctx, input: NewMessage): Promise<SentMess
   if (app.transaction !== undefined) return sendWithin(ctx, input);
   if (app.replyFirst !== undefined) return sendBehindReply(ctx, input, app.replyFirst);
   const prepare = preparing(ctx, input);
-  const token = newToken();
+  let token: bigint | undefined;
   let repeated = false;
   const doubt = () => {
     repeated = true;
   };
   return retrying(async () => {
-    const prepared = { ...(await prepare(app.db)), token };
+    const latest = await prepare(app.db);
+    token ??= latest.token;
+    const prepared = { ...latest, token };
     if (!isOneStatement(prepared)) return sendWithin(ctx, input);
     const written = await writeSurely(ctx, { ...toWrite(prepared), repeated }, doubt);
     if (!isWritten(written)) throw new Error('What has no key is sent');

@@ -5,19 +5,16 @@ import { realmSetting } from '../../access/realm-settings.ts';
 import { type Guarded, holds, readsChannel, seesChannel } from '../../channels/access.ts';
 import { ChannelDoesNotExistError, TopicPolicyError } from '../../channels/errors.ts';
 import { emptyTopicName, topicNamed } from '../../channels/topic-name.ts';
-import { type Channel, Prisma } from '../../generated/prisma/client.ts';
+import type { Channel } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { isRowId } from '../../platform/ids.ts';
 import { isGuest } from '../../platform/roles.ts';
 import { unprintableAt } from '../../platform/text.ts';
 import { hasProtectedHistory } from '../access.ts';
 import { INHERITED } from '../topic-policies/policies.ts';
 import { hasReceivedInTopic } from '../topics/topics.ts';
 import { botOwner, type Sender } from './sender.ts';
-
-/** A channel by id, or by name in whatever case. */
-export type ChannelReference = { readonly channelId: number } | { readonly channelName: string };
+import { type ChannelReference, readTarget, type TargetChannel, type TargetRow } from './target-rows.ts';
 
 /** A channel and topic to send to, and what the right to do so was read from. */
 export interface Target {
@@ -34,18 +31,6 @@ export interface Target {
   readonly topicPolicy: number;
   /** Whether there is a message in the topic that the sender may see. */
   readonly topicIsKnown: boolean;
-}
-
-export type TargetChannel = Guarded &
-  Pick<Channel, 'id' | 'name' | 'isArchived' | 'historyPublicToSubscribers' | 'topicsPolicy'>;
-
-interface TargetRow extends TargetChannel {
-  readonly version: string;
-  readonly subscription_version: string | null;
-  readonly is_muted: boolean | null;
-  readonly owner_subscription_version: string | null;
-  readonly topic_policy: number | null;
-  readonly last_in_topic: bigint | null;
 }
 
 type TargetDb = Pick<Tx, 'user' | 'userGroup' | 'channel' | '$queryRaw'>;
@@ -76,10 +61,9 @@ export async function accessTarget(
   now: Date,
 ): Promise<Target> {
   const row = await readTarget(db, sender, reference, topic);
-  const noChannel = new ChannelDoesNotExistError(
-    'channelId' in reference ? reference.channelId : reference.channelName,
-  );
-  if (row === undefined) throw noChannel;
+  const noChannel = () =>
+    new ChannelDoesNotExistError('channelId' in reference ? reference.channelId : reference.channelName);
+  if (row === undefined) throw noChannel();
   const subscription = await requireMayPost(db, sender, row, { now, noChannel });
   await requireTopicAllowed(db, sender, row, topic, now);
   return {
@@ -92,33 +76,6 @@ export async function accessTarget(
     topicPolicy: row.topic_policy ?? INHERITED,
     topicIsKnown: await isKnown(db, sender, row, topic),
   };
-}
-
-async function readTarget(
-  db: TargetDb,
-  sender: Sender,
-  reference: ChannelReference,
-  topic: string,
-): Promise<TargetRow | undefined> {
-  if ('channelId' in reference && !isRowId(reference.channelId)) return undefined;
-  if ('channelName' in reference && reference.channelName.includes('\0')) return undefined;
-  const place =
-    'channelId' in reference
-      ? Prisma.sql`c.id = ${reference.channelId}`
-      : Prisma.sql`lower(c.name) = lower(${reference.channelName.trim().toWellFormed()})`;
-  const [row] = await db.$queryRaw<TargetRow[]>`
-    SELECT c.id, c.name, c.invite_only AS "inviteOnly", c.is_web_public AS "isWebPublic", c.is_archived AS "isArchived",
-           c.history_public_to_subscribers AS "historyPublicToSubscribers", c.topics_policy AS "topicsPolicy",
-           c.permissions, c.creator_id AS "creatorId", c.xmin::text AS version, s.xmin::text AS subscription_version,
-           s.is_muted, o.xmin::text AS owner_subscription_version, t.policy AS topic_policy,
-           (SELECT m.id FROM message m WHERE m.channel_id = c.id AND lower(m.topic) = lower(${topic})
-            ORDER BY m.id DESC LIMIT 1) AS last_in_topic
-    FROM channel c
-    LEFT JOIN subscription s ON s.channel_id = c.id AND s.user_id = ${sender.id} AND s.active
-    LEFT JOIN subscription o ON o.channel_id = c.id AND o.user_id = ${sender.user.botOwnerId} AND o.active
-    LEFT JOIN user_topic t ON t.user_id = ${sender.id} AND t.channel_id = c.id AND lower(t.topic) = lower(${topic})
-    WHERE c.realm_id = ${sender.realm.id} AND ${place}`;
-  return row;
 }
 
 /** Who holds somebody's permissions: they themselves first and, if they are a bot, its owner. */
@@ -164,21 +121,21 @@ export function objectionToPosting(
 }
 
 /**
- * @param noChannel What is thrown for a channel that the sender does not see.
+ * @param noChannel Makes what is thrown for a channel that the sender does not see.
  * @returns The subscription that the right depends on, if it does.
  */
 async function requireMayPost(
   db: TargetDb,
   sender: Sender,
   row: TargetRow,
-  { now, noChannel }: { readonly now: Date; readonly noChannel: ChannelDoesNotExistError },
+  { now, noChannel }: { readonly now: Date; readonly noChannel: () => ChannelDoesNotExistError },
 ): Promise<Target['subscription']> {
   if (sender.user.isSystem) return null;
   const holders = await holdersOf(db, sender, now);
   const own = row.subscription_version;
   const owners = row.owner_subscription_version;
   const objection = objectionToPosting(holders, row, { self: own !== null, owner: owners !== null });
-  if (objection === 'unseen') throw noChannel;
+  if (objection === 'unseen') throw noChannel();
   if (objection === 'unread') throw new BadRequestError(`Not authorized to send to channel '${row.name}'`);
   if (objection === 'forbidden') throw new BadRequestError('You do not have permission to post in this channel.');
   if (isOpenToSender(holders, row)) return null;

@@ -1,0 +1,105 @@
+import DataLoader from 'dataloader';
+import type { Guarded } from '../../channels/access.ts';
+import { type Channel, Prisma } from '../../generated/prisma/client.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
+import { readRows } from '../../platform/db/rows.ts';
+import { isRowId } from '../../platform/ids.ts';
+import type { Sender } from './sender.ts';
+
+/** A channel by id, or by name in whatever case. */
+export type ChannelReference = { readonly channelId: number } | { readonly channelName: string };
+
+export type TargetChannel = Guarded &
+  Pick<Channel, 'id' | 'name' | 'isArchived' | 'historyPublicToSubscribers' | 'topicsPolicy'>;
+
+/** What the database knows of a channel and topic that somebody wants to send to. */
+export interface TargetRow extends TargetChannel {
+  readonly version: string;
+  readonly subscription_version: string | null;
+  readonly is_muted: boolean | null;
+  readonly owner_subscription_version: string | null;
+  readonly topic_policy: number | null;
+  readonly last_in_topic: bigint | null;
+}
+
+/** Who wants to send where. */
+interface Wanted {
+  readonly sender: Pick<Sender, 'id' | 'realm' | 'user'>;
+  /** The channel's id, or its name. */
+  readonly channel: number | string;
+  readonly topic: string;
+}
+
+/** Our choice: far more than arrive with one turn of the event loop. */
+const MOST_TOGETHER = 100;
+
+type Loader = DataLoader<Wanted, TargetRow | undefined>;
+const byId = new WeakMap<SqlClient, Loader>();
+const byName = new WeakMap<SqlClient, Loader>();
+
+/** The channel, when there is one. What is sent at one moment is looked into by one query. */
+export function readTarget(
+  db: SqlClient,
+  sender: Wanted['sender'],
+  reference: ChannelReference,
+  topic: string,
+): Promise<TargetRow | undefined> {
+  if ('channelId' in reference) {
+    if (!isRowId(reference.channelId)) return Promise.resolve(undefined);
+    return load(db, byId, { sender, channel: reference.channelId, topic });
+  }
+  if (reference.channelName.includes('\0')) return Promise.resolve(undefined);
+  return load(db, byName, { sender, channel: reference.channelName.trim().toWellFormed(), topic });
+}
+
+async function load(db: SqlClient, loaders: typeof byId, wanted: Wanted): Promise<TargetRow | undefined> {
+  const read = (all: readonly Wanted[]) => readTargets(db, all, loaders === byId ? BY_ID : BY_NAME);
+  // A transaction is one sender's: nobody else's comes along.
+  if (!('$transaction' in db)) return (await read([wanted]))[0];
+  let loader = loaders.get(db);
+  if (loader === undefined) {
+    loader = new DataLoader(read, {
+      cache: false,
+      maxBatchSize: MOST_TOGETHER,
+      // As sign-ins, which brought the senders here together.
+      batchScheduleFn: (run) => void setImmediate(run),
+    });
+    loaders.set(db, loader);
+  }
+  return loader.load(wanted);
+}
+
+const BY_ID = Prisma.sql`c.id = w.channel::int`;
+const BY_NAME = Prisma.sql`lower(c.name) = lower(w.channel)`;
+
+/** Each by its indexes, however the tables grow: what has a limit of one is looked up once for each. */
+async function readTargets(
+  db: SqlClient,
+  wanted: readonly Wanted[],
+  isChannel: Prisma.Sql,
+): Promise<(TargetRow | undefined)[]> {
+  const rows = await readRows<TargetRow & { readonly place: bigint }>(
+    db,
+    Prisma.sql`
+    SELECT w.place, c.id, c.name, c.invite_only AS "inviteOnly", c.is_web_public AS "isWebPublic",
+           c.is_archived AS "isArchived", c.history_public_to_subscribers AS "historyPublicToSubscribers",
+           c.topics_policy AS "topicsPolicy", c.permissions, c.creator_id AS "creatorId", c.xmin::text AS version,
+           s.version AS subscription_version, s.is_muted, o.version AS owner_subscription_version,
+           t.policy AS topic_policy,
+           (SELECT m.id FROM message m WHERE m.channel_id = c.id AND lower(m.topic) = lower(w.topic)
+            ORDER BY m.id DESC LIMIT 1) AS last_in_topic
+    FROM unnest(${wanted.map(({ sender }) => sender.realm.id)}::int[], ${wanted.map(({ sender }) => sender.id)}::int[],
+                ${wanted.map(({ sender }) => sender.user.botOwnerId)}::int[],
+                ${wanted.map(({ channel }) => String(channel))}::text[], ${wanted.map(({ topic }) => topic)}::text[])
+      WITH ORDINALITY AS w(realm_id, sender_id, owner_id, channel, topic, place)
+    JOIN LATERAL (SELECT c.*, c.xmin FROM channel c WHERE c.realm_id = w.realm_id AND ${isChannel} LIMIT 1) AS c ON true
+    LEFT JOIN LATERAL (SELECT s.xmin::text AS version, s.is_muted FROM subscription s
+      WHERE s.channel_id = c.id AND s.user_id = w.sender_id AND s.active LIMIT 1) AS s ON true
+    LEFT JOIN LATERAL (SELECT o.xmin::text AS version FROM subscription o
+      WHERE o.channel_id = c.id AND o.user_id = w.owner_id AND o.active LIMIT 1) AS o ON true
+    LEFT JOIN LATERAL (SELECT t.policy FROM user_topic t
+      WHERE t.user_id = w.sender_id AND t.channel_id = c.id AND lower(t.topic) = lower(w.topic) LIMIT 1) AS t ON true`,
+  );
+  const byPlace = new Map(rows.map(({ place, ...row }) => [Number(place), row]));
+  return wanted.map((_, i) => byPlace.get(i + 1));
+}
