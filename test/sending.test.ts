@@ -3,6 +3,7 @@ import type { Json } from './helpers/http.ts';
 import { shareInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
+import { aroundStatements } from './helpers/statements.ts';
 import { channelOf, messagesIn, say } from './helpers/talk.ts';
 
 const send = (person: Person, parameters: Fields) => person.rest('POST', '/messages', parameters);
@@ -306,17 +307,14 @@ test('finds a message again whose answer was lost, and sends none twice', async 
   const id = await channelOf(owner, 'general', [owner]);
   await say(owner, id, 'topic', 'first');
   const heard = await owner.hearing();
-  const { db } = server.app;
-  const ask = db.$queryRaw.bind(db);
   let losses = 2;
   // The connection breaks once the statement has come through, and once before it does.
-  const losing = async (...query: Parameters<typeof ask>): Promise<unknown> => {
-    if (losses === 0 || !String(query[0]).includes('send_message')) return ask(...query);
-    if (losses-- === 2) await ask(...query);
+  const mend = aroundStatements(server.app, async (run, sql) => {
+    if (losses === 0 || !sql.includes('send_messages')) return run();
+    if (losses-- === 2) await run();
     throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
-  };
-  Object.defineProperty(db, '$queryRaw', { value: losing, configurable: true });
-  onTestFinished(() => void Reflect.deleteProperty(db, '$queryRaw'));
+  });
+  onTestFinished(mend);
   const sent = await say(owner, id, 'topic', 'second');
   expect(losses).toBe(0);
   const messages = messagesIn(await heard());
@@ -329,20 +327,18 @@ test("tries anew, as the sender is by then, when others were quicker, and shows 
   const id = await channelOf(owner, 'general', [owner, moderator]);
   for (const person of [member, moderator]) await say(person, id, 'topic', 'first');
   const { db } = server.app;
-  const ask = db.$queryRaw.bind(db);
   /** Lets something happen between the check and the sending. */
   const sendingLate = async (person: Person, meanwhile: () => Promise<unknown>) => {
     let happened = false;
-    const late = async (...query: Parameters<typeof ask>): Promise<unknown> => {
-      if (String(query[0]).includes('send_message')) {
+    const mend = aroundStatements(server.app, async (run, sql) => {
+      if (sql.includes('send_messages')) {
         happened = true;
-        // Once, and not in the transactions that begin here.
-        Reflect.deleteProperty(db, '$queryRaw');
+        // Once.
+        mend();
         await meanwhile();
       }
-      return ask(...query);
-    };
-    Object.defineProperty(db, '$queryRaw', { value: late, configurable: true });
+      return run();
+    });
     const { status, body } = await send(person, { type: 'channel', to: id, topic: 'topic', content: 'second' });
     expect(happened).toBe(true);
     return [status, body.code, body.msg];

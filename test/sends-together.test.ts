@@ -6,6 +6,7 @@ import { type Json, send } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { operationBody, type Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
+import { aroundStatements } from './helpers/statements.ts';
 import { channelOf, messagesIn } from './helpers/talk.ts';
 
 let server: InProcess;
@@ -169,21 +170,14 @@ test.for(ways)('%s: what keeps one from being sent is no matter to the others', 
 test.for(ways)('%s: a lost answer is found again by its key, and nothing sent twice', async ([, say]) => {
   const { owner, to } = await scene();
   const heard = await owner.hearing();
-  const { db } = server.app;
-  const ask = db.$queryRaw.bind(db);
   let losses = 2;
   // The connection breaks once before the statement comes through, and once after.
-  const losing = async (...query: Parameters<typeof ask>): Promise<unknown> => {
-    if (!String(query[0]).includes('send_messages')) return ask(...query);
-    if (--losses === 0) {
-      // Not in the transactions that begin here.
-      Reflect.deleteProperty(db, '$queryRaw');
-      await ask(...query);
-    }
+  const mend = aroundStatements(server.app, async (run, sql) => {
+    if (losses === 0 || !sql.includes('send_messages')) return run();
+    if (--losses === 0) await run();
     throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
-  };
-  Object.defineProperty(db, '$queryRaw', { value: losing, configurable: true });
-  onTestFinished(() => void Reflect.deleteProperty(db, '$queryRaw'));
+  });
+  onTestFinished(mend);
   const message = { to, topic: 'new', content: 'second', key: randomUUID() };
   const sent = await say(owner, message);
 

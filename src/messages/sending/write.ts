@@ -2,7 +2,9 @@ import type { DraftedReply } from '../../access/reply-first.ts';
 import type { Appended } from '../../events/append.ts';
 import { type Audience, subscribersOf, users } from '../../events/audience.ts';
 import type { StoredEvent } from '../../events/stored.ts';
+import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { readRows } from '../../platform/db/rows.ts';
 import { messageSent, type SentPayload, type Unsent } from '../events.ts';
 import { topicPolicyChanged } from '../topic-policies/events.ts';
 import type { AutomaticPolicy } from '../topic-policies/policies.ts';
@@ -78,8 +80,11 @@ export async function writeMessages(
   realmId: number,
   messages: readonly MessageToWrite[],
 ): Promise<Outcome[]> {
-  const rows = await db.$queryRaw<WrittenRow[]>`
-    SELECT * FROM send_messages(${realmId}::int, ${JSON.stringify(messages.map(argumentsOf))}::jsonb)`;
+  const input = JSON.stringify(messages.map(argumentsOf));
+  const rows = await readRows<WrittenRow>(
+    db,
+    Prisma.sql`SELECT * FROM send_messages(${realmId}::int, ${input}::jsonb)`,
+  );
   const byPlace = new Map(rows.map((row) => [row.place, row]));
   return messages.map((message, i) => {
     const row = byPlace.get(i + 1);

@@ -14,7 +14,7 @@ type Client = Pick<Prisma.TransactionClient, '$queryRaw'>;
 /** What is under each client that is known. */
 const drivers = new WeakMap<object, Driver>();
 
-interface Driver {
+export interface Driver {
   /** Undefined until the client is connected. */
   readonly reader: () => RowReader | undefined;
   /** Told of each statement. */
@@ -98,6 +98,9 @@ function decoderOf(type: ColumnType): Decode | undefined {
   }
   return DECODERS[type];
 }
+
+/** What `readRows` sends the statements of a client to. */
+export const driverOf = (client: object): Driver | undefined => drivers.get(client);
 
 /** Makes a client known to `readRows`. */
 export function knowDriver(client: object, driver: Driver): void {

@@ -1,0 +1,21 @@
+import type { App } from '../../src/access/context.ts';
+import type { RowReader } from '../../src/platform/db/pg-rows.ts';
+import { driverOf, knowDriver } from '../../src/platform/db/rows.ts';
+
+/**
+ * Has `around` run each statement that does not go through the ORM and is no part of a transaction.
+ *
+ * @returns What lets them go on as before.
+ */
+export function aroundStatements(
+  { db }: Pick<App, 'db'>,
+  around: <T>(run: () => Promise<T>, sql: string) => Promise<T>,
+): () => void {
+  const driver = driverOf(db);
+  const read = driver?.reader();
+  if (driver === undefined || read === undefined) throw new Error('The client is not connected');
+  const reader: RowReader = <Row>(text: string, values: readonly unknown[]) =>
+    around(() => read<Row>(text, values), text);
+  knowDriver(db, { ...driver, reader: () => reader });
+  return () => knowDriver(db, driver);
+}
