@@ -6,7 +6,9 @@ import { PermissionsForm } from '../groups/permissions-form.tsx';
 import { announce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
+import { changesIn } from '../ui/draft-form.tsx';
 import { Refusal } from '../ui/form.tsx';
+import { Tabs } from '../ui/tabs.tsx';
 import { type ChannelDraft, ChannelForm } from './channel-form.tsx';
 import { OwnSubscription } from './own-subscription.tsx';
 import { type Privacy, privacyInput } from './privacies.ts';
@@ -29,13 +31,7 @@ export function ChannelSettings({ channelId }: { readonly channelId: string }) {
   if (!channel) return null;
   return (
     <Dialog title={`#${channel.name}`} size="wide">
-      <div className="tabs dialog-tabs">
-        {(Object.keys(PARTS) as Part[]).map((name) => (
-          <button key={name} type="button" className="tab" aria-pressed={name === part} onClick={() => setPart(name)}>
-            {PARTS[name]}
-          </button>
-        ))}
-      </div>
+      <Tabs parts={PARTS} shown={part} onShow={setPart} />
       <Shown part={part} channel={channel} />
     </Dialog>
   );
@@ -75,13 +71,13 @@ function General({ channel }: { readonly channel: Channel }) {
   const { run, refusal, isBusy } = useCommand(UpdateChannelDocument);
   const { id: channelId, name, description, folder, viewerCanAdminister } = channel;
   const before = { name, description, privacy: privacyOf(channel), folderId: folder?.id ?? '' };
-  const save = async (draft: ChannelDraft) => {
+  const save = async (draft: ChannelDraft, begun: ChannelDraft) => {
+    const { folderId, privacy, ...changes } = changesIn(draft, begun);
     const input = {
       channelId,
-      ...(draft.name !== name && { name: draft.name }),
-      ...(draft.description !== description && { description: draft.description }),
-      ...(draft.folderId !== before.folderId && { folderId: draft.folderId === '' ? null : draft.folderId }),
-      ...(draft.privacy !== before.privacy && privacyInput(draft.privacy)),
+      ...changes,
+      ...(folderId !== undefined && { folderId: folderId === '' ? null : folderId }),
+      ...(privacy !== undefined && privacyInput(privacy)),
     };
     if (await run({ input })) announce('Saved');
   };

@@ -1,11 +1,8 @@
-import { type FormEvent, useState } from 'react';
 import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
 import { ChannelSubscribersDocument, SubscribeDocument, UnsubscribeDocument } from '../generated/graphql.ts';
-import type { Named } from '../people/named.ts';
-import { PeoplePicker } from '../people/people-picker.tsx';
-import { PersonRow } from '../people/person-row.tsx';
-import { Button } from '../ui/button.tsx';
+import { AddPeople } from '../people/add-people.tsx';
+import { MemberRow } from '../people/person-row.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
 import type { Channel } from './settings-channel.ts';
@@ -42,13 +39,7 @@ function Page({ channelId, place, onRemove }: PageProps) {
   return (
     <>
       {nodes.map((person) => (
-        <PersonRow key={person.id} person={person}>
-          {onRemove !== undefined && (
-            <Button aria-label={`Remove ${person.fullName}`} onClick={() => onRemove(person.id)}>
-              Remove
-            </Button>
-          )}
-        </PersonRow>
+        <MemberRow key={person.id} person={person} onRemove={onRemove} />
       ))}
       <More place={place} info={pageInfo}>
         More subscribers
@@ -58,25 +49,12 @@ function Page({ channelId, place, onRemove }: PageProps) {
 }
 
 function AddSubscribers({ channelId }: { readonly channelId: string }) {
-  const { run, refusal, isBusy } = useCommand(SubscribeDocument);
-  const [chosen, setChosen] = useState<readonly Named[]>([]);
-  // Another one is an empty one.
-  const [times, setTimes] = useState(0);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    if (!(await run({ input: { channels: [{ channelId }], userIds: chosen.map(({ id }) => id) } }))) return;
-    setChosen([]);
-    setTimes(times + 1);
-  };
+  const command = useCommand(SubscribeDocument);
   return (
-    <form className="form" onSubmit={submit}>
-      <PeoplePicker key={times} label="Add people" onChange={setChosen} />
-      <Refusal>{refusal}</Refusal>
-      <div className="form-actions">
-        <Button kind="primary" type="submit" disabled={isBusy || chosen.length === 0}>
-          Add
-        </Button>
-      </div>
-    </form>
+    <AddPeople
+      label="Add people"
+      command={command}
+      adding={(chosen) => ({ input: { channels: [{ channelId }], userIds: chosen.map(({ id }) => id) } })}
+    />
   );
 }

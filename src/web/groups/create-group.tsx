@@ -6,10 +6,11 @@ import type { Named } from '../people/named.ts';
 import { PeoplePicker } from '../people/people-picker.tsx';
 import { announce } from '../ui/announcer.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
-import { type GroupDraft, GroupForm } from './group-form.tsx';
+import type { Described } from '../ui/draft-form.tsx';
+import { GroupForm } from './group-form.tsx';
 import { idsOf } from './group-names.ts';
 
-const EMPTY: GroupDraft = { name: '', description: '' };
+const EMPTY: Described = { name: '', description: '' };
 
 /** Makes a group, with the people and groups that are to be in it from the start. */
 export function CreateGroup() {
@@ -18,7 +19,7 @@ export function CreateGroup() {
   const { run, refusal, isBusy } = useCommand(CreateGroupDocument);
   const initial: readonly Named[] = viewer === null ? [] : [viewer];
   const [chosen, setChosen] = useState(initial);
-  const save = async (draft: GroupDraft) => {
+  const save = async (draft: Described) => {
     const { people: memberIds, groups: subgroupIds } = idsOf(chosen);
     if (!(await run({ input: { ...draft, memberIds, subgroupIds } }))) return;
     announce(`${draft.name} is made`);

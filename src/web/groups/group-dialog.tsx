@@ -4,7 +4,9 @@ import { useCommand } from '../api/use-command.ts';
 import { GroupDocument, type GroupQuery, UpdateGroupDocument } from '../generated/graphql.ts';
 import { announce } from '../ui/announcer.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { type GroupDraft, GroupForm } from './group-form.tsx';
+import { changesIn, type Described } from '../ui/draft-form.tsx';
+import { Tabs } from '../ui/tabs.tsx';
+import { GroupForm } from './group-form.tsx';
 import { GroupMembers } from './group-members.tsx';
 import { nameOfGroup } from './group-names.ts';
 import { GroupUse } from './group-use.tsx';
@@ -30,13 +32,7 @@ export function GroupDialog({ userGroupId }: { readonly userGroupId: string }) {
   if (group === null) return <Dialog title="No group you can see">It is gone, or hidden from you.</Dialog>;
   return (
     <Dialog title={nameOfGroup(group)} size="wide">
-      <div className="tabs dialog-tabs">
-        {(Object.keys(PARTS) as Part[]).map((name) => (
-          <button key={name} type="button" className="tab" aria-pressed={name === part} onClick={() => setPart(name)}>
-            {PARTS[name]}
-          </button>
-        ))}
-      </div>
+      <Tabs parts={PARTS} shown={part} onShow={setPart} />
       <Shown part={part} group={group} />
     </Dialog>
   );
@@ -78,13 +74,8 @@ function General({ group }: { readonly group: Group }) {
   const { run, refusal, isBusy } = useCommand(UpdateGroupDocument);
   const { id: userGroupId, description, viewerCanManage } = group;
   const before = { name: nameOfGroup(group), description };
-  const save = async (draft: GroupDraft, begun: GroupDraft) => {
-    const input = {
-      userGroupId,
-      ...(draft.name !== begun.name && { name: draft.name }),
-      ...(draft.description !== begun.description && { description: draft.description }),
-    };
-    if (await run({ input })) announce('Saved');
+  const save = async (draft: Described, begun: Described) => {
+    if (await run({ input: { userGroupId, ...changesIn(draft, begun) } })) announce('Saved');
   };
   return (
     <>

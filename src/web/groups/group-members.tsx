@@ -1,4 +1,3 @@
-import { type FormEvent, useState } from 'react';
 import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
 import {
@@ -7,10 +6,10 @@ import {
   GroupSubgroupsDocument,
   UpdateGroupMembersDocument,
 } from '../generated/graphql.ts';
+import { AddPeople } from '../people/add-people.tsx';
 import type { Named } from '../people/named.ts';
-import { PeoplePicker } from '../people/people-picker.tsx';
-import { PersonRow } from '../people/person-row.tsx';
-import { Button } from '../ui/button.tsx';
+import { MemberRow } from '../people/person-row.tsx';
+import { RemoveButton } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { More, Pages, type Place } from '../ui/pages.tsx';
@@ -74,13 +73,7 @@ function MembersPage({ userGroupId, place, onRemove }: PageProps) {
   return (
     <>
       {nodes.map((person) => (
-        <PersonRow key={person.id} person={person}>
-          {onRemove !== undefined && (
-            <Button aria-label={`Remove ${person.fullName}`} onClick={() => onRemove(person.id)}>
-              Remove
-            </Button>
-          )}
-        </PersonRow>
+        <MemberRow key={person.id} person={person} onRemove={onRemove} />
       ))}
       {pageInfo !== undefined && nodes.length === 0 && place.after === null && (
         <li className="row soft">No people of its own.</li>
@@ -107,11 +100,7 @@ function SubgroupsPage({ userGroupId, place, onRemove }: PageProps) {
             </button>
             <p className="soft">All who are in it</p>
           </div>
-          {onRemove !== undefined && (
-            <Button aria-label={`Remove ${nameOfGroup(one)}`} onClick={() => onRemove(one.id)}>
-              Remove
-            </Button>
-          )}
+          <RemoveButton id={one.id} name={nameOfGroup(one)} onRemove={onRemove} />
         </li>
       ))}
       <More place={place} info={pageInfo}>
@@ -122,26 +111,10 @@ function SubgroupsPage({ userGroupId, place, onRemove }: PageProps) {
 }
 
 function AddMembers({ userGroupId }: { readonly userGroupId: string }) {
-  const { run, refusal, isBusy } = useCommand(UpdateGroupMembersDocument);
-  const [chosen, setChosen] = useState<readonly Named[]>([]);
-  // Another one is an empty one.
-  const [times, setTimes] = useState(0);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
+  const command = useCommand(UpdateGroupMembersDocument);
+  const adding = (chosen: readonly Named[]) => {
     const { people: add, groups: addSubgroups } = idsOf(chosen);
-    if (!(await run({ input: { userGroupId, add, addSubgroups } }))) return;
-    setChosen([]);
-    setTimes(times + 1);
+    return { input: { userGroupId, add, addSubgroups } };
   };
-  return (
-    <form className="form" onSubmit={submit}>
-      <PeoplePicker key={times} label="Add people and groups" withGroups onChange={setChosen} />
-      <Refusal>{refusal}</Refusal>
-      <div className="form-actions">
-        <Button kind="primary" type="submit" disabled={isBusy || chosen.length === 0}>
-          Add
-        </Button>
-      </div>
-    </form>
-  );
+  return <AddPeople label="Add people and groups" withGroups command={command} adding={adding} />;
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import type { PersonBadgeFragment } from '../generated/graphql.ts';
+import { RemoveButton } from '../ui/button.tsx';
 import { Avatar, PresenceDot, StatusEmoji } from '../ui/person.tsx';
 import { PersonButton } from './open-person.tsx';
 
@@ -25,3 +26,16 @@ export function PersonRow({ person, detail, children }: Props) {
     </li>
   );
 }
+
+interface MemberProps {
+  readonly person: PersonBadgeFragment;
+  /** Undefined where the viewer may not. */
+  readonly onRemove: ((id: string) => void) | undefined;
+}
+
+/** Somebody who is in something, and can be taken out of it. */
+export const MemberRow = ({ person, onRemove }: MemberProps) => (
+  <PersonRow person={person}>
+    <RemoveButton id={person.id} name={person.fullName} onRemove={onRemove} />
+  </PersonRow>
+);

@@ -84,7 +84,10 @@ const slugOf = (name: string): string => name.toLowerCase().replaceAll(/[^\p{L}\
 
 /** The place of an address; the inbox for any other. */
 export function routeOf(pathname: string): Route {
-  const [first = '', second = '', third, topic, near] = pathname.split('/').slice(1).map(decoded);
+  const [first = '', second = '', third, topic, near] = pathname
+    .split('/')
+    .slice(1)
+    .map((part) => decoded(part));
   if (first === 'channels' && second !== '') {
     if (topic === 'topics') return { name: 'topics', channelId: second };
     const named = topic !== undefined && { topic: topic.replace(/^\./, '') };
@@ -105,9 +108,15 @@ export function routeOf(pathname: string): Route {
   return { name: 'inbox' };
 }
 
-function decoded(part: string): string {
+/**
+ * A part of an address as it is meant.
+ *
+ * @param escaped The same with percent signs, where it has other signs for them.
+ * @returns The part itself where it is no such escape.
+ */
+export function decoded(part: string, escaped = part): string {
   try {
-    return decodeURIComponent(part);
+    return decodeURIComponent(escaped);
   } catch {
     return part;
   }

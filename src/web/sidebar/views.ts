@@ -1,4 +1,4 @@
-import { addressOf, routeOf } from '../routing/routes.ts';
+import { addressOf, decoded, routeOf } from '../routing/routes.ts';
 import { quoted } from '../search/query.ts';
 import type { IconName } from '../ui/icons.tsx';
 
@@ -90,7 +90,7 @@ function addressBehind(fragment: string): string | undefined {
 function searchOf(parts: readonly string[]): string | undefined {
   const terms: string[] = [];
   for (let i = 0; i + 1 < parts.length; i += 2) {
-    const [operator = '', operand = ''] = [parts[i], decoded(parts[i + 1] ?? '')];
+    const [operator = '', operand = ''] = [parts[i], operandOf(parts[i + 1] ?? '')];
     if (operator === 'search') terms.push(operand);
     // Channels and people stand there by number, before their names.
     else if (/^-?(channel|stream)$/.test(operator)) terms.push(`${operator}:${quoted(operand.replace(/^\d+-/, ''))}`);
@@ -102,10 +102,4 @@ function searchOf(parts: readonly string[]): string | undefined {
 }
 
 /** Such addresses have a dot where others have a percent sign. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part.replaceAll('.', '%'));
-  } catch {
-    return part;
-  }
-}
+const operandOf = (part: string): string => decoded(part, part.replaceAll('.', '%'));

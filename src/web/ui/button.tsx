@@ -17,3 +17,20 @@ export function IconButton({ icon, label, type = 'button', className = '', ...re
     </button>
   );
 }
+
+interface RemoveProps {
+  readonly id: string;
+  readonly name: string;
+  /** Undefined where the viewer may not: there is no button. */
+  readonly onRemove: ((id: string) => void) | undefined;
+}
+
+/** Takes something out of what lists it. */
+export function RemoveButton({ id, name, onRemove }: RemoveProps) {
+  if (onRemove === undefined) return null;
+  return (
+    <Button aria-label={`Remove ${name}`} onClick={() => onRemove(id)}>
+      Remove
+    </Button>
+  );
+}
