@@ -36,7 +36,11 @@ export function useCommand<D extends object, V extends AnyVariables>(document: T
 export function refusalIn(data: object | undefined, error: CombinedError | undefined): string | undefined {
   if (error !== undefined) return error.graphQLErrors[0]?.message ?? SILENCE;
   const [answer] = Object.values(data ?? {}) as Answer[];
-  return answer?.__typename?.endsWith('Payload') === false ? (answer.message ?? SILENCE) : undefined;
+  if (answer?.__typename?.endsWith('Payload') !== false) return undefined;
+  return answer.__typename === 'ExpectationMismatchError' ? OVERTAKEN : (answer.message ?? SILENCE);
 }
+
+/** What the service says of it names a parameter. */
+const OVERTAKEN = 'Somebody else has changed this meanwhile, and nothing is saved.';
 
 const SILENCE = 'The service does not answer. Try again in a moment.';

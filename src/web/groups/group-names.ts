@@ -44,3 +44,7 @@ export function holdersInput(chosen: readonly Named[]): GroupSettingInput {
   const { people: directMemberIds, groups: directSubgroupIds } = idsOf(chosen);
   return { directMemberIds, directSubgroupIds };
 }
+
+/** Who holds a permission, as the service takes it. */
+export const holdersAsIs = (holders: HoldersFragment): GroupSettingInput =>
+  holders.group === null ? holdersInput(namedHolders(holders)) : { groupId: holders.group.id };

@@ -10,6 +10,8 @@ interface Props {
   /** Who holds it by now. */
   readonly holders: HoldersFragment;
   readonly isFixed: boolean;
+  /** Who somebody else has given it to while the viewer changes it. */
+  readonly changedTo: string | undefined;
   readonly onChange: (next: GroupSettingInput) => void;
 }
 
@@ -17,7 +19,7 @@ interface Props {
 const CHOSEN = 'chosen';
 
 /** Who holds a permission: a group, or people and groups that are chosen by name. */
-export function PermissionField({ label, holders, isFixed, onChange }: Props) {
+export function PermissionField({ label, holders, isFixed, changedTo, onChange }: Props) {
   const [{ data }] = useQuery({ query: GroupNamesDocument });
   const [chosen, setChosen] = useState<string>();
   const value = chosen ?? holders.group?.id ?? CHOSEN;
@@ -44,6 +46,11 @@ export function PermissionField({ label, holders, isFixed, onChange }: Props) {
           onChange(next === CHOSEN ? holdersInput(namedHolders(holders)) : { groupId: next });
         }}
       />
+      {changedTo !== undefined && (
+        <p role="status" className="field-hint">
+          Somebody else has changed it meanwhile: {changedTo}
+        </p>
+      )}
       {value === CHOSEN && (
         <PeoplePicker
           label={`${label}: who`}

@@ -1,9 +1,19 @@
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import type { GroupSettingEditInput, GroupSettingInput, HoldersFragment } from '../generated/graphql.ts';
 import { announce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
+import { holdersAsIs, holdersSpoken } from './group-names.ts';
 import { PermissionField } from './permission-field.tsx';
+
+/** A permission that somebody gives to others. */
+interface Edit {
+  readonly next: GroupSettingInput;
+  /** Who held it when they began to. */
+  readonly begun: HoldersFragment;
+  /** Who they know holds it: a change of anybody else that they have not been told of is not overwritten. */
+  readonly known: HoldersFragment;
+}
 
 interface Props<N extends string> {
   /** Each permission with what it allows. */
@@ -17,13 +27,24 @@ interface Props<N extends string> {
 
 /** Who may do what with something. */
 export function PermissionsForm<N extends string>({ labels, holders, isFixed, refusal, save }: Props<N>) {
-  const [edits, setEdits] = useState<Partial<Record<N, GroupSettingEditInput>>>({});
+  const [edits, setEdits] = useState<Partial<Record<N, Edit>>>({});
   // Grows when they are saved: from then on each field shows what is so.
   const [saved, setSaved] = useState(0);
-  const put = (name: N, next: GroupSettingInput) => setEdits((before) => ({ ...before, [name]: { new: next } }));
+  const latest = useRef(holders);
+  latest.current = holders;
+  const put = (name: N, next: GroupSettingInput) =>
+    setEdits((before) => {
+      const now = holders[name];
+      return { ...before, [name]: { begun: now, known: now, ...before[name], next } };
+    });
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    if (!(await save(edits))) return;
+    const changes = mapValues(edits, ({ next, known }: Edit) => ({ new: next, old: holdersAsIs(known) }));
+    if (!(await save(changes))) {
+      // Who tries again has seen, beside each field, who holds it by now.
+      setEdits((before) => mapValues(before, (edit: Edit, name) => ({ ...edit, known: latest.current[name] })));
+      return;
+    }
     setEdits({});
     setSaved(saved + 1);
     announce('Saved');
@@ -36,6 +57,7 @@ export function PermissionsForm<N extends string>({ labels, holders, isFixed, re
           label={labels[name]}
           holders={holders[name]}
           isFixed={isFixed}
+          changedTo={changedTo(edits[name]?.begun, holders[name])}
           onChange={(next) => put(name, next)}
         />
       ))}
@@ -50,3 +72,17 @@ export function PermissionsForm<N extends string>({ labels, holders, isFixed, re
     </form>
   );
 }
+
+/** Who holds a permission that somebody else has changed since one began to; undefined where nobody has. */
+function changedTo(begun: HoldersFragment | undefined, now: HoldersFragment): string | undefined {
+  if (begun === undefined || JSON.stringify(holdersAsIs(begun)) === JSON.stringify(holdersAsIs(now))) return undefined;
+  return holdersSpoken(now);
+}
+
+const mapValues = <N extends string, A, B>(
+  values: Partial<Record<N, A>>,
+  map: (value: A, name: N) => B,
+): Partial<Record<N, B>> =>
+  Object.fromEntries((Object.entries(values) as [N, A][]).map(([name, value]) => [name, map(value, name)])) as Partial<
+    Record<N, B>
+  >;
