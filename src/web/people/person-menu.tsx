@@ -4,6 +4,7 @@ import { act } from '../api/act.ts';
 import { useCommand } from '../api/use-command.ts';
 import { useViewer } from '../conversation/use-viewer.ts';
 import {
+  DeactivateBotDocument,
   DeactivateUserDocument,
   type ManagedPersonFragment,
   ReactivateUserDocument,
@@ -108,10 +109,11 @@ function RoleForm({ person: { id, fullName, role: before } }: { readonly person:
   );
 }
 
-function DeactivateDialog({ person: { id, fullName } }: { readonly person: ManagedPersonFragment }) {
-  const { run, refusal, isBusy } = useCommand(DeactivateUserDocument);
+function DeactivateDialog({ person: { id, fullName, isBot } }: { readonly person: ManagedPersonFragment }) {
+  const [ofPerson, ofBot] = [useCommand(DeactivateUserDocument), useCommand(DeactivateBotDocument)];
+  const { refusal, isBusy } = isBot ? ofBot : ofPerson;
   const deactivate = async () => {
-    const isDone = await run({ input: { userId: id } });
+    const isDone = await (isBot ? ofBot.run({ input: { botId: id } }) : ofPerson.run({ input: { userId: id } }));
     if (isDone) notify(`${fullName} is deactivated.`);
     return isDone;
   };
@@ -123,8 +125,9 @@ function DeactivateDialog({ person: { id, fullName } }: { readonly person: Manag
       isBusy={isBusy}
       onConfirm={deactivate}
     >
-      They are signed out everywhere, with their bots, and cannot sign in until they are reactivated. What they wrote
-      stays.
+      {isBot
+        ? 'Its programs can do nothing more until an administrator reactivates it. What it wrote stays.'
+        : 'They are signed out everywhere, with their bots, and cannot sign in until they are reactivated. What they wrote stays.'}
     </Confirmation>
   );
 }

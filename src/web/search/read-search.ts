@@ -1,5 +1,6 @@
 import type { Client } from 'urql';
-import { OwnDocument, SuggestionsDocument } from '../generated/graphql.ts';
+import { OwnDocument } from '../generated/graphql.ts';
+import { findPeople } from './find-people.ts';
 import { namesIn, type Search, SearchProblem, searchFor, termsIn } from './query.ts';
 
 /**
@@ -19,16 +20,13 @@ async function idOf(client: Client, written: string): Promise<string> {
   const { name = '', number } = /^(?<name>.*?)(?:\|(?<number>\d+))?$/s.exec(written)?.groups ?? {};
   const viewer = client.readQuery(OwnDocument, {})?.data?.viewer;
   if (name.toLowerCase() === 'me' && viewer) return viewer.id;
-  // Who is called so by now: names change, and people come.
-  const { data } = await client
-    .query(SuggestionsDocument, { text: name.trim(), kinds: ['USER'] }, { requestPolicy: 'network-only' })
-    .toPromise();
-  const people = data?.suggestions?.flatMap((one) => (one.__typename === 'User' ? [one] : [])) ?? [];
+  const people = await findPeople(client, name);
   const exact = people.filter(
     ({ fullName, databaseId }) =>
       fullName.toLowerCase() === name.trim().toLowerCase() && (number === undefined || databaseId === Number(number)),
   );
-  const [found, ...others] = exact.length > 0 ? exact : people;
+  const active = people.filter(({ isActive }) => isActive);
+  const [found, ...others] = [exact, active, people].find((some) => some.length > 0) ?? [];
   if (found === undefined) throw new SearchProblem(`There is nobody called “${name}” here.`);
   if (others.length === 0) return found.id;
   const names = [found, ...others].map(({ fullName, databaseId }) =>

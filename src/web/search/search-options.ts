@@ -3,6 +3,7 @@ import { SidebarDocument, type SidebarQuery, SuggestionsDocument } from '../gene
 import { currentRoute } from '../routing/router.tsx';
 import type { Route } from '../routing/routes.ts';
 import { type Option, suggestTopics } from '../type-ahead/options.ts';
+import { findPeople } from './find-people.ts';
 import {
   beforeLast,
   inList,
@@ -138,12 +139,12 @@ async function people(
   begin: string,
   inPlace = (name: string) => name,
 ): Promise<Option[]> {
-  const { data } = await client.query(SuggestionsDocument, { text: text.trim(), kinds: ['USER'] }).toPromise();
-  const found = data?.suggestions?.flatMap((one) => (one.__typename === 'User' ? [one] : [])) ?? [];
-  const options = found.map(({ id, databaseId, fullName, avatarUrl }): Option => {
+  const found = await findPeople(client, text);
+  const options = found.map(({ id, databaseId, fullName, avatarUrl, isActive }): Option => {
     const isOneOfSeveral = found.filter((one) => one.fullName === fullName).length > 1;
     const written = begin + quoted(inPlace(isOneOfSeveral ? `${fullName}|${databaseId}` : fullName));
-    return { key: id, label: written, imageUrl: avatarUrl, insert: `${written} ` };
+    const detail = isActive ? {} : { detail: 'deactivated' };
+    return { key: id, label: written, imageUrl: avatarUrl, insert: `${written} `, ...detail };
   });
   const me: Option = { key: 'me', label: `${begin}me`, detail: 'yourself', icon: 'at', insert: `${begin}me ` };
   return inPlace('') === '' && 'me'.startsWith(text.trim().toLowerCase()) ? [...options, me] : options;
