@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { launchChromium } from './chromium.ts';
 import { Person } from './person.ts';
 import type { ServerProcess } from './process.ts';
@@ -29,26 +31,26 @@ export interface Chatter extends AsyncDisposable {
   readonly problems: string[];
 }
 
-/** A service with the demo, and a browser: one of each for a file of tests. */
+/** A service with the demo, and a browser. */
 export class DemoChat implements AsyncDisposable {
-  readonly server: ServerProcess;
-  readonly #browser: Browser;
+  #running: { readonly server: ServerProcess; readonly browser: Browser } | undefined;
 
-  private constructor(server: ServerProcess, browser: Browser) {
-    this.server = server;
-    this.#browser = browser;
+  get server(): ServerProcess {
+    return this.#runs.server;
   }
 
-  static async start(): Promise<DemoChat> {
+  /** Starts it; where it runs already, with another organisation, in which nothing has happened yet. */
+  async start(): Promise<void> {
+    await this[Symbol.asyncDispose]();
     const starting = startServer({ env: { DEMO: 'on', DATABASE_URL: undefined } });
     const browser = await launchChromium();
-    return new DemoChat(await starting, browser);
+    this.#running = { server: await starting, browser };
   }
 
-  /** @param role Of the demo. */
-  person(role: DemoRole): Person {
+  /** @param at Which of those with the role, from 0. */
+  person(role: DemoRole, at = 0): Person {
     const { users } = this.#file();
-    const user = users.find((one) => one.role === role);
+    const user = users.filter((one) => one.role === role)[at];
     if (user === undefined) throw new Error(`The demo has no ${role}`);
     const { url, port } = this.server;
     const { user_id: id, email, api_key: apiKey } = user;
@@ -63,7 +65,7 @@ export class DemoChat implements AsyncDisposable {
 
   /** Opens the start address in a browser of its own, and there signs in as one of the demo by one click. */
   async enter(role: DemoRole, options: BrowserContextOptions = {}): Promise<Chatter> {
-    const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    const context = await this.#runs.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
     const problems = problemsOf(page, this.server.url);
@@ -76,14 +78,44 @@ export class DemoChat implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#browser.close();
-    await this.server[Symbol.asyncDispose]();
+    const running = this.#running;
+    this.#running = undefined;
+    await running?.browser.close();
+    await running?.server[Symbol.asyncDispose]();
+  }
+
+  get #runs() {
+    if (this.#running === undefined) throw new Error('It is not started');
+    return this.#running;
   }
 
   #file(): { start_url: string; users: { role: string; user_id: number; email: string; api_key: string }[] } {
     return JSON.parse(readFileSync(join(this.server.dataDir, 'demo.json'), 'utf8'));
   }
 }
+
+/**
+ * A chat for the tests of a file: one for all, and another for each further try of one that failed, since nobody knows what
+ * a test has left behind that ended half-way.
+ *
+ * @param fill Makes what all of them want to be there.
+ */
+export function demoChat(fill: (chat: DemoChat) => Promise<unknown> = async () => undefined): DemoChat {
+  const chat = new DemoChat();
+  const start = async () => {
+    await chat.start();
+    await fill(chat);
+  };
+  beforeAll(start);
+  beforeEach(async ({ task }) => {
+    if ((task.result?.retryCount ?? 0) > 0) await start();
+  });
+  afterAll(() => chat[Symbol.asyncDispose]());
+  return chat;
+}
+
+/** A name that nothing has yet, however often a test makes such a thing in an organisation. */
+export const newName = (word: string): string => `${word} ${randomUUID().slice(0, 8)}`;
 
 function problemsOf(page: Page, url: string): string[] {
   const problems: string[] = [];

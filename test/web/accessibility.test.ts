@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { DemoChat } from '../helpers/web.ts';
+import { demoChat } from '../helpers/web.ts';
 import { DIALOGS, fillPlaces, show, VIEWS } from '../helpers/web-places.ts';
 
 const WIDE = { width: 1280, height: 800 };
@@ -22,12 +22,7 @@ describe.runIf(hasChromium && isGroupPicked('web/accessibility.test.ts'))(
   { timeout: 240_000 },
   () => {
     const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-      await fillPlaces({ person: chat.person('owner') }, chat.person('moderator'));
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat((one) => fillPlaces({ person: one.person('owner') }, one.person('moderator')));
 
     test.for(LOOKS)(
       'no view or dialog, %s, has a serious fault, logs an error or asks another host',

@@ -1,26 +1,23 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { channelLink, DemoChat, open, sidebarOf } from '../helpers/web.ts';
+import { channelLink, demoChat, newName, open, sidebarOf } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/channels.test.ts'))(
   `channels in the chat${CHROMIUM_NOTE}`,
   { timeout: 60_000 },
   () => {
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat();
 
     test('a channel is made with a folder and subscribers, who see it at once, and archived', async () => {
       await using iris = await chat.enter('owner');
       await using bela = await chat.enter('member');
+      const boats = newName('boats');
       await browse(iris.page);
       await iris.page.getByRole('button', { name: 'Create a channel' }).click();
       const form = iris.page.getByRole('dialog', { name: 'Create a channel' });
-      await form.getByRole('textbox', { name: 'Name' }).fill('boats');
+      await form.getByRole('textbox', { name: 'Name' }).fill(boats);
       await form
         .getByRole('combobox', { name: 'Who can read it' })
         .selectOption({ label: 'Private, with all of its history' });
@@ -28,13 +25,13 @@ describe.runIf(hasChromium && isGroupPicked('web/channels.test.ts'))(
       await choose(form.page(), 'Subscribers besides you', 'Bela Novak');
       await form.getByRole('button', { name: 'Create' }).click();
       for (const { page } of [iris, bela]) {
-        await sidebarOf(page).getByRole('region', { name: 'Work' }).getByRole('link', { name: 'boats' }).waitFor();
+        await sidebarOf(page).getByRole('region', { name: 'Work' }).getByRole('link', { name: boats }).waitFor();
       }
-      await open(iris.page, 'boats');
+      await open(iris.page, boats);
       const settings = await openSettings(iris.page);
       await settings.getByRole('button', { name: 'Permissions' }).click();
       await settings.getByRole('combobox', { name: 'Send messages' }).selectOption('Moderators');
-      await open(bela.page, 'boats');
+      await open(bela.page, boats);
       const composer = bela.page.getByRole('form', { name: 'Write a message' });
       await composer.waitFor();
       await settings.getByRole('button', { name: 'Save permissions' }).click();
@@ -43,31 +40,34 @@ describe.runIf(hasChromium && isGroupPicked('web/channels.test.ts'))(
       await settings.getByRole('button', { name: 'General' }).click();
       await settings.getByRole('button', { name: 'Archive the channel' }).click();
       await settings.getByRole('button', { name: /^Yes, archive/ }).click();
-      for (const { page } of [iris, bela]) await expect.poll(() => channelLink(page, 'boats').count()).toBe(0);
+      for (const { page } of [iris, bela]) await expect.poll(() => channelLink(page, boats).count()).toBe(0);
       expect([...iris.problems, ...bela.problems]).toEqual([]);
     });
 
     test('people subscribe and unsubscribe themselves, and pin and mute for themselves', async () => {
+      const harbour = newName('harbour');
+      const principals = [chat.person('member').id];
+      await chat
+        .person('owner')
+        .ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: harbour }], principals });
       await using bela = await chat.enter('member');
-      await open(bela.page, 'general');
+      await open(bela.page, harbour);
       const settings = await openSettings(bela.page);
       await settings.getByRole('checkbox', { name: 'Pinned to the top' }).click();
-      await sidebarOf(bela.page)
-        .getByRole('region', { name: 'Pinned' })
-        .getByRole('link', { name: /^general/ })
-        .waitFor();
+      await sidebarOf(bela.page).getByRole('region', { name: 'Pinned' }).getByRole('link', { name: harbour }).waitFor();
       await settings.getByRole('checkbox', { name: 'Muted' }).click();
       await sidebarOf(bela.page)
-        .getByRole('link', { name: /^general muted/ })
+        .getByRole('link', { name: `${harbour} muted` })
         .waitFor();
       await settings.getByRole('button', { name: 'Permissions' }).click();
-      expect(await settings.getByRole('button', { name: 'Save permissions' }).count()).toBe(0);
+      await settings.getByText('Send messages').waitFor();
+      await expect.poll(() => settings.getByRole('button', { name: 'Save permissions' }).count()).toBe(0);
       await bela.page.keyboard.press('Escape');
       await browse(bela.page);
-      await bela.page.getByRole('button', { name: 'Unsubscribe from general' }).click();
-      await expect.poll(() => channelLink(bela.page, 'general').count()).toBe(0);
-      await bela.page.getByRole('button', { name: 'Subscribe to general' }).click();
-      await channelLink(bela.page, 'general').waitFor();
+      await bela.page.getByRole('button', { name: `Unsubscribe from ${harbour}` }).click();
+      await expect.poll(() => channelLink(bela.page, harbour).count()).toBe(0);
+      await bela.page.getByRole('button', { name: `Subscribe to ${harbour}` }).click();
+      await channelLink(bela.page, harbour).waitFor();
     });
 
     test('who may create channels is offered it, and only of the kinds that they may, as it is at that moment', async () => {
@@ -102,11 +102,13 @@ describe.runIf(hasChromium && isGroupPicked('web/channels.test.ts'))(
         await page.getByRole('button', { name: 'Folders' }).click();
       }
       const folders = (page: Page) => page.getByRole('list', { name: 'Folders' }).getByRole('strong').allTextContents();
-      await aaron.page.getByRole('textbox', { name: 'New folder' }).fill('Ships');
+      await expect.poll(() => folders(bela.page)).toContain('Work');
+      const [before, ships] = [await folders(bela.page), newName('Ships')];
+      await aaron.page.getByRole('textbox', { name: 'New folder' }).fill(ships);
       await aaron.page.getByRole('button', { name: 'Make the folder' }).click();
-      await expect.poll(() => folders(bela.page)).toEqual(['Company', 'Work', 'Ships']);
-      await aaron.page.getByRole('button', { name: 'Move Ships up' }).click();
-      await expect.poll(() => folders(bela.page)).toEqual(['Company', 'Ships', 'Work']);
+      await expect.poll(() => folders(bela.page)).toEqual([...before, ships]);
+      await aaron.page.getByRole('button', { name: `Move ${ships} up` }).click();
+      await expect.poll(() => folders(bela.page)).toEqual(before.toSpliced(-1, 0, ships));
       expect(await bela.page.getByRole('button', { name: /^Move/ }).count()).toBe(0);
     });
   },

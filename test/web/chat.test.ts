@@ -1,18 +1,14 @@
 import type { Page, Request, Route } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { channelLink, DemoChat, message, open, sidebarOf, write } from '../helpers/web.ts';
+import { type Chatter, channelLink, demoChat, message, newName, open, sidebarOf, write } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
   `the chat in two browsers${CHROMIUM_NOTE}`,
   { timeout: 60_000 },
   () => {
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat();
 
     test('shows what one writes to the other at once, once, and as it is meant', async () => {
       await using iris = await chat.enter('owner');
@@ -25,16 +21,17 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
           .first()
           .waitFor();
       }
-      await write(iris.page, 'Is **this** there? :tada: $$x^2$$');
+      const said = newName('Is this there?');
+      await write(iris.page, `${said.replace('this', '**this**')} :tada: $$x^2$$`);
       for (const { page } of [iris, bela]) {
-        await message(page, 'Is this there?').waitFor();
-        await expect.poll(() => message(page, 'Is this there?').count()).toBe(1);
-        expect(await message(page, 'Is this there?').getByText('🎉').count()).toBe(1);
+        await message(page, said).waitFor();
+        await expect.poll(() => message(page, said).count()).toBe(1);
+        await expect.poll(() => message(page, said).getByText('🎉').count()).toBe(1);
       }
       await expect.poll(() => iris.page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
       // Once, politely, for those who hear the page.
       const announced = bela.page.locator('[aria-live="polite"]');
-      await expect.poll(() => announced.textContent()).toContain('Iris Haddad: Is this there?');
+      await expect.poll(() => announced.textContent()).toContain(`Iris Haddad: ${said}`);
       expect([...iris.problems, ...bela.problems]).toEqual([]);
     });
 
@@ -46,10 +43,11 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       const general = channelLink(bela.page, 'general');
       const before = /\d+/.exec((await general.textContent()) ?? '')?.[0] ?? '0';
       await open(iris.page, 'general', 'summer party');
-      for (const text of ['one more', 'and another']) await write(iris.page, text);
+      const [one, another] = [newName('one more'), newName('and another')];
+      for (const text of [one, another]) await write(iris.page, text);
       await expect.poll(() => general.textContent()).toBe(`general${Number(before) + 2} unread`);
       await open(bela.page, 'general', 'summer party');
-      await message(bela.page, 'and another').waitFor();
+      await message(bela.page, another).waitFor();
       await expect.poll(() => general.textContent()).toBe('general');
     });
 
@@ -64,7 +62,7 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       }
       const texts: string[] = [];
       for (const round of [1, 2, 3]) {
-        const [before, during] = [`before kill ${round}`, `while it was dead ${round}`];
+        const [before, during] = [newName(`before kill ${round}`), newName(`while it was dead ${round}`)];
         await write(iris.page, before);
         await chat.server.kill9();
         await write(iris.page, during);
@@ -83,19 +81,21 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
     test('keeps what was written offline over a reload, and sends it once', async () => {
       await using bela = await chat.enter('member');
       await using iris = await chat.enter('owner');
+      const written = newName('written in a tunnel');
       for (const { page } of [bela, iris]) await open(page, 'website', 'launch');
       await bela.page.context().setOffline(true);
-      await write(bela.page, 'written in a tunnel');
+      await write(bela.page, written);
       await bela.page.getByText('Waiting for the connection').waitFor();
       await bela.page.context().setOffline(false);
       await bela.page.reload();
-      for (const { page } of [bela, iris]) await message(page, 'written in a tunnel').waitFor();
-      await expect.poll(() => message(bela.page, 'written in a tunnel').count()).toBe(1);
+      for (const { page } of [bela, iris]) await message(page, written).waitFor();
+      await expect.poll(() => message(bela.page, written).count()).toBe(1);
     });
 
     test('says that a message was refused, and sends it again when told to', async () => {
       await using gus = await chat.enter('guest');
       await open(gus.page, 'website', 'launch');
+      const please = newName('please');
       let refusals = 0;
       await gus.page.route('**/graphql', async (route) => {
         if (!route.request().postData()?.includes('SendMessage') || refusals > 0) return route.continue();
@@ -103,19 +103,20 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
         const error = { __typename: 'BadRequestError', code: 'BAD_REQUEST', message: 'Not just now', path: null };
         return route.fulfill({ json: { data: { sendMessage: error } } });
       });
-      await write(gus.page, 'please');
+      await write(gus.page, please);
       await gus.page.getByRole('alert').getByText('Not sent: Not just now').waitFor();
       await gus.page.getByRole('button', { name: 'Send again' }).click();
-      await message(gus.page, 'please').waitFor();
+      await message(gus.page, please).waitFor();
       await expect.poll(() => gus.page.getByRole('alert').count()).toBe(0);
     });
 
     test('shows what was sent until it is in the list, however long the page is busy', async () => {
       await using bela = await chat.enter('member');
       const { page } = bela;
+      const said = newName('busy as a bee');
       const heard = Promise.withResolvers<void>();
       page.on('websocket', (socket) =>
-        socket.on('framereceived', ({ payload }) => String(payload).includes('busy as a bee') && heard.resolve()),
+        socket.on('framereceived', ({ payload }) => String(payload).includes(said) && heard.resolve()),
       );
       await page.reload();
       await page.route('**/graphql', async (route) => {
@@ -135,46 +136,48 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
         window.requestIdleCallback = (act) => waiting.push(act as () => void);
         Object.assign(window, { rest });
       });
-      await write(page, 'busy as a bee');
-      const pending = page.getByRole('region', { name: 'Not sent yet' }).getByText('busy as a bee');
+      await write(page, said);
+      const pending = page.getByRole('region', { name: 'Not sent yet' }).getByText(said);
       // The service has said that it is sent, and the socket has brought it.
       await page.locator('.pending-state[data-state=sent]').waitFor();
       expect(await pending.count()).toBe(1);
-      expect(await message(page, 'busy as a bee').count()).toBe(0);
+      expect(await message(page, said).count()).toBe(0);
       await page.evaluate(() => (window as unknown as { rest(): void }).rest());
-      await message(page, 'busy as a bee').waitFor();
+      await message(page, said).waitFor();
       await expect.poll(() => pending.count()).toBe(0);
     });
 
     test('misses no message that comes while its list is read', async () => {
       await using bela = await chat.enter('member');
       const { page } = bela;
+      await allRead(bela);
       await using held = await holdTimeline(page);
       await open(page, 'website');
       await held.isAnswered;
-      const said = { type: 'channel', to: 'website', topic: 'launch', content: 'between two answers' };
-      await chat.person('owner').ok('POST', '/messages', said);
+      const content = newName('between two answers');
+      await chat.person('owner').ok('POST', '/messages', { ...LAUNCH, content });
       // Its event has come.
       await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
       held.release();
-      await message(page, 'between two answers').waitFor();
+      await message(page, content).waitFor();
     });
 
     test('reads once more a list that was on its way when a message was moved', async () => {
       await using bela = await chat.enter('member');
       const { page } = bela;
       const iris = chat.person('owner');
-      const topic = { type: 'channel', to: 'website', topic: 'old place' };
+      const topic = { type: 'channel', to: 'website', topic: newName('old place') };
+      const place = newName('new place');
       const { id } = await iris.ok('POST', '/messages', { ...topic, content: 'moved on its way' });
       await iris.ok('POST', '/messages', { ...topic, content: 'stays where it is' });
       await open(page, 'website');
-      await message(page, 'stays where it is').waitFor();
+      await message(page, 'stays where it is').first().waitFor();
       await using held = await holdTimeline(page);
-      await open(page, 'website', 'old place');
+      await open(page, 'website', topic.topic);
       await held.isAnswered;
-      await iris.ok('PATCH', `/messages/${id}`, { topic: 'new place', propagate_mode: 'change_one' });
+      await iris.ok('PATCH', `/messages/${id}`, { topic: place, propagate_mode: 'change_one' });
       const topics = sidebarOf(page).getByRole('list', { name: 'Topics in website' });
-      await topics.getByRole('link', { name: /^new place/ }).waitFor();
+      await topics.getByRole('link', { name: place }).waitFor();
       held.release();
       await message(page, 'stays where it is').waitFor();
       await expect.poll(() => message(page, 'moved on its way').count()).toBe(0);
@@ -183,6 +186,7 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
     test('reads once more a list that was on its way when what happens was listened to anew', async () => {
       await using bela = await chat.enter('member');
       const { page, person } = bela;
+      await allRead(bela);
       const registered = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
       await page.reload();
       const { data } = await (await registered).json();
@@ -201,15 +205,15 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       await held.isAnswered;
       await person.ok('DELETE', '/events', { queue_id: data.registerEventQueue.queueId });
       await isLost.promise;
-      const said = { type: 'channel', to: 'website', topic: 'launch', content: 'while nobody listened' };
-      await chat.person('owner').ok('POST', '/messages', said);
+      const content = newName('while nobody listened');
+      await chat.person('owner').ok('POST', '/messages', { ...LAUNCH, content });
       const again = page.waitForResponse((reply) => isOf(reply.request(), 'mutation Register('));
       isSaid.resolve();
       await again;
       // The first screen has come with it.
       await channelLink(page, 'website').getByText(/[1-9]/).first().waitFor();
       held.release();
-      await message(page, 'while nobody listened').waitFor();
+      await message(page, content).waitFor();
     });
 
     test('signs in by one click who opened the start address, and says of an old one that it is old', async () => {
@@ -228,18 +232,13 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       await using bela = await chat.enter('member');
       const { person, page } = bela;
       await open(page, 'website', 'launch');
+      const long = { type: 'channel', to: 'website', topic: newName('long'), read_by_sender: true };
       for (let i = 0; i < 130; i++) {
         const content = `line ${i}\n\n${'more '.repeat(i % 40)}`;
-        await person.ok('POST', '/messages', {
-          type: 'channel',
-          to: 'website',
-          topic: 'long',
-          content,
-          read_by_sender: true,
-        });
+        await person.ok('POST', '/messages', { ...long, content });
       }
       await page.reload();
-      await open(page, 'website', 'long');
+      await open(page, 'website', long.topic);
       const list = page.getByRole('feed');
       await message(page, 'line 129').waitFor();
       const shown = await page.getByRole('article').count();
@@ -256,6 +255,14 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
     });
   },
 );
+
+const LAUNCH = { type: 'channel', to: 'website', topic: 'launch' } as const;
+
+/** So that the next count is of what comes. */
+async function allRead({ page, person }: Chatter): Promise<void> {
+  await person.ok('POST', '/mark_all_as_read');
+  await expect.poll(() => channelLink(page, 'website').textContent()).toBe('website');
+}
 
 const isOf = (request: Request, operation: string): boolean => request.postData()?.includes(operation) === true;
 

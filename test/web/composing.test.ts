@@ -1,18 +1,14 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { DemoChat, message, open } from '../helpers/web.ts';
+import { demoChat, message, newName, open } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/composing.test.ts'))(
   `writing a message${CHROMIUM_NOTE}`,
   { timeout: 60_000 },
   () => {
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat();
 
     test('suggests people, channels, topics and emoji to whoever begins a name, by the keyboard alone', async () => {
       await using iris = await chat.enter('owner');
@@ -24,7 +20,7 @@ describe.runIf(hasChromium && isGroupPicked('web/composing.test.ts'))(
       await list.getByRole('option', { name: 'Bela Novak', selected: true }).waitFor();
       const combobox = page.getByRole('combobox', { name: 'Message #website › launch', expanded: true });
       const marked = await combobox.getAttribute('aria-activedescendant');
-      expect(await page.getByRole('option', { selected: true }).getAttribute('id')).toBe(marked);
+      await expect.poll(() => page.getByRole('option', { selected: true }).getAttribute('id')).toBe(marked);
       await page.keyboard.press('Enter');
       await page.keyboard.type(' see #gener');
       await list.getByRole('option', { name: 'general' }).waitFor();
@@ -37,8 +33,10 @@ describe.runIf(hasChromium && isGroupPicked('web/composing.test.ts'))(
       await expect
         .poll(() => field(page).inputValue())
         .toBe('Dear @**Bela Novak** see #**general>summer party** :tada: ');
+      const end = newName('is it');
+      await page.keyboard.type(end);
       await page.keyboard.press('Control+Enter');
-      await message(page, 'Dear @Bela Novak see #general > summer party 🎉').waitFor();
+      await message(page, `Dear @Bela Novak see #general > summer party 🎉 ${end}`).waitFor();
       expect(iris.problems).toEqual([]);
     });
 
@@ -79,17 +77,18 @@ describe.runIf(hasChromium && isGroupPicked('web/composing.test.ts'))(
       const line = bela.page.getByText('Iris Haddad is writing…');
       await field(iris.page).pressSequentially('On it');
       await line.waitFor();
-      expect(await iris.page.getByText('is writing…').count()).toBe(0);
+      await expect.poll(() => iris.page.getByText('is writing…').count()).toBe(0);
       await field(iris.page).fill('');
       await expect.poll(() => line.count()).toBe(0);
-      await field(iris.page).pressSequentially('Is that shown?');
+      const said = newName('Is that shown?');
+      await field(iris.page).pressSequentially(said);
       await line.waitFor();
       await iris.page.keyboard.press('Control+Enter');
-      await message(bela.page, 'Is that shown?').waitFor();
+      await message(bela.page, said).waitFor();
       await expect.poll(() => line.count()).toBe(0);
       const { messages } = await iris.person.ok('GET', '/messages', { anchor: 'newest', num_before: 1, num_after: 0 });
       await iris.person.ok('POST', `/messages/${messages[0].id}/typing`, { op: 'start' });
-      await message(bela.page, 'Is that shown?').getByText('Iris Haddad is editing…').waitFor();
+      await message(bela.page, said).getByText('Iris Haddad is editing…').waitFor();
       await iris.person.ok('POST', `/messages/${messages[0].id}/typing`, { op: 'stop' });
       await expect.poll(() => bela.page.getByText('is editing…').count()).toBe(0);
     });

@@ -1,18 +1,15 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { DemoChat, message, open, sidebarOf, write } from '../helpers/web.ts';
+import type { Person } from '../helpers/person.ts';
+import { demoChat, message, newName, open, sidebarOf, write } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
   `what is not sent yet${CHROMIUM_NOTE}`,
   { timeout: 60_000 },
   () => {
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat();
 
     test('is there in the next window, goes on there, and is gone from both when it is sent', async () => {
       await using here = await chat.enter('member');
@@ -20,22 +17,24 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
       for (const { page } of [here, there]) await open(page, 'website', 'launch');
       await field(here.page).fill('Half a thought');
       await expect.poll(() => field(there.page).inputValue()).toBe('Half a thought');
-      await field(there.page).fill('A whole thought');
-      await expect.poll(() => field(here.page).inputValue()).toBe('A whole thought');
+      const whole = newName('A whole thought');
+      await field(there.page).fill(whole);
+      await expect.poll(() => field(here.page).inputValue()).toBe(whole);
       await field(there.page).press('Control+Enter');
-      await message(here.page, 'A whole thought').waitFor();
+      await message(here.page, whole).waitFor();
       await expect.poll(() => field(here.page).inputValue()).toBe('');
-      await expect.poll(async () => (await here.person.ok('GET', '/drafts'))['count']).toBe(0);
+      await expect.poll(() => draftsOf(here.person)).not.toContain(whole);
       expect([...here.problems, ...there.problems]).toEqual([]);
     });
 
     test('is kept for each conversation, over a reload at once, and in a list from which one goes on', async () => {
       await using iris = await chat.enter('owner');
       const { page, person } = iris;
+      const [launch, build] = [await newTopic(person, 'first'), await newTopic(person, 'second')];
       const { count } = await person.ok('GET', '/drafts');
-      await open(page, 'website', 'launch');
+      await open(page, 'website', launch);
       await field(page).fill('about the launch');
-      await open(page, 'website', 'build');
+      await open(page, 'website', build);
       await expect.poll(() => field(page).inputValue()).toBe('');
       await field(page).fill('about the build');
       await page.reload();
@@ -43,14 +42,16 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
       await expect.poll(async () => (await person.ok('GET', '/drafts'))['count']).toBe(count + 2);
       await sidebarOf(page).getByRole('link', { name: 'Drafts and later' }).click();
       const list = page.getByRole('list', { name: 'Drafts' });
-      await list.getByText('about the build').waitFor();
-      const launch = list.getByRole('listitem').filter({ hasText: 'about the launch' });
-      await launch.getByRole('link', { name: '#website › launch' }).click();
+      const draftIn = (topic: string) => list.getByRole('listitem').filter({ hasText: topic });
+      await draftIn(build).getByText('about the build').waitFor();
+      await draftIn(launch)
+        .getByRole('link', { name: `#website › ${launch}` })
+        .click();
       await expect.poll(() => field(page).inputValue()).toBe('about the launch');
       await page.goBack();
-      await launch.getByRole('button', { name: 'Delete' }).click();
+      await draftIn(launch).getByRole('button', { name: 'Delete' }).click();
       await expect.poll(() => list.getByRole('listitem').count()).toBe(count + 1);
-      await open(page, 'website', 'launch');
+      await open(page, 'website', launch);
       await expect.poll(() => field(page).inputValue()).toBe('');
       expect(iris.problems).toEqual([]);
     });
@@ -62,21 +63,20 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
         await page.getByRole('region', { name: 'The demo' }).getByRole('button', { name }).click();
         await open(page, 'website', 'launch');
       };
+      const said = newName('Just before I go');
       const next = chat.person('member');
       const before = await next.ok('GET', '/drafts');
       await open(page, 'website', 'launch');
-      await field(page).fill('Just before I go');
+      await field(page).fill(said);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await signIn('Bela Novak');
-      expect(await field(page).inputValue()).not.toBe('Just before I go');
-      expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage }))).not.toContain('Just before I go');
+      expect(await field(page).inputValue()).not.toBe(said);
+      expect(await page.evaluate(() => JSON.stringify({ ...sessionStorage }))).not.toContain(said);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await signIn('Gus Marino');
-      await expect.poll(() => field(page).inputValue()).toBe('Just before I go');
+      await expect.poll(() => field(page).inputValue()).toBe(said);
       expect((await next.ok('GET', '/drafts'))['count']).toBe(before['count']);
-      const { drafts } = await person.ok('GET', '/drafts');
-      const contents = drafts.map(({ content }: { content: string }) => content);
-      expect(contents.filter((text: string) => text === 'Just before I go')).toHaveLength(1);
+      expect((await draftsOf(person)).filter((text) => text === said)).toHaveLength(1);
     });
 
     test('waits in a tab for who wrote it, though somebody else signs in and out there meanwhile', async () => {
@@ -86,28 +86,29 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
         await page.getByRole('region', { name: 'The demo' }).getByRole('button', { name }).click();
         await open(page, 'website', 'launch');
       };
-      const kept = () => page.evaluate(() => JSON.stringify({ ...sessionStorage }));
+      const inTab = () => page.evaluate(() => JSON.stringify({ ...sessionStorage }));
+      const [kept, lost] = [newName('For when I am back'), newName('Of no use any more')];
       let isRefused = true;
       await page.route('**/graphql', (route) =>
         isRefused && route.request().postData()?.includes('SendMessage') ? route.abort() : route.fallback(),
       );
       await open(page, 'website', 'launch');
-      await write(page, 'For when I am back');
-      await page.getByRole('region', { name: 'Not sent yet' }).getByText('For when I am back').waitFor();
+      await write(page, kept);
+      await page.getByRole('region', { name: 'Not sent yet' }).getByText(kept).waitFor();
       // The session ends elsewhere, and not by their signing out.
       await page.context().clearCookies();
       await page.goto(chat.startUrl);
       await signIn('Bela Novak');
-      expect(await page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
-      await write(page, 'Of no use any more');
-      await page.getByRole('region', { name: 'Not sent yet' }).getByText('Of no use any more').waitFor();
+      await expect.poll(() => page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
+      await write(page, lost);
+      await page.getByRole('region', { name: 'Not sent yet' }).getByText(lost).waitFor();
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('region', { name: 'The demo' }).waitFor();
-      expect(await kept()).toContain('For when I am back');
-      expect(await kept()).not.toContain('Of no use any more');
+      expect(await inTab()).toContain(kept);
+      expect(await inTab()).not.toContain(lost);
       isRefused = false;
       await signIn('Gus Marino');
-      await message(page, 'For when I am back').waitFor();
+      await message(page, kept).waitFor();
       await expect.poll(() => page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
     });
 
@@ -121,26 +122,35 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
         const response = await route.fetch();
         return keys.length === 1 ? route.abort() : route.fulfill({ response });
       });
+      const thought = newName('A thought');
       const { count } = await person.ok('GET', '/drafts');
-      await open(page, 'website', 'launch');
-      await field(page).fill('A thought');
+      await open(page, 'website', await newTopic(person, 'thoughts'));
+      await field(page).fill(thought);
       await expect.poll(() => keys.length).toBe(1);
-      await field(page).fill('A thought that goes on');
-      const contents = async () => {
-        const { drafts } = await person.ok('GET', '/drafts');
-        return drafts
-          .map(({ content }: { content: string }) => content)
-          .filter((text: string) => text.startsWith('A t'));
-      };
-      await expect.poll(contents).toEqual(['A thought that goes on']);
+      await field(page).fill(`${thought} that goes on`);
+      const saved = async () => (await draftsOf(person)).filter((text) => text.startsWith(thought));
+      await expect.poll(saved).toEqual([`${thought} that goes on`]);
       expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
       await field(page).press('Control+Enter');
-      await message(page, 'A thought that goes on').waitFor();
+      await message(page, `${thought} that goes on`).waitFor();
       await expect.poll(async () => (await person.ok('GET', '/drafts'))['count']).toBe(count);
       await expect.poll(() => field(page).inputValue()).toBe('');
     });
   },
 );
+
+/** What somebody's drafts say. */
+async function draftsOf(person: Person): Promise<string[]> {
+  const { drafts } = await person.ok('GET', '/drafts');
+  return drafts.map(({ content }: { content: string }) => content);
+}
+
+/** A topic of "website" in which nobody has begun to write. */
+async function newTopic(person: Person, word: string): Promise<string> {
+  const topic = newName(word);
+  await person.ok('POST', '/messages', { type: 'channel', to: 'website', topic, content: 'Here it begins' });
+  return topic;
+}
 
 /** Where one writes. */
 const field = (page: Page) => page.getByRole('form', { name: 'Write a message' }).getByLabel(/^Message /);

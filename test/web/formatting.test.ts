@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
 import { PNG } from '../helpers/pictures.ts';
-import { DemoChat, message, open, write } from '../helpers/web.ts';
+import { demoChat, message, newName, open, write } from '../helpers/web.ts';
 
 /** What is selected of a text before and after, between bars. */
 const CASES = [
@@ -32,11 +32,7 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
   `how a message looks${CHROMIUM_NOTE}`,
   { timeout: 60_000 },
   () => {
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat();
 
     test('what is selected is formatted by a button, and what is formatted so is not any more', async () => {
       await using iris = await chat.enter('owner');
@@ -45,7 +41,7 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       for (const [button, before, after] of CASES) {
         await select(page, before);
         await bar(page).getByRole('button', { name: button }).click();
-        expect(await selected(page), `${button} of ${before}`).toBe(after);
+        await expect.poll(() => selected(page), { message: `${button} of ${before}` }).toBe(after);
       }
       await page.keyboard.press('Control+Z');
       await expect.poll(() => field(page).inputValue()).toBe('with x^2');
@@ -63,15 +59,16 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       ] as const) {
         await select(page, '|word|');
         await page.keyboard.press(keys);
-        expect(await selected(page)).toBe(after);
+        await expect.poll(() => selected(page)).toBe(after);
       }
       await field(page).fill('');
-      await write(page, 'plain');
-      const edit = await beginToEdit(page, 'plain');
+      const plain = newName('plain');
+      await write(page, plain);
+      const edit = await beginToEdit(page, plain);
       await edit.getByRole('textbox').selectText();
       await page.keyboard.press('Control+b');
       await edit.getByRole('button', { name: 'Save' }).click();
-      await message(page, 'plain').getByRole('strong').waitFor();
+      await message(page, plain).getByRole('strong').waitFor();
     });
 
     test('the bar is one stop of the Tab key, through which arrows go', async () => {
@@ -81,15 +78,15 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       await field(page).fill('Something');
       await page.keyboard.press('Tab');
       const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
-      expect(await focused()).toBe('Bold');
+      await expect.poll(focused).toBe('Bold');
       await page.keyboard.press('ArrowRight');
-      expect(await focused()).toBe('Italic');
+      await expect.poll(focused).toBe('Italic');
       await page.keyboard.press('End');
-      expect(await focused()).toBe('Preview');
+      await expect.poll(focused).toBe('Preview');
       await page.keyboard.press('Tab');
-      expect(await focused()).toBe('Send later');
+      await expect.poll(focused).toBe('Send later');
       await page.keyboard.press('Shift+Tab');
-      expect(await focused()).toBe('Preview');
+      await expect.poll(focused).toBe('Preview');
     });
 
     test('a preview shows what will be read, and is sent as it is', async () => {
@@ -98,12 +95,13 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       const { page } = iris;
       await open(page, 'website', 'launch');
       await open(bela.page, 'website', 'launch');
-      await field(page).fill('Dear @**Bela Novak**, **look**: $$x^2$$\n```spoiler Ending\nAll is well\n```');
+      const look = newName('look');
+      await field(page).fill(`Dear @**Bela Novak**, **${look}**: $$x^2$$\n\`\`\`spoiler Ending\nAll is well\n\`\`\``);
       const button = bar(page).getByRole('button', { name: 'Preview' });
       await button.click();
       const preview = page.getByRole('region', { name: 'Preview' });
       await preview.getByText('@Bela Novak').waitFor();
-      await preview.getByRole('strong').getByText('look').waitFor();
+      await preview.getByRole('strong').getByText(look).waitFor();
       await preview.getByRole('math').waitFor();
       await expect.poll(() => preview.getByText('All is well').isVisible()).toBe(false);
       await preview.locator('summary').press('Enter');
@@ -113,7 +111,7 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       await field(page).press('End');
       await button.click();
       await page.getByRole('button', { name: 'Send', exact: true }).click();
-      await message(bela.page, 'Dear @Bela Novak, look').waitFor();
+      await message(bela.page, `Dear @Bela Novak, ${look}`).waitFor();
       await expect.poll(() => field(page).inputValue()).toBe('');
       expect(iris.problems).toEqual([]);
     });
@@ -137,17 +135,18 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       await using iris = await chat.enter('owner');
       await using bela = await chat.enter('member');
       for (const { page } of [iris, bela]) await open(page, 'website', 'launch');
-      await write(iris.page, 'There is a mitsake in it');
-      const row = message(bela.page, 'There is a');
+      const there = newName('There it is,');
+      await write(iris.page, `${there}: a mitsake`);
+      const row = message(bela.page, there);
       await row.waitFor();
-      const edit = await beginToEdit(iris.page, 'There is a mitsake');
-      await edit.getByRole('textbox').fill('There is a mistake in it');
+      const edit = await beginToEdit(iris.page, there);
+      await edit.getByRole('textbox').fill(`${there}: a mistake`);
       await row.getByText('Iris Haddad is editing…').waitFor();
-      expect(await iris.page.getByText('is editing…').count()).toBe(0);
+      await expect.poll(() => iris.page.getByText('is editing…').count()).toBe(0);
       await edit.getByRole('button', { name: 'Save' }).click();
       await row.getByText('mistake').waitFor();
       await expect.poll(() => row.getByText('is editing…').count()).toBe(0);
-      await beginToEdit(iris.page, 'There is a mistake');
+      await beginToEdit(iris.page, there);
       await edit.getByRole('textbox').press('End');
       await edit.getByRole('textbox').pressSequentially('!');
       await row.getByText('is editing…').waitFor();
@@ -160,7 +159,9 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       await using bela = await chat.enter('member');
       const { page } = bela;
       const owner = chat.person('owner');
-      const say = async (content: string) => {
+      const emoji = newName('parr').replace(' ', '-');
+      const say = async (text: string) => {
+        const content = newName(text);
         await owner.ok('POST', '/messages', { type: 'channel', to: 'website', topic: 'launch', content });
         await message(page, content).waitFor();
       };
@@ -172,13 +173,13 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       };
       const list = page.getByRole('listbox', { name: 'Suggestions' });
       await open(page, 'website', 'launch');
-      expect(await named()).not.toContain(':parrty:');
-      await owner.ok('POST', '/realm/emoji/parrty', { file: PNG });
+      await expect.poll(named).not.toContain(`:${emoji}:`);
+      await owner.ok('POST', `/realm/emoji/${emoji}`, { file: PNG });
       await say('There is a new emoji');
-      expect(await named()).toContain(':parrty:');
-      await owner.ok('DELETE', '/realm/emoji/parrty');
+      await expect.poll(named).toContain(`:${emoji}:`);
+      await owner.ok('DELETE', `/realm/emoji/${emoji}`);
       await say('It is gone again');
-      expect(await named()).not.toContain(':parrty:');
+      await expect.poll(named).not.toContain(`:${emoji}:`);
       expect(bela.problems).toEqual([]);
     });
   },

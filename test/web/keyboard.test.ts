@@ -1,19 +1,15 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
 import type { Person } from '../helpers/person.ts';
-import { channelLink, DemoChat, message, open, sidebarOf } from '../helpers/web.ts';
+import { channelLink, demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
   `the keyboard in the chat${CHROMIUM_NOTE}`,
   { timeout: 60_000 },
   () => {
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat();
 
     test('shows what the keys do, and gives the focus back', async () => {
       await using iris = await chat.enter('owner');
@@ -33,17 +29,18 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
       expect(await page.getByRole('dialog').count()).toBe(1);
       await page.keyboard.press('Escape');
       await help.waitFor({ state: 'detached' });
-      expect(await focused(page)).toBe(before);
+      await expect.poll(() => focused(page)).toBe(before);
       expect(iris.problems).toEqual([]);
     });
 
     test('goes through the messages of a list, which is one stop of the Tab key', async () => {
       await using iris = await chat.enter('owner');
       const { page } = iris;
+      const topic = newName('keys');
       for (const text of ['first of three', 'second of three', 'third of three']) {
-        await say(iris.person, 'general', 'keys', text);
+        await say(iris.person, 'general', topic, text);
       }
-      await open(page, 'general', 'keys');
+      await open(page, 'general', topic);
       await message(page, 'third of three').waitFor();
       const stops = await page
         .getByRole('feed')
@@ -65,20 +62,21 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
       ] as const;
       for (const [key, text] of keys) {
         await page.keyboard.press(key);
-        expect(await focused(page), key).toContain(text);
+        await expect.poll(() => focused(page), { message: key }).toContain(text);
       }
     });
 
     test('acts on the message that has the focus', async () => {
       await using iris = await chat.enter('owner');
       const { page } = iris;
-      await say(chat.person('member'), 'general', 'acts', 'by somebody else');
-      await say(iris.person, 'general', 'acts', 'by myself');
-      await open(page, 'general', 'acts');
+      const topic = newName('acts');
+      await say(chat.person('member'), 'general', topic, 'by somebody else');
+      await say(iris.person, 'general', topic, 'by myself');
+      await open(page, 'general', topic);
       await message(page, 'by myself').waitFor();
       await page.keyboard.press('j');
       await page.keyboard.press('End');
-      expect(await focused(page)).toContain('by myself');
+      await expect.poll(() => focused(page)).toContain('by myself');
 
       await page.keyboard.press('s');
       await message(page, 'by myself').getByText('starred').waitFor();
@@ -111,7 +109,7 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
       await page.keyboard.type('just/n?');
       await expect.poll(() => writing.inputValue()).toBe('just/n?');
       await page.keyboard.press('Escape');
-      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('ARTICLE');
+      await expect.poll(() => focusedTag(page)).toBe('ARTICLE');
       await writing.fill('');
       expect(iris.problems).toEqual([]);
     });
@@ -119,15 +117,16 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
     test('replies and goes to the place of a message from a list of many places', async () => {
       await using iris = await chat.enter('owner');
       const { page } = iris;
-      await say(chat.person('member'), 'website', 'far away', 'found from afar');
+      const [topic, text] = [newName('far away'), newName('found from afar')];
+      await say(chat.person('member'), 'website', topic, text);
       for (const key of ['v', 'r']) {
         await sidebarOf(page).getByRole('link', { name: 'All messages' }).click();
-        await message(page, 'found from afar').focus();
+        await message(page, text).focus();
         await page.keyboard.press(key);
-        await page.getByRole('feed', { name: 'Messages in website, far away' }).waitFor();
-        if (key === 'v') await expect.poll(() => focused(page)).toContain('found from afar');
+        await page.getByRole('feed', { name: `Messages in website, ${topic}` }).waitFor();
+        if (key === 'v') await expect.poll(() => focused(page)).toContain(text);
       }
-      const writing = page.getByRole('textbox', { name: 'Message #website › far away' });
+      const writing = page.getByRole('textbox', { name: `Message #website › ${topic}` });
       await expect.poll(() => writing.evaluate((field) => field === document.activeElement)).toBe(true);
     });
 
@@ -136,18 +135,17 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
       const { page } = gus;
       await gus.person.ok('POST', '/mark_all_as_read');
       const bela = chat.person('member');
-      for (const [channel, topic] of [
-        ['general', 'one'],
-        ['general', 'two'],
-        ['website', 'three'],
-      ] as const) {
-        await say(bela, channel, topic, `something in ${topic}`);
-      }
-      await channelLink(page, 'website').getByText('1').waitFor();
+      const places = [
+        ['general', newName('one')],
+        ['general', newName('two')],
+        ['website', newName('three')],
+      ] as const;
+      for (const [channel, topic] of places) await say(bela, channel, topic, `something in ${topic}`);
+      await expect.poll(() => channelLink(page, 'website').textContent()).toBe('website1 unread');
       await expect.poll(() => channelLink(page, 'general').textContent()).toBe('general2 unread');
-      for (const topic of ['general, one', 'general, two', 'website, three']) {
+      for (const place of places) {
         await page.keyboard.press('n');
-        await page.getByRole('feed', { name: `Messages in ${topic}` }).waitFor();
+        await page.getByRole('feed', { name: `Messages in ${place.join(', ')}` }).waitFor();
         await page.locator('article[data-unread="false"]').filter({ hasText: 'something in' }).waitFor();
       }
       await expect.poll(() => channelLink(page, 'website').textContent()).toBe('website');
@@ -155,8 +153,8 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
       await page.getByText('Nothing else is unread.').waitFor();
 
       await open(page, 'website', 'launch');
-      await say(bela, 'general', 'one', 'and once more');
-      await channelLink(page, 'general').getByText('1').waitFor();
+      await say(bela, ...places[0], 'and once more');
+      await expect.poll(() => channelLink(page, 'general').textContent()).toBe('general1 unread');
       await page.keyboard.press('Alt+Shift+ArrowUp');
       await page.getByRole('feed', { name: 'Messages in general' }).waitFor();
       await page.keyboard.press('Shift+M');
@@ -176,13 +174,12 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
       await listOf(page);
       await page.getByRole('textbox', { name: /^Message / }).focus();
       await page.keyboard.press('Shift+F6');
-      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('ARTICLE');
+      await expect.poll(() => focusedTag(page)).toBe('ARTICLE');
       await page.keyboard.press('F6');
-      expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('TEXTAREA');
+      await expect.poll(() => focusedTag(page)).toBe('TEXTAREA');
       await page.keyboard.press('F6');
-      expect(await page.evaluate(() => document.activeElement?.closest('nav')?.getAttribute('aria-label'))).toBe(
-        'Sidebar',
-      );
+      const around = () => page.evaluate(() => document.activeElement?.closest('nav')?.getAttribute('aria-label'));
+      await expect.poll(around).toBe('Sidebar');
     });
   },
 );
@@ -200,3 +197,5 @@ async function closed(page: Page): Promise<void> {
 
 /** What the element with the focus says. */
 const focused = (page: Page): Promise<string> => page.evaluate(() => document.activeElement?.textContent ?? '');
+
+const focusedTag = (page: Page): Promise<string | undefined> => page.evaluate(() => document.activeElement?.tagName);

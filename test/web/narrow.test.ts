@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { type Chatter, DemoChat, message, sidebarOf, write } from '../helpers/web.ts';
+import { type Chatter, demoChat, message, newName, sidebarOf, write } from '../helpers/web.ts';
 import { DIALOGS, fillPlaces, show, VIEWS } from '../helpers/web-places.ts';
 
 const [WIDTH, HEIGHT] = [390, 844];
@@ -13,12 +13,7 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
   `the chat on a narrow screen${CHROMIUM_NOTE}`,
   { timeout: 120_000 },
   () => {
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-      await fillPlaces({ person: chat.person('owner') }, chat.person('moderator'));
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat((one) => fillPlaces({ person: one.person('owner') }, one.person('moderator')));
 
     const enter = (): Promise<Chatter> =>
       chat.enter('owner', { viewport: { width: WIDTH, height: HEIGHT }, hasTouch: true });
@@ -99,7 +94,7 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
       await field.selectText();
       await form.getByRole('button', { name: 'Format' }).tap();
       await form.getByRole('button', { name: 'Bold' }).waitFor();
-      expect(await field.evaluate(isFocused)).toBe(true);
+      await expect.poll(() => field.evaluate(isFocused)).toBe(true);
       await form.getByRole('button', { name: 'Bold' }).tap();
       await expect.poll(() => field.inputValue()).toBe('**bold**');
       await field.fill('');
@@ -112,8 +107,9 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
       await using iris = await enter();
       const { page } = iris;
       await show(iris, 'topic');
-      await write(page, 'written on a phone');
-      await message(page, 'written on a phone').waitFor();
+      const written = newName('written on a phone');
+      await write(page, written);
+      await message(page, written).waitFor();
       await page.getByRole('textbox', { name: /^Message / }).focus();
       await page.setViewportSize({ width: WIDTH, height: 400 });
       const bottomOf = async (element: ReturnType<Page['locator']>) => {
@@ -124,10 +120,8 @@ describe.runIf(hasChromium && isGroupPicked('web/narrow.test.ts'))(
         .poll(() => bottomOf(page.getByRole('button', { name: 'Send', exact: true })))
         .toBeLessThanOrEqual(400);
       const composer = await page.getByRole('form', { name: 'Write a message' }).boundingBox();
-      await expect
-        .poll(() => bottomOf(message(page, 'written on a phone')))
-        .toBeLessThanOrEqual(Math.ceil(composer?.y ?? 0));
-      expect(await page.evaluate(() => document.documentElement.scrollHeight)).toBe(400);
+      await expect.poll(() => bottomOf(message(page, written))).toBeLessThanOrEqual(Math.ceil(composer?.y ?? 0));
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollHeight)).toBe(400);
     });
 
     test('every view is reached from the sidebar by touch alone', async () => {

@@ -1,18 +1,14 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { DemoChat, message, open, sidebarOf, write } from '../helpers/web.ts';
+import { demoChat, message, newName, open, sidebarOf, write } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
   `what is wanted later${CHROMIUM_NOTE}`,
   { timeout: 60_000 },
   () => {
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat();
 
     describe('a message', () => {
       test('is sent at a time of choice; until then it is in a list, where it can be changed and deleted', async () => {
@@ -23,7 +19,7 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
         await there.page.getByText('What you send later waits here.').waitFor();
         const later = here.page.getByRole('button', { name: 'Send later' });
         await field(here.page).fill('');
-        expect(await later.getAttribute('aria-disabled')).toBe('true');
+        await expect.poll(() => later.getAttribute('aria-disabled')).toBe('true');
         await field(here.page).fill('Not before **tomorrow**');
         await later.click();
         await here.page
@@ -83,23 +79,19 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
         await using iris = await chat.enter('owner');
         const { page, person } = iris;
         await goTo(page, 'Scheduled');
-        const { id } = await person.ok('POST', '/channels/create', { name: 'short-lived', subscribers: [person.id] });
+        const [name, goes, stays] = ['short-lived', 'This goes', 'This does not'].map(newName);
+        const { id } = await person.ok('POST', '/channels/create', { name, subscribers: [person.id] });
         const soon = { scheduled_delivery_timestamp: Math.floor(Date.now() / 1000) + 4 };
-        await person.ok('POST', '/scheduled_messages', {
-          type: 'direct',
-          to: [person.id],
-          content: 'This goes',
-          ...soon,
-        });
-        await person.ok('POST', '/scheduled_messages', {
-          ...{ type: 'channel', to: id, topic: 'x', content: 'This does not', ...soon },
-        });
-        await person.ok('DELETE', `/streams/${id}`);
+        const toSelf = { type: 'direct', to: [person.id], content: goes, ...soon };
+        await person.ok('POST', '/scheduled_messages', toSelf);
         const list = page.getByRole('list', { name: 'Scheduled messages' });
-        await list.getByText('This goes').waitFor();
-        const failed = list.getByRole('listitem').filter({ hasText: 'This does not' });
+        await list.getByText(`${goes}`).waitFor();
+        const toChannel = { type: 'channel', to: id, topic: 'x', content: stays, ...soon };
+        await person.ok('POST', '/scheduled_messages', toChannel);
+        await person.ok('DELETE', `/streams/${id}`);
+        const failed = list.getByRole('listitem').filter({ hasText: `${stays}` });
         await failed.getByText(/^Not sent: /).waitFor();
-        await expect.poll(() => list.getByText('This goes').count()).toBe(0);
+        await expect.poll(() => list.getByText(`${goes}`).count()).toBe(0);
         await failed.getByRole('button', { name: 'Send at another time' }).waitFor();
       });
     });
@@ -108,48 +100,53 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
       test('is kept, changed and deleted in a list, and put into what is written from a menu', async () => {
         await using here = await chat.enter('owner');
         await using there = await chat.enter('owner');
+        const [thanks, manyThanks, greeting, asking] = ['Thanks', 'Many thanks', 'Greeting', 'asking'].map(newName);
         await goTo(here.page, 'Snippets');
         await open(there.page, 'website', 'launch');
         await here.page.getByRole('button', { name: 'New snippet' }).click();
         const make = here.page.getByRole('dialog', { name: 'New snippet' });
-        await make.getByLabel('Title').fill('Thanks');
-        await make.getByLabel('Text').fill('Thank you for **asking**');
+        await make.getByLabel('Title').fill(`${thanks}`);
+        await make.getByLabel('Text').fill(`Thank you for **${asking}**`);
         await make.getByRole('button', { name: 'Save' }).click();
         const items = here.page.getByRole('list', { name: 'Saved snippets' }).getByRole('listitem');
-        const item = items.filter({ hasText: 'Thank you' });
-        await item.getByRole('heading', { name: 'Thanks' }).waitFor();
+        const item = items.filter({ hasText: `${asking}` });
+        await item.getByRole('heading', { name: `${thanks}` }).waitFor();
 
         await field(there.page).fill('Hello! ');
         await there.page.getByRole('button', { name: 'Saved snippets' }).click();
         await there.page
           .getByRole('menu', { name: 'Saved snippets' })
-          .getByRole('menuitem', { name: 'Thanks' })
+          .getByRole('menuitem', { name: `${thanks}` })
           .click();
-        await expect.poll(() => field(there.page).inputValue()).toBe('Hello! Thank you for **asking**');
+        await expect.poll(() => field(there.page).inputValue()).toBe(`Hello! Thank you for **${asking}**`);
 
         await item.getByRole('button', { name: 'Edit' }).click();
         const edit = here.page.getByRole('dialog', { name: 'Edit the snippet' });
-        await edit.getByLabel('Title').fill('Many thanks');
+        await edit.getByLabel('Title').fill(`${manyThanks}`);
         await edit.getByRole('button', { name: 'Save' }).click();
         await there.page.getByRole('button', { name: 'Saved snippets' }).click();
-        await there.page.getByRole('menuitem', { name: 'Many thanks' }).waitFor();
+        await there.page.getByRole('menuitem', { name: `${manyThanks}` }).waitFor();
         await there.page.getByRole('menuitem', { name: 'Save as a snippet…' }).click();
         const keep = there.page.getByRole('dialog', { name: 'New snippet' });
-        await expect.poll(() => keep.getByLabel('Text').inputValue()).toBe('Hello! Thank you for **asking**');
-        await keep.getByLabel('Title').fill('Greeting');
+        await expect.poll(() => keep.getByLabel('Text').inputValue()).toBe(`Hello! Thank you for **${asking}**`);
+        await keep.getByLabel('Title').fill(`${greeting}`);
         await keep.getByRole('button', { name: 'Save' }).click();
 
-        await items.getByRole('heading', { name: 'Greeting' }).waitFor();
-        await item.filter({ hasText: 'Many thanks' }).getByRole('button', { name: 'Delete' }).click();
+        await items.getByRole('heading', { name: `${greeting}` }).waitFor();
+        await item
+          .filter({ hasText: `${manyThanks}` })
+          .getByRole('button', { name: 'Delete' })
+          .click();
         await here.page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
         await expect.poll(() => item.count()).toBe(1);
-        expect(await item.getByRole('heading').textContent()).toBe('Greeting');
+        await expect.poll(() => item.getByRole('heading').textContent()).toBe(greeting);
         expect([...here.problems, ...there.problems]).toEqual([]);
       });
 
       test('is one, however often its saving had to be tried', async () => {
         await using bela = await chat.enter('member');
         const { page, person } = bela;
+        const title = newName('Once');
         const keys: (string | undefined)[] = [];
         await page.route('**/graphql', async (route) => {
           if (!route.request().postData()?.includes('CreateSavedSnippet')) return route.fallback();
@@ -160,7 +157,7 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
         await goTo(page, 'Snippets');
         await page.getByRole('button', { name: 'New snippet' }).click();
         const make = page.getByRole('dialog', { name: 'New snippet' });
-        await make.getByLabel('Title').fill('Once');
+        await make.getByLabel('Title').fill(title);
         await make.getByLabel('Text').fill('and only once');
         await make.getByRole('button', { name: 'Save' }).click();
         await make.getByRole('alert').waitFor();
@@ -168,7 +165,7 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
         await expect.poll(() => make.count()).toBe(0);
         expect(keys).toEqual([expect.stringMatching(/./), keys[0]]);
         const { saved_snippets: snippets } = await person.ok('GET', '/saved_snippets');
-        expect(snippets.filter(({ title }: { title: string }) => title === 'Once')).toHaveLength(1);
+        expect(snippets.filter((one: { title: string }) => one.title === title)).toHaveLength(1);
       });
     });
 
@@ -177,9 +174,10 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
         await using here = await chat.enter('owner');
         await using there = await chat.enter('owner');
         await open(here.page, 'website', 'launch');
-        await write(here.page, 'Do not forget this');
+        const [text, note] = [newName('Do not forget this'), newName('really')];
+        await write(here.page, text);
         await goTo(there.page, 'Reminders');
-        const row = message(here.page, 'Do not forget this');
+        const row = message(here.page, text);
         await openMenu(row);
         await here.page.getByRole('menuitem', { name: 'Remind me…' }).click();
         await here.page.getByRole('menu', { name: 'Remind me' }).getByRole('menuitem', { name: 'In an hour' }).click();
@@ -188,24 +186,24 @@ describe.runIf(hasChromium && isGroupPicked('web/sending-later.test.ts'))(
           .waitFor();
 
         const list = there.page.getByRole('list', { name: 'Reminders' });
-        await list.getByText('Do not forget this').waitFor();
+        await list.getByText(text).waitFor();
         await openMenu(row);
         await here.page.getByRole('menuitem', { name: 'Remind me…' }).click();
         await here.page.getByRole('menuitem', { name: 'Another time…' }).click();
         const dialog = here.page.getByRole('dialog', { name: 'Remind me of this message' });
         await dialog.getByLabel('Date and time').fill('2099-01-02T10:30');
-        await dialog.getByLabel('Note').fill('really');
+        await dialog.getByLabel('Note').fill(note);
         await dialog.getByRole('button', { name: 'Remind me' }).click();
-        const noted = list.getByRole('listitem').filter({ hasText: 'really' });
+        const noted = list.getByRole('listitem').filter({ hasText: note });
         await noted.getByText(/Jan 2, 2099/).waitFor();
         await noted.getByRole('link', { name: 'Message by Iris Haddad' }).click();
-        await message(there.page, 'Do not forget this').waitFor();
+        await message(there.page, text).waitFor();
 
         await goTo(here.page, 'Reminders');
         const items = here.page.getByRole('list', { name: 'Reminders' }).getByRole('listitem');
         await goTo(there.page, 'Reminders');
-        await items.filter({ hasText: 'really' }).getByRole('button', { name: 'Delete' }).click();
-        await expect.poll(() => list.getByText('Do not forget this').count()).toBe(1);
+        await items.filter({ hasText: note }).getByRole('button', { name: 'Delete' }).click();
+        await expect.poll(() => list.getByText(text).count()).toBe(1);
         expect([...here.problems, ...there.problems]).toEqual([]);
       });
     });

@@ -1,19 +1,15 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
 import type { Person } from '../helpers/person.ts';
-import { DemoChat, message, sidebarOf } from '../helpers/web.ts';
+import { demoChat, message, newName, sidebarOf } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
   `the sidebar${CHROMIUM_NOTE}`,
   { timeout: 60_000 },
   () => {
-    let chat: DemoChat;
-    beforeAll(async () => {
-      chat = await DemoChat.start();
-    }, 60_000);
-    afterAll(() => chat?.[Symbol.asyncDispose]());
+    const chat = demoChat();
 
     test('says where one is, at every address of a view', async () => {
       await using iris = await chat.enter('owner');
@@ -25,7 +21,7 @@ describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
         await sidebarOf(page).getByRole('link', { name: link }).click();
         await page.getByRole('navigation', { name: tabs }).getByRole('link', { name: tab }).click();
         await page.getByRole('heading', { name: tab, level: 1 }).waitFor();
-        expect(await current(page)).toEqual([link]);
+        await expect.poll(() => current(page)).toEqual([link]);
       }
       expect(iris.problems).toEqual([]);
     });
@@ -47,8 +43,8 @@ describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
       const view = (name: string) => sidebarOf(page).getByRole('link', { name: new RegExp(`^${name}`) });
       const direct = page.getByRole('region', { name: 'Direct messages' }).getByRole('link');
       await expect.poll(() => view('Inbox').textContent()).toBe('Inbox1 unread');
-      expect(await view('Mentions').textContent()).toBe('Mentions1 unread');
-      expect(await direct.filter({ hasText: 'unread' }).count()).toBe(0);
+      await expect.poll(() => view('Mentions').textContent()).toBe('Mentions1 unread');
+      await expect.poll(() => direct.filter({ hasText: 'unread' }).count()).toBe(0);
       await mona.ok('POST', '/messages', { ...toBela, content: 'By the way' });
       await expect.poll(() => view('Inbox').textContent()).toBe('Inbox2 unread');
       await bela.ok('POST', '/messages/flags', { messages: [id], op: 'add', flag: 'read' });
@@ -66,17 +62,18 @@ describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
       await using here = await chat.enter('member');
       const { page } = here;
       const rows = page.getByRole('region', { name: 'Direct messages' }).getByRole('link');
-      expect(await rows.count()).toBe(50);
+      await expect.poll(() => rows.count()).toBe(50);
       await sidebarOf(page).getByRole('button', { name: 'Older conversations' }).click();
       await expect.poll(() => rows.count()).toBeGreaterThanOrEqual(groups.length);
       const all = await addresses(page);
       expect(new Set(all).size).toBe(all.length);
       // The oldest becomes the latest by what is written in it.
       const oldest = all.at(-1);
+      const said = newName('Still so');
       await rows.last().click();
-      await page.getByLabel(/^Message /).fill('Still so');
+      await page.getByLabel(/^Message /).fill(said);
       await page.getByRole('button', { name: 'Send', exact: true }).click();
-      await message(page, 'Still so').waitFor();
+      await message(page, said).waitFor();
       await expect.poll(() => addresses(page)).toEqual([oldest, ...all.slice(0, -1)]);
       expect(here.problems).toEqual([]);
     });
