@@ -20,9 +20,9 @@ export function WritingView({ list, menu }: { readonly list: WritingList; readon
   return (
     <>
       <Header menu={menu} title={LISTS[list].title} />
-      <nav className="writing-kinds" aria-label="What is written">
+      <nav className="tabs" aria-label="What is written">
         {WRITING_LISTS.map((name) => (
-          <Link key={name} to={addressOf({ name: 'writing', list: name })}>
+          <Link className="tab" key={name} to={addressOf({ name: 'writing', list: name })}>
             {LISTS[name].title}
           </Link>
         ))}
