@@ -183,7 +183,7 @@ describe.runIf(hasChromium && isGroupPicked('web/groups.test.ts'))(
       expect([...iris.problems, ...bela.problems]).toEqual([]);
     });
 
-    test('who gives a permission that somebody else has given meanwhile is told, and may do it all the same', async () => {
+    test('who gives a permission that was given meanwhile elsewhere is told, and may do it all the same', async () => {
       await using iris = await chat.enter('owner');
       const { page, person } = iris;
       const name = newName('riggers');
@@ -200,9 +200,8 @@ describe.runIf(hasChromium && isGroupPicked('web/groups.test.ts'))(
         const { user_groups: now } = await person.ok('GET', '/user_groups');
         return now.find((one: { id: number }) => one.id === id).can_join_group;
       };
-      await chat.person('administrator').ok('PATCH', `/user_groups/${id}`, { can_join_group: { new: moderators.id } });
+      await person.ok('PATCH', `/user_groups/${id}`, { can_join_group: { new: moderators.id } });
       await own.getByText('Somebody else has changed it meanwhile: Moderators').waitFor();
-      await expect.poll(() => join.inputValue()).not.toBe('');
       await own.getByRole('button', { name: 'Save permissions' }).click();
       await own
         .getByRole('alert')
