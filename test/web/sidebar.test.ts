@@ -32,6 +32,24 @@ describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
       await gus.page.getByRole('main').getByText('Nothing is starred yet.').waitFor();
     });
 
+    test('has its channels in one list for who hears it, however many there are, and the keyboard goes through it', async () => {
+      const names = Array.from({ length: 60 }, (_, i) => `one of many ${i + 1}`);
+      const subscriptions = names.map((name) => ({ name }));
+      const principals = [chat.person('administrator').id];
+      await chat.person('owner').ok('POST', '/users/me/subscriptions', { subscriptions, principals });
+      await using aaron = await chat.enter('administrator');
+      const { page } = aaron;
+      const channels = page.getByRole('region', { name: 'Channels', exact: true });
+      await expect.poll(() => channels.getByRole('listitem').count()).toBe(60);
+      expect(await channels.getByRole('list').count()).toBe(1);
+      expect(await channels.getByRole('link').allTextContents()).toEqual(names);
+      await channels.getByRole('link', { name: 'one of many 51' }).click();
+      await page.getByRole('heading', { level: 1, name: 'one of many 51' }).waitFor();
+      await page.keyboard.press('Alt+ArrowUp');
+      await page.getByRole('heading', { level: 1, name: 'one of many 50' }).waitFor();
+      expect(aaron.problems).toEqual([]);
+    });
+
     test('counts what is unread in conversations that it does not list as well', async () => {
       const [iris, bela, mona] = [chat.person('owner'), chat.person('member'), chat.person('moderator')];
       await bela.ok('POST', '/mark_all_as_read');

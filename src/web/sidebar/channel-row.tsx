@@ -16,7 +16,8 @@ export const ChannelRow = memo(({ subscription }: { readonly subscription: Sideb
     (route) => (route.name === 'channel' || route.name === 'topics') && route.channelId === channel.id,
   );
   return (
-    <li className={isMuted ? 'is-muted' : undefined}>
+    // biome-ignore lint/a11y/noRedundantRoles: the list that it stands in is a part of another, and none to who hears it.
+    <li role="listitem" className={isMuted ? 'is-muted' : undefined}>
       <Link
         className="sidebar-row"
         to={addressOf({ name: 'channel', channelId: channel.id }, channel.name)}

@@ -7,7 +7,7 @@ import { openSearch } from '../search/open-search.tsx';
 import { IconButton } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Avatar, PresenceDot, StatusEmoji } from '../ui/person.tsx';
-import { ChannelRow } from './channel-row.tsx';
+import { ChannelRows } from './channel-rows.tsx';
 import { DirectRow } from './direct-row.tsx';
 import { OlderConversations } from './older-conversations.tsx';
 import { sectionsOf } from './order.ts';
@@ -43,11 +43,7 @@ export function Sidebar() {
         {sections.map(({ key, title, subscriptions }) => (
           <section key={key} aria-label={title}>
             <h2 className="sidebar-heading">{title}</h2>
-            <ul className="sidebar-list">
-              {subscriptions.map((subscription) => (
-                <ChannelRow key={subscription.id} subscription={subscription} />
-              ))}
-            </ul>
+            <ChannelRows subscriptions={subscriptions} />
           </section>
         ))}
         <ul className="sidebar-list sidebar-more">

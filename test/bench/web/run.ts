@@ -1,9 +1,10 @@
-// npm run bench:web [-- --quick] [--minutes=3] [--asleep=60]: what the chat in the browser takes, against its marks.
+// npm run bench:web [-- --quick] [--only=writing,reading] [--minutes=3] [--asleep=60]: what the chat in the browser takes,
+// against its marks.
 import { parseArgs } from 'node:util';
 import { printFigures } from './figures.ts';
 import { measureLong } from './long.ts';
 import { measureReading } from './reading.ts';
-import { setWebStage } from './stage.ts';
+import { setWebStage, type WebStage } from './stage.ts';
 import { measureFirstStart, measureStart } from './start.ts';
 import { measureWriting } from './writing.ts';
 
@@ -11,6 +12,10 @@ const { values: options } = parseArgs({
   options: {
     /** A tenth of the organisation, to see that the bench itself works. */
     quick: { type: 'boolean', default: false },
+    /** Some of the parts alone, by the names below. */
+    only: { type: 'string' },
+    /** How often each of them is measured. */
+    rounds: { type: 'string', default: '1' },
     /** For how long messages come while memory is looked at. */
     minutes: { type: 'string', default: '3' },
     /** For how many seconds the browser sleeps. */
@@ -18,17 +23,32 @@ const { values: options } = parseArgs({
   },
 });
 
-printFigures([await measureFirstStart()]);
-{
-  await using stage = await setWebStage({ channels: 20, messages: 500 });
-  printFigures(await measureStart(stage, { isMarked: true }));
+/** What is measured with a large organisation, in this order. */
+const LARGE = {
+  start: (stage: WebStage) => measureStart(stage, { isMarked: false }),
+  writing: measureWriting,
+  reading: measureReading,
+  long: (stage: WebStage) =>
+    measureLong(stage, { minutes: Number(options.minutes), asleepSeconds: Number(options.asleep) }),
+};
+const PARTS = ['first', 'small', ...Object.keys(LARGE)];
+const chosen = options.only?.split(',') ?? PARTS;
+const unknown = chosen.filter((part) => !PARTS.includes(part));
+if (unknown.length > 0) throw new Error(`--only takes ${PARTS.join(', ')}, not ${unknown.join(', ')}`);
+
+async function print(measure: () => Promise<Parameters<typeof printFigures>[0]>): Promise<void> {
+  for (let round = 0; round < Number(options.rounds); round++) printFigures(await measure());
 }
-{
+
+if (chosen.includes('first')) await print(async () => [await measureFirstStart()]);
+if (chosen.includes('small')) {
+  await using stage = await setWebStage({ channels: 20, messages: 500 });
+  await print(() => measureStart(stage, { isMarked: true }));
+}
+const large = Object.entries(LARGE).filter(([part]) => chosen.includes(part));
+if (large.length > 0) {
   const size = options.quick ? { channels: 100, messages: 1000 } : { channels: 1000, messages: 10_000 };
   console.log(`Making ${size.channels} channels and ${size.messages} messages`);
   await using stage = await setWebStage(size);
-  printFigures(await measureStart(stage, { isMarked: false }));
-  printFigures(await measureWriting(stage));
-  printFigures(await measureReading(stage));
-  printFigures(await measureLong(stage, { minutes: Number(options.minutes), asleepSeconds: Number(options.asleep) }));
+  for (const [, measure] of large) await print(() => measure(stage));
 }
