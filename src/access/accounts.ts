@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import { Prisma, type Realm, type User } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { columnsOf, type QueryRow, REALM_COLUMNS, rowOf, USER_COLUMNS } from '../platform/db/columns.ts';
+import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import type { App } from './context.ts';
 
@@ -42,7 +43,7 @@ async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer
     db,
     Prisma.sql`
     SELECT k.hash, ${COLUMNS} FROM api_key k JOIN user_account u ON u.id = k.user_id JOIN realm r ON r.id = u.realm_id
-    WHERE k.hash = ANY(${hashes}::bytea[])`,
+    WHERE k.hash = ANY(${listOf('bytea', hashes)})`,
   );
   const accounts = new Map(rows.map((row) => [hex(row.hash), toAccount(row)]));
   return hashes.map((hash) => accounts.get(hex(hash)));

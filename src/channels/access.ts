@@ -12,6 +12,7 @@ import { SYSTEM_GROUPS } from '../access/permissions/system-groups.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
 import { CHANNEL_COLUMNS, columnsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
+import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { isRowId } from '../platform/ids.ts';
@@ -161,8 +162,8 @@ export async function placedChannels(
     Prisma.sql`
     SELECT ${columnsOf('c', CHANNEL_COLUMNS)}, ARRAY(
       SELECT s.user_id FROM subscription s
-      WHERE s.channel_id = c.id AND s.active AND s.user_id = ANY(${[...userIds]}::int[])) AS subscribers
-    FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${ids}::int[])`,
+      WHERE s.channel_id = c.id AND s.active AND s.user_id = ANY(${listOf('int', userIds)})) AS subscribers
+    FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${listOf('int', ids)})`,
   );
   return rows.map((row) => ({
     channel: rowOf<Channel>(row, 'c', CHANNEL_COLUMNS),

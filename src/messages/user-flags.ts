@@ -1,5 +1,6 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
+import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { receivedBy } from './access.ts';
 import type { UserFlags } from './wire.ts';
@@ -105,7 +106,7 @@ export async function readFlagsOfEach(
       SELECT r.read_through FROM read_mark r
       WHERE r.user_id = viewer.id AND r.recipient_id = ${SENT_RECIPIENT} OFFSET 0) AS r ON true
     CROSS JOIN LATERAL (SELECT ${receivedBy(user)} AS so OFFSET 0) AS received
-    WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...messageIds]}::bigint[])`,
+    WHERE m.realm_id = ${realmId} AND m.id = ANY(${listOf('bigint', messageIds)})`,
   );
   const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
   return new Map([...byUser].map(([id, ofUser]) => [id, new Map(ofUser.map((row) => [Number(row.id), toFlags(row)]))]));

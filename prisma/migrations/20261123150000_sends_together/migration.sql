@@ -40,7 +40,10 @@ BEGIN
     FOR m IN
       SELECT p.place, CASE WHEN r.input_hash = decode(p.kept->>'input_hash', 'hex') THEN r.result #>> '{}' END AS reply
       FROM ROWS FROM (jsonb_to_recordset(p_messages) AS (kept jsonb)) WITH ORDINALITY AS p(kept, place)
-      JOIN idempotency_record r ON r.user_id = (p.kept->>'user_id')::integer AND r.key = p.kept->>'key'
+      -- By its key, for each: the planner would rather read all keys there are.
+      CROSS JOIN LATERAL (
+        SELECT k.input_hash, k.result FROM idempotency_record k
+        WHERE k.user_id = (p.kept->>'user_id')::integer AND k.key = p.kept->>'key' LIMIT 1) AS r
       WHERE p.place <> ALL (v_skipped)
     LOOP
       v_skipped := v_skipped || m.place;

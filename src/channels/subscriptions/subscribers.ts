@@ -2,6 +2,7 @@ import { Prisma } from '../../generated/prisma/client.ts';
 import { isUserWithin, type PlaceRow, placeOf, type UserPage, userKey, usersInOrder } from '../../people/user-pages.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import type { Place } from '../../platform/db/keyset.ts';
+import { listOf } from '../../platform/db/lists.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import type { SubscriberList } from '../wire.ts';
 import { partialSubscribers, WHOLE_LIST_BELOW } from './partial-subscribers.ts';
@@ -13,7 +14,7 @@ export async function countSubscribers(db: SqlClient, channelIds: readonly numbe
     Prisma.sql`
     SELECT s.channel_id, count(*)::int AS count
     FROM subscription s JOIN user_account u ON u.id = s.user_id
-    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active GROUP BY s.channel_id`,
+    WHERE s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active GROUP BY s.channel_id`,
   );
   const counts = new Map(rows.map(({ channel_id, count }) => [channel_id, count]));
   return (id) => counts.get(id) ?? 0;
@@ -63,7 +64,7 @@ async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Pro
     Prisma.sql`
     SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
     FROM subscription s JOIN user_account u ON u.id = s.user_id
-    WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active GROUP BY s.channel_id`,
+    WHERE s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active GROUP BY s.channel_id`,
   );
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }

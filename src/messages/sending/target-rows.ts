@@ -2,6 +2,7 @@ import DataLoader from 'dataloader';
 import type { Guarded } from '../../channels/access.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { listOf } from '../../platform/db/lists.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { isRowId } from '../../platform/ids.ts';
 import type { Sender } from './sender.ts';
@@ -88,9 +89,24 @@ async function readTargets(
            t.policy AS topic_policy,
            (SELECT m.id FROM message m WHERE m.channel_id = c.id AND lower(m.topic) = lower(w.topic)
             ORDER BY m.id DESC LIMIT 1) AS last_in_topic
-    FROM unnest(${wanted.map(({ sender }) => sender.realm.id)}::int[], ${wanted.map(({ sender }) => sender.id)}::int[],
-                ${wanted.map(({ sender }) => sender.user.botOwnerId)}::int[],
-                ${wanted.map(({ channel }) => String(channel))}::text[], ${wanted.map(({ topic }) => topic)}::text[])
+    FROM unnest(${listOf(
+      'int',
+      wanted.map(({ sender }) => sender.realm.id),
+    )}, ${listOf(
+      'int',
+      wanted.map(({ sender }) => sender.id),
+    )},
+                ${listOf(
+                  'int',
+                  wanted.map(({ sender }) => sender.user.botOwnerId),
+                )},
+                ${listOf(
+                  'text',
+                  wanted.map(({ channel }) => String(channel)),
+                )}, ${listOf(
+                  'text',
+                  wanted.map(({ topic }) => topic),
+                )})
       WITH ORDINALITY AS w(realm_id, sender_id, owner_id, channel, topic, place)
     JOIN LATERAL (SELECT c.*, c.xmin FROM channel c WHERE c.realm_id = w.realm_id AND ${isChannel} LIMIT 1) AS c ON true
     LEFT JOIN LATERAL (SELECT s.xmin::text AS version, s.is_muted FROM subscription s
