@@ -126,20 +126,23 @@ async function findOrRefuse(ctx: Ctx, channelId: number, mayHave: MayHave): Prom
   return channel;
 }
 
+/** A channel as one viewer has it. */
+export type OwnChannel = Channel & { readonly isSubscribed: boolean };
+
 /** Those of the channels that the viewer sees: one query. */
-export const visibleAmong = (ctx: Ctx, ids: readonly number[]): Promise<Channel[]> =>
+export const visibleAmong = (ctx: Ctx, ids: readonly number[]): Promise<OwnChannel[]> =>
   channelsHad(ctx, ids, seesChannel);
 
 /** `seesChannel` or `readsChannel`. */
 type MayHave = typeof seesChannel;
 
-async function channelsHad({ app, viewer }: Ctx, ids: readonly number[], mayHave: MayHave): Promise<Channel[]> {
+async function channelsHad({ app, viewer }: Ctx, ids: readonly number[], mayHave: MayHave): Promise<OwnChannel[]> {
   const placed = await placedChannels(app.db, viewer.realm.id, [viewer.id], ids);
   if (placed.length === 0) return [];
   const actor = await channelActor(app.db, viewer, app.now());
-  return placed.flatMap(({ channel, subscribers }) =>
-    mayHave(actor, channel, subscribers.includes(viewer.id)) ? [channel] : [],
-  );
+  return placed
+    .map(({ channel, subscribers }) => ({ ...channel, isSubscribed: subscribers.includes(viewer.id) }))
+    .filter((channel) => mayHave(actor, channel, channel.isSubscribed));
 }
 
 /** A channel, and which of some users are subscribed to it. */

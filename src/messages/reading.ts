@@ -53,10 +53,20 @@ async function readByName({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>): Promise
   return found.filter((channel) => readsChannel(actor, channel, channel.isSubscribed));
 }
 
-/** What the viewer may read, in one query: private channels by name, for they are few; all others by a rule. */
-export async function readingRights({ app, viewer }: Ctx): Promise<ReadingRights> {
+/** The one channel, where the viewer may read it. */
+async function readOf({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>, channel: NamedChannel): Promise<NamedChannel[]> {
+  const actor = await channelActor(app.db, viewer, app.now());
+  return readsChannel(actor, channel, channel.isSubscribed) ? [channel] : [];
+}
+
+/**
+ * What the viewer may read, in one query: private channels by name, for they are few; all others by a rule.
+ *
+ * @param within The only channel that is asked about, where there is but one: then no query.
+ */
+export async function readingRights({ app, viewer }: Ctx, within?: NamedChannel): Promise<ReadingRights> {
   const { id: userId, realm, role } = viewer;
-  const channels = await readByName({ app, viewer });
+  const channels = await (within === undefined ? readByName({ app, viewer }) : readOf({ app, viewer }, within));
   const { shared = [], guarded = [] } = Object.groupBy(channels, (channel) =>
     hasProtectedHistory(channel) ? 'guarded' : 'shared',
   );

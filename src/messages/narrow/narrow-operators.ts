@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { visibleAmong } from '../../channels/access.ts';
+import { type OwnChannel, visibleAmong } from '../../channels/access.ts';
 import { RESOLVED_PREFIX, topicNamed } from '../../channels/topic-name.ts';
 import { Prisma, type User } from '../../generated/prisma/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
@@ -36,6 +36,8 @@ export interface Meaning {
   readonly ofMessage?: Prisma.Sql;
   readonly lead?: Lead;
   readonly topic?: string;
+  /** The one channel it names. */
+  readonly channel?: OwnChannel;
   /** Which kind of message it selects: no message is both. */
   readonly kind?: 'channel' | 'direct';
   /** Whether it asks for all of a channel's history, and not for what the viewer received. */
@@ -60,6 +62,7 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
       lead: { by: 'channel', channelId: channel.id, isGuarded: hasProtectedHistory(channel) },
       kind: 'channel',
       opensHistory: true,
+      channel,
     };
   },
   channels: (_ctx, operand) => {

@@ -53,7 +53,7 @@ export async function compileNarrow(ctx: Ctx, terms: readonly NarrowTerm[]): Pro
   const isOwn = meant.some(({ meaning }) => meaning.isOwn === true);
   const leads = said.flatMap(({ meaning }) => meaning.lead ?? []);
   return {
-    rights: await readingRights(ctx),
+    rights: await readingRights(ctx, said.find(({ meaning }) => meaning.channel)?.meaning.channel),
     readsHistory: !isOwn && said.some(({ meaning }) => meaning.opensHistory === true),
     ofPlace: (place) =>
       allOf(
