@@ -11,8 +11,8 @@ export interface Search {
   readonly lexemes: readonly string[];
   /** What stood in quotes: must be in the message as it is, in whatever case. */
   readonly literals: readonly string[];
-  /** Whether the message `m` is found by its words, as SQL that the index answers; undefined when none is indexed. */
-  readonly byWords: Prisma.Sql | undefined;
+  /** The words as a query, of SQL's type `tsquery`. */
+  readonly query: Prisma.Sql;
   /** Whether the message `m` is found, as SQL. */
   readonly matches: Prisma.Sql;
 }
@@ -37,18 +37,14 @@ export async function parseSearch(db: SqlClient, words: string): Promise<Search>
   const [row] = await db.$queryRaw<{ lexemes: string[] }[]>`
     SELECT tsvector_to_array(to_tsvector('english', ${words})) AS lexemes`;
   const lexemes = row?.lexemes ?? [];
-  // As the index has it.
-  const byWords =
-    lexemes.length === 0
-      ? undefined
-      : sql`to_tsvector('english', m.topic || ' ' || m.content) @@ plainto_tsquery('english', ${words})`;
+  const query = sql`plainto_tsquery('english', ${words})`;
   const conditions = [
-    ...(byWords === undefined ? [] : [byWords]),
+    ...(lexemes.length === 0 ? [] : [sql`to_tsvector('english', m.topic || ' ' || m.content) @@ ${query}`]),
     ...literals.map((text) => sql`strpos(lower(m.topic || E'\\n' || m.content), lower(${text})) > 0`),
   ];
   // Of common words alone nothing is found: everything would be.
   const matches = conditions.length === 0 ? sql`false` : sql`(${Prisma.join(conditions, ' AND ')})`;
-  return { words, lexemes, literals, byWords, matches };
+  return { words, lexemes, literals, query, matches };
 }
 
 /** Marks in HTML what was looked for; tags, entities and MathML stay as they are. */

@@ -6,7 +6,8 @@ import { messagesByIds } from '../channel-messages.ts';
 import { allOf } from '../reading.ts';
 import type { CompiledNarrow } from './narrow.ts';
 import { isMutedFor } from './narrow-operators.ts';
-import { fromIds, type Sources, type Stretch, sourcesOf, unreadSourcesOf, way } from './narrow-sources.ts';
+import { fromIds, type Sources, sourcesOf, unreadSourcesOf } from './narrow-sources.ts';
+import { type Stretch, way } from './stretch.ts';
 
 /** From which message on to read: its id, an end, the first unread one, or the first that was sent at a time or after it. */
 export type Anchor = number | 'newest' | 'oldest' | 'first_unread' | Date;

@@ -3,22 +3,8 @@ import { allOf, PLACE_OF_M, takenUpBy } from '../reading.ts';
 import { isUnreadBy } from '../user-flags.ts';
 import { type CompiledNarrow, isInNarrow } from './narrow.ts';
 import { type Lead, MENTIONED, RESOLVED } from './narrow-operators.ts';
-
-/** A stretch of ids, and how much of it is wanted from which end. */
-export interface Stretch {
-  /** Ids above this one; undefined from the first on. */
-  readonly above: Prisma.Sql | undefined;
-  /** Ids below this one; undefined up to the last. */
-  readonly below: Prisma.Sql | undefined;
-  readonly newestFirst: boolean;
-  readonly limit: number;
-}
-
-/**
- * Where messages of a narrow come from, as SQL of ids: the first of them in a stretch. From several sources some may
- * come more than once.
- */
-export type Source = (stretch: Stretch) => Prisma.Sql;
+import { fromSearch } from './search-source.ts';
+import { firstOf, type Source, type Stretch, within } from './stretch.ts';
 
 /** The sources that together hold all of a narrow's messages. */
 export interface Sources {
@@ -32,19 +18,6 @@ const scattered = (all: readonly Source[]): Sources => ({ all, areScattered: tru
 
 const { sql, empty } = Prisma;
 const NOWHERE = sql`NULL::int`;
-
-// A bound that bounds nothing is left out: the planner would think that it does.
-const within = (id: Prisma.Sql, { above, below }: Stretch) =>
-  allOf([
-    ...(above === undefined ? [] : [sql`${id} > ${above}`]),
-    ...(below === undefined ? [] : [sql`${id} < ${below}`]),
-  ]);
-
-/** The direction of its ids. */
-export const way = ({ newestFirst }: Stretch): Prisma.Sql => (newestFirst ? sql`DESC` : sql`ASC`);
-
-const firstOf = (id: Prisma.Sql, stretch: Stretch) =>
-  sql`ORDER BY ${id} ${way(stretch)} LIMIT ${stretch.limit}::bigint`;
 
 const ID = sql`m.id`;
 
@@ -60,7 +33,7 @@ export function sourcesOf(narrow: CompiledNarrow): Sources {
     case 'id':
       return one(fromIds(narrow, [lead.id]));
     case 'search':
-      return one(fromSearch(narrow, lead.search.byWords ?? sql`false`));
+      return one(fromSearch(narrow, lead.search));
     case 'row':
       return one(fromRows(narrow, lead.userId, lead.isOne));
     case 'mentioned':
@@ -99,7 +72,7 @@ function bestLead({ leads, readsHistory }: CompiledNarrow): Lead | undefined {
     // What was received in a channel may be little of it, and lie far back.
     if (lead.by === 'channel') return readsHistory && !lead.isGuarded;
     if (lead.by === 'channels') return readsHistory;
-    return lead.by !== 'search' || lead.search.byWords !== undefined;
+    return lead.by !== 'search' || lead.search.lexemes.length > 0;
   });
   return usable.sort((a, b) => BY_REACH.indexOf(a.by) - BY_REACH.indexOf(b.by))[0];
 }
@@ -179,24 +152,6 @@ function fromRows(narrow: CompiledNarrow, userId: number, isOne: Prisma.Sql): So
   return (stretch) => sql`
     SELECT m.id FROM user_message um JOIN message m ON m.realm_id = um.realm_id AND m.id = um.message_id
     WHERE um.user_id = ${userId} AND ${isOne} AND ${within(id, stretch)} AND ${isInNarrow(narrow)} ${firstOf(id, stretch)}`;
-}
-
-/** What is found by its words: all of it is found before anything else is asked, so that it is the index that finds it. */
-function fromSearch(narrow: CompiledNarrow, byWords: Prisma.Sql): Source {
-  const places = narrow.leads.flatMap((lead) => {
-    if (lead.by === 'channel') return [sql`m.channel_id = ${lead.channelId}`];
-    if (lead.by === 'conversation') return [sql`m.conversation_id = ${lead.conversationId}`];
-    return lead.by === 'sender' ? [sql`m.sender_id = ${lead.userId}`] : [];
-  });
-  return (stretch) => sql`
-    SELECT there.id FROM (
-      WITH found AS MATERIALIZED (
-        SELECT m.id FROM message m WHERE ${allOf([byWords, ...places])} AND ${within(ID, stretch)})
-      SELECT id FROM found ORDER BY id ${way(stretch)}
-    ) AS found CROSS JOIN LATERAL (
-      SELECT m.id FROM message m
-      WHERE m.realm_id = ${narrow.rights.realmId} AND m.id = found.id AND ${isInNarrow(narrow)} LIMIT 1
-    ) AS there ${firstOf(sql`found.id`, stretch)}`;
 }
 
 /** The history of all channels of a kind that are open to the viewer. */
