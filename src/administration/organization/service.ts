@@ -61,7 +61,6 @@ export async function createRealm(
         data: { subdomain, name, createdAt: now, deactivatedAt: unfinished ? UNFINISHED : null },
       });
       await tx.eventCounter.create({ data: { realmId: realm.id } });
-      await tx.messageTally.create({ data: { realmId: realm.id } });
       await createSystemGroups(tx, realm.id, now);
       const made = await insertUser(tx, app, realm, ownerRow);
       const withOwners = rows.map((row) =>
