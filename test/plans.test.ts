@@ -1,15 +1,20 @@
 import {
   buildSchema,
+  type DocumentNode,
   type ExecutionResult,
   execute,
+  type FragmentDefinitionNode,
   type GraphQLError,
   type GraphQLFieldResolver,
+  type GraphQLSchema,
   isObjectType,
+  type OperationDefinitionNode,
   parse,
   validate,
 } from 'graphql';
 import { describe, expect, test } from 'vitest';
-import { executeDocument } from '../src/api/graphql/plans/queries.ts';
+import { compilePlan, MAX_PLANNED } from '../src/api/graphql/plans/compile.ts';
+import { executeDocument, keptPlans, MAX_KEPT_FIELDS } from '../src/api/graphql/plans/queries.ts';
 
 const SDL = `
   enum Color { RED GREEN }
@@ -185,5 +190,50 @@ describe('plans', () => {
     expect(JSON.stringify(await executeDocument({ ...args, contextValue: {} }))).toBe(
       JSON.stringify(await execute(args)),
     );
+  });
+
+  test('tell that a switch is null as the general executor does, whatever it was before', async () => {
+    const schema = makeSchema(200);
+    const document = parse('query ($yes: Boolean = true) { sure { id title @include(if: $yes) } }');
+    for (const yes of [false, true, null]) {
+      const args = { schema, document, variableValues: { yes } };
+      expect(JSON.stringify(await executeDocument({ ...args, contextValue: {} }))).toBe(
+        JSON.stringify(await execute(args)),
+      );
+    }
+  });
+
+  /** Fragments that double each other: a short document of many fields. */
+  function doubled(times: number) {
+    const names = Array.from({ length: times }, (_, i) => `F${i}`);
+    const fragments = names.map((name, i) => `fragment ${name} on Thing { id ${below(names[i + 1])} }`);
+    return parse(`{ one { ${below(names[0])} } } ${fragments.join(' ')}`);
+  }
+  const below = (name: string | undefined) =>
+    name === undefined ? 'title' : `next { ...${name} } third: next { ...${name} }`;
+
+  const compiled = (document: DocumentNode, schema: GraphQLSchema) => {
+    const [operation, ...fragments] = document.definitions;
+    const byName = new Map((fragments as FragmentDefinitionNode[]).map((one) => [one.name.value, one]));
+    return compilePlan(schema, byName, operation as OperationDefinitionNode, {});
+  };
+
+  test('are not made of more fields than are worth keeping', () => {
+    const schema = makeSchema(200);
+    expect(compiled(doubled(8), schema)?.size).toBeGreaterThan(500);
+    expect(compiled(doubled(8), schema)?.size).toBeLessThan(MAX_PLANNED);
+    expect(compiled(doubled(14), schema)).toBeUndefined();
+  });
+
+  test('are forgotten where there are many', async () => {
+    const schema = makeSchema(200);
+    let documents = 0;
+    for (let size = 0; size <= MAX_KEPT_FIELDS; documents++) {
+      const document = doubled(8);
+      size += compiled(document, schema)?.size ?? 0;
+      await executeDocument({ schema, document, contextValue: {} });
+    }
+    expect(keptPlans().fields).toBeLessThanOrEqual(MAX_KEPT_FIELDS);
+    expect(keptPlans().plans).toBeLessThan(documents);
   });
 });

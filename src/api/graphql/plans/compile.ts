@@ -29,6 +29,8 @@ export interface ObjectPlan {
   readonly fields: readonly FieldPlan[];
   /** Whether a resolver in it, however deep, is told where it stands. */
   readonly isPlaced: boolean;
+  /** Of how many fields it is, with all below. */
+  readonly size: number;
 }
 
 export interface FieldPlan {
@@ -62,14 +64,22 @@ interface Source {
   readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   /** What `@skip` and `@include` go by. */
   readonly variables: Variables;
+  /** How many fields have been planned. */
+  planned: number;
 }
+
+/**
+ * Our choice: several times what front ends ask for. Fragments that are spread again and again come to many more fields than
+ * a document has, and a plan has those of lists, too, in which nothing is.
+ */
+export const MAX_PLANNED = 5_000;
 
 /**
  * Works out once what is the same for every execution of a query: its fields by type, their resolvers, arguments and
  * shapes.
  *
  * @param variables As coerced; of those that `@skip` and `@include` name, the plan is for these values alone.
- * @returns Undefined for what stays with the general executor: interfaces, unions, and the schema itself.
+ * @returns Undefined for what stays with the general executor: interfaces, unions, the schema itself, and what comes to very many fields.
  */
 export function compilePlan(
   schema: GraphQLSchema,
@@ -80,7 +90,7 @@ export function compilePlan(
   const root = schema.getRootType(operation.operation);
   if (root == null) return undefined;
   try {
-    return planObject({ schema, fragments, variables }, root, [operation.selectionSet]);
+    return planObject({ schema, fragments, variables, planned: 0 }, root, [operation.selectionSet]);
   } catch (error) {
     if (error instanceof Unplanned) return undefined;
     throw error;
@@ -92,7 +102,11 @@ function planObject(source: Source, type: GraphQLObjectType, sets: readonly Sele
   const seen = new Set<string>();
   for (const set of sets) collect(source, type, set, seen, selected);
   const fields = [...selected].map(([key, nodes]) => planField(source, type, key, nodes as [FieldNode]));
-  return { type, fields, isPlaced: fields.some(({ isTold, below }) => isTold || below?.isPlaced === true) };
+  return {
+    ...{ type, fields },
+    isPlaced: fields.some(({ isTold, below }) => isTold || below?.isPlaced === true),
+    size: fields.reduce((sum, { below }) => sum + 1 + (below?.size ?? 0), 0),
+  };
 }
 
 /** The fields that are selected of a type, by their names in the response. */
@@ -128,6 +142,7 @@ function planField(
   key: string,
   nodes: readonly [FieldNode, ...FieldNode[]],
 ): FieldPlan {
+  if (++source.planned > MAX_PLANNED) throw new Unplanned();
   const [node] = nodes;
   const isTypename = node.name.value === TypeNameMetaFieldDef.name;
   const field = isTypename ? TypeNameMetaFieldDef : parent.getFields()[node.name.value];

@@ -12,6 +12,7 @@ import {
   OperationTypeNode,
   visit,
 } from 'graphql';
+import { LRUCache } from 'lru-cache';
 import type { GraphQLContext } from '../context.ts';
 import { compilePlan, type ObjectPlan, type Variables } from './compile.ts';
 import { executePlan } from './execute.ts';
@@ -29,6 +30,18 @@ interface Prepared {
 
 /** Our choice: with more of them that differ from one request to the next, a plan is not worth its making. */
 const MAX_SWITCHES = 6;
+
+/** Our choice, of the plans of all documents together: some 50 MB. */
+export const MAX_KEPT_FIELDS = 200_000;
+/** Plans that were used last, with what forgets them: a document has one for each state of its switches. */
+const kept = new LRUCache<ObjectPlan, () => void>({
+  maxSize: MAX_KEPT_FIELDS,
+  sizeCalculation: (_forget, plan) => plan.size,
+  dispose: (forget) => forget(),
+});
+
+/** How many plans are kept, and of how many fields. */
+export const keptPlans = () => ({ plans: kept.size, fields: kept.calculatedSize });
 
 const prepared = new WeakMap<DocumentNode, Map<string, Prepared | undefined>>();
 
@@ -94,10 +107,14 @@ function prepare(
 }
 
 function planFor({ schema, operation, fragments, switches, plans }: Prepared, variables: Variables) {
+  // That is an error, in the place where it is met.
+  if (switches.some((name) => variables[name] === null)) return undefined;
   const key = switches.map((name) => (variables[name] === true ? '1' : '0')).join('');
   const known = plans.get(key);
+  if (known !== undefined) kept.get(known);
   if (known !== undefined || plans.has(key)) return known;
   const plan = compilePlan(schema, new Map(Object.entries(fragments)), operation, variables);
   plans.set(key, plan);
+  if (plan !== undefined) kept.set(plan, () => plans.delete(key));
   return plan;
 }
