@@ -34,8 +34,11 @@ const BUSY = new Set([
   'P1001',
   'P1008',
   'P1017',
+  'ENOTFOUND',
+  'EAI_AGAIN',
   'ECONNREFUSED',
   'ECONNRESET',
+  'ETIMEDOUT',
   'EPIPE',
   'DatabaseNotReachable',
   'ConnectionClosed',
@@ -64,7 +67,16 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 /** No lock in time, no connection in time, none that could be made: the statement has not been executed. */
-const NOT_DONE = new Set([LOCK_TIMEOUT, 'P2024', '53300', '57P03', 'ECONNREFUSED', 'DatabaseNotReachable']);
+const NOT_DONE = new Set([
+  LOCK_TIMEOUT,
+  'P2024',
+  '53300',
+  '57P03',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'DatabaseNotReachable',
+]);
 
 /** Of an error that `isBusy`: whether what the statement should have done is certain not to be done. */
 export function isCertainlyNotDone(error: unknown): boolean {
