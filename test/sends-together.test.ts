@@ -123,6 +123,33 @@ test.for(ways)('%s: a key is good for one message, and says the same each time',
   expect(kept.map(({ userId }) => userId)).toEqual([owner.id]);
 });
 
+test('of two messages of one moment that begin a topic, one tells of the policy', async () => {
+  const { owner, member, realm, to } = await scene();
+  const { turns } = server.app.database;
+  const { each } = placesOf(server.app.config.databasePoolSize);
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const others = Array.from({ length: each }, () => turns.take(realm.id, () => over));
+  beginnings = 0;
+  // What waits first goes alone, and what comes meanwhile together.
+  const first = WAYS.REST(member, { to, topic: 'first', content: 'first', key: 'first' });
+  await expect.poll(() => beginnings).toBe(1);
+  const both = ['x', 'y'].map((content) => WAYS.REST(owner, { to, topic: 'begun', content, key: content }));
+  await expect.poll(() => beginnings).toBe(3);
+  end();
+  await Promise.all([first, ...others]);
+  const told = (await Promise.all(both)).map(({ isSent, automatic_new_visibility_policy: policy = null }) => [
+    isSent,
+    policy,
+  ]);
+  expect(told).toHaveLength(2);
+  expect(told).toEqual(
+    expect.arrayContaining([
+      [true, 3],
+      [true, null],
+    ]),
+  );
+});
+
 test('what is to be read of a message is read after it was sent, under a key too', async () => {
   const { owner, to } = await scene();
   const key = randomUUID();

@@ -73,8 +73,22 @@ class Lane {
 
   async #run(): Promise<void> {
     this.#isBusy = true;
-    while (this.#waiting.length > 0) await this.#sendAll(this.#waiting.splice(0, MOST_TOGETHER));
+    while (this.#waiting.length > 0) await this.#sendAll(this.#next());
     this.#isBusy = false;
+  }
+
+  /** Of one sender's messages that begin a topic, the second is looked at anew after the first: its reply tells of no policy. */
+  #next(): readonly Waiting[] {
+    const begun = new Set<string>();
+    const end = this.#waiting.findIndex(({ message: { prepared, setsPolicy } }) => {
+      if (setsPolicy !== true || prepared.target === null) return false;
+      const { channel, topic } = prepared.target;
+      const place = JSON.stringify([prepared.sender.id, channel.id, topic.toLowerCase()]);
+      const isAgain = begun.has(place);
+      begun.add(place);
+      return isAgain;
+    });
+    return this.#waiting.splice(0, Math.min(MOST_TOGETHER, end === -1 ? MOST_TOGETHER : end));
   }
 
   /** Never rejects. */
