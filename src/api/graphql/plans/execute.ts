@@ -1,7 +1,7 @@
 import { type GraphQLError, type GraphQLResolveInfo, getArgumentValues, locatedError } from 'graphql';
 import type { GraphQLContext } from '../context.ts';
 import type { FieldPlan, ObjectPlan, Shape, Variables } from './compile.ts';
-import { stepsTo } from './steps.ts';
+import { Ways } from './steps.ts';
 
 type Target = Record<string, unknown>;
 type Path = GraphQLResolveInfo['path'];
@@ -70,16 +70,16 @@ interface Slot {
 }
 
 class Run {
-  readonly #plan: ObjectPlan;
   readonly #execution: Execution;
+  readonly #ways: Ways;
   readonly data: Target = {};
   readonly errors: GraphQLError[] = [];
   /** Whether a null went up to the top. */
   isVoid = false;
 
   constructor(plan: ObjectPlan, execution: Execution) {
-    this.#plan = plan;
     this.#execution = execution;
+    this.#ways = new Ways(plan, this.data);
   }
 
   /** @returns What is to be waited for, where anything is; it is never rejected. */
@@ -166,7 +166,9 @@ class Run {
         if (!shape.isNullable) this.#void(target);
       }
     }
-    return below === undefined || next.sources.length === 0 ? undefined : this.fields(below, next);
+    if (below === undefined || next.sources.length === 0) return undefined;
+    this.#ways.extended();
+    return this.fields(below, next);
   }
 
   /** @throws Fault, or what the type's own serialization throws, where its type does not have the value. */
@@ -208,14 +210,14 @@ class Run {
 
   /** Of what is not in the answer any more, there is nothing to tell. */
   #tell({ nodes, key }: FieldPlan, target: Target, { cause, within = [] }: Fault): void {
-    const steps = stepsTo(this.#plan, this.data, target);
+    const steps = this.#ways.to(target);
     if (steps === undefined || this.isVoid) return;
     this.errors.push(locatedError(cause, nodes, [...steps.map((step) => step.key), key, ...within]));
   }
 
   /** Has null in the place of an object, or of the nearest around it that may be null. */
   #void(target: Target): void {
-    const steps = stepsTo(this.#plan, this.data, target);
+    const steps = this.#ways.to(target);
     if (steps === undefined) return;
     const nearest = steps.findLast(({ isNullable }) => isNullable);
     if (nearest === undefined) this.isVoid = true;
