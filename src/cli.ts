@@ -4,7 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { z } from 'zod';
 import { type Config, ConfigError, loadEnvFile, readConfig } from './platform/config.ts';
 import { explain } from './server/failures.ts';
-import { commands, type Command as Operation } from './server/operator/commands.ts';
+import { commands, type Command as Operation, RENEW_SECRET_KEY } from './server/operator/commands.ts';
 import { NoServerError, runCommand, sendCommand } from './server/operator/control.ts';
 import { startApp } from './server/start.ts';
 
@@ -91,7 +91,7 @@ async function run(config: Config, command: string, args: object): Promise<objec
     }
     if (command !== 'migrate') requireData(config);
   }
-  const { app, migrated, close } = await startApp(config);
+  const { app, migrated, close } = await startApp(config, { isNewSecretKey: command === RENEW_SECRET_KEY });
   try {
     if (command === 'migrate') return { applied: migrated };
     return await runCommand(app, command, args);

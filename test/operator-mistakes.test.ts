@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/platform/config.ts';
+import { newDataDir } from './helpers/data-dir.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -87,4 +88,36 @@ test('a secret can stand in a file, which must be there, hold something, and be 
     expect(reading).toThrow(ConfigError);
     expect(reading).toThrow(said);
   }
+});
+
+test('a SECRET_KEY that is lost, or another, is told in a sentence, and nothing is made until it is back', async () => {
+  const dataDir = newDataDir();
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const cli = async (args: readonly string[], env = {}) => run(['cli.ts', ...args], { DATA_DIR: dataDir, ...env });
+  const made = await cli(['org', 'create', '--name', 'Acme', '--owner-name', 'O', '--owner-email', 'o@a.example']);
+  expect(made.code).toBe(0);
+  const file = join(dataDir, 'secret-key');
+  const kept = `${file}.away`;
+  const other = await run(['main.ts'], { PORT: '0', DATA_DIR: dataDir, SECRET_KEY: 'x'.repeat(40) });
+  expect(other).toEqual({ code: 1, said: expect.stringMatching(/^SECRET_KEY is not the one that sealed .+\.$/) });
+  renameSync(file, kept);
+  const gone = await run(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
+  expect(gone).toEqual({
+    code: 1,
+    said: expect.stringMatching(/secret-key is gone, which sealed .+ secret-key renew.+\.$/),
+  });
+  expect(existsSync(file)).toBe(false);
+  writeFileSync(file, `${'y'.repeat(40)}\n`);
+  expect((await cli(['org', 'list'])).said).toMatch(/secret-key is not the key that sealed .+\.$/);
+  renameSync(kept, file);
+  const key = await cli(['key', 'show', '--user', 'o@a.example']);
+  expect(key.said).toMatch(/api_key: \w{32}$/);
+  rmSync(file);
+  expect(await cli(['secret-key', 'renew', '--json'])).toEqual({
+    code: 0,
+    said: expect.stringMatching(/"keys": [1-9]/),
+  });
+  const renewed = await cli(['key', 'show', '--user', 'o@a.example']);
+  expect(renewed).toEqual({ code: 0, said: expect.stringMatching(/api_key: \w{32}$/) });
+  expect(renewed.said).not.toBe(key.said);
 });

@@ -92,12 +92,16 @@ export class KeyVault {
  *
  * @throws ConfigError when the file holds no key.
  */
-export function loadSecretKey({ secretKey, dataDir }: Config): string {
-  if (secretKey !== undefined) return secretKey;
+export function loadSecretKey(config: Config): string {
+  const { secretKey, dataDir } = config;
+  return secretKey ?? keptSecretKey(config) ?? makeSecretKey(dataDir, join(dataDir, 'secret-key'));
+}
+
+/** What DATA_DIR/secret-key holds; undefined where it is not there. @throws ConfigError when it holds no key. */
+export function keptSecretKey({ dataDir }: Pick<Config, 'dataDir'>): string | undefined {
   const path = join(dataDir, 'secret-key');
   const kept = readIfThere(path)?.trim();
-  if (kept === undefined) return makeSecretKey(dataDir, path);
-  if (kept.length < 32) throw new ConfigError(`${path}: must hold at least 32 characters`);
+  if (kept !== undefined && kept.length < 32) throw new ConfigError(`${path}: must hold at least 32 characters`);
   return kept;
 }
 

@@ -4,9 +4,10 @@ import { IncompatibleDatabaseError } from '../platform/db/migrate.ts';
 import { UnsafeDataDirectoryError } from '../platform/db/private-files.ts';
 import { ChatError } from '../platform/errors.ts';
 import { CommandFailedError } from './operator/control.ts';
+import { WrongSecretKeyError } from './secret-key.ts';
 
 /** Their messages say all there is to say. */
-const PLAIN = [IncompatibleDatabaseError, UnsafeDataDirectoryError, ChatError, CommandFailedError];
+const PLAIN = [IncompatibleDatabaseError, UnsafeDataDirectoryError, WrongSecretKeyError, ChatError, CommandFailedError];
 
 /** Why the service cannot start, or a command failed: for the operator, in a line where the cause is a known one. */
 export function explain(error: unknown): string {

@@ -13,13 +13,13 @@ import { DeliveryWorker } from '../messages/scheduled/worker.ts';
 import { AccountShares } from '../platform/account-shares.ts';
 import type { Config } from '../platform/config.ts';
 import { Connections } from '../platform/connections.ts';
-import { type Database, openDatabase } from '../platform/db/client.ts';
+import { openDatabase } from '../platform/db/client.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { startUpkeep } from '../platform/db/upkeep.ts';
-import { KeyVault, loadSecretKey } from '../platform/key-vault.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
 import { Unread } from '../platform/unread.ts';
+import { openVault } from './secret-key.ts';
 
 /** A service that runs, and does not listen yet. */
 export interface Running {
@@ -40,6 +40,8 @@ export interface Running {
 export interface Overrides {
   readonly now?: () => Date;
   readonly log?: Logger;
+  /** Whether SECRET_KEY may be another than the one the database was sealed with: to seal it anew. */
+  readonly isNewSecretKey?: boolean;
 }
 
 /**
@@ -48,12 +50,14 @@ export interface Overrides {
  * @throws DataDirectoryInUseError when another process has the embedded database open.
  * @throws IncompatibleDatabaseError when the database is not one this version can use.
  * @throws ConfigError when DATA_DIR/secret-key holds no key.
+ * @throws WrongSecretKeyError when the database was sealed with another.
  */
 export async function startApp(config: Config, overrides: Overrides = {}): Promise<Running> {
   const database = await openDatabase(config);
   try {
     const migrated = await migrate(config, database);
-    return { ...compose(config, database, overrides), migrated };
+    const keys = await openVault(config, database.db, overrides.isNewSecretKey === true);
+    return { ...compose(config, { database, keys }, overrides), migrated };
   } catch (error) {
     await database.close();
     throw error;
@@ -62,7 +66,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 
 function compose(
   config: Config,
-  database: Database,
+  { database, keys }: Pick<App, 'database' | 'keys'>,
   { now = () => new Date(), log = logTo(config) }: Overrides,
 ): Omit<Running, 'migrated'> {
   whenRenamed(renameInBots);
@@ -74,7 +78,7 @@ function compose(
     ...base,
     hub: new EventHub(base, bus),
     queues: new QueueRegistry(base),
-    keys: new KeyVault(loadSecretKey(config)),
+    keys,
     rateLimits: new RateLimits(config, log),
     unread: new Unread(),
     connections: new Connections(config),

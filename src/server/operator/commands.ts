@@ -13,6 +13,7 @@ import { findUserByEmail } from '../../people/users.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
+import { renewSealed } from '../secret-key.ts';
 import { examine } from './doctor.ts';
 
 /** One thing the server's operator can do: from the command line, or through the running server's local socket. */
@@ -80,6 +81,9 @@ export function shownUser(user: User, apiKey: string): ShownUser {
 
 const roleWord = ({ role, botType }: User) =>
   botType !== null ? 'bot' : (Object.entries(ROLE_NUMBERS).find(([, number]) => number === role)?.[0] ?? String(role));
+
+/** The command for which the service starts with another SECRET_KEY than the database was sealed with. */
+export const RENEW_SECRET_KEY = 'secret-key renew';
 
 /** Every command, in the order of the help text. */
 export const commands: readonly Command[] = [
@@ -221,6 +225,12 @@ export const commands: readonly Command[] = [
       const made = await createBot(ctx, { fullName: name, shortName });
       return shownUser(made.user, made.apiKey);
     },
+  ),
+  command(
+    RENEW_SECRET_KEY,
+    'make anew the API keys that were sealed with a SECRET_KEY that is lost',
+    z.strictObject({}),
+    renewSealed,
   ),
   // Whoever carries out commands has brought the database up to date when it started.
   command('migrate', 'bring the database up to date', z.strictObject({}), async () => ({ applied: [] })),
