@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -121,3 +121,36 @@ test('a SECRET_KEY that is lost, or another, is told in a sentence, and nothing 
   expect(renewed).toEqual({ code: 0, said: expect.stringMatching(/api_key: \w{32}$/) });
   expect(renewed.said).not.toBe(key.said);
 });
+
+test('a database that is damaged is told in a sentence, and none is made over it', async () => {
+  const whole = newDataDir();
+  onTestFinished(() => rmSync(whole, { recursive: true, force: true }));
+  for (const [damage, said] of [
+    [(place: string) => truncateSync(join(place, 'PG_VERSION')), 'PG_VERSION does not hold a version'],
+    [(place: string) => rmSync(join(place, 'PG_VERSION')), 'PG_VERSION is missing'],
+    [(place: string) => rmSync(join(place, 'global/pg_control')), 'pg_control is missing'],
+    [(place: string) => rmSync(join(place, 'base'), { recursive: true }), 'it does not open'],
+  ] as const) {
+    const dataDir = folder();
+    cpSync(whole, dataDir, { recursive: true });
+    damage(join(dataDir, 'postgres'));
+    const ended = await run(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
+    expect(ended).toEqual({ code: 1, said: expect.stringMatching(/^The database in .+ is damaged .+\.$/) });
+    expect(ended.said).toContain(said);
+  }
+});
+
+test.skipIf(process.platform !== 'linux')(
+  'a place where nothing can be made or written is told in a sentence',
+  async () => {
+    const place = (dataDir: string) => run(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
+    expect(await place('/proc/data')).toEqual({
+      code: 1,
+      said: 'No directory can be made at /proc/data. Name another place by DATA_DIR.',
+    });
+    expect(await place('/proc')).toEqual({
+      code: 1,
+      said: expect.stringMatching(/^(Nothing can be written in|No permission for) .*\/proc/),
+    });
+  },
+);

@@ -1,5 +1,6 @@
 import { ConfigError } from '../platform/config.ts';
-import { DataDirectoryInUseError } from '../platform/db/lock.ts';
+import { DamagedDatabaseError } from '../platform/db/embedded.ts';
+import { DataDirectoryInUseError, ReadOnlyDataDirectoryError } from '../platform/db/lock.ts';
 import { IncompatibleDatabaseError } from '../platform/db/migrate.ts';
 import { UnsafeDataDirectoryError } from '../platform/db/private-files.ts';
 import { ChatError } from '../platform/errors.ts';
@@ -7,7 +8,15 @@ import { CommandFailedError } from './operator/control.ts';
 import { WrongSecretKeyError } from './secret-key.ts';
 
 /** Their messages say all there is to say. */
-const PLAIN = [IncompatibleDatabaseError, UnsafeDataDirectoryError, WrongSecretKeyError, ChatError, CommandFailedError];
+const PLAIN = [
+  IncompatibleDatabaseError,
+  DamagedDatabaseError,
+  UnsafeDataDirectoryError,
+  ReadOnlyDataDirectoryError,
+  WrongSecretKeyError,
+  ChatError,
+  CommandFailedError,
+];
 
 /** Why the service cannot start, or a command failed: for the operator, in a line where the cause is a known one. */
 export function explain(error: unknown): string {
@@ -29,6 +38,8 @@ export function explain(error: unknown): string {
     const isMade = 'syscall' in error && error.syscall === 'mkdir';
     if (isMade && (code === 'EEXIST' || code === 'ENOTDIR'))
       return `${error.path} is no directory. Name one by DATA_DIR.`;
+    if (isMade && code === 'ENOENT')
+      return `No directory can be made at ${error.path}. Name another place by DATA_DIR.`;
   }
   const said = /Message: `(.+)`/.exec(error.message)?.[1];
   if (error.name.startsWith('Prisma') && said !== undefined) return `The database says: ${said}`;

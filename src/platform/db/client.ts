@@ -104,6 +104,8 @@ function statementName(sql: string): string {
  *
  * @throws DataDirectoryInUseError when another process has the embedded database open.
  * @throws UnsafeDataDirectoryError when that directory cannot be kept from other users.
+ * @throws ReadOnlyDataDirectoryError when nothing can be written in it.
+ * @throws DamagedDatabaseError when what is in it does not open.
  */
 export async function openDatabase(config: Config): Promise<Database> {
   const { databaseUrl: connectionString } = config;
@@ -122,7 +124,10 @@ export async function openDatabase(config: Config): Promise<Database> {
   }
   keepPrivate(config.dataDir);
   const lock = lockDataDirectory(config.dataDir);
-  const pglite = await EmbeddedDatabase.open(join(config.dataDir, 'postgres'));
+  const pglite = await EmbeddedDatabase.open(join(config.dataDir, 'postgres')).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
   const factory = new PrismaPGlite(pglite) as unknown as SqlMigrationAwareDriverAdapterFactory;
   return connect('embedded', factory, {
     config,

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, statfsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setImmediate as looked } from 'node:timers/promises';
 import {
   messages,
@@ -54,6 +56,40 @@ const MAX_PREPARED = 500;
 /** Our choice, in milliseconds: how long statements follow one another before the process looks at its connections. */
 const UNLOOKED_MS = 5;
 
+/** The folder holds no whole database, or none that can be opened. */
+export class DamagedDatabaseError extends Error {
+  override name = 'DamagedDatabaseError';
+}
+
+/** Our choice: with less than this free, a database that does not open lacks room. One that is new takes 40 MB. */
+const ROOM_BYTES = 48 * 2 ** 20;
+
+/** Why the database in a folder is not opened; undefined: what is there looks whole, or nothing is there. */
+function damageOf(dataDir: string): string | undefined {
+  const version = join(dataDir, 'PG_VERSION');
+  const control = join(dataDir, 'global', 'pg_control');
+  // A new database would be made over the one that is there.
+  if (!existsSync(version)) return existsSync(control) ? `${version} is missing` : undefined;
+  if (!/^\d+\s*$/.test(readFileSync(version, 'utf8'))) return `${version} does not hold a version`;
+  return existsSync(control) ? undefined : `${control} is missing`;
+}
+
+function damaged(dataDir: string, why: string, cause?: unknown): DamagedDatabaseError {
+  return new DamagedDatabaseError(
+    `The database in ${dataDir} is damaged (${why}): put a back-up of ${dirname(dataDir)} in its place, or, if it never held anything, remove ${dataDir}.`,
+    { cause },
+  );
+}
+
+/** What a database that did not open is to its operator. */
+function unopened(dataDir: string, cause: unknown): DamagedDatabaseError {
+  const { bavail, bsize } = statfsSync(dirname(dataDir));
+  if (bavail * bsize > ROOM_BYTES) return damaged(dataDir, 'it does not open', cause);
+  return new DamagedDatabaseError(`The database in ${dataDir} does not open: its disk is full. Make room there.`, {
+    cause,
+  });
+}
+
 /**
  * The embedded database, which reads and plans each statement once.
  *
@@ -69,11 +105,21 @@ export class EmbeddedDatabase extends PGlite {
   readonly #parsers = new WeakMap<object, Parsers>();
   #lookedAt = 0;
 
-  /** Opens what is in a folder, or makes it. One process may have a folder open at a time. */
+  /**
+   * Opens what is in a folder, or makes it. One process may have a folder open at a time.
+   *
+   * @throws DamagedDatabaseError when what is there is no whole database. Nothing of it is changed.
+   */
   static async open(dataDir: string): Promise<EmbeddedDatabase> {
     const inMemory = dataDir.startsWith('memory://');
+    const damage = inMemory ? undefined : damageOf(dataDir);
+    if (damage !== undefined) throw damaged(dataDir, damage);
     const database = new EmbeddedDatabase(inMemory ? { dataDir } : { fs: new PrivateFolder(dataDir) });
-    await database.waitReady;
+    try {
+      await database.waitReady;
+    } catch (error) {
+      throw inMemory ? error : unopened(dataDir, error);
+    }
     return database;
   }
 

@@ -1,11 +1,18 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeDataDirectory } from './private-files.ts';
 
 /** Another process has the data directory open. */
 export class DataDirectoryInUseError extends Error {
   override name = 'DataDirectoryInUseError';
 }
+
+/** Nothing can be written in the data directory. */
+export class ReadOnlyDataDirectoryError extends Error {
+  override name = 'ReadOnlyDataDirectoryError';
+}
+
+const SQLITE_BUSY = 5;
 
 /**
  * Takes the data directory for this process alone, until `release` or the end of the process, however it ends.
@@ -15,15 +22,24 @@ export class DataDirectoryInUseError extends Error {
  * after a crash, and works wherever Node does.
  *
  * @throws DataDirectoryInUseError when another process holds it.
+ * @throws ReadOnlyDataDirectoryError when there can be no lock in it.
  */
 export function lockDataDirectory(dataDir: string): { release(): void } {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const file = new DatabaseSync(join(dataDir, 'lock'));
+  makeDataDirectory(dataDir);
+  let file: DatabaseSync | undefined;
   try {
+    file = new DatabaseSync(join(dataDir, 'lock'));
     file.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
-  } catch {
-    file.close();
-    throw new DataDirectoryInUseError(`Another process is using the data directory ${dataDir}`);
+  } catch (error) {
+    file?.close();
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) {
+      throw new DataDirectoryInUseError(`Another process is using the data directory ${dataDir}`);
+    }
+    throw new ReadOnlyDataDirectoryError(
+      `Nothing can be written in the data directory ${dataDir}: name another place by DATA_DIR, or give this one to the user the service runs as.`,
+      { cause: error },
+    );
   }
-  return { release: () => file.close() };
+  const held = file;
+  return { release: () => held.close() };
 }

@@ -1,5 +1,5 @@
-import { chmodSync, type Dirent, lstatSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, chmodSync, constants, type Dirent, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 /** The data directory cannot be kept from others. */
 export class UnsafeDataDirectoryError extends Error {
@@ -15,6 +15,30 @@ const WRITTEN_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 
 /**
+ * Makes the data directory, and those above it, where they are not there.
+ *
+ * @throws Error with the system's code when it cannot be made, read or written to.
+ */
+export function makeDataDirectory(dataDir: string): void {
+  makeDirectory(dataDir);
+  accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+}
+
+/** Not by Node's own option to make all above it, which never ends below /proc: what cannot be made there "is not there". */
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // So a link to a directory is one.
+    if (existsSync(`${path}/.`)) return;
+    if (code !== 'ENOENT' || existsSync(dirname(path))) throw error;
+    makeDirectory(dirname(path));
+    makeDirectory(path);
+  }
+}
+
+/**
  * Keeps the data directory for the user this process runs as: what the process makes from here on is its own, and what
  * an earlier start left open to others is closed. A directory that was there before stays as readable as it was, because
  * others may look after what else is in it; writing in it ends, for who may rename files may replace them.
@@ -27,7 +51,7 @@ export function keepPrivate(dataDir: string): void {
   // Elsewhere the bits of a file's mode say nothing of who may use it.
   if (process.platform === 'win32') return;
   process.umask(BY_OTHERS);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeDataDirectory(dataDir);
   const { mode } = lstatSync(join(dataDir, '.'));
   if ((mode & STICKY) !== 0 && (mode & WRITTEN_BY_OTHERS) !== 0) {
     throw new UnsafeDataDirectoryError(
