@@ -1,6 +1,11 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../src/server/listen.ts';
 import { runCommand } from './helpers/control.ts';
 import { organisation, serverOf } from './helpers/server.ts';
+import { startOnDatabaseOfRun } from './helpers/service.ts';
 
 // What the server's operator does with people, at the command line of a server that runs.
 
@@ -43,3 +48,58 @@ test.concurrent('deactivates somebody, and lets them in again', async () => {
   expect(await status()).toBe(200);
   await expect(command('user deactivate', { user: owner.email })).rejects.toThrow(/only organization owner/);
 });
+
+test.concurrent('lists the live event queues, and ends one, whose reader is told', async () => {
+  const { member, owner, command } = await ground();
+  const { queue_id } = await member.register({ fetch_event_types: [] });
+  const { queue_id: another } = await owner.register({ fetch_event_types: [] });
+  const idsOf = async (args: object) =>
+    ((await command('queue list', args)) as unknown as { queue_id: string }[]).map(({ queue_id }) => queue_id);
+  expect((await idsOf({})).sort()).toEqual([queue_id, another].sort());
+  expect(await idsOf({ user: member.email })).toEqual([queue_id]);
+  const polled = member.rest('GET', '/events', { queue_id, last_event_id: -1 });
+  expect(await command('queue end', { queue: queue_id })).toMatchObject({ user_id: member.id, ended: true });
+  await polled;
+  const after = await member.rest('GET', '/events', { queue_id, last_event_id: -1, dont_block: true });
+  expect(after.body).toMatchObject({ code: 'BAD_EVENT_QUEUE_ID' });
+  expect(await idsOf({})).toEqual([another]);
+  await expect(command('queue end', { queue: queue_id })).rejects.toThrow(/no live queue/);
+});
+
+test('the doctor looks at Redis, the mail server, the disk and the address', async () => {
+  const port = await freePort(0, '127.0.0.1');
+  const closed = await freePort(0, '127.0.0.1');
+  const examine = async (env: Record<string, string>) => {
+    await using service = await startOnDatabaseOfRun({
+      env: { PORT: String(port), EXTERNAL_HOST: `http://127.0.0.1:${port}`, ...env },
+    });
+    const { findings } = (await runCommand(service.dataDir, 'doctor', {})) as { findings: Finding[] };
+    return Object.fromEntries(findings.map(({ check, ok, detail }) => [check, [ok, detail]]));
+  };
+  expect(await examine({})).toMatchObject({
+    disk: [expect.any(Boolean), expect.stringContaining('GiB free')],
+    redis: [true, expect.stringContaining('not set')],
+    mail: [true, expect.stringContaining('not set')],
+    address: [true, `http://127.0.0.1:${port} is this service`],
+  });
+  const other = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const taken = (other.address() as AddressInfo).port;
+  const away = {
+    REDIS_URL: `redis://127.0.0.1:${closed}`,
+    SMTP_URL: `smtp://127.0.0.1:${closed}`,
+    EXTERNAL_HOST: `http://127.0.0.1:${taken}`,
+  };
+  expect(await examine(away)).toMatchObject({
+    redis: [false, expect.stringContaining('does not answer')],
+    mail: [false, expect.stringContaining('does not take mail')],
+    address: [false, `at http://127.0.0.1:${taken} something else answers, with status 200`],
+  });
+});
+
+interface Finding {
+  readonly check: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}

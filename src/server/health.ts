@@ -5,7 +5,7 @@ import type { App } from '../access/context.ts';
 import type { Web } from '../api/rest/router.ts';
 import type { Config } from '../platform/config.ts';
 import { readMigrations } from '../platform/db/migrate.ts';
-import { isSameSecret } from '../platform/key-vault.ts';
+import { isSameSecret, type KeyVault } from '../platform/key-vault.ts';
 import { metrics } from '../platform/metrics.ts';
 
 /** Our choice: shorter than the time-outs of the load balancers that ask. */
@@ -17,13 +17,20 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
+/** Says at /healthz whose node answers. */
+export const DEPLOYMENT_HEADER = 'X-Deployment';
+
+/** The same for all nodes that share a SECRET_KEY, which it does not tell. */
+export const deploymentOf = (keys: KeyVault): string => keys.token('deployment').slice(0, 16);
+
 /**
  * Adds what operators ask: /healthz (the process is up), /readyz (it can serve), and /metrics (Prometheus) where it is
  * served with everything else.
  */
 export function addHealth(web: Web, app: App): void {
   const migrations = readMigrations().map(({ name }) => name);
-  web.get('/healthz', () => new Response('ok\n', { headers: HEADERS }));
+  const alive = { ...HEADERS, [DEPLOYMENT_HEADER]: deploymentOf(app.keys) };
+  web.get('/healthz', () => new Response('ok\n', { headers: alive }));
   web.get('/readyz', async () => {
     const missing = await missingForService(app, migrations);
     const text = missing.length === 0 ? 'ready\n' : missing.map((part) => `not ready: ${part}\n`).join('');

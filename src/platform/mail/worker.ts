@@ -156,12 +156,13 @@ interface SendError {
   readonly responseCode?: number;
 }
 
-function openTransport(url: string) {
+/** A mail server, which may be silent for so long. */
+export function openTransport(url: string, silenceMs = SILENCE_MS) {
   return createTransport({
     url,
-    connectionTimeout: SILENCE_MS,
-    greetingTimeout: SILENCE_MS,
-    socketTimeout: SILENCE_MS,
-    dnsTimeout: SILENCE_MS,
+    connectionTimeout: silenceMs,
+    greetingTimeout: silenceMs,
+    socketTimeout: silenceMs,
+    dnsTimeout: silenceMs,
   });
 }

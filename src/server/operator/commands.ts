@@ -15,6 +15,7 @@ import { urlOf } from '../../platform/hosts.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 import { renewSealed } from '../secret-key.ts';
 import { examine } from './doctor.ts';
+import { endQueue, shownQueues } from './queues.ts';
 
 /** One thing the server's operator can do: from the command line, or through the running server's local socket. */
 export interface Command {
@@ -225,6 +226,24 @@ export const commands: readonly Command[] = [
       const made = await createBot(ctx, { fullName: name, shortName });
       return shownUser(made.user, made.apiKey);
     },
+  ),
+  command(
+    'queue list',
+    'list the live event queues, the furthest behind first',
+    z.strictObject({ org, user: user.optional() }),
+    async (app, { org, user }) => {
+      const { id: realmId } = await realmAt(app, org);
+      return shownQueues(app, {
+        realmId,
+        ...(user !== undefined && { userId: (await userAt(app, { org, user })).id }),
+      });
+    },
+  ),
+  command(
+    'queue end',
+    'end an event queue: its client is told, and registers another',
+    z.strictObject({ org, queue: z.string().describe("the queue's id") }),
+    async (app, { org, queue }) => endQueue(app, { realmId: (await realmAt(app, org)).id }, queue),
   ),
   command(
     RENEW_SECRET_KEY,

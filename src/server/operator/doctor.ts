@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { App } from '../../access/context.ts';
 import { readMigrations } from '../../platform/db/migrate.ts';
 import { countOpened } from '../secret-key.ts';
+import { checkAddress, checkDisk, checkMail, checkRedis } from './reach.ts';
 
 /** One thing that must be right for the service to run. */
 interface Finding {
@@ -26,6 +27,10 @@ const CHECKS: readonly (readonly [string, (app: App) => string | Promise<string>
   ['migrations', checkMigrations],
   ['secret key', checkSecretKey],
   ['organizations', checkOrganizations],
+  ['disk', checkDisk],
+  ['redis', checkRedis],
+  ['mail', checkMail],
+  ['address', checkAddress],
 ];
 
 async function find(check: string, look: (app: App) => string | Promise<string>, app: App): Promise<Finding> {

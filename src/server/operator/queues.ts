@@ -1,0 +1,31 @@
+import type { App } from '../../access/context.ts';
+import { listLiveQueues } from '../../events/live-queues.ts';
+import { BadRequestError } from '../../platform/errors.ts';
+
+interface Place {
+  readonly realmId: number;
+  /** Absent: of everybody in the organisation. */
+  readonly userId?: number;
+}
+
+/** The live event queues, as commands show them. */
+export async function shownQueues(app: App, place: Place): Promise<object[]> {
+  const queues = await listLiveQueues(app, place);
+  return queues.map(({ id, userId, clientName, behind, lastActiveAt, expiresAt }) => ({
+    queue_id: id,
+    user_id: userId,
+    client: clientName,
+    behind,
+    last_active: lastActiveAt.toISOString(),
+    expires: expiresAt.toISOString(),
+  }));
+}
+
+/** Ends a queue, as its owner's client would. Its reader, on whichever node, is told. */
+export async function endQueue(app: App, { realmId }: Place, queueId: string): Promise<object> {
+  const queue = (await listLiveQueues(app, { realmId })).find(({ id }) => id === queueId);
+  if (queue === undefined) throw new BadRequestError(`There is no live queue ${queueId}`);
+  const { userId, clientName } = queue;
+  await app.queues.delete({ viewer: { id: userId, realm: { id: realmId }, clientName } }, queueId);
+  return { queue_id: queueId, user_id: userId, ended: true };
+}
