@@ -23,7 +23,7 @@ test('closes no stream when something is committed while the log is read', async
   expect(await live.next()).toMatchObject({ drafts: [{ content: 'one' }] });
   const { db, hub } = server.app;
   // Statements go by the client, where they can be held up.
-  knowDriver(db, { reader: () => undefined, heard: () => {} });
+  knowDriver(db, { reader: () => undefined, heard: () => {}, took: () => {} });
   const ask = db.$queryRaw.bind(db);
   let isLate = false;
   const late = async (...query: Parameters<typeof ask>): Promise<unknown> => {

@@ -9,7 +9,7 @@ const HEADERS = [
   ...PREFLIGHT_HEADERS,
 ].join(', ');
 /** What a script may read of an answer, besides what it always may. */
-const EXPOSED = 'ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset';
+const EXPOSED = 'ETag, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 /** Our choice, in seconds: browsers ask again at least every two hours. */
 const MAX_AGE = '7200';
 

@@ -18,11 +18,13 @@ import type { Config } from '../platform/config.ts';
 import { expectedError } from '../platform/db/errors.ts';
 import type { ChatError, RateLimitHitError } from '../platform/errors.ts';
 import { observeRequest } from '../platform/metrics.ts';
+import { currentRequest } from '../platform/request-note.ts';
 import type { DemoAccess } from './demo/demo-access.ts';
 import { addHealth } from './health.ts';
 import type { Listening } from './listen.ts';
 import { addPages } from './pages/routes.ts';
 import { routes as allRoutes } from './registries/endpoints.ts';
+import { logged } from './request-log.ts';
 
 const GRAPHQL_PATH = '/graphql';
 
@@ -81,6 +83,9 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
     outgoing.setHeader('X-Content-Type-Options', 'nosniff');
     compressAnswer(incoming, outgoing);
     if (answersCors(app.config, incoming, outgoing)) return;
+    logged(app, incoming, outgoing, () => hand(incoming, outgoing));
+  });
+  const hand = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const tooMany = tooManyConnections(app, incoming);
     const error = tooMany ?? crossSiteError(app.config, incoming, false);
     if (error !== undefined) {
@@ -96,7 +101,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
     }
     observeGraphql(incoming, outgoing);
     graphql(incoming, outgoing);
-  });
+  };
   // A long poll is silent until its heartbeat.
   server.timeout = Math.max(SILENCE_MS, 2 * app.config.heartbeatMs);
   server.on('connection', (socket) => app.connections.take(socket));
@@ -136,6 +141,8 @@ function tooManyConnections({ connections, ...app }: App, incoming: IncomingMess
 
 function observeGraphql({ method = '' }: IncomingMessage, outgoing: ServerResponse): void {
   const startedAt = performance.now();
+  const note = currentRequest();
+  if (note !== undefined) note.route = GRAPHQL_PATH;
   outgoing.once('close', () => {
     const label = method === 'GET' || method === 'POST' ? method : 'other';
     observeRequest(label, GRAPHQL_PATH, outgoing.statusCode, (performance.now() - startedAt) / 1000);

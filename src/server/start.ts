@@ -1,4 +1,4 @@
-import { destination, type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import type { App } from '../access/context.ts';
 import { renameInBots } from '../administration/bots/defaults.ts';
 import { whenLeft, whenRenamed } from '../channels/hooks.ts';
@@ -16,6 +16,7 @@ import { Connections } from '../platform/connections.ts';
 import { openDatabase } from '../platform/db/client.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { startUpkeep } from '../platform/db/upkeep.ts';
+import { openLog } from '../platform/log.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
 import { Unread } from '../platform/unread.ts';
@@ -67,10 +68,11 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
 function compose(
   config: Config,
   { database, keys }: Pick<App, 'database' | 'keys'>,
-  { now = () => new Date(), log = logTo(config) }: Overrides,
+  { now = () => new Date(), log = openLog(config.logLevel) }: Overrides,
 ): Omit<Running, 'migrated'> {
   whenRenamed(renameInBots);
   whenLeft(READ_WHAT_WAS_LEFT);
+  database.onSlow((ms, statement) => log.warn({ ms, statement }, 'a statement took long'));
   const bus = openBus(config, log);
   // What the log, its queues and the mail need: they know no more of the service.
   const base = { config, database, db: database.db, log, now };
@@ -116,6 +118,3 @@ function compose(
 
 /** What was left is read. */
 const READ_WHAT_WAS_LEFT = { before: readWhatIsLeft, atTheEnd: readToTheEnd };
-
-/** To standard error: standard output is for people, and for the command line's answers. */
-const logTo = ({ logLevel }: Config): Logger => pino({ level: logLevel }, destination({ dest: 2, sync: true }));

@@ -8,6 +8,7 @@ import type { Budget } from '../../platform/budget.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { NotFoundError } from '../../platform/errors.ts';
 import { observeRequest } from '../../platform/metrics.ts';
+import { currentRequest } from '../../platform/request-note.ts';
 import { challengeOf } from '../cross-site.ts';
 import { notFoundPage } from '../not-found-page.ts';
 import { budgetHeaders, countRequest } from '../rate-limits.ts';
@@ -123,6 +124,8 @@ function bySpecificity(a: Resource, b: Resource): number {
 async function serve(app: App, resource: Resource, c: WebContext): Promise<Response> {
   const startedAt = performance.now();
   const { incoming } = c.env;
+  const note = currentRequest();
+  if (note !== undefined) note.route = resource.template;
   const reply: Reply = { headers: HEADERS, challenge: challengeOf(incoming.headers) };
   let method = incoming.method ?? '';
   let response: Response;
@@ -207,6 +210,8 @@ async function run(
     return envelope(answer, ignored, reply);
   };
   const { viewer } = ctx;
+  const note = currentRequest();
+  if (note !== undefined && viewer !== null) note.userId = viewer.id;
   return viewer === null || endpoint.waits === true ? work() : app.shares.run(viewer.id, work);
 }
 

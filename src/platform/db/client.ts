@@ -43,6 +43,8 @@ export interface Database {
   runScript(sql: string): Promise<void>;
   /** Has somebody told of each statement that does not go through the ORM. */
   onStatement(heard: (sql: string) => void): void;
+  /** Has somebody told of each statement that took longer than a second, without its values. */
+  onSlow(heard: (ms: number, statement: string) => void): void;
   /** Does what keeps its tables in order, where its server does not by itself. */
   lookAfter(): Promise<void>;
   close(): Promise<void>;
@@ -160,6 +162,10 @@ async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
   }
 }
 
+/** Our choices: what is worth a line in the log, and how much of it. */
+const SLOW_MS = 1_000;
+const MAX_SHOWN = 2_000;
+
 function connect(
   kind: Database['kind'],
   factory: SqlMigrationAwareDriverAdapterFactory,
@@ -185,17 +191,24 @@ function connect(
     ],
   });
   const listeners: ((sql: string) => void)[] = [];
+  const slow: ((ms: number, statement: string) => void)[] = [];
+  const took = (ms: number, statement: string) => {
+    if (ms > SLOW_MS) for (const heard of slow) heard(Math.round(ms), statement.slice(0, MAX_SHOWN));
+  };
+  db.$on('query', ({ duration, query }) => took(duration, query));
   knowDriver(db, {
     reader: () => reader,
     heard: (sql) => {
       for (const heard of listeners) heard(sql);
     },
+    took,
   });
   return {
     kind,
     db,
     factory,
     onStatement: (heard) => void listeners.push(heard),
+    onSlow: (heard) => void slow.push(heard),
     turns: new Turns(placesOf(config.databasePoolSize), (realmId) => isOrganizationHeld(db, realmId)),
     // They wait for no locks.
     snapshots: new Turns(kind === 'embedded' ? ONE_PLACE : placesOf(config.databasePoolSize), async () => false),

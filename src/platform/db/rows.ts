@@ -19,6 +19,8 @@ export interface Driver {
   readonly reader: () => RowReader | undefined;
   /** Told of each statement. */
   readonly heard: (sql: string) => void;
+  /** Told how long each took. */
+  readonly took: (ms: number, sql: string) => void;
 }
 
 /**
@@ -35,7 +37,12 @@ export async function readRows<Row>(client: Client, statement: Prisma.Sql): Prom
   if (driver === undefined || read === undefined) return client.$queryRaw<Row[]>(statement);
   const { text, values } = statement;
   driver.heard(text);
-  return read<Row>(text, values.map(parameter));
+  const startedAt = performance.now();
+  try {
+    return await read<Row>(text, values.map(parameter));
+  } finally {
+    driver.took(performance.now() - startedAt, text);
+  }
 }
 
 /** Reads through an adapter of the ORM's. */
@@ -132,7 +139,7 @@ export function transaction<T>(
     const driver = drivers.get(db);
     if (driver !== undefined && place.transaction !== undefined) {
       const read = adapterReader(place.transaction);
-      knowDriver(tx, { reader: () => read, heard: driver.heard });
+      knowDriver(tx, { reader: () => read, heard: driver.heard, took: driver.took });
     }
     return work(tx);
   };

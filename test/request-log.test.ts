@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test, vi } from 'vitest';
+import { openLog } from '../src/platform/log.ts';
+import { answering } from '../src/platform/request-note.ts';
+import { send } from './helpers/http.ts';
+import { organisation, startServer } from './helpers/server.ts';
+
+// What the log says of requests, and of faults that come again.
+
+afterEach(() => void vi.useRealTimers());
+
+type Line = Record<string, unknown>;
+const linesOf = (text: string) =>
+  text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Line] : []));
+
+test('each request is a line, with the id that its reply has, and without what was asked for', async () => {
+  await using server = await startServer({ env: { LOG_LEVEL: 'info' } });
+  const { member } = await organisation({}, { on: server });
+  const reply = await member.rest('GET', `/users/${member.id}`, { client: 'a secret' });
+  const forged = await send(server.url, {
+    method: 'GET',
+    path: '/graphql',
+    headers: { host: 'localhost', 'x-request-id': 'forged' },
+  });
+  await sleep(300);
+  const lines = linesOf(server.log()).filter(({ msg }) => msg === 'request');
+  const line = lines.find(({ request_id }) => request_id === reply.headers['x-request-id']);
+  expect(line).toMatchObject({
+    level: 30,
+    method: 'GET',
+    route: '/api/v1/users/{user_id}',
+    status: 200,
+    user_id: member.id,
+    ms: expect.any(Number),
+  });
+  expect(forged.headers['x-request-id']).toMatch(/^[\w-]+-[0-9a-z]+$/);
+  expect(lines.some(({ route }) => route === '/graphql')).toBe(true);
+  expect(JSON.stringify(lines)).not.toContain('a secret');
+  expect(lines.some(({ route }) => route === 'other')).toBe(false);
+});
+
+test('an id is taken from a proxy that is trusted, where it is one', async () => {
+  await using server = await startServer({ env: { TRUST_PROXY: '1' } });
+  const ask = async (id: string) => {
+    const { headers } = await send(server.url, {
+      method: 'GET',
+      path: '/healthz',
+      headers: { host: 'localhost', 'x-request-id': id },
+    });
+    return headers['x-request-id'];
+  };
+  expect(await ask('of-the-proxy')).toBe('of-the-proxy');
+  expect(await ask('"no id"')).not.toContain('no id');
+});
+
+function logged() {
+  let text = '';
+  const write = (more: string) => {
+    text += more;
+  };
+  const log = openLog('info', { write });
+  return { log, lines: () => linesOf(text) };
+}
+
+test('what is logged while a request is answered has its id', () => {
+  const { log, lines } = logged();
+  answering({ id: 'r1' }, () => log.error('a fault'));
+  log.error('of nobody');
+  expect(lines().map(({ request_id, msg }) => [request_id, msg])).toEqual([
+    ['r1', 'a fault'],
+    [undefined, 'of nobody'],
+  ]);
+});
+
+test('that the database or Redis is out of reach is told once a minute, and any other fault each time', () => {
+  vi.useFakeTimers();
+  const { log, lines } = logged();
+  const away = Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+  for (let i = 0; i < 3; i++) log.warn({ err: away }, 'no Redis');
+  log.warn({ err: away }, 'no database');
+  for (let i = 0; i < 2; i++) log.warn({ err: new Error('a bug') }, 'a bug');
+  vi.advanceTimersByTime(61_000);
+  log.warn({ err: away }, 'no Redis');
+  expect(lines().map(({ msg, passed_over }) => [msg, passed_over])).toEqual([
+    ['no Redis', undefined],
+    ['no database', undefined],
+    ['a bug', undefined],
+    ['a bug', undefined],
+    ['no Redis', 2],
+  ]);
+});
