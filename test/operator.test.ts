@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../src/server/listen.ts';
 import { runCommand } from './helpers/control.ts';
+import { send } from './helpers/http.ts';
+import { METRICS } from './helpers/process.ts';
 import { organisation, serverOf } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
 
@@ -96,6 +98,20 @@ test('the doctor looks at Redis, the mail server, the disk and the address', asy
     mail: [false, expect.stringContaining('does not take mail')],
     address: [false, `at http://127.0.0.1:${taken} something else answers, with status 200`],
   });
+});
+
+test('metrics tell how far readers are behind, and what is due', async () => {
+  await using service = await startOnDatabaseOfRun({ env: { METRICS_TOKEN: METRICS.env.METRICS_TOKEN } });
+  const { member } = await organisation({}, { on: service });
+  await member.register({ fetch_event_types: [] });
+  await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'one' }] });
+  const { text } = await send(service.url, { method: 'GET', path: '/metrics', headers: METRICS.headers });
+  const shown = (name: string) => Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
+  expect(shown('event_queues_live')).toBe(1);
+  expect(shown('event_lag_events')).toBeGreaterThan(0);
+  for (const name of ['event_lag_seconds', 'event_log_rows', 'event_log_age_seconds', 'event_windows_bytes'])
+    expect(shown(name), name).toBeGreaterThanOrEqual(0);
+  expect([shown('mail_due'), shown('scheduled_messages_due'), shown('database_pool_waiting')]).toEqual([0, 0, 0]);
 });
 
 interface Finding {

@@ -75,6 +75,16 @@ export class EventHub {
     return count;
   }
 
+  /** Organisations whose log is read here. */
+  get windowCount(): number {
+    return this.#open.size;
+  }
+
+  /** What their windows hold in memory. */
+  get windowBytes(): number {
+    return this.#memory.bytes;
+  }
+
   /** Takes in events just committed here, and tells the other nodes that there are some. */
   publish(realmId: number, events: readonly StoredEvent[]): void {
     try {

@@ -7,6 +7,7 @@ import type { Config } from '../platform/config.ts';
 import { readMigrations } from '../platform/db/migrate.ts';
 import { isSameSecret, type KeyVault } from '../platform/key-vault.ts';
 import { metrics } from '../platform/metrics.ts';
+import { lookAtService } from './service-metrics.ts';
 
 /** Our choice: shorter than the time-outs of the load balancers that ask. */
 const DATABASE_PATIENCE_MS = 2_000;
@@ -36,7 +37,7 @@ export function addHealth(web: Web, app: App): void {
     const text = missing.length === 0 ? 'ready\n' : missing.map((part) => `not ready: ${part}\n`).join('');
     return new Response(text, { status: missing.length === 0 ? 200 : 503, headers: HEADERS });
   });
-  if (servesMetrics(app.config)) addMetrics(web, app.config);
+  if (servesMetrics(app.config)) addMetrics(web, app);
 }
 
 /**
@@ -48,22 +49,24 @@ function servesMetrics({ metricsAddress, metricsToken, externalHost, databaseUrl
   return metricsToken !== undefined || (externalHost === undefined && databaseUrl === undefined);
 }
 
-function addMetrics(web: Web, { metricsToken: token }: Config): void {
+function addMetrics(web: Web, app: App): void {
+  const { metricsToken: token } = app.config;
   web.get('/metrics', async ({ req }) => {
     const shown = /^bearer +(.+)$/i.exec(req.header('authorization') ?? '')?.[1];
     if (token !== undefined && !isSameSecret(shown ?? '', token)) {
       return new Response('Unauthorized\n', { status: 401, headers: { ...HEADERS, 'WWW-Authenticate': 'Bearer' } });
     }
+    await inTime(lookAtService(app)).catch(() => {});
     return new Response(await metrics.metrics(), { headers: { ...HEADERS, 'Content-Type': metrics.contentType } });
   });
 }
 
-/** A server of nothing but /metrics, listening at `config.metricsAddress`; undefined when there is none. */
-export async function serveMetrics(config: Config): Promise<Server | undefined> {
-  const { metricsAddress: address } = config;
+/** A server of nothing but /metrics, listening at `metricsAddress`; undefined when there is none. */
+export async function serveMetrics(app: App): Promise<Server | undefined> {
+  const { metricsAddress: address } = app.config;
   if (address === undefined) return undefined;
   const web: Web = new Hono();
-  addMetrics(web, config);
+  addMetrics(web, app);
   const server = createServer(getRequestListener(web.fetch, { hostname: 'localhost' }));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(address.port, address.host, () => resolve());

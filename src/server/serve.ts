@@ -53,7 +53,7 @@ export async function serve(
   const listening = await listen(server, app.config.port, app.config.host);
   const { port } = listening;
   app.config.port = port;
-  const metrics = await serveMetrics(app.config);
+  const metrics = await serveMetrics(app);
   deliveries.start();
   mail.start();
   counting.start();

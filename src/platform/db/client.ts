@@ -43,6 +43,8 @@ export interface Database {
   runScript(sql: string): Promise<void>;
   /** Has somebody told of each statement that does not go through the ORM. */
   onStatement(heard: (sql: string) => void): void;
+  /** How many connections are in use, and how many statements wait for one. */
+  pool(): { readonly used: number; readonly waiting: number };
   /** Has somebody told of each statement that took longer than a second, without its values. */
   onSlow(heard: (ms: number, statement: string) => void): void;
   /** Does what keeps its tables in order, where its server does not by itself. */
@@ -121,6 +123,7 @@ export async function openDatabase(config: Config): Promise<Database> {
       reader: rowReader(pool, statementName),
       runScript: (sql) => runOnPostgres(connectionString, sql),
       lookAfter: async () => {},
+      pool: () => ({ used: pool.totalCount - pool.idleCount, waiting: pool.waitingCount }),
       close: () => pool.end(),
     });
   }
@@ -135,6 +138,7 @@ export async function openDatabase(config: Config): Promise<Database> {
     config,
     runScript: (sql) => runOnPglite(pglite, sql),
     lookAfter: () => lookAfter(pglite),
+    pool: () => ({ used: 0, waiting: 0 }),
     async close() {
       await pglite.close();
       lock.release();
@@ -172,7 +176,7 @@ function connect(
   {
     config,
     ...driver
-  }: Pick<Database, 'runScript' | 'lookAfter' | 'close'> & {
+  }: Pick<Database, 'runScript' | 'lookAfter' | 'pool' | 'close'> & {
     readonly config: Config;
     /** Where there is a way past the adapter. */
     readonly reader?: RowReader;
@@ -214,6 +218,7 @@ function connect(
     snapshots: new Turns(kind === 'embedded' ? ONE_PLACE : placesOf(config.databasePoolSize), async () => false),
     runScript: driver.runScript,
     lookAfter: driver.lookAfter,
+    pool: driver.pool,
     async close() {
       await db.$disconnect();
       await driver.close();

@@ -1,0 +1,63 @@
+import { Gauge } from 'prom-client';
+import type { App } from '../access/context.ts';
+import { databaseClock } from '../platform/db/clock.ts';
+import { metrics } from '../platform/metrics.ts';
+
+const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [metrics] });
+
+// Of this process.
+const windows = gauge('event_windows_open', 'Organisations whose log is read on this process.');
+const windowBytes = gauge('event_windows_bytes', 'What their windows hold in memory.');
+const readers = gauge('event_readers_open', 'Clients that wait for events on this process.');
+const poolUsed = gauge('database_pool_used', 'Connections to the database in use (PostgreSQL).');
+const poolWaiting = gauge('database_pool_waiting', 'Statements that wait for a connection (PostgreSQL).');
+// Of all processes on the database.
+const COUNTED = {
+  queues: gauge('event_queues_live', 'Event queues that may still be read.'),
+  lagEvents: gauge('event_lag_events', 'Events that the live queue furthest behind has not gone past.'),
+  lagSeconds: gauge('event_lag_seconds', 'Age of the first event it has not gone past.'),
+  logRows: gauge('event_log_rows', 'Events in the log, as the planner estimates them.'),
+  logSeconds: gauge('event_log_age_seconds', 'Age of the oldest event in the log.'),
+  mail: gauge('mail_due', 'Mail that is due and not sent.'),
+  scheduled: gauge('scheduled_messages_due', 'Scheduled messages that are due and not sent.'),
+} as const;
+type Counted = Record<keyof typeof COUNTED, number | null>;
+
+/** Brings what is only known when it is looked at up to date. What the database does not tell stays away. */
+export async function lookAtService(app: App): Promise<void> {
+  windows.set(app.hub.windowCount);
+  windowBytes.set(app.hub.windowBytes);
+  readers.set(app.hub.readerCount);
+  const pool = app.database.pool();
+  poolUsed.set(pool.used);
+  poolWaiting.set(pool.waiting);
+  const counted = await count(app).catch(() => undefined);
+  for (const [name, shown] of Object.entries(COUNTED)) {
+    const value = counted?.[name as keyof Counted];
+    if (value == null) shown.remove();
+    else shown.set(value);
+  }
+}
+
+async function count(app: App): Promise<Counted | undefined> {
+  const now = databaseClock(app);
+  const time = app.now();
+  const [row] = await app.db.$queryRaw<Counted[]>`
+    WITH live AS (
+      SELECT q.realm_id, q.scanned_through, GREATEST(c.last_id - q.scanned_through, 0) AS behind
+      FROM event_queue q JOIN event_counter c ON c.realm_id = q.realm_id
+      WHERE q.ended_at IS NULL AND q.expires_at > ${now}),
+    last AS (SELECT * FROM live ORDER BY behind DESC LIMIT 1)
+    SELECT (SELECT count(*) FROM live)::int AS queues,
+      COALESCE((SELECT behind FROM last), 0)::float8 AS "lagEvents",
+      COALESCE((SELECT extract(epoch FROM ${now} - e.created_at) FROM last l JOIN LATERAL (
+        SELECT created_at FROM event WHERE realm_id = l.realm_id AND id > l.scanned_through ORDER BY id LIMIT 1
+      ) e ON true), 0)::float8 AS "lagSeconds",
+      (SELECT GREATEST(reltuples, 0) FROM pg_class WHERE oid = 'event'::regclass)::float8 AS "logRows",
+      COALESCE((SELECT extract(epoch FROM ${now} - min(e.created_at)) FROM event_counter c JOIN LATERAL (
+        SELECT created_at FROM event WHERE realm_id = c.realm_id ORDER BY created_at LIMIT 1
+      ) e ON true), 0)::float8 AS "logSeconds",
+      (SELECT count(*) FROM outgoing_mail WHERE next_attempt_at <= ${time})::int AS mail,
+      (SELECT count(*) FROM scheduled_message WHERE state = 'scheduled' AND scheduled_at <= ${time})::int AS scheduled`;
+  return row;
+}
