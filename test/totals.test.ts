@@ -355,6 +355,8 @@ const TABLES: Readonly<Record<string, readonly TotalName[] | string>> = {
   user_group_subgroup: 'one for two groups, of which there is a total',
   realm: 'made by the operator alone',
   event_counter: 'one an organization',
+  message_tally: 'one an organization',
+  message_count: 'one for eight messages of a place at the most, and one for each place; listed to nobody',
   presence_counter: 'one an organization',
   email_change: 'five a day and user; a new one is all that is left of those before',
   outgoing_mail: 'caused by acts that are few; sent or given up in days, and forgotten in weeks',
