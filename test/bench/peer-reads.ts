@@ -161,7 +161,7 @@ async function countStatements(stage: Stage, ground: PeerGround): Promise<Map<st
   };
   {
     await using node = await startInProcess({
-      env: { DATABASE_URL: proxy.url, SECRET_KEY: 'x'.repeat(32), GUARD_TRANSACTIONS: 'off' },
+      env: { DATABASE_URL: proxy.url, SECRET_KEY: stage.service.env['SECRET_KEY'] ?? '', GUARD_TRANSACTIONS: 'off' },
     });
     await count({ name: 'service', port: Number(new URL(node.url).port) });
   }

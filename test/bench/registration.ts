@@ -145,9 +145,13 @@ const registerAt = (port: number, { host, authorization }: Registrant): Buffer =
   });
 
 /** Counted by another node on the same database, in this process. */
-async function countQueries({ databaseUrl }: Stage, { host, authorization }: Registrant): Promise<number> {
+async function countQueries(stage: Stage, { host, authorization }: Registrant): Promise<number> {
   await using node = await startInProcess({
-    env: { DATABASE_URL: databaseUrl, SECRET_KEY: 'x'.repeat(32), GUARD_TRANSACTIONS: 'off' },
+    env: {
+      DATABASE_URL: stage.databaseUrl,
+      SECRET_KEY: stage.service.env['SECRET_KEY'] ?? '',
+      GUARD_TRANSACTIONS: 'off',
+    },
   });
   const register = async () => {
     const { port } = new URL(node.url);

@@ -81,8 +81,8 @@ const NEW_MEMBERS = `INSERT INTO user_account (realm_id, email, full_name, avata
 /** Members of the demo organisation, straight into the database: signing up is not what is measured. */
 async function makeUsers(db: pg.Client, count: number): Promise<BenchUser[]> {
   await db.query(
-    `WITH made AS (${NEW_MEMBERS}) INSERT INTO api_key (user_id, realm_id, hash, sealed)
-     SELECT id, realm_id, sha256(id::text::bytea), 'x' FROM made`,
+    `WITH made AS (${NEW_MEMBERS}) INSERT INTO api_key (user_id, realm_id, hash, sealed, created_at)
+     SELECT id, realm_id, sha256(id::text::bytea), 'x', 'epoch' FROM made`,
     [Array.from({ length: OTHERS }, (_, i) => `other${i}@example.com`)],
   );
   const users = await makeAccounts(db, 'bench', count);
@@ -90,15 +90,15 @@ async function makeUsers(db: pg.Client, count: number): Promise<BenchUser[]> {
   return users;
 }
 
-/** Accounts that can sign in. */
+/** Accounts that can sign in. Their keys are old: the one that was sealed last must open, or no further node starts. */
 export async function makeAccounts(db: pg.Client, name: string, count: number): Promise<BenchUser[]> {
   const users: BenchUser[] = [];
   for (let i = 0; i < count; i++) {
     const email = `${name}${i}@example.com`;
     const key = randomBytes(16).toString('hex');
     const { rows } = await db.query<{ id: number }>(
-      `WITH made AS (${NEW_MEMBERS}) INSERT INTO api_key (user_id, realm_id, hash, sealed)
-       SELECT id, realm_id, $2, $2 FROM made RETURNING user_id AS id`,
+      `WITH made AS (${NEW_MEMBERS}) INSERT INTO api_key (user_id, realm_id, hash, sealed, created_at)
+       SELECT id, realm_id, $2, $2, 'epoch' FROM made RETURNING user_id AS id`,
       [[email], createHash('sha256').update(key).digest()],
     );
     const id = rows[0]?.id ?? 0;
