@@ -22,8 +22,6 @@ ALTER TABLE "message_tally" ADD CONSTRAINT "message_tally_realm_id_fkey" FOREIGN
 
 -- What the schema language cannot say.
 
-INSERT INTO "message_tally" ("realm_id") SELECT "id" FROM "realm";
-
 -- What somebody sent and has read by it is not unread for them: it is taken off what is counted for everybody.
 CREATE INDEX "message_own" ON "message" (
     "sender_id", (COALESCE("sent_channel_id"::bigint * 2, "conversation_id"::bigint * 2 + 1)), "id")
@@ -100,6 +98,9 @@ CREATE FUNCTION "shift_message_counts"(
 $$;
 
 -- Keeps what is counted true when messages that are counted go, or go elsewhere.
+--
+-- One change of an organisation at a time does it: two moves that cross change what is counted at either end in opposite
+-- orders, and would wait for each other.
 CREATE FUNCTION "recount_messages"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   v_realm_id integer;
@@ -113,7 +114,7 @@ BEGIN
   END IF;
   FOR v_realm_id IN SELECT DISTINCT g.realm_id FROM gone g ORDER BY 1 LOOP
     -- Held to the end: see tally_messages.
-    SELECT t.through_id INTO v_through FROM message_tally t WHERE t.realm_id = v_realm_id FOR SHARE;
+    SELECT t.through_id INTO v_through FROM message_tally t WHERE t.realm_id = v_realm_id FOR NO KEY UPDATE;
     CONTINUE WHEN NOT FOUND;
     PERFORM shift_message_counts(
         v_realm_id, -1, array_agg(m.id),
@@ -135,3 +136,16 @@ CREATE TRIGGER "message_deleted" AFTER DELETE ON "message" REFERENCING OLD TABLE
   FOR EACH STATEMENT EXECUTE FUNCTION "recount_messages"();
 CREATE TRIGGER "message_moved" AFTER UPDATE ON "message" REFERENCING OLD TABLE AS gone NEW TABLE AS come
   FOR EACH STATEMENT EXECUTE FUNCTION "recount_messages"();
+
+-- Every organisation is counted, whoever makes it: a node of before, which knows of no counts, too.
+CREATE FUNCTION "begin_message_tally"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO message_tally (realm_id) VALUES (NEW.id);
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER "realm_made" AFTER INSERT ON "realm" FOR EACH ROW EXECUTE FUNCTION "begin_message_tally"();
+
+-- While no message is on its way out: one that went before its organisation was counted must not be counted after.
+LOCK TABLE "message" IN SHARE ROW EXCLUSIVE MODE;
+INSERT INTO "message_tally" ("realm_id") SELECT "id" FROM "realm";
