@@ -1,11 +1,16 @@
 import type { Sink } from 'graphql-ws';
 
-/** After a burst the page rests so many times as long as that took, so that somebody can write meanwhile. */
-const REST = 3;
-/** But not for longer. */
-const LONGEST_REST_MS = 250;
+/** After a burst the page rests so many times as long as that took, but not for longer. */
+const REST = { times: 3, longestMs: 250 };
+/** While somebody writes: a key that is pressed amid a burst is drawn after it, so bursts are to be one in twenty. */
+const REST_FOR_WRITER = { times: 20, longestMs: 400 };
+/** So long after a key somebody writes on. */
+const WRITES_ON_MS = 1_000;
 /** So long a burst waits for a moment in which nothing else is to be done: between two keys, not before one. */
 const IDLE_WITHIN_MS = 200;
+
+let lastWritten = Number.NEGATIVE_INFINITY;
+addEventListener('input', () => (lastWritten = performance.now()), { capture: true, passive: true });
 
 /**
  * Hands on what comes in bursts together, in its order: after each burst, and not after each event, the cache looks
@@ -32,7 +37,8 @@ export function batching<T>(sink: Sink<T>): Sink<T> {
     // What is shown is drawn after that, and before the next timer.
     setTimeout(() => {
       const now = performance.now();
-      restUntil = now + Math.min(REST * (now - began), LONGEST_REST_MS);
+      const { times, longestMs } = now - lastWritten < WRITES_ON_MS ? REST_FOR_WRITER : REST;
+      restUntil = now + Math.min(times * (now - began), longestMs);
     });
   };
   return {
