@@ -1,3 +1,4 @@
+import type { Locator, Page } from 'playwright-core';
 import { percentile } from '../measure.ts';
 import type { Figure } from './figures.ts';
 import { timeKeys } from './in-page.ts';
@@ -6,6 +7,7 @@ import { openBench, traffic, type WebStage } from './stage.ts';
 /** As somebody writes who is quick. */
 const BETWEEN_KEYS_MS = 60;
 const STROKES = 400;
+const WORDS = 'the quick brown fox jumps over the lazy dog '.repeat(10).slice(0, STROKES);
 
 /** Key strokes while ten messages a second come in, half of them into the list that is shown. */
 export async function measureWriting(stage: WebStage): Promise<Figure[]> {
@@ -15,15 +17,30 @@ export async function measureWriting(stage: WebStage): Promise<Figure[]> {
   await openBench(page, shown);
   const field = page.getByRole('textbox', { name: /^Message / });
   await field.waitFor();
-  await page.evaluate(timeKeys);
   const stop = traffic(stage, 10);
-  await field.pressSequentially('the quick brown fox jumps over the lazy dog '.repeat(10).slice(0, STROKES), {
-    delay: BETWEEN_KEYS_MS,
-    timeout: 120_000,
-  });
+  const times = await write(page, field);
   const sent = await stop();
-  const times = await page.evaluate(() => (globalThis as unknown as { benchKeys: number[] }).benchKeys);
   await context.close();
-  const note = `${times.length} strokes, ${sent} messages meanwhile; p50 ${percentile(times, 50).toFixed(1)} ms, p99 ${percentile(times, 99).toFixed(1)} ms`;
+  const empty = await writeInNothing(stage);
+  const note = `${times.length} strokes, ${sent} messages meanwhile; ${spread(times)}; a field in an empty page: ${spread(empty)}`;
   return [{ what: 'Key stroke to paint, p95', unit: 'ms', seen: [percentile(times, 95)], mark: 16, note }];
 }
+
+/** What the same takes where there is nothing but a field: the browser's part of it, and the machine's. */
+async function writeInNothing({ browser }: WebStage): Promise<number[]> {
+  const page = await browser.newPage();
+  await page.setContent('<textarea></textarea>');
+  const times = await write(page, page.getByRole('textbox'));
+  await page.close();
+  return times;
+}
+
+/** @returns What each key stroke took, in ms. */
+async function write(page: Page, field: Locator): Promise<number[]> {
+  await page.evaluate(timeKeys);
+  await field.pressSequentially(WORDS, { delay: BETWEEN_KEYS_MS, timeout: 120_000 });
+  return page.evaluate(() => (globalThis as unknown as { benchKeys: number[] }).benchKeys);
+}
+
+const spread = (times: readonly number[]): string =>
+  [50, 95, 99].map((part) => `p${part} ${percentile(times, part).toFixed(1)}`).join(', ');
