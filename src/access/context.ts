@@ -13,6 +13,7 @@ import type { RateLimits } from '../platform/rate-limits.ts';
 import type { Unread } from '../platform/unread.ts';
 import { UnauthorizedError } from './errors.ts';
 import type { ReplyFirst } from './reply-first.ts';
+import type { SharedState } from './shared-state.ts';
 
 /** Sends what is to be sent later. */
 export interface Deliveries {
@@ -52,6 +53,8 @@ export interface App {
   readonly deliveries: Deliveries;
   readonly rateLimits: RateLimits;
   readonly unread: Unread;
+  /** What is kept of the state for the next who registers. */
+  readonly sharedState: SharedState;
   /** Who may open connections to this process. */
   readonly connections: Connections;
   /** How much of this process each account may have. */

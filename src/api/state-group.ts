@@ -10,6 +10,8 @@ export interface Snapshot {
   readonly viewer: Viewer;
   /** The snapshot: read with this alone, and write nothing. */
   readonly db: Tx;
+  /** The log's last id in the snapshot. */
+  readonly position: number;
   readonly options: RenderOptions;
   /** How far back presence goes; null: as far as it does without a wish. */
   readonly presenceHistoryDays: number | null;
@@ -49,6 +51,6 @@ export interface StateGroup {
   readonly besides?: string;
   /** A newer group of the same: who names both wants that one alone, of state and of events. */
   readonly replacedBy?: string;
-  /** The group's fields, in the document's names and units. */
+  /** The group's fields, in the document's names and units; those that are JSON already, as `JsonText`. */
   read(snapshot: Snapshot): Promise<Record<string, unknown>>;
 }

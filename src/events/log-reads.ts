@@ -86,6 +86,23 @@ export async function readLogAfter(
   return { lastId: Number(first.last_id), events: rows.flatMap((row) => (row.id === null ? [] : fromRow(row))) };
 }
 
+/** Whether the realm's log tells of anything of these types after `after`, or is pruned further than that. */
+export async function isToldSince(
+  db: SqlClient,
+  realmId: number,
+  { after, types }: { after: number; types: readonly string[] },
+): Promise<boolean> {
+  const [row] = await readRows<{ told: boolean }>(
+    db,
+    Prisma.sql`
+    SELECT pruned_through > ${after} OR EXISTS (
+      SELECT FROM event WHERE realm_id = ${realmId} AND id > ${after} AND type = ANY(${[...types]}::text[])
+    ) AS told
+    FROM event_counter WHERE realm_id = ${realmId}`,
+  );
+  return row?.told !== false;
+}
+
 /** A stretch of the log in which a user was subscribed to a channel: `began` <= id < `ended`. */
 export interface SubscriptionStretch {
   readonly channelId: number;

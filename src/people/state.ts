@@ -6,43 +6,106 @@ import type { Snapshot, StateGroup } from '../api/state-group.ts';
 import { Prisma, type User } from '../generated/prisma/client.ts';
 import { fieldsOf, USER_COLUMNS } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
+import { JsonText } from '../platform/json-text.ts';
 import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/roles.ts';
 import { profileDataOf } from './profile-fields/values.ts';
-import { avatarUrl, toWireUser } from './wire.ts';
+import { avatarUrl, type Requester, toWireUser, visibilitiesFor, type Wanted } from './wire.ts';
+
+/** What tells of everything that is shown of people. */
+const TOLD_BY = ['realm_user', 'custom_profile_fields'];
+/** The caller is never among those whom all with the same rights see alike: their own address they always see. */
+const NOBODY = 0;
 
 /** Everyone in the organisation, and what the caller is. */
 export const usersState: StateGroup = {
   name: 'realm_user',
   async read(snapshot) {
-    const { viewer, db, options } = snapshot;
-    const everybody = await readRows<User>(
-      db,
-      Prisma.sql`
-      SELECT ${fieldsOf('u', USER_COLUMNS)} FROM user_account u WHERE u.realm_id = ${viewer.realm.id} ORDER BY u.id`,
-    );
-    const users = everybody.filter(({ isSystem }) => !isSystem);
-    const how = { clientGravatar: options.clientGravatar };
-    const people = users.filter(({ botType }) => botType === null).map(({ id }) => id);
-    const profiles = await profileDataOf(db, viewer.realm.id, people);
-    const bots = everybody.filter(({ isSystem }) => isSystem);
-    const [active, inactive] = [true, false].map((state) =>
-      users
-        .filter(({ isActive }) => isActive === state)
-        .map((user) => toWireUser(user, viewer, { ...how, profileData: profiles.get(user.id) ?? {} }))
-        // The lists say it by their names, and JSON leaves out what is undefined.
-        .map((user) => ({ ...user, is_active: undefined })),
-    );
+    const { app, viewer, options } = snapshot;
+    const rights = visibilitiesFor(viewer.role).join(' ');
+    const people = await app.sharedState.of(snapshot, {
+      realmId: viewer.realm.id,
+      name: `people, to who sees ${rights}${options.clientGravatar ? ' and works out pictures' : ''}`,
+      toldBy: TOLD_BY,
+      read: () => readPeople(snapshot),
+      bytesOf: ({ active, inactive }) => active.bytes + inactive.bytes,
+    });
+    const own = await readOwn(snapshot);
     return {
-      realm_users: active,
-      realm_non_active_users: inactive,
-      cross_realm_bots: bots.map((bot) => ({
-        ...toWireUser(bot, viewer, how),
-        is_system_bot: true,
-      })),
+      realm_users: people.active.with(viewer.id, own),
+      realm_non_active_users: people.inactive.with(viewer.id, own),
+      cross_realm_bots: people.systemBots,
       ...caller(snapshot),
     };
   },
 };
+
+interface People {
+  readonly active: PeopleText;
+  readonly inactive: PeopleText;
+  readonly systemBots: JsonText;
+}
+
+/** Everybody as anyone else with the caller's rights sees them. */
+async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<People> {
+  const everybody = await readRows<User>(
+    db,
+    Prisma.sql`
+    SELECT ${fieldsOf('u', USER_COLUMNS)} FROM user_account u WHERE u.realm_id = ${viewer.realm.id} ORDER BY u.id`,
+  );
+  const users = everybody.filter(({ isSystem }) => !isSystem);
+  const people = users.filter(({ botType }) => botType === null).map(({ id }) => id);
+  const profiles = await profileDataOf(db, viewer.realm.id, people);
+  const requester = { id: NOBODY, role: viewer.role };
+  const textOf = (isActive: boolean) =>
+    new PeopleText(
+      users
+        .filter((user) => user.isActive === isActive)
+        .map((user) => [user.id, listed(user, requester, { clientGravatar, profileData: profiles.get(user.id) })]),
+    );
+  const bots = everybody.filter(({ isSystem }) => isSystem);
+  const systemBots = bots.map((bot) => ({ ...toWireUser(bot, requester, { clientGravatar }), is_system_bot: true }));
+  return { active: textOf(true), inactive: textOf(false), systemBots: new JsonText(JSON.stringify(systemBots)) };
+}
+
+/** The caller as they see themselves. */
+async function readOwn({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<string> {
+  const { user, id, realm } = viewer;
+  const profiles = user.botType === null ? await profileDataOf(db, realm.id, [id]) : undefined;
+  return listed(user, viewer, { clientGravatar, profileData: profiles?.get(id) });
+}
+
+/** A user as the lists have them. */
+function listed(user: User, requester: Requester, { clientGravatar, profileData = {} }: Wanted): string {
+  const wire = toWireUser(user, requester, { clientGravatar, profileData });
+  // The lists say it by their names, and JSON leaves out what is undefined.
+  return JSON.stringify({ ...wire, is_active: undefined });
+}
+
+/** A list of users as JSON, in which each can be found. */
+class PeopleText {
+  readonly #text: string;
+  readonly #places = new Map<number, readonly [start: number, end: number]>();
+
+  constructor(users: readonly (readonly [id: number, json: string])[]) {
+    let start = 1;
+    for (const [id, { length }] of users) {
+      this.#places.set(id, [start, start + length]);
+      start += length + 1;
+    }
+    this.#text = `[${users.map(([, json]) => json).join(',')}]`;
+  }
+
+  get bytes(): number {
+    return 2 * this.#text.length + 100 * this.#places.size;
+  }
+
+  /** The list with somebody as they see themselves, if they are in it. */
+  with(id: number, own: string): JsonText {
+    const place = this.#places.get(id);
+    if (place === undefined) return new JsonText(this.#text);
+    return new JsonText(this.#text.slice(0, place[0]) + own + this.#text.slice(place[1]));
+  }
+}
 
 function caller({ app, viewer, groups }: Snapshot) {
   const { user, role, realm } = viewer;

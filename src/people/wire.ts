@@ -38,7 +38,8 @@ export interface Requester {
   readonly role: number;
 }
 
-interface Wanted {
+/** What is wanted of a user. */
+export interface Wanted {
   /** Whether `avatar_url` is null where the client can work it out. */
   readonly clientGravatar: boolean;
   /** What a person has in their profile; absent where it is not wanted. Of a bot nothing is shown. */

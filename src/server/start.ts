@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { App } from '../access/context.ts';
+import { SharedState } from '../access/shared-state.ts';
 import { renameInBots } from '../administration/bots/defaults.ts';
 import { whenLeft, whenRenamed } from '../channels/hooks.ts';
 import { openBus } from '../events/bus.ts';
@@ -83,6 +84,7 @@ function compose(
     keys,
     rateLimits: new RateLimits(config, log),
     unread: new Unread(),
+    sharedState: new SharedState(),
     connections: new Connections(config),
     shares: new AccountShares(),
     deliveries: { wake: (at) => deliveries.wake(at) },

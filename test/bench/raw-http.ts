@@ -14,7 +14,11 @@ const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
  */
 export class RawHttp {
   readonly #socket: Socket;
-  #rest: Buffer | undefined;
+  /** What is there of an answer that is not there whole, of so many bytes. */
+  #rest: Buffer[] = [];
+  #length = 0;
+  /** How many bytes it has in all; 1 as long as that is not known. */
+  #wanted = 1;
   /** Replaced for each use of the connection. */
   onAnswer: OnAnswer = () => {};
 
@@ -53,12 +57,16 @@ export class RawHttp {
   }
 
   #take(fresh: Buffer): void {
-    let bytes = this.#rest === undefined ? fresh : Buffer.concat([this.#rest, fresh]);
-    this.#rest = undefined;
+    this.#rest.push(fresh);
+    this.#length += fresh.length;
+    // A long answer comes in a hundred pieces: to put them together for each would take longer than the service does.
+    if (this.#length < this.#wanted) return;
+    let bytes = this.#rest.length === 1 ? fresh : Buffer.concat(this.#rest);
+    [this.#rest, this.#length, this.#wanted] = [[], 0, 1];
     while (bytes.length > 0) {
       const end = endOfAnswer(bytes);
-      if (end === undefined) {
-        this.#rest = bytes;
+      if (end === undefined || end.at > bytes.length) {
+        [this.#rest, this.#length, this.#wanted] = [[bytes], bytes.length, end?.at ?? 1];
         return;
       }
       this.onAnswer(bytes.subarray(0, end.at), end.bodyAt);
@@ -67,6 +75,7 @@ export class RawHttp {
   }
 }
 
+/** Where an answer ends, which may be past what is there; undefined: that is not known yet. */
 function endOfAnswer(bytes: Buffer): { at: number; bodyAt: number } | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;
@@ -76,7 +85,7 @@ function endOfAnswer(bytes: Buffer): { at: number; bodyAt: number } | undefined 
     if (at === -1) continue;
     let length = 0;
     for (let i = at + name.length; bytes[i] !== 0x0d; i++) length = length * 10 + ((bytes[i] as number) - 0x30);
-    return bytes.length >= bodyAt + length ? { at: bodyAt + length, bodyAt } : undefined;
+    return { at: bodyAt + length, bodyAt };
   }
   const lastChunk = bytes.indexOf(LAST_CHUNK, headEnd);
   return lastChunk === -1 ? undefined : { at: lastChunk + LAST_CHUNK.length, bodyAt };

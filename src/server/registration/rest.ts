@@ -10,6 +10,7 @@ import { json, type Param, text, type Values } from '../../api/rest/params.ts';
 import { CAPABILITIES, NO_CAPABILITIES, type QueueOptions } from '../../events/view.ts';
 import { wireEvent } from '../../events/wire.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { withTexts } from '../../platform/json-text.ts';
 import { queueDefaults } from './bot-defaults.ts';
 import { DEFAULT_IDLE_SECONDS, deleteQueue, getEvents, MOBILE_IDLE_SECONDS, registerQueue } from './service.ts';
 
@@ -116,7 +117,9 @@ export const postRegister = endpoint({
   replyIsOpen: true,
   async handle(ctx, values) {
     const { queueId, lastEventId, idleTimeoutSecs, state } = await register(ctx, values);
-    return {
+    const body = {
+      result: 'success',
+      msg: '',
       queue_id: queueId,
       last_event_id: lastEventId,
       idle_queue_timeout_secs: idleTimeoutSecs,
@@ -125,6 +128,7 @@ export const postRegister = endpoint({
       service_merge_base: SERVICE_MERGE_BASE,
       ...state,
     };
+    return new RawJson(withTexts(body));
   },
 });
 

@@ -52,7 +52,7 @@ export interface Registered {
   /** The first event has a higher id; everything up to this id is in `state`. */
   readonly lastEventId: number;
   readonly idleTimeoutSecs: number;
-  /** The fields of the data groups asked for, in the document's names. */
+  /** The fields of the data groups asked for, in the document's names; some are JSON already, as `JsonText`. */
   readonly state: Readonly<Record<string, unknown>>;
 }
 
@@ -128,7 +128,7 @@ async function readState(
   }
   const groups = await systemGroups(app.db, viewer.realm.id);
   return readAtOnce(ctx, async ({ db, position, viewer: readViewer }) => {
-    const snapshot = toSnapshot({ app, db, ...asked, groups, viewer: await readViewer() });
+    const snapshot = toSnapshot({ app, db, position, ...asked, groups, viewer: await readViewer() });
     const state: Record<string, unknown> = {};
     for (const group of wantedGroups) Object.assign(state, await group.read(snapshot));
     return { lastEventId: position, state };
