@@ -51,6 +51,6 @@ export interface StateGroup {
   readonly besides?: string;
   /** A newer group of the same: who names both wants that one alone, of state and of events. */
   readonly replacedBy?: string;
-  /** The group's fields, in the document's names and units; those that are JSON already, as `JsonText`. */
+  /** The group's fields, in the document's names and units; those that are JSON already, as `JsonBytes`. */
   read(snapshot: Snapshot): Promise<Record<string, unknown>>;
 }

@@ -6,7 +6,7 @@ import type { Snapshot, StateGroup } from '../api/state-group.ts';
 import { Prisma, type User } from '../generated/prisma/client.ts';
 import { fieldsOf, USER_COLUMNS } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
-import { JsonText } from '../platform/json-text.ts';
+import { JsonBytes } from '../platform/json-bytes.ts';
 import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/roles.ts';
 import { profileDataOf } from './profile-fields/values.ts';
 import { avatarUrl, type Requester, toWireUser, visibilitiesFor, type Wanted } from './wire.ts';
@@ -15,6 +15,7 @@ import { avatarUrl, type Requester, toWireUser, visibilitiesFor, type Wanted } f
 const TOLD_BY = ['realm_user', 'custom_profile_fields'];
 /** The caller is never among those whom all with the same rights see alike: their own address they always see. */
 const NOBODY = 0;
+const BYTES_OF_PLACE = 100;
 
 /** Everyone in the organisation, and what the caller is. */
 export const usersState: StateGroup = {
@@ -40,9 +41,9 @@ export const usersState: StateGroup = {
 };
 
 interface People {
-  readonly active: PeopleText;
-  readonly inactive: PeopleText;
-  readonly systemBots: JsonText;
+  readonly active: PeopleList;
+  readonly inactive: PeopleList;
+  readonly systemBots: JsonBytes;
 }
 
 /** Everybody as anyone else with the caller's rights sees them. */
@@ -56,22 +57,26 @@ async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot)
   const people = users.filter(({ botType }) => botType === null).map(({ id }) => id);
   const profiles = await profileDataOf(db, viewer.realm.id, people);
   const requester = { id: NOBODY, role: viewer.role };
-  const textOf = (isActive: boolean) =>
-    new PeopleText(
+  const listOf = (isActive: boolean) =>
+    new PeopleList(
       users
         .filter((user) => user.isActive === isActive)
         .map((user) => [user.id, listed(user, requester, { clientGravatar, profileData: profiles.get(user.id) })]),
     );
   const bots = everybody.filter(({ isSystem }) => isSystem);
   const systemBots = bots.map((bot) => ({ ...toWireUser(bot, requester, { clientGravatar }), is_system_bot: true }));
-  return { active: textOf(true), inactive: textOf(false), systemBots: new JsonText(JSON.stringify(systemBots)) };
+  return {
+    active: listOf(true),
+    inactive: listOf(false),
+    systemBots: new JsonBytes(Buffer.from(JSON.stringify(systemBots))),
+  };
 }
 
 /** The caller as they see themselves. */
-async function readOwn({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<string> {
+async function readOwn({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<Buffer> {
   const { user, id, realm } = viewer;
   const profiles = user.botType === null ? await profileDataOf(db, realm.id, [id]) : undefined;
-  return listed(user, viewer, { clientGravatar, profileData: profiles?.get(id) });
+  return Buffer.from(listed(user, viewer, { clientGravatar, profileData: profiles?.get(id) }));
 }
 
 /** A user as the lists have them. */
@@ -82,28 +87,30 @@ function listed(user: User, requester: Requester, { clientGravatar, profileData 
 }
 
 /** A list of users as JSON, in which each can be found. */
-class PeopleText {
-  readonly #text: string;
+class PeopleList {
+  readonly #json: Buffer;
   readonly #places = new Map<number, readonly [start: number, end: number]>();
 
   constructor(users: readonly (readonly [id: number, json: string])[]) {
     let start = 1;
-    for (const [id, { length }] of users) {
-      this.#places.set(id, [start, start + length]);
-      start += length + 1;
+    for (const [id, json] of users) {
+      const end = start + Buffer.byteLength(json);
+      this.#places.set(id, [start, end]);
+      start = end + 1;
     }
-    this.#text = `[${users.map(([, json]) => json).join(',')}]`;
+    this.#json = Buffer.from(`[${users.map(([, json]) => json).join(',')}]`);
   }
 
+  /** About what it takes of memory. */
   get bytes(): number {
-    return 2 * this.#text.length + 100 * this.#places.size;
+    return this.#json.length + BYTES_OF_PLACE * this.#places.size;
   }
 
   /** The list with somebody as they see themselves, if they are in it. */
-  with(id: number, own: string): JsonText {
+  with(id: number, own: Buffer): JsonBytes {
     const place = this.#places.get(id);
-    if (place === undefined) return new JsonText(this.#text);
-    return new JsonText(this.#text.slice(0, place[0]) + own + this.#text.slice(place[1]));
+    if (place === undefined) return new JsonBytes(this.#json);
+    return new JsonBytes(this.#json.subarray(0, place[0]), own, this.#json.subarray(place[1]));
   }
 }
 

@@ -10,9 +10,10 @@ export type Auth = 'basic' | 'none';
 
 /** A whole response body, already JSON: an object with at least one field. */
 export class RawJson {
-  readonly text: string;
+  readonly text: string | Buffer<ArrayBuffer>;
 
-  constructor(text: string) {
+  /** @param text As a string, or its UTF-8. */
+  constructor(text: string | Buffer<ArrayBuffer>) {
     this.text = text;
   }
 }

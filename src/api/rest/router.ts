@@ -270,8 +270,12 @@ function envelope(answer: Answer, ignored: readonly string[], { headers }: Reply
   return json(200, ignored.length === 0 ? body : { ...body, ignored_parameters_unsupported: ignored }, headers);
 }
 
-function spliced(text: string, ignored: readonly string[]): string {
-  return `${text.slice(0, text.lastIndexOf('}'))},"ignored_parameters_unsupported":${JSON.stringify(ignored)}}`;
+function spliced(text: string | Buffer, ignored: readonly string[]): string | Buffer<ArrayBuffer> {
+  const end = `,"ignored_parameters_unsupported":${JSON.stringify(ignored)}}`;
+  const whole = text.lastIndexOf('}');
+  return typeof text === 'string'
+    ? text.slice(0, whole) + end
+    : Buffer.concat([text.subarray(0, whole), Buffer.from(end)]);
 }
 
 function json(status: number, body: object, headers: Readonly<Record<string, string>> = HEADERS): Response {

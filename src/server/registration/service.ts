@@ -52,7 +52,7 @@ export interface Registered {
   /** The first event has a higher id; everything up to this id is in `state`. */
   readonly lastEventId: number;
   readonly idleTimeoutSecs: number;
-  /** The fields of the data groups asked for, in the document's names; some are JSON already, as `JsonText`. */
+  /** The fields of the data groups asked for, in the document's names; some are JSON already, as `JsonBytes`. */
   readonly state: Readonly<Record<string, unknown>>;
 }
 
