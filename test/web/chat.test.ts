@@ -253,6 +253,31 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       await expect.poll(() => page.getByRole('article').count()).toBeGreaterThan(shown);
       expect(Math.abs((await topOf(page, id)) - y)).toBeLessThanOrEqual(1);
     });
+
+    test('leaves where it was scrolled to what changes in the same moment', async () => {
+      await using bela = await chat.enter('member');
+      const { person, page } = bela;
+      const long = { type: 'channel', to: 'website', topic: newName('scrolled'), read_by_sender: true };
+      for (let i = 0; i < 40; i++) await person.ok('POST', '/messages', { ...long, content: `line ${i}` });
+      await page.reload();
+      await open(page, 'website', long.topic);
+      await message(page, 'line 39').waitFor();
+      // From the end, and from a place in the middle.
+      for (const to of [500, 200]) {
+        const y = await page.getByRole('feed').evaluate(async (element, top) => {
+          // Scrolling is told of before a frame is drawn: what scrolls in the frame itself is told of in the next.
+          await new Promise((resolve) => requestAnimationFrame(resolve));
+          element.scrollTop = top;
+          const row = [...element.querySelectorAll('article')].at(30);
+          const before = row?.getBoundingClientRect().y ?? 0;
+          // As a picture does that comes, what is below grows.
+          element.querySelector<HTMLElement>('article:last-of-type')?.style.setProperty('padding-bottom', `${top}px`);
+          for (let i = 0; i < 5; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+          return (row?.getBoundingClientRect().y ?? 0) - before;
+        }, to);
+        expect(Math.abs(y)).toBeLessThanOrEqual(1);
+      }
+    });
   },
 );
 

@@ -20,17 +20,24 @@ export const placeLeft = (key: string): Place | undefined => left.get(key);
  */
 export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, version: unknown) {
   const place = useRef<Place>(undefined);
+  /** Where the list was scrolled to when the place was noted, or shown. */
+  const scrolledTo = useRef(0);
 
   const note = useCallback(() => {
     const element = list.current;
     if (element === null) return;
     place.current = placeIn(element);
+    scrolledTo.current = element.scrollTop;
     left.set(key, place.current);
   }, [list, key]);
 
   const keep = useCallback(() => {
     const element = list.current;
-    if (element !== null && place.current !== undefined) show(element, place.current);
+    if (element === null || place.current === undefined) return;
+    // Who has just scrolled, as a key does that goes to a message, is told of in the next frame.
+    place.current = scrolled(element, place.current, element.scrollTop - scrolledTo.current);
+    show(element, place.current);
+    scrolledTo.current = element.scrollTop;
   }, [list]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: each change of what is in the list is one of where it is.
@@ -54,10 +61,11 @@ export function useKeptPlace(list: RefObject<HTMLElement | null>, key: string, v
   const go = useCallback(
     (to: Place) => {
       place.current = to;
+      scrolledTo.current = list.current?.scrollTop ?? 0;
       left.set(key, to);
       keep();
     },
-    [keep, key],
+    [keep, key, list],
   );
   return { go, isAtEnd: () => place.current === 'end' };
 }
@@ -75,6 +83,15 @@ function placeIn(list: HTMLElement): Place {
   const row = rows[low];
   if (row === undefined) return 'end';
   return { id: row.dataset['id'] ?? '', top: row.getBoundingClientRect().top - edge };
+}
+
+/** What is looked at after the list was scrolled, before anything else changed in it. */
+function scrolled(list: HTMLElement, place: Place, by: number): Place {
+  // What is no longer long enough is scrolled up by the browser.
+  const isShortened = by < 0 && list.scrollHeight - list.scrollTop - list.clientHeight < 1;
+  if (by === 0 || isShortened) return place;
+  if (place === 'end') return by < -NEAR_END ? placeIn(list) : place;
+  return { id: place.id, top: place.top - by };
 }
 
 function show(list: HTMLElement, place: Place): void {
