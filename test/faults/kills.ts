@@ -21,8 +21,20 @@ export interface Crowd {
   stopListening(): Promise<void>;
 }
 
+interface Pace {
+  /** How many writers another crowd has, of whom these differ. */
+  readonly besides?: number;
+  /** The longest pause of a writer between two changes. */
+  readonly pauseMs?: number;
+}
+
 /** Sets off two writers for each role, over REST and GraphQL, and a listener over each transport. */
-export async function gather(url: string, { people }: DemoService, random: Random): Promise<Crowd> {
+export async function gather(
+  url: string,
+  { people }: Pick<DemoService, 'people'>,
+  random: Random,
+  { besides = 0, pauseMs = 0 }: Pace = {},
+): Promise<Crowd> {
   const listeners: Listener[] = [];
   const writers: Writer[] = [];
   for (const person of ROLES.map((role) => personOf(people, role))) {
@@ -30,7 +42,8 @@ export async function gather(url: string, { people }: DemoService, random: Rando
     for (const transport of TRANSPORTS) listeners.push(listen(transport, url, person, await client.register()));
     client.close();
     for (const door of ['REST', 'GraphQL'] as const) {
-      writers.push(await Writer.start(url, person, { door, number: writers.length + 1, random }));
+      const number = besides + writers.length + 1;
+      writers.push(await Writer.start(url, person, { door, number, random, pauseMs }));
     }
   }
   let stopped = false;

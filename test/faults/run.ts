@@ -8,6 +8,7 @@ import { markdownTrial } from './markdown.ts';
 import type { Outcome } from './outcome.ts';
 import { scheduledTrial } from './scheduled.ts';
 import { signInTimingTrial } from './sign-in.ts';
+import { soakTrial } from './soak.ts';
 import { stallTrial } from './stalls.ts';
 import { steadyTrial } from './steady.ts';
 import { heldCounterTrial, pausedNodeTrial } from './stuck.ts';
@@ -38,6 +39,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   steady: () => steadyTrial({ databaseServer, perSecond: 220, seconds: much(60) }),
   paused: () => pausedNodeTrial({ databaseServer, seconds: 10, isTimed: true }),
   held: () => heldCounterTrial({ databaseServer, seconds: 15, isTimed: true }),
+  soak: () => soakTrial({ databaseServer, minutes: Number(process.env['SOAKMIN'] ?? much(30)), seed }),
   'sign-in-timing': () => signInTimingTrial({ attempts: much(75), seed }),
   markdown: () => markdownTrial({ texts: much(20_000), seed }),
 };

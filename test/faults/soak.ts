@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { ServerProcess } from '../helpers/process.ts';
+import { type Person, personOf, startDemo } from './demo.ts';
+import { acknowledgedBy, factsOf, gather } from './kills.ts';
+import { type Outcome, some } from './outcome.ts';
+import { between, seeded } from './random.ts';
+import { Client } from './requests.ts';
+import { compareWithTruth } from './truth.ts';
+
+const KILL_EVERY_MS = 60_000;
+const LOOK_EVERY_MS = 2_000;
+/** A tenth of a second on average: what two cores do beside the rest, for as long as one likes. */
+const PAUSE_MS = 200;
+/** What is read in turn, so many times between two looks. */
+const READS = 10;
+
+/** Tables whose number of rows does not grow with what is written. */
+const STEADY_TABLES = ['event_counter', 'subscription', 'user_account', 'presence', 'message_tally'];
+
+/** What is to stay as it is, by its name, and how much it may be more in the last third than in the middle one. */
+const WATCHED = {
+  'heap, MiB': { isFloor: true, times: 1.15, more: 4 },
+  'resident, MiB': { isFloor: true, times: 1.15, more: 16 },
+  handles: { isFloor: true, times: 1, more: 5 },
+  'file descriptors': { isFloor: true, times: 1, more: 5 },
+  'connections of the database': { isFloor: true, times: 1, more: 2 },
+  'windows, MiB': { isFloor: true, times: 1.5, more: 4 },
+  // Vacuum comes once a minute, for what has changed enough by then.
+  'tables that do not grow, MiB': { isFloor: false, times: 1.5, more: 1 },
+} as const;
+type Watched = keyof typeof WATCHED;
+type Look = Readonly<Record<Watched, number>>;
+
+const MIB = 2 ** 20;
+
+/**
+ * Two nodes under a mixed load for long, one of them killed once a minute: nothing acknowledged is lost, and what the
+ * other holds does not grow.
+ */
+export async function soakTrial({
+  databaseServer,
+  minutes,
+  seed,
+}: {
+  databaseServer: string;
+  minutes: number;
+  seed: number;
+}): Promise<Outcome> {
+  const random = seeded(seed);
+  const token = 'what the soak trial looks with';
+  await using service = await startDemo(databaseServer, { METRICS_TOKEN: token, EVENT_QUEUE_WRITE_SECONDS: '0.5' });
+  await using mortal = await ServerProcess.start({ env: service.env });
+  const { server, databaseUrl } = service;
+  const crowds = [await gather(server.url, service, random, { pauseMs: PAUSE_MS })];
+  crowds.push(
+    await gather(mortal.url, service, random, { besides: crowds[0]?.writers.length ?? 0, pauseMs: PAUSE_MS }),
+  );
+  const db = new pg.Client({ connectionString: databaseUrl });
+  await db.connect();
+  const member = personOf(service.people, 'member');
+  const reader = new Client(server.url, member);
+  const refusedReads: string[] = [];
+
+  const looks: Look[] = [];
+  let kills = 0;
+  const endsAt = performance.now() + minutes * 60_000;
+  let killsAt = performance.now() + KILL_EVERY_MS;
+  while (performance.now() < endsAt) {
+    for (let i = 0; i < READS; i++)
+      await readSome(reader, member, i).catch((error) => refusedReads.push(String(error)));
+    await sleep(between(random, 0, LOOK_EVERY_MS));
+    looks.push(await look(server.url, token, db));
+    if (performance.now() < killsAt) continue;
+    killsAt += KILL_EVERY_MS;
+    await mortal.kill9();
+    await mortal.restart();
+    kills++;
+  }
+  reader.close();
+  await db.end();
+  await Promise.all(crowds.map((crowd) => crowd.stopWriting()));
+  await Promise.all(crowds.map((crowd) => crowd.stopListening()));
+  const [writers, listeners] = [crowds.flatMap((one) => one.writers), crowds.flatMap((one) => one.listeners)];
+  const { events, violations } = await compareWithTruth(service, writers, listeners);
+  const { facts: grown, violations: growth } = compareThirds(looks);
+  const crowd = { ...crowds[0], writers, listeners } as (typeof crowds)[number];
+  return {
+    trial: `${minutes} minutes of mixed load, a kill a minute`,
+    facts: {
+      ...{ kills, ...factsOf(crowd), events, looks: looks.length },
+      'changes a second': (acknowledgedBy(crowd) / (minutes * 60)).toFixed(0),
+      ...grown,
+    },
+    violations: [
+      ...writers.flatMap((writer) => writer.violations.lines),
+      ...(refusedReads.length > 0 ? [`reads beside it that failed: ${some(refusedReads)}`] : []),
+      ...violations,
+      ...growth,
+    ],
+  };
+}
+
+/** What clients ask for beside what they write and hear: lists, a first screen, a queue that is never read. */
+async function readSome(client: Client, { userId }: Person, turn: number): Promise<void> {
+  if (turn % 5 === 0) {
+    const { queueId } = await client.register();
+    await client.ask('DELETE', `/events?queue_id=${queueId}`);
+  } else if (turn % 5 === 1) {
+    await client.graphql('{ viewer { id } subscriptions(first: 50) { nodes { id unreadCount channel { name } } } }');
+  } else if (turn % 5 === 2) {
+    await client.ask('GET', '/messages', { anchor: 'newest', num_before: 50, num_after: 0 });
+  } else if (turn % 5 === 3) {
+    const ping = { status: 'active', ping_only: false, new_user_input: true };
+    await client.ask('POST', '/users/me/presence', ping);
+  } else {
+    // To a person: the truth that is compared with knows nothing of who hears a channel.
+    const message = { type: 'direct', to: [userId], content: `turn ${turn}` };
+    await client.ask('POST', '/messages', message);
+  }
+}
+
+async function look(url: string, token: string, db: pg.Client): Promise<Look> {
+  const response = await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
+  const text = await response.text();
+  const shown = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  const { rows } = await db.query<{ connections: number; bytes: string }>(
+    `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database()) AS connections,
+            (SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest($1::text[]) AS t) AS bytes`,
+    [STEADY_TABLES],
+  );
+  return {
+    'heap, MiB': shown('nodejs_heap_size_used_bytes') / MIB,
+    'resident, MiB': shown('process_resident_memory_bytes') / MIB,
+    handles: shown('nodejs_active_handles_total'),
+    'file descriptors': shown('process_open_fds'),
+    'connections of the database': rows[0]?.connections ?? Number.NaN,
+    'windows, MiB': shown('event_windows_bytes') / MIB,
+    'tables that do not grow, MiB': Number(rows[0]?.bytes ?? Number.NaN) / MIB,
+  };
+}
+
+/** The first third is for what has to be filled once: caches, compiled code, free space. */
+function compareThirds(looks: readonly Look[]): { facts: Record<string, string>; violations: string[] } {
+  const third = Math.floor(looks.length / 3);
+  const [middle, last] = [looks.slice(third, 2 * third), looks.slice(2 * third)];
+  const facts: Record<string, string> = {};
+  const violations: string[] = [];
+  for (const [name, { isFloor, times, more }] of Object.entries(WATCHED)) {
+    // Between two collections a heap fills up: what is left after one is what is held.
+    const of = (part: readonly Look[]) => {
+      const values = part.map((one) => one[name as Watched]);
+      return isFloor ? Math.min(...values) : Math.max(...values);
+    };
+    const [before, after] = [of(middle), of(last)];
+    facts[name] = `${before.toFixed(1)}, then ${after.toFixed(1)}`;
+    if (!(after <= before * times + more))
+      violations.push(`${name} grew from ${before.toFixed(1)} to ${after.toFixed(1)}`);
+  }
+  return { facts, violations };
+}
