@@ -318,9 +318,15 @@ describe('delivery', () => {
   let service: InProcess;
 
   beforeAll(async () => {
-    service = await startInProcess({ now: () => new Date(clock) });
+    service = await startInProcess({
+      now: () => {
+        clock += slowMs;
+        return new Date(clock);
+      },
+    });
   });
   afterAll(() => service[Symbol.asyncDispose]());
+  let slowMs = 0;
 
   const inSeconds = (seconds: number) => ({ scheduled_delivery_timestamp: Math.floor(clock / 1000) + seconds });
   /** Lets time pass, and all be delivered that is due by then. */
@@ -490,6 +496,35 @@ describe('delivery', () => {
       ['delivered', null],
     ]);
     expect(noticesIn(await heard())).toHaveLength(1);
+  });
+
+  test('sends many of one owner in their order, each once, with what cannot be sent among them', async () => {
+    const { owner, general } = await here({});
+    const heard = await owner.hearing();
+    const contents = Array.from({ length: 40 }, (_, i) => `number ${i}`);
+    await owner.ok('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'for a while' }] });
+    const { stream_id: gone } = await owner.ok('GET', '/get_stream_id', { stream: 'for a while' });
+    for (const [i, content] of contents.entries()) {
+      await schedule(owner, { ...inSeconds(60), to: i === 20 ? gone : general, content });
+    }
+    await owner.ok('DELETE', `/streams/${gone}`);
+    await pass(MINUTE);
+    const sent = sentIn(await heard()).map(({ content }) => content);
+    expect(sent.filter((content) => contents.includes(content))).toEqual(contents.toSpliced(20, 1));
+    expect(await list(owner)).toMatchObject([{ content: 'number 20', failed: true }]);
+  });
+
+  test('does not take for late what waits only for those before it', async () => {
+    const { owner, general } = await here({});
+    for (let i = 0; i < 60; i++) await schedule(owner, { ...inSeconds(60), to: general, content: `slow ${i}` });
+    const heard = await owner.hearing({ idle_queue_timeout: 86_400 });
+    // What each look at the clock takes: the last are sent more than ten minutes after the first.
+    slowMs = 10_000;
+    await pass(MINUTE);
+    slowMs = 0;
+    expect(sentIn(await heard()).map(({ content }) => content)).toEqual(
+      Array.from({ length: 60 }, (_, i) => `slow ${i}`),
+    );
   });
 
   test('sends nothing for who is deactivated, or in an organisation that is, and tells nobody', async () => {

@@ -27,19 +27,33 @@ interface Change {
   readonly app: App;
 }
 
+/** When what is due is delivered. */
+export interface Turn {
+  /** Ids of what is to wait, and holds up nothing. */
+  readonly passedOver: readonly number[];
+  /** Since when there has always been something due. What was in time then is not late because its turn comes later. */
+  readonly busySince: Date;
+}
+
 /**
- * Delivers something that is due, or notes why it cannot be: in the one change that claims it, so that it is sent once or
- * not at all, whoever dies when.
+ * Delivers what is due of one owner, in its order, or notes why it cannot be: in the one change that claims it, so that
+ * each is sent once or not at all, whoever dies when.
  *
- * @param passedOver Ids of what is to wait, and holds up nothing.
- * @returns False when somebody else has it in hand, or it has to wait for an earlier one of its owner's.
- * @throws RequestTimeoutError when the database could not take it; it is still to be delivered.
+ * @returns How many; those after them are in somebody else's hands, or have to wait for an earlier one of the owner's.
+ * @throws RequestTimeoutError when the database could not take it; all are still to be delivered.
  */
-export async function deliverOne(app: App, { id, realmId }: Due, passedOver: readonly number[]): Promise<boolean> {
-  return transact({ app, realmId }, async (tx, emit) => {
-    const claimed = await claim(tx, app, id, passedOver);
-    if (claimed !== undefined) await deliver({ tx, emit, app }, claimed);
-    return claimed !== undefined;
+export async function deliverInOrder(app: App, due: readonly Due[], turn: Turn): Promise<number> {
+  const [first] = due;
+  if (first === undefined) return 0;
+  return transact({ app, realmId: first.realmId }, async (tx, emit) => {
+    const taken: number[] = [];
+    for (const { id } of due) {
+      const claimed = await claim(tx, app, id, [...turn.passedOver, ...taken]);
+      if (claimed === undefined) break;
+      await deliver({ tx, emit, app }, claimed, turn);
+      taken.push(id);
+    }
+    return taken.length;
   });
 }
 
@@ -62,7 +76,7 @@ export async function giveUp(app: App, { id, realmId }: Due, passedOver: readonl
   }
 }
 
-async function deliver(change: Change, claimed: Claimed): Promise<void> {
+async function deliver(change: Change, claimed: Claimed, { busySince }: Turn): Promise<void> {
   const { row, owner, realm, now } = claimed;
   const isReminder = row.kind === 'reminder';
   if (realm.deactivatedAt !== null || !owner.isActive) {
@@ -71,7 +85,8 @@ async function deliver(change: Change, claimed: Claimed): Promise<void> {
     await markFailed(change.tx, row, message);
     return;
   }
-  if (!isReminder && now.getTime() - row.scheduledAt.getTime() > LATENESS_MS) {
+  const couldBeSentAt = Math.min(now.getTime(), busySince.getTime());
+  if (!isReminder && couldBeSentAt - row.scheduledAt.getTime() > LATENESS_MS) {
     return fail(change, claimed, TOO_LATE, { notice: true });
   }
   try {

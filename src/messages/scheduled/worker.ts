@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { App } from '../../access/context.ts';
 import { apart } from '../../events/act.ts';
 import { RequestTimeoutError } from '../../platform/errors.ts';
-import { deliverOne, giveUp } from './delivery.ts';
+import { deliverInOrder, giveUp } from './delivery.ts';
 import { type Due, purge, untilNextDue, whatIsDue } from './queue.ts';
 
 /**
@@ -16,6 +16,10 @@ const AGAIN_MS = 250;
 const TROUBLE_MS = 1_000;
 /** Our choice: how many are delivered at once, with connections left for requests. Of one owner's, never two. */
 const MAX_LANES = 4;
+/** Our choice: so many of one owner's in one change, for which others who send to the organisation wait. */
+const TOGETHER = 16;
+/** Our choice: so long they are delivered one by one after a change of several was not made in time. */
+const SINGLY_MS = 5_000;
 /** Our choices: what fails in an unexpected way is tried once more, because a new kind of broken connection looks so. */
 const ATTEMPTS = 2;
 const SET_ASIDE_MS = 1_000;
@@ -54,6 +58,10 @@ export class DeliveryWorker {
   #wakesAt = Number.POSITIVE_INFINITY;
   #working: Promise<number> = Promise.resolve(POLL_MS);
   #isInTrouble = false;
+  /** Since when there has always been something due. */
+  #busySince: Date | undefined;
+  /** Milliseconds. */
+  #singlyUntil = Number.NEGATIVE_INFINITY;
   #purgedAt = Number.NEGATIVE_INFINITY;
 
   constructor(app: App) {
@@ -115,6 +123,7 @@ export class DeliveryWorker {
     } catch (error) {
       if (!this.#isInTrouble) this.#app.log.warn({ err: error }, 'could not deliver what is due; trying again');
       this.#isInTrouble = true;
+      this.#busySince = undefined;
       return TROUBLE_MS;
     }
   }
@@ -122,6 +131,7 @@ export class DeliveryWorker {
   /** Delivers some of what is due, the owners in parallel. @returns Whether to go on at once. */
   async #deliverSome(): Promise<boolean> {
     const due = await whatIsDue(this.#app, this.#passedOver());
+    this.#busySince = due.length === 0 ? undefined : (this.#busySince ?? this.#app.now());
     const owners = [...Map.groupBy(due, ({ ownerId }) => ownerId).values()];
     const pass: Pass = { isProgress: false, isOver: false };
     const lane = async () => {
@@ -138,22 +148,50 @@ export class DeliveryWorker {
     return database.kind === 'embedded' ? 1 : Math.min(MAX_LANES, Math.ceil(config.databasePoolSize / 2));
   }
 
+  get #atOnce(): number {
+    return this.#app.now().getTime() < this.#singlyUntil ? 1 : TOGETHER;
+  }
+
   /** Delivers one owner's messages, until one is in another node's hands. */
   async #deliverInOrder(own: readonly Due[], pass: Pass): Promise<void> {
-    for (const due of own) {
-      if (pass.isOver || this.#state === 'stopped') return;
-      try {
-        if (!(await deliverOne(this.#app, due, this.#passedOver()))) return;
-        this.#setAside.delete(due.id);
-      } catch (error) {
-        // The database may be away: to ask it for each of the others would take as many time-outs.
-        if (error instanceof RequestTimeoutError) pass.isOver = true;
-        await this.#recover(due, error);
-      }
-      pass.isProgress = true;
-      // The embedded database answers in this very turn: requests would wait until all is delivered.
-      await nextTurn();
+    for (let at = 0; at < own.length; ) {
+      const some = own.slice(at, at + this.#atOnce);
+      const delivered = await this.#deliverTogether(some, pass);
+      if (delivered < some.length) return;
+      at += delivered;
     }
+  }
+
+  /** @returns How many are done with: delivered, or set aside. Fewer than all: the others are to wait. */
+  async #deliverTogether(some: readonly Due[], pass: Pass): Promise<number> {
+    if (pass.isOver || this.#state === 'stopped') return 0;
+    const turn = { passedOver: this.#passedOver(), busySince: this.#busySince ?? this.#app.now() };
+    let delivered = some.length;
+    try {
+      delivered = await deliverInOrder(this.#app, some, turn);
+      for (const { id } of some.slice(0, delivered)) this.#setAside.delete(id);
+    } catch (error) {
+      const [first, ...others] = some;
+      const isTimeout = error instanceof RequestTimeoutError;
+      // The database may be away: to ask it for each of the others would take as many time-outs.
+      if (isTimeout) pass.isOver = true;
+      if (others.length > 0) {
+        // Which of them it was is to be found, and is not to keep the others.
+        if (!isTimeout) return this.#deliverEach(some, pass);
+        this.#singlyUntil = this.#app.now().getTime() + SINGLY_MS;
+        return 0;
+      }
+      if (first !== undefined) await this.#recover(first, error);
+    }
+    if (delivered > 0) pass.isProgress = true;
+    // The embedded database answers in this very turn: requests would wait until all is delivered.
+    await nextTurn();
+    return delivered;
+  }
+
+  async #deliverEach(some: readonly Due[], pass: Pass): Promise<number> {
+    for (const [i, one] of some.entries()) if ((await this.#deliverTogether([one], pass)) === 0) return i;
+    return some.length;
   }
 
   /** Sees to it that what cannot be delivered does not stand in the way of the rest. */
