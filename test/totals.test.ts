@@ -355,6 +355,7 @@ const TABLES: Readonly<Record<string, readonly TotalName[] | string>> = {
   user_group_subgroup: 'one for two groups, of which there is a total',
   realm: 'made by the operator alone',
   event_counter: 'one an organization',
+  log_epoch: 'one',
   message_tally: 'one an organization',
   message_count: 'one for eight messages of a place at the most, and one for each place; listed to nobody',
   presence_counter: 'one an organization',

@@ -1,6 +1,9 @@
 import type { Bus } from './bus.ts';
 import type { LogContext } from './context.ts';
 import type { Effect } from './define.ts';
+import type { EpochState } from './epoch.ts';
+import type { EpochReason } from './epoch-rules.ts';
+import { EpochWatch } from './epoch-watch.ts';
 import { readCounter, readCounters } from './log-reads.ts';
 import type { StoredEvent } from './stored.ts';
 import { RealmWindow } from './window.ts';
@@ -12,6 +15,16 @@ const POLL_MS = 1_000;
 const MAX_MISSED = 10;
 /** Our choice: clients poll again within seconds; after this nobody is expected back. */
 const FORGET_MS = 120_000;
+
+/** Whom the hub tells what. */
+export interface HubListeners {
+  /** Of each effect as its event passes, after the event was delivered. */
+  onEffect(realmId: number, effect: Effect): void;
+  /** Again and again while the log cannot be read: whoever reads here would wait in silence. */
+  onCutOff(): void;
+  /** That another epoch of the log has begun: all positions of before are lost, and all queues with them. */
+  onEpoch(): void;
+}
 
 /**
  * What this node knows of the end of each realm's log that somebody here reads.
@@ -25,28 +38,28 @@ export class EventHub {
   readonly #windows = new Map<number, Promise<RealmWindow>>();
   readonly #open = new Map<number, RealmWindow>();
   readonly #memory = new WindowMemory();
+  readonly #epoch: EpochWatch;
+  #epochsBegun = 0;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
   /** Turns since the database last answered. Turns and not a time: a process that was paused has missed none. */
   #missed = 0;
-  #onEffect: (realmId: number, effect: Effect) => void = () => {};
+  #listeners: HubListeners | undefined;
 
-  constructor(app: LogContext, bus: Bus) {
+  /** @param epoch The log's, as the node found it when it started. */
+  constructor(app: LogContext, bus: Bus, epoch: EpochState) {
     this.#app = app;
     this.#bus = bus;
+    this.#epoch = new EpochWatch(app, epoch);
   }
 
-  /**
-   * @param onEffect Told of each effect as its event passes, after the event was delivered.
-   * @param onCutOff Told again and again while the log cannot be read: whoever reads here would wait in silence.
-   */
-  start(onEffect: (realmId: number, effect: Effect) => void, onCutOff: () => void): void {
-    this.#onEffect = onEffect;
+  start(listeners: HubListeners): void {
+    this.#listeners = listeners;
     this.#missed = 0;
     this.#watch = setInterval(() => {
       this.#missed++;
-      if (!this.ready) onCutOff();
+      if (!this.ready) listeners.onCutOff();
     }, POLL_MS);
     this.#bus.onHint((realmId) => void this.#fill(this.#open.get(realmId)));
     const tick = async () => {
@@ -87,6 +100,7 @@ export class EventHub {
 
   /** Takes in events just committed here, and tells the other nodes that there are some. */
   publish(realmId: number, events: readonly StoredEvent[]): void {
+    this.#epoch.note(realmId, events.at(-1)?.id ?? 0);
     try {
       this.#open.get(realmId)?.publish(events);
     } catch (err) {
@@ -105,7 +119,8 @@ export class EventHub {
     if (opening === undefined) {
       opening = this.#openWindow(realmId);
       this.#windows.set(realmId, opening);
-      opening.catch(() => this.#windows.delete(realmId));
+      const opened = opening;
+      opened.catch(() => this.#windows.get(realmId) === opened && this.#windows.delete(realmId));
     }
     const window = await opening;
     window.takeIn();
@@ -113,15 +128,49 @@ export class EventHub {
   }
 
   async #openWindow(realmId: number): Promise<RealmWindow> {
+    // Of before the counter is read: commits move both on meanwhile.
+    const [epoch, seen] = [this.#epochsBegun, this.#epoch.seen(realmId)];
     const { lastId } = await readCounter(this.#app.db, realmId);
-    const onEffect = (effect: Effect) => this.#onEffect(realmId, effect);
-    const window = new RealmWindow(this.#app, realmId, { lastId, memory: this.#memory, onEffect });
+    if (epoch === this.#epochsBegun && lastId < seen) await this.beginEpoch('positions');
+    if (epoch !== this.#epochsBegun) return this.window(realmId);
+    const onEffect = (effect: Effect) => this.#listeners?.onEffect(realmId, effect);
+    const onWentBack = async () => void (await this.beginEpoch('positions'));
+    const window = new RealmWindow(this.#app, realmId, { lastId, memory: this.#memory, onEffect, onWentBack });
     this.#open.set(realmId, window);
     return window;
   }
 
+  /**
+   * Begins a new epoch of the log, in which nothing that was read of it before counts any more.
+   *
+   * @returns How many queues it has ended; undefined where another node has begun it.
+   */
+  async beginEpoch(reason: EpochReason): Promise<number | undefined> {
+    const ended = await this.#epoch.begin(reason);
+    this.#startAnew();
+    return ended;
+  }
+
+  /** Ends all who read, and what they would read on from. */
+  #startAnew(): void {
+    this.#epochsBegun++;
+    this.#listeners?.onEpoch();
+    const windows = [...this.#open.values()];
+    this.#open.clear();
+    this.#windows.clear();
+    for (const window of windows) window.abandon();
+  }
+
+  /** The embedded database is this process's alone: nobody restores it under its hands. */
+  async #lookAtEpoch(): Promise<void> {
+    if (this.#app.database.kind === 'embedded') return;
+    for (const { realmId, through } of this.#open.values()) this.#epoch.note(realmId, through);
+    if (await this.#epoch.look()) this.#startAnew();
+  }
+
   async #poll(): Promise<void> {
     try {
+      await this.#lookAtEpoch();
       const windows = [...this.#open.values()];
       if (windows.length > 0) {
         const before = new Map(windows.map(({ realmId, through }) => [realmId, through]));
@@ -129,8 +178,8 @@ export class EventHub {
         this.#missed = 0;
         const isApart = ({ realmId, through }: RealmWindow) => {
           const lastId = counters.get(realmId);
-          // Behind the log, or ahead of it because the database was restored to an earlier state: reading the table
-          // decides.
+          // Behind the log, or ahead of it because the database was put back to an earlier state under our hands:
+          // reading the table decides.
           return lastId !== undefined && (lastId > through || lastId < (before.get(realmId) ?? 0));
         };
         await Promise.all(windows.filter(isApart).map((window) => this.#fill(window)));

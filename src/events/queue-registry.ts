@@ -3,7 +3,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { databaseClock, milliseconds } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
 import type { RevokedCredentials } from './define.ts';
-import { BadEventQueueIdError } from './errors.ts';
+import { BadEventQueueIdError, type QueueLoss } from './errors.ts';
 import { Queue, type QueueRow, type ReaderAccess, type ReaderEnd } from './queue.ts';
 import type { QueueOptions } from './view.ts';
 
@@ -81,6 +81,12 @@ export class QueueRegistry {
     this.#endReaders('unavailable');
   }
 
+  /** Ends all readers, and forgets all queues: with the log's epoch the database has ended every one. */
+  endEpoch(): void {
+    for (const queue of this.#queues.values()) queue.reader?.end(new BadEventQueueIdError(queue.id, 'restored'));
+    this.#queues.clear();
+  }
+
   #endReaders(why: ReaderEnd): void {
     for (const queue of this.#queues.values()) queue.reader?.end(why);
   }
@@ -125,7 +131,8 @@ export class QueueRegistry {
    *
    * @param options.claim True for a reader that stays (a socket): it takes the queue over from any other node at once.
    *   A poll may rely on what the database confirmed within the last seconds.
-   * @throws BadEventQueueIdError `unknown` for no queue or another user's, `expired` for one that is over.
+   * @throws BadEventQueueIdError `unknown` for no queue or another user's, `expired` for one that is over, `restored` for one
+   *   of another epoch of the log.
    */
   async open(
     { viewer }: { readonly viewer: QueueOwner },
@@ -164,11 +171,11 @@ export class QueueRegistry {
     const held = this.#queues.get(queueId);
     if (held !== undefined && held.userId === viewer.id) return held;
     if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
-    const [row] = await this.#app.db.$queryRaw<(QueueRow & { isOver: boolean })[]>`
-      SELECT ${COLUMNS}, ended_at IS NOT NULL OR expires_at <= ${databaseClock(this.#app)} AS "isOver"
+    const [row] = await this.#app.db.$queryRaw<(QueueRow & { isOver: boolean; endReason: string | null })[]>`
+      SELECT ${COLUMNS}, end_reason AS "endReason", ended_at IS NOT NULL OR expires_at <= ${databaseClock(this.#app)} AS "isOver"
       FROM event_queue WHERE id = ${queueId}::uuid AND realm_id = ${viewer.realm.id} AND user_id = ${viewer.id}`;
     if (row === undefined) throw new BadEventQueueIdError(queueId, 'unknown');
-    if (row.isOver) throw new BadEventQueueIdError(queueId, 'expired');
+    if (row.isOver) throw new BadEventQueueIdError(queueId, lossOf(row));
     return new Queue(row, this.#clock());
   }
 
@@ -203,8 +210,8 @@ export class QueueRegistry {
       RETURNING ${COLUMNS}`;
     if (row === undefined) {
       if (this.#queues.get(queueId)?.userId === viewer.id) this.#drop(queueId);
-      const exists = await db.eventQueue.count({ where: mine });
-      throw new BadEventQueueIdError(queueId, exists > 0 ? 'expired' : 'unknown');
+      const over = await db.eventQueue.findFirst({ where: mine, select: { endReason: true } });
+      throw new BadEventQueueIdError(queueId, over === null ? 'unknown' : lossOf(over));
     }
     const held = this.#queues.get(queueId);
     if (held === undefined) {
@@ -303,14 +310,33 @@ export class QueueRegistry {
     }
     const epochs = new Map([...due, ...silent].map(([id, { epoch }]) => [id, epoch]));
     const confirmed = new Set([...(await this.#writeDue(due, now)), ...(await this.#readOurs(silent))]);
+    const gone: Queue[] = [];
     for (const [id, queue] of [...due, ...silent]) {
       if (confirmed.has(id)) queue.confirmed = now;
       // Claimed by this node again meanwhile: the row's epoch has moved on, and the position is written next time.
       else if (this.#claims.has(`${queue.userId} ${id}`) || epochs.get(id) !== queue.epoch) queue.dirty = true;
-      else {
-        this.#queues.delete(id);
-        queue.reader?.end('displaced');
+      else gone.push(queue);
+    }
+    for (const { id } of gone) this.#queues.delete(id);
+    await this.#endGone(gone.filter(({ reader }) => reader !== undefined));
+  }
+
+  /** Ends the readers of queues that are not ours any more: taken by another node, or lost where the database was restored. */
+  async #endGone(queues: readonly Queue[]): Promise<void> {
+    if (queues.length === 0) return;
+    try {
+      const rows = await this.#app.db.$queryRaw<{ id: string; endReason: string | null }[]>`
+        SELECT id::text AS id, end_reason AS "endReason" FROM event_queue
+        WHERE id = ANY(${queues.map(({ id }) => id)}::uuid[])`;
+      const found = new Map(rows.map((row) => [row.id, row]));
+      for (const { id, reader } of queues) {
+        const row = found.get(id);
+        const loss = row === undefined ? 'unknown' : lossOf(row);
+        reader?.end(loss === 'expired' ? 'displaced' : new BadEventQueueIdError(id, loss));
       }
+    } catch (error) {
+      for (const { reader } of queues) reader?.end('unavailable');
+      throw error;
     }
   }
 
@@ -360,6 +386,10 @@ export class QueueRegistry {
     return written.map(({ id }) => id);
   }
 }
+
+/** What a queue that is over is to its reader. */
+const lossOf = ({ endReason }: { readonly endReason: string | null }): QueueLoss =>
+  endReason === 'restored' ? 'restored' : 'expired';
 
 /** Whether something is read by credentials that were revoked. */
 function isBy({ sessionId }: ReaderAccess, credentials: RevokedCredentials): boolean {

@@ -36,6 +36,13 @@ export interface LiveReader {
   broken(): void;
 }
 
+interface WindowStart {
+  readonly lastId: number;
+  readonly memory: WindowMemory;
+  readonly onEffect: (effect: Effect) => void;
+  readonly onWentBack: () => Promise<void>;
+}
+
 /** Whether a queue wants this event at all; that its user hears it is decided by `hears`. */
 export function wants({ eventTypes, narrow }: QueueOptions, event: StoredEvent, userId: number): boolean {
   if (eventTypes !== null && !eventTypes.includes(event.type)) return false;
@@ -70,19 +77,20 @@ export class RealmWindow implements EventHolder {
   readonly #recipients = new Map<number, { recipient: EventRecipient; lastUsed: number }>();
   readonly #readers = new Map<number, Set<LiveReader>>();
   readonly #onEffect: (effect: Effect) => void;
+  readonly #onWentBack: () => Promise<void>;
 
-  /** @param start Where the log ends now, the memory that all windows share, and who is told of effects. */
-  constructor(
-    app: LogContext,
-    realmId: number,
-    { lastId, memory, onEffect }: { lastId: number; memory: WindowMemory; onEffect: (effect: Effect) => void },
-  ) {
+  /**
+   * @param start Where the log ends now, the memory that all windows share, who is told of effects, and who has to do with it
+   *   when the log is found shorter than it was: after that this window is of no use.
+   */
+  constructor(app: LogContext, realmId: number, { lastId, memory, onEffect, onWentBack }: WindowStart) {
     this.#app = app;
     this.realmId = realmId;
     this.#memory = memory;
     this.#from = lastId;
     this.#through = lastId;
     this.#onEffect = onEffect;
+    this.#onWentBack = onWentBack;
   }
 
   /** Every event up to here has passed. */
@@ -187,7 +195,10 @@ export class RealmWindow implements EventHolder {
       // What was read of the log before: commits here move the end on while the answer is on its way.
       const after = this.#through;
       const { lastId, events } = await readLogAfter(this.#app.db, this.realmId, { after, limit: READ_LIMIT });
-      if (lastId < after) this.#startAnew(lastId);
+      if (lastId < after) {
+        this.#app.log.error({ realm: this.realmId, lastId, through: after }, 'the event log went back');
+        return await this.#onWentBack();
+      }
       isMore = events.length === READ_LIMIT;
       const through = isMore ? (events.at(-1) as StoredEvent).id : lastId;
       const passed = this.#through;
@@ -220,15 +231,11 @@ export class RealmWindow implements EventHolder {
     await this.fill();
   }
 
-  /** The log is shorter than what was read of it: the database was put back to an earlier state. */
-  #startAnew(lastId: number): void {
-    this.#app.log.error({ realm: this.realmId, lastId, through: this.#through }, 'the event log went back');
+  /** Ends whoever still reads here: the log is another. */
+  abandon(): void {
     this.letGo();
     this.#early.clear();
-    this.#from = lastId;
-    this.#through = lastId;
     for (const readers of this.#readers.values()) for (const reader of [...readers]) reader.broken();
-    this.#recipients.clear();
   }
 
   /** Nothing in here may throw: a failure of one event or reader must not keep others from being served. */

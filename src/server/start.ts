@@ -4,7 +4,8 @@ import { SharedState } from '../access/shared-state.ts';
 import { renameInBots } from '../administration/bots/defaults.ts';
 import { whenLeft, whenRenamed } from '../channels/hooks.ts';
 import { openBus } from '../events/bus.ts';
-import type { Effect } from '../events/define.ts';
+import type { LogContext } from '../events/context.ts';
+import { type EpochState, settleEpoch } from '../events/epoch.ts';
 import { EventHub } from '../events/hub.ts';
 import { QueueRegistry } from '../events/queue-registry.ts';
 import { startSweeping } from '../events/retention.ts';
@@ -17,6 +18,7 @@ import { Connections } from '../platform/connections.ts';
 import { openDatabase } from '../platform/db/client.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { startUpkeep } from '../platform/db/upkeep.ts';
+import type { KeyVault } from '../platform/key-vault.ts';
 import { openLog } from '../platform/log.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
@@ -56,30 +58,29 @@ export interface Overrides {
  */
 export async function startApp(config: Config, overrides: Overrides = {}): Promise<Running> {
   const database = await openDatabase(config);
+  const { now = () => new Date(), log = openLog(config.logLevel) } = overrides;
+  // What the log, its queues and the mail need: they know no more of the service.
+  const base = { config, database, db: database.db, log, now };
   try {
     const migrated = await migrate(config, database);
     const keys = await openVault(config, database.db, overrides.isNewSecretKey === true);
-    return { ...compose(config, { database, keys }, overrides), migrated };
+    const epoch = await settleEpoch(base);
+    return { ...compose(base, keys, epoch), migrated };
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
-function compose(
-  config: Config,
-  { database, keys }: Pick<App, 'database' | 'keys'>,
-  { now = () => new Date(), log = openLog(config.logLevel) }: Overrides,
-): Omit<Running, 'migrated'> {
+function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Running, 'migrated'> {
+  const { config, database, log } = base;
   whenRenamed(renameInBots);
   whenLeft(READ_WHAT_WAS_LEFT);
   database.onSlow((ms, statement) => log.warn({ ms, statement }, 'a statement took long'));
   const bus = openBus(config, log);
-  // What the log, its queues and the mail need: they know no more of the service.
-  const base = { config, database, db: database.db, log, now };
   const app: App = {
     ...base,
-    hub: new EventHub(base, bus),
+    hub: new EventHub(base, bus, epoch),
     queues: new QueueRegistry(base),
     keys,
     rateLimits: new RateLimits(config, log),
@@ -92,10 +93,13 @@ function compose(
   const deliveries = new DeliveryWorker(app);
   const mail = new MailWorker(base);
   const counting = new CountWorker(base);
-  const onEffect = (_realmId: number, effect: Effect) => {
-    if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId, effect.credentials);
-  };
-  app.hub.start(onEffect, () => app.queues.cutOff());
+  app.hub.start({
+    onEffect(_realmId, effect) {
+      if (effect.kind === 'revoked') app.queues.revokeReaders(effect.userId, effect.credentials);
+    },
+    onCutOff: () => app.queues.cutOff(),
+    onEpoch: () => app.queues.endEpoch(),
+  });
   app.queues.start();
   const sweeping = startSweeping(app);
   const endUpkeep = startUpkeep(database, log);

@@ -17,7 +17,8 @@ const NOTICE_MS = 10_000;
 const WARM_UP_MS = 5_000;
 const WARM_UP_PACE_MS = 200;
 
-const WENT_BACK = 'the event log went back';
+/** How each node begins to say that the log is another. */
+const WENT_BACK = 'a new epoch of the event log';
 
 /** Sends and edits messages at a steady pace, and says what was not done. */
 class SteadyWriter {

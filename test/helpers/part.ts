@@ -160,6 +160,7 @@ const IN_TURN: readonly string[] = [
   'hidden-things',
   'idempotency',
   'isolation',
+  'log-epoch',
   'log-went-back',
   'long-logs',
   'mail',

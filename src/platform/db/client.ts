@@ -12,7 +12,7 @@ import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import type { Config } from '../config.ts';
-import { EmbeddedDatabase } from './embedded.ts';
+import { copyOf, EmbeddedDatabase } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 import { isOrganizationHeld } from './organization-lock.ts';
 import { type RowReader, rowReader } from './pg-rows.ts';
@@ -32,6 +32,8 @@ export type SqlClient = Pick<Tx, '$queryRaw'>;
 /** An open database, embedded or PostgreSQL. Both speak the same dialect and share one migration history. */
 export interface Database {
   readonly kind: 'embedded' | 'postgresql';
+  /** Which copy of its files it is: another when they were put there anew. Null where its server alone knows them. */
+  readonly copy: string | null;
   readonly db: Db;
   /** Whose change gets a connection next. */
   readonly turns: Turns;
@@ -120,6 +122,7 @@ export async function openDatabase(config: Config): Promise<Database> {
     const factory = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementName(sql) });
     return connect('postgresql', oneByOne(factory), {
       config,
+      copy: null,
       reader: rowReader(pool, statementName),
       runScript: (sql) => runOnPostgres(connectionString, sql),
       lookAfter: async () => {},
@@ -129,13 +132,15 @@ export async function openDatabase(config: Config): Promise<Database> {
   }
   keepPrivate(config.dataDir);
   const lock = lockDataDirectory(config.dataDir);
-  const pglite = await EmbeddedDatabase.open(join(config.dataDir, 'postgres')).catch((error: unknown) => {
+  const files = join(config.dataDir, 'postgres');
+  const pglite = await EmbeddedDatabase.open(files).catch((error: unknown) => {
     lock.release();
     throw error;
   });
   const factory = new PrismaPGlite(pglite) as unknown as SqlMigrationAwareDriverAdapterFactory;
   return connect('embedded', factory, {
     config,
+    copy: copyOf(files),
     runScript: (sql) => runOnPglite(pglite, sql),
     lookAfter: () => lookAfter(pglite),
     pool: () => ({ used: 0, waiting: 0 }),
@@ -176,7 +181,7 @@ function connect(
   {
     config,
     ...driver
-  }: Pick<Database, 'runScript' | 'lookAfter' | 'pool' | 'close'> & {
+  }: Pick<Database, 'copy' | 'runScript' | 'lookAfter' | 'pool' | 'close'> & {
     readonly config: Config;
     /** Where there is a way past the adapter. */
     readonly reader?: RowReader;
@@ -209,6 +214,7 @@ function connect(
   });
   return {
     kind,
+    copy: driver.copy,
     db,
     factory,
     onStatement: (heard) => void listeners.push(heard),

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statfsSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as looked } from 'node:timers/promises';
 import {
@@ -79,6 +79,15 @@ function damaged(dataDir: string, why: string, cause?: unknown): DamagedDatabase
     `The database in ${dataDir} is damaged (${why}): put a back-up of ${dirname(dataDir)} in its place, or, if it never held anything, remove ${dataDir}.`,
     { cause },
   );
+}
+
+/**
+ * Which copy of a database is in a folder: its oldest file, by its number and when it was made. Each alone may be the same of
+ * a copy: numbers are given anew, and not every file system knows when.
+ */
+export function copyOf(dataDir: string): string {
+  const { ino, birthtimeNs } = statSync(join(dataDir, 'PG_VERSION'), { bigint: true });
+  return `${ino}/${birthtimeNs}`;
 }
 
 /** What a database that did not open is to its operator. */

@@ -246,6 +246,12 @@ export const commands: readonly Command[] = [
     async (app, { org, queue }) => endQueue(app, { realmId: (await realmAt(app, org)).id }, queue),
   ),
   command(
+    'log new-epoch',
+    'after a restore that the service cannot have noticed: end all event queues, so that every client registers anew',
+    z.strictObject({}),
+    async ({ hub }) => ({ queues_ended: (await hub.beginEpoch('operator')) ?? 0 }),
+  ),
+  command(
     RENEW_SECRET_KEY,
     'make anew the API keys that were sealed with a SECRET_KEY that is lost',
     z.strictObject({}),

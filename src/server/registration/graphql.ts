@@ -140,6 +140,10 @@ const QueueLossReason = builder.enumType('QueueLossReason', {
     EXPIRED: { value: 'expired', description: 'The queue was idle for too long, deleted, or ended by the service.' },
     PRUNED: { value: 'pruned', description: 'The position is older than what the log still holds.' },
     FROM_FUTURE: { value: 'from_future', description: 'The position is above every id given out so far.' },
+    RESTORED: {
+      value: 'restored',
+      description: 'The service was restored from a back-up: what was read may be gone again. Read all of it anew.',
+    },
   } as const,
 });
 
