@@ -6,6 +6,7 @@ import { killTrial } from './kills.ts';
 import { lossTrial } from './losses.ts';
 import { markdownTrial } from './markdown.ts';
 import type { Outcome } from './outcome.ts';
+import { restoreTrial } from './restore.ts';
 import { scheduledTrial } from './scheduled.ts';
 import { signInTimingTrial } from './sign-in.ts';
 import { soakTrial } from './soak.ts';
@@ -40,6 +41,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   paused: () => pausedNodeTrial({ databaseServer, seconds: 10, isTimed: true }),
   held: () => heldCounterTrial({ databaseServer, seconds: 15, isTimed: true }),
   soak: () => soakTrial({ databaseServer, minutes: Number(process.env['SOAKMIN'] ?? much(30)), seed }),
+  restore: () => restoreTrial({ seed }),
   'sign-in-timing': () => signInTimingTrial({ attempts: much(75), seed }),
   markdown: () => markdownTrial({ texts: much(20_000), seed }),
 };

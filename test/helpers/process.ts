@@ -174,7 +174,8 @@ async function databaseOf(env: Environment, own: AsyncDisposableStack): Promise<
   return { DATABASE_URL: url, SECRET_KEY: randomBytes(32).toString('hex') };
 }
 
-async function freePort(): Promise<number> {
+/** A port that nobody had a moment ago. */
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const address = probe.address();

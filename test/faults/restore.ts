@@ -1,0 +1,286 @@
+import { cpSync, rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runCommand } from '../helpers/control.ts';
+import { newDataDir } from '../helpers/data-dir.ts';
+import { type Environment, ServerProcess } from '../helpers/process.ts';
+import { Cluster } from './cluster.ts';
+import { type DemoService, type Person, personOf, startDemo } from './demo.ts';
+import { factsOf, gather } from './kills.ts';
+import { eventually } from './listeners.ts';
+import type { Outcome } from './outcome.ts';
+import { seeded } from './random.ts';
+import { Client } from './requests.ts';
+import { compareWithTruth, withDatabase } from './truth.ts';
+
+const BEGINS = 'a new epoch of the event log begins';
+/** How many events come before a back-up, and between it and its restore: fewer than after it. */
+const [FEW, MORE] = [3, 6];
+/** How long a node that runs may take to notice. */
+const NOTICE_MS = 15_000;
+/** How long clients write on each server of a promotion. */
+const WRITING_MS = 3_000;
+
+const begunBy = (server: ServerProcess): number => server.log().split(BEGINS).length - 1;
+
+/** A client that was there before the back-up, and comes back after the restore. */
+class Returning {
+  readonly #person: Person;
+  #url: string;
+  /** A queue that is in the back-up, and one that is not. */
+  #queues: { readonly known: string; later: string } = { known: '', later: '' };
+  #position = -1;
+
+  constructor(url: string, person: Person) {
+    this.#url = url;
+    this.#person = person;
+  }
+
+  async beforeBackUp(): Promise<void> {
+    this.#queues = { known: (await this.#asking((client) => client.register())).queueId, later: '' };
+    await this.#write(FEW);
+  }
+
+  async afterBackUp(): Promise<void> {
+    this.#queues.later = (await this.#asking((client) => client.register())).queueId;
+    await this.#write(FEW);
+    const { events } = await this.#asking((client) =>
+      client.ask('GET', '/events', { queue_id: this.#queues.known, last_event_id: -1, dont_block: true }),
+    );
+    this.#position = events.at(-1).id;
+  }
+
+  /**
+   * What is wrong with what it is told after a restore.
+   *
+   * @param url Where the service is by now.
+   */
+  async afterRestore(what: string, url = this.#url): Promise<string[]> {
+    this.#url = url;
+    // So many that ids would be given again that it has seen.
+    await this.#write(MORE);
+    const { known, later } = this.#queues;
+    const faults: string[] = [];
+    for (const [queueId, reason] of [
+      [known, 'restored'],
+      [later, 'unknown'],
+    ] as const) {
+      for (const told of await this.#answers(queueId)) {
+        const isRight = told.code === 'BAD_EVENT_QUEUE_ID' && told.reason === reason;
+        if (!isRight) faults.push(`${what}: a queue was answered ${JSON.stringify(told)}, not ${reason}`);
+      }
+    }
+    const anew = await this.#asking((client) => client.register());
+    if (anew.startId <= this.#position)
+      faults.push(`${what}: ${anew.startId} was given again, after ${this.#position}`);
+    await this.#write(1);
+    const { events } = await this.#asking((client) =>
+      client.ask('GET', '/events', { queue_id: anew.queueId, last_event_id: anew.startId, dont_block: true }),
+    );
+    if (events.length === 0) faults.push(`${what}: a new queue hears nothing`);
+    return faults;
+  }
+
+  /** Over REST and GraphQL. */
+  async #answers(queueId: string): Promise<{ code?: unknown; reason?: unknown }[]> {
+    return this.#asking(async (client) => {
+      const rest = await client.rest('GET', '/events', {
+        queue_id: queueId,
+        last_event_id: this.#position,
+        dont_block: true,
+      });
+      const graphql = await client.graphql(
+        'query ($q: String!, $p: LongId) { events(queueId: $q, after: $p) { hasMore } }',
+        {
+          q: queueId,
+          p: this.#position,
+        },
+      );
+      return [rest.body ?? {}, graphql.body?.errors?.[0]?.extensions ?? {}].map(({ code, reason }) => ({
+        code,
+        reason,
+      }));
+    });
+  }
+
+  #write(count: number): Promise<void> {
+    return this.#asking(async (client) => {
+      for (let i = 0; i < count; i++) {
+        await client.ask('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: `draft ${i}` }] });
+      }
+    });
+  }
+
+  async #asking<T>(ask: (client: Client) => Promise<T>): Promise<T> {
+    const client = new Client(this.#url, this.#person);
+    try {
+      return await ask(client);
+    } finally {
+      client.close();
+    }
+  }
+}
+
+/** How the database is restored from a back-up that `returning` was there before. @returns What is wrong. */
+type Way = (returning: Returning) => Promise<string[]>;
+
+/** Each way of restoring PostgreSQL; each goes on where the one before left the cluster. */
+const waysOn = (cluster: Cluster, { server, env, databaseUrl = '' }: DemoService): Readonly<Record<string, Way>> => {
+  const began = async (what: string, before: number, count: number): Promise<string[]> => {
+    const begun = begunBy(server) - before;
+    return begun === count ? [] : [`${what}: ${begun} epochs began, and not ${count}`];
+  };
+  const dump = async (): Promise<string> => {
+    const file = cluster.path('dump');
+    await cluster.program('pg_dump', ['-Fc', '-f', file, databaseUrl]);
+    return file;
+  };
+  return {
+    async 'pg_restore --clean into the same database'(returning) {
+      const file = await dump();
+      await returning.afterBackUp();
+      const before = begunBy(server);
+      await server.stop();
+      await cluster.program('pg_restore', ['--clean', '--if-exists', '-d', databaseUrl, file]);
+      await server.restart();
+      return [...(await began('--clean', before, 1)), ...(await returning.afterRestore('--clean'))];
+    },
+    async 'pg_restore into another database'(returning) {
+      const file = await dump();
+      await returning.afterBackUp();
+      await server.stop();
+      const other = new URL(databaseUrl);
+      other.pathname = `${other.pathname}_other`;
+      await cluster.program('createdb', ['--maintenance-db', cluster.url, other.pathname.slice(1)]);
+      await cluster.program('pg_restore', ['-d', other.href, file]);
+      const elsewhere: Environment = { ...env, DATABASE_URL: other.href };
+      try {
+        await using there = await ServerProcess.start({ env: elsewhere });
+        const faults = await returning.afterRestore('another database', there.url);
+        return begunBy(there) === 1 ? faults : [...faults, `another database: ${begunBy(there)} epochs began`];
+      } finally {
+        await server.restart();
+      }
+    },
+    async 'a base back-up under a node that runs'(returning) {
+      const copy = await cluster.backUp();
+      await returning.afterBackUp();
+      const before = begunBy(server);
+      await cluster.changeTo(copy);
+      if (!(await eventually(() => begunBy(server) > before, NOTICE_MS))) return ['a base back-up: nobody noticed'];
+      return [...(await began('a base back-up', before, 1)), ...(await returning.afterRestore('a base back-up'))];
+    },
+    async 'a base back-up that nobody has seen, and the operator tells of'(returning) {
+      const copy = await cluster.backUp();
+      await returning.afterBackUp();
+      const before = begunBy(server);
+      await server.stop();
+      await cluster.changeTo(copy);
+      await server.restart();
+      await runCommand(server.dataDir, 'log new-epoch', {});
+      return [...(await began('the operator', before, 1)), ...(await returning.afterRestore('the operator'))];
+    },
+    async 'a point in time that nobody has seen'(returning) {
+      const copy = await cluster.backUp();
+      await returning.afterBackUp();
+      const before = begunBy(server);
+      await server.stop();
+      await cluster.changeTo(copy, 'point in time');
+      await server.restart();
+      return [...(await began('a point in time', before, 1)), ...(await returning.afterRestore('a point in time'))];
+    },
+    async 'a point in time under a node that runs'(returning) {
+      const copy = await cluster.backUp();
+      await returning.afterBackUp();
+      const before = begunBy(server);
+      await cluster.changeTo(copy, 'point in time');
+      if (!(await eventually(() => begunBy(server) > before, NOTICE_MS))) return ['a point in time: nobody noticed'];
+      return [...(await began('a point in time', before, 1)), ...(await returning.afterRestore('a point in time'))];
+    },
+  };
+};
+
+/** The data of an embedded database put back from a copy. */
+async function restoreCopy(): Promise<string[]> {
+  await using service = await startDemo(undefined);
+  const { server } = service;
+  const returning = new Returning(server.url, personOf(service.people, 'member'));
+  await returning.beforeBackUp();
+  await server.stop();
+  const copy = newDataDir();
+  try {
+    rmSync(copy, { recursive: true });
+    cpSync(server.dataDir, copy, { recursive: true });
+    await server.restart();
+    await returning.afterBackUp();
+    const before = begunBy(server);
+    await server.stop();
+    for (const place of ['postgres', 'secret-key']) {
+      rmSync(`${server.dataDir}/${place}`, { recursive: true });
+      cpSync(`${copy}/${place}`, `${server.dataDir}/${place}`, { recursive: true });
+    }
+    await server.restart();
+    const begun = begunBy(server) - before;
+    const faults = await returning.afterRestore('a copy');
+    return begun === 1 ? faults : [...faults, `a copy: ${begun} epochs began, and not 1`];
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+/** A standby takes the place of its server while clients write and listen: the log goes on, and nothing is lost. */
+async function promote(cluster: Cluster, seed: number): Promise<Pick<Outcome, 'facts' | 'violations'>> {
+  await using service = await startDemo(cluster.url, { EVENT_QUEUE_WRITE_SECONDS: '0.5', LOG_LEVEL: 'warn' });
+  const takeOver = await cluster.follow();
+  const crowd = await gather(service.server.url, service, seeded(seed));
+  await sleep(WRITING_MS);
+  await takeOver();
+  await sleep(WRITING_MS);
+  await crowd.stopWriting();
+  await crowd.stopListening();
+  const { violations } = await compareWithTruth(service, crowd.writers, crowd.listeners);
+  const [place] = await withDatabase(service, (query) =>
+    query('SELECT e.timeline AS noted, p.timeline FROM log_epoch e, log_place() p', []),
+  );
+  const begun = begunBy(service.server);
+  return {
+    facts: { 'timeline after the promotion': String(place?.['timeline']), ...factsOf(crowd) },
+    violations: [
+      ...(begun === 0 ? [] : [`a promotion: ${begun} epochs began`]),
+      ...(place?.['noted'] === place?.['timeline'] ? [] : [`a promotion: ${JSON.stringify(place)} is not noted`]),
+      ...crowd.writers.flatMap((writer) => writer.violations.lines),
+      ...violations,
+    ],
+  };
+}
+
+/**
+ * The database is restored from a back-up, in each way there is: whoever comes back with a queue of before is told that it is
+ * lost, and no id is given again. And a standby is promoted: nobody is told anything, and nothing is lost.
+ */
+export async function restoreTrial({ seed }: { seed: number }): Promise<Outcome> {
+  const violations: string[] = [];
+  const facts: Record<string, number | string> = {};
+  const note = async (way: string, restore: () => Promise<string[]>) => {
+    const faults = await restore().catch((error: unknown) => [`${way}: ${error}`]);
+    facts[way] = faults.length === 0 ? 'told' : 'NOT told';
+    violations.push(...faults);
+  };
+  await using cluster = await Cluster.start();
+  {
+    await using service = await startDemo(cluster.url, { LOG_LEVEL: 'warn' });
+    for (const [way, restore] of Object.entries(waysOn(cluster, service))) {
+      await note(way, async () => {
+        const returning = new Returning(service.server.url, personOf(service.people, 'member'));
+        await returning.beforeBackUp();
+        return restore(returning);
+      });
+    }
+  }
+  await note('a copy of an embedded database', restoreCopy);
+  const promoted = await promote(cluster, seed);
+  return {
+    trial: 'restores from back-ups, and a promotion',
+    facts: { ...facts, ...promoted.facts },
+    violations: [...violations, ...promoted.violations],
+  };
+}
