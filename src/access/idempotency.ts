@@ -1,8 +1,9 @@
 import { createHash, hash } from 'node:crypto';
 import { lastPosition } from '../events/act.ts';
-import { committing, retrying } from '../events/commit.ts';
+import { committing, retrying, type Trace } from '../events/commit.ts';
 import { logAll, type RequestTransaction } from '../events/log.ts';
 import type { StoredEvent } from '../events/stored.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 import { ADVISORY_LOCKS } from '../platform/db/advisory-lock.ts';
 import type { Db, Tx } from '../platform/db/client.ts';
 import { isBusy, isLostRace } from '../platform/db/errors.ts';
@@ -168,7 +169,7 @@ class OutsideWork extends Error {
 interface Answered<T> {
   readonly reply: T;
   readonly after: readonly (() => void)[];
-  readonly xid?: string;
+  readonly trace?: Trace;
 }
 
 async function answerWithin<T>(
@@ -177,8 +178,8 @@ async function answerWithin<T>(
   answer: (app: App) => Promise<T>,
 ): Promise<Answered<T>> {
   const { tx } = work;
-  const xid = await claim(tx, key);
-  if (xid === undefined) return { reply: (await replyUnder(tx, key)) as T, after: [] };
+  const trace = await claim(tx, key);
+  if (trace === undefined) return { reply: (await replyUnder(tx, key)) as T, after: [] };
   await requireRoomForKey(tx, key);
   const reply = await answer(work.app);
   const keep = () => keepReply(tx, key, JSON.stringify(reply ?? null));
@@ -189,7 +190,7 @@ async function answerWithin<T>(
     work.tellPosition(key.realmId);
     await keep();
   }
-  return { reply, after: work.after(), xid };
+  return { reply, after: work.after(), trace };
 }
 
 /** Collects what has to wait for the commit. */
@@ -258,17 +259,21 @@ const lockOf = ({ userId, key }: IdempotencyKey): number =>
  * Takes the key. A second taker waits for the first, by the lock: who replies first writes the key under the counter, where
  * nothing is to be waited for.
  *
- * @returns The transaction's id; undefined when the key was used.
+ * @returns Undefined when the key was used.
  */
-async function claim(tx: Tx, taken: IdempotencyKey): Promise<string | undefined> {
+async function claim(tx: Tx, taken: IdempotencyKey): Promise<Trace | undefined> {
   const { realmId, userId, key, inputHash } = taken;
-  const [claimed] = await tx.$queryRaw<{ xid: string }[]>`
+  const [claimed] = await tx.$queryRaw<{ xid: string; written_at: string }[]>`
     WITH held AS MATERIALIZED (
       SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.inMigrations.send_messages}::int, ${lockOf(taken)}::int))
     INSERT INTO idempotency_record (realm_id, user_id, key, input_hash)
     SELECT ${realmId}, ${userId}, ${key}, ${inputHash} FROM held ON CONFLICT DO NOTHING
-    RETURNING pg_current_xact_id()::text AS xid`;
-  return claimed?.xid;
+    RETURNING pg_current_xact_id()::text AS xid, extract(epoch FROM created_at)::text AS written_at`;
+  if (claimed === undefined) return undefined;
+  const row = Prisma.sql`
+    SELECT 1 AS found FROM idempotency_record WHERE user_id = ${userId} AND key = ${key}
+      AND extract(epoch FROM created_at)::text = ${claimed.written_at}`;
+  return { xid: claimed.xid, row };
 }
 
 async function replyUnder(tx: Tx, { userId, key, inputHash }: IdempotencyKey): Promise<unknown> {

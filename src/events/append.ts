@@ -1,6 +1,8 @@
+import { Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
 import { type Clocked, databaseClock } from '../platform/db/clock.ts';
 import type { Audience } from './audience.ts';
+import type { Trace } from './commit.ts';
 import type { EventDraft } from './define.ts';
 import { readCounter } from './log-reads.ts';
 import type { StoredEvent } from './stored.ts';
@@ -29,20 +31,20 @@ export type LogStep = KnownLogStep | { readonly read: EventsReading; readonly ha
 /** What one statement has logged. */
 export interface Appended {
   readonly events: readonly StoredEvent[];
-  /** The transaction's id; undefined when it appended nothing. */
-  readonly xid?: string;
+  /** Of the transaction; undefined when it appended nothing. */
+  readonly trace?: Trace;
 }
 
 /** Logs all steps, in their order. The realm's counter stays locked until the commit. */
 export async function appendAll(tx: Tx, realmId: number, steps: readonly LogStep[], app: Clocked): Promise<Appended> {
   const events: StoredEvent[] = [];
-  let xid: string | undefined;
+  let trace: Trace | undefined;
   for (const step of await foundOut(tx, realmId, steps)) {
     const appended = 'write' in step ? await step.write(tx) : await append(tx, { realmId, app }, step.events);
     events.push(...appended.events);
-    xid = appended.xid ?? xid;
+    trace = appended.trace ?? trace;
   }
-  return { events, ...(xid !== undefined && { xid }) };
+  return { events, ...(trace !== undefined && { trace }) };
 }
 
 /**
@@ -102,7 +104,7 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
       ephemeral: event.ephemeral,
     };
   });
-  const [counter] = await tx.$queryRaw<{ base: bigint; xid: string }[]>`
+  const [counter] = await tx.$queryRaw<{ base: bigint; xid: string; written_at: string }[]>`
     WITH counter AS (
       UPDATE event_counter SET last_id = last_id + ${offset} WHERE realm_id = ${realmId}
       RETURNING last_id - ${offset} AS base
@@ -115,7 +117,8 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
         "offset" int, type text, op text, payload jsonb, max_role smallint, channel_ids int[], user_ids int[],
         except_user_ids int[], public_channel_id int, width int, ephemeral boolean)
     )
-    SELECT base, pg_current_xact_id()::text AS xid FROM counter`;
+    SELECT base, pg_current_xact_id()::text AS xid, extract(epoch FROM ${databaseClock(app)})::text AS written_at
+    FROM counter`;
   if (counter === undefined) throw new Error(`Realm ${realmId} has no event counter`);
   const base = Number(counter.base);
   const stored = emitted.map(({ event, audience }, i) => {
@@ -134,7 +137,10 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
     };
   });
   for (const [i, { withId }] of emitted.entries()) await withId?.(stored[i]?.id ?? 0);
-  return { events: stored, xid: counter.xid };
+  const row = Prisma.sql`
+    SELECT 1 AS found FROM event WHERE realm_id = ${realmId} AND id = ${stored[0]?.id ?? 0}
+      AND extract(epoch FROM created_at)::text = ${counter.written_at}`;
+  return { events: stored, trace: { xid: counter.xid, row } };
 }
 
 /** Moves the counter on by one, so that an id can be given to what is no event. Returns the new last id. */

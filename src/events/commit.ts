@@ -1,5 +1,6 @@
+import type { Prisma } from '../generated/prisma/client.ts';
 import { type Db, type Tx, withinTransaction } from '../platform/db/client.ts';
-import { isBusy, isLostRace } from '../platform/db/errors.ts';
+import { isBusy, isLostRace, isUnknownTransaction } from '../platform/db/errors.ts';
 import { transaction } from '../platform/db/rows.ts';
 import { RequestTimeoutError } from '../platform/errors.ts';
 import { retry } from '../platform/retry.ts';
@@ -16,14 +17,25 @@ const COMMIT_PATIENCE_MS = 10_000;
 const ASK_AGAIN_MS = 50;
 
 /**
+ * What tells afterwards whether a transaction came through. Its id does not, alone: what was not committed when the server
+ * died may be unknown to the one after it, which then gives the same id to somebody else.
+ */
+export interface Trace {
+  readonly xid: string;
+  /** A statement for a row that no other transaction can have written, which is there until long after the commit. */
+  readonly row: Prisma.Sql;
+}
+
+/**
  * Runs `change` in one transaction, when it is the organisation's turn. When the connection breaks during the commit, the
  * database is asked whether it came through.
  *
- * @param change Says in `xid` the transaction's id, without which nobody can ask; undefined when it wrote nothing.
+ * @param change Says in `trace` by what its outcome can be told, without which nobody can ask; undefined when it wrote
+ *   nothing.
  * @throws RequestTimeoutError when its turn does not come in time.
  * @throws Error when the outcome cannot be found out; else what `change` or the database throws, and nothing was done.
  */
-export async function committing<T extends { readonly xid?: string }>(
+export async function committing<T extends { readonly trace?: Trace }>(
   { app: { database, db }, realmId }: { readonly app: LogContext; readonly realmId: number },
   change: (tx: Tx) => Promise<T>,
 ): Promise<T> {
@@ -40,8 +52,8 @@ export async function committing<T extends { readonly xid?: string }>(
   try {
     return await database.turns.take(realmId, () => withinTransaction(changes));
   } catch (error) {
-    const xid = made?.xid;
-    if (made !== undefined && xid !== undefined && isBusy(error) && (await hasCommitted(db, xid))) return made;
+    const trace = made?.trace;
+    if (made !== undefined && trace !== undefined && isBusy(error) && (await hasCommitted(db, trace))) return made;
     throw error;
   }
 }
@@ -62,21 +74,31 @@ export const inTurn = <T>(
  *
  * @throws Error when the database cannot be asked for so long that nobody would wait for the answer.
  */
-async function hasCommitted(db: Db, xid: string): Promise<boolean> {
+async function hasCommitted(db: Db, { xid, row }: Trace): Promise<boolean> {
   const deadline = performance.now() + COMMIT_PATIENCE_MS;
   const unknown = new Error(
     `The database went away while transaction ${xid} was being committed: its outcome is not known`,
   );
   const ask = async () => {
-    const [row] = await db.$queryRaw<{ status: string | null }[]>`SELECT pg_xact_status(${xid}::xid8) AS status`;
-    if (row?.status === 'in progress') throw unknown;
-    return row?.status === 'committed';
+    if (await isUnderWay(db, xid)) throw unknown;
+    // Only when the transaction is over: before, the row could be there a moment later.
+    return (await db.$queryRaw<unknown[]>(row)).length > 0;
   };
   return retry(ask, (error) => {
     if (error !== unknown && !isBusy(error)) return undefined;
     if (performance.now() >= deadline) throw unknown;
     return ASK_AGAIN_MS;
   });
+}
+
+async function isUnderWay(db: Db, xid: string): Promise<boolean> {
+  try {
+    const [row] = await db.$queryRaw<{ status: string | null }[]>`SELECT pg_xact_status(${xid}::xid8) AS status`;
+    return row?.status === 'in progress';
+  } catch (error) {
+    if (isUnknownTransaction(error)) return false;
+    throw error;
+  }
 }
 
 /**

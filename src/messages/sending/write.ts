@@ -140,7 +140,7 @@ const policyEvent = ({ sender, sentAt }: PreparedMessage, { channel, topic }: Ta
   topicPolicyChanged({ channelId: channel.id, topic, policy, lastUpdated: sentAt }, sender.realm);
 
 function writtenOf({ prepared }: MessageToWrite, row: WrittenRow): WrittenMessage {
-  const { sender, target, memberIds, payload, sentAt, newPolicy } = prepared;
+  const { sender, target, memberIds, payload, sentAt, newPolicy, token } = prepared;
   const messageId = Number(row.message_id);
   const complete: SentPayload = { ...payload, id: messageId, recipientId: Number(row.recipient_id) };
   const audience =
@@ -152,7 +152,9 @@ function writtenOf({ prepared }: MessageToWrite, row: WrittenRow): WrittenMessag
     const { type, payload } = policyEvent(prepared, target, newPolicy);
     events.push(storedEvent(row.policy_event_id, type, payload, users([sender.id]), sentAt));
   }
-  return { messageId, events, xid: row.xid, reply: row.reply };
+  const written = Prisma.sql`
+    SELECT 1 AS found FROM message WHERE realm_id = ${sender.realm.id} AND id = ${messageId} AND send_token = ${token}`;
+  return { messageId, events, trace: { xid: row.xid, row: written }, reply: row.reply };
 }
 
 function storedEvent(id: bigint, type: string, complete: object, audience: Audience, createdAt: Date): StoredEvent {

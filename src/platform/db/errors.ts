@@ -84,6 +84,11 @@ export function isCertainlyNotDone(error: unknown): boolean {
   return codesOf(error).some((code) => NOT_DONE.has(code));
 }
 
+/** Whether the database has given the transaction's id to nobody. */
+export function isUnknownTransaction(error: unknown): boolean {
+  return codesOf(error).includes('22023');
+}
+
 /** Whether the database refused a text for a character it cannot store: a null byte; in JSON, half a surrogate pair. */
 function isRefusedText(error: unknown): boolean {
   return codesOf(error).some((code) => code === '22021' || code === '22P05' || code === '22P02');
