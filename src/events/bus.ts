@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../platform/config.ts';
+import { Session } from '../platform/db/sessions.ts';
 import { REDIS_PATIENCE_MS, RedisBreaker } from '../platform/redis-breaker.ts';
 import { redisPrefix } from '../platform/redis-names.ts';
 
@@ -20,6 +20,8 @@ const CHANNEL = 'event_log';
 /** Hints of this long go out as one. A hint costs every node a read, and NOTIFY a lock that all commits share. */
 const DEBOUNCE_MS = 10;
 const RECONNECT_MS = 1_000;
+/** How often the connection for them is used at the least: one that is dead is found out by that. */
+const LISTENING_CHECK_MS = 5_000;
 /** NOTIFY takes 8,000 bytes; the rest waits for the next turn. */
 const REALMS_PER_HINT = 500;
 
@@ -113,15 +115,16 @@ function redisWire(url: string, channel: string, log: Logger): Wire {
 
 /** One connection of its own: LISTEN belongs to a connection, and NOTIFY must stay out of the writing transactions. */
 function postgresWire(connectionString: string, log: Logger): Wire {
-  let client: pg.Client | undefined;
+  let client: Session | undefined;
   let closed = false;
   let sending = Promise.resolve();
   let listen: (text: string) => void = () => {};
   const connect = async (): Promise<void> => {
-    const fresh = new pg.Client({ connectionString });
+    const fresh = new Session({ connectionString });
     const again = () => {
       if (client === fresh) client = undefined;
       fresh.removeAllListeners('end');
+      fresh.end().catch(() => {});
       if (!closed) setTimeout(() => void connect(), RECONNECT_MS).unref();
     };
     fresh.on('error', (err) => log.warn({ err }, 'the connection for wake-ups broke; connecting again'));
@@ -129,6 +132,7 @@ function postgresWire(connectionString: string, log: Logger): Wire {
     fresh.on('notification', ({ payload }) => listen(payload ?? ''));
     try {
       await fresh.connect();
+      fresh.requirePrimary();
       await fresh.query(`LISTEN ${CHANNEL}`);
       client = fresh;
     } catch (err) {
@@ -137,18 +141,21 @@ function postgresWire(connectionString: string, log: Logger): Wire {
     }
   };
   void connect();
+  // One after another: a connection runs one query at a time.
+  const run = (sql: string, values: string[] = []) => {
+    sending = sending.then(async () => {
+      await client?.query(sql, values).catch(() => {});
+    });
+  };
+  const check = setInterval(() => run('SELECT 1'), LISTENING_CHECK_MS).unref();
   return {
-    send(text) {
-      // One after another: a connection runs one query at a time.
-      sending = sending.then(async () => {
-        await client?.query('SELECT pg_notify($1, $2)', [CHANNEL, text]).catch(() => {});
-      });
-    },
+    send: (text) => run('SELECT pg_notify($1, $2)', [CHANNEL, text]),
     receive(to) {
       listen = to;
     },
     async close() {
       closed = true;
+      clearInterval(check);
       await client?.end().catch(() => {});
     },
   };

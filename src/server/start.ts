@@ -52,6 +52,7 @@ export interface Overrides {
  * Puts the service together: opens the database, brings it up to date, and starts what runs in the background.
  *
  * @throws DataDirectoryInUseError when another process has the embedded database open.
+ * @throws StandbyError when DATABASE_URL leads to one.
  * @throws IncompatibleDatabaseError when the database is not one this version can use.
  * @throws ConfigError when DATA_DIR/secret-key holds no key.
  * @throws WrongSecretKeyError when the database was sealed with another.

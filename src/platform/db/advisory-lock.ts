@@ -1,6 +1,6 @@
-import pg from 'pg';
 import type { Config } from '../config.ts';
 import type { SqlClient } from './client.ts';
+import { withSession } from './sessions.ts';
 
 /**
  * Every number of an advisory lock, of our own choice, so that no two kinds of work hinder each other. A lock of one number
@@ -39,14 +39,10 @@ export async function holdingLock<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   if (databaseUrl === undefined) return work();
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.ofAll[lock]]);
-    return await work();
-  } finally {
-    await client.end();
-  }
+  return withSession(databaseUrl, async (session) => {
+    await session.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.ofAll[lock]]);
+    return work();
+  });
 }
 
 /**

@@ -18,6 +18,7 @@ import { isOrganizationHeld } from './organization-lock.ts';
 import { type RowReader, rowReader } from './pg-rows.ts';
 import { keepPrivate } from './private-files.ts';
 import { adapterReader, knowDriver, noteTransactions } from './rows.ts';
+import { Session, withSession } from './sessions.ts';
 import { ONE_PLACE, placesOf, Turns } from './turns.ts';
 import { lookAfter } from './upkeep.ts';
 
@@ -71,25 +72,27 @@ export function withinTransaction<T>(run: () => Promise<T>): Promise<T> {
  * transaction is ended when nothing comes of it for 5 s, and a connection when nobody takes what is sent for 10 s. No
  * transaction of ours is left alone for so long: what takes its time is done outside. Who waits for a lock gives up sooner,
  * or transactions of the same node would inherit it one after the other, for 5 s each.
+ *
+ * Set by a statement: poolers take none of them from who connects.
  */
-const SESSION_OPTIONS = [
-  'default_transaction_isolation=read\\ committed',
-  'jit=off',
-  'lock_timeout=4000',
-  'idle_in_transaction_session_timeout=5000',
-  'tcp_user_timeout=10000',
-  'tcp_keepalives_idle=5',
-  'tcp_keepalives_interval=2',
-  'tcp_keepalives_count=3',
-]
-  .map((setting) => `-c ${setting}`)
-  .join(' ');
+const SESSION_SETTINGS = `
+  SET default_transaction_isolation = 'read committed';
+  SET jit = off;
+  SET lock_timeout = 4000;
+  SET idle_in_transaction_session_timeout = 5000;
+  SET tcp_user_timeout = 10000;
+  SET tcp_keepalives_idle = 5;
+  SET tcp_keepalives_interval = 2;
+  SET tcp_keepalives_count = 3`;
 
 /**
  * A connection that has gone silent must not be waited for until the network gives up, a quarter of an hour later. Our
  * choice: longer than any statement of ours takes.
  */
 const PATIENCE = { keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: 20_000 };
+
+/** The driver's types know of no client that is given anything. */
+const SESSIONS = Session as unknown as NonNullable<pg.PoolConfig['Client']>;
 
 /** Our choice: all the service's own statements, and some lists of ids of each length. */
 const MAX_PREPARED = 500;
@@ -105,6 +108,12 @@ function statementName(sql: string): string {
   return name;
 }
 
+/** Makes a new connection one of the pool's. */
+async function prepare(session: Session): Promise<void> {
+  session.requirePrimary();
+  await session.query(SESSION_SETTINGS);
+}
+
 /**
  * Opens PostgreSQL by `config.databaseUrl`, or the embedded database in `config.dataDir` under an exclusive lock.
  *
@@ -116,7 +125,11 @@ function statementName(sql: string): string {
 export async function openDatabase(config: Config): Promise<Database> {
   const { databaseUrl: connectionString } = config;
   if (connectionString !== undefined) {
-    const pool = new pg.Pool({ connectionString, max: config.databasePoolSize, options: SESSION_OPTIONS, ...PATIENCE });
+    const pool = new pg.Pool({
+      ...{ connectionString, max: config.databasePoolSize, ...PATIENCE },
+      Client: SESSIONS,
+      onConnect: (session) => prepare(session as Session),
+    });
     // An idle connection that breaks is made anew when it is wanted.
     pool.on('error', () => {});
     const factory = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementName(sql) });
@@ -153,13 +166,7 @@ export async function openDatabase(config: Config): Promise<Database> {
 
 /** Statements sent in one message are one transaction. On a connection of its own, which an error leaves in disorder. */
 async function runOnPostgres(connectionString: string, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+  await withSession(connectionString, (session) => session.query(sql));
 }
 
 async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {

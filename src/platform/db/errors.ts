@@ -16,10 +16,13 @@ function codesOf(error: unknown, depth = 0): string[] {
 
 const LOCK_TIMEOUT = '55P03';
 
+/** On a server that is no primary, or not yet, nothing can be changed. */
+const READ_ONLY = '25006';
+
 const LOST_RACE = new Set(['40001', '40P01', 'P2034', 'TransactionWriteConflict']);
 /**
  * No connection or no lock in time (P2024, P2028, 55P03), a transaction we left alone for too long (25P03), too many
- * connections (53300), disk full (53100), shutting down (57P0x), the connection broke.
+ * connections (53300), disk full (53100), shutting down or starting (57P0x), not the primary (25006), the connection broke.
  */
 const BUSY = new Set([
   'P2024',
@@ -31,6 +34,7 @@ const BUSY = new Set([
   '57P01',
   '57P02',
   '57P03',
+  READ_ONLY,
   'P1001',
   'P1008',
   'P1017',
@@ -53,7 +57,7 @@ export function isLostRace(error: unknown): boolean {
 
 /** How the driver says, without a code, that a connection broke or could not be had. */
 const CONNECTION_LOST =
-  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying|Query read timeout)/;
+  /^(Connection terminated|Client has encountered a connection error|timeout e(xceeded when trying|xpired)|Query read timeout)/;
 
 /** Whether the database could not take the statement for want of time, room or a connection. */
 export function isBusy(error: unknown): boolean {
@@ -66,21 +70,25 @@ export function isLockTimeout(error: unknown): boolean {
   return codesOf(error).includes(LOCK_TIMEOUT);
 }
 
-/** No lock in time, no connection in time, none that could be made: the statement has not been executed. */
+/** No lock in time, no connection in time, none that could be made, or to no primary: the statement has not been executed. */
 const NOT_DONE = new Set([
   LOCK_TIMEOUT,
   'P2024',
   '53300',
   '57P03',
+  READ_ONLY,
   'ENOTFOUND',
   'EAI_AGAIN',
   'ECONNREFUSED',
   'DatabaseNotReachable',
 ]);
 
+/** How the driver says so of a connection that could not be had in time. */
+const NOT_CONNECTED = /^(timeout e(xceeded when trying|xpired)|Connection terminated due to connection timeout)/;
+
 /** Of an error that `isBusy`: whether what the statement should have done is certain not to be done. */
 export function isCertainlyNotDone(error: unknown): boolean {
-  if (error instanceof Error && error.message.startsWith('timeout exceeded when trying')) return true;
+  if (error instanceof Error && NOT_CONNECTED.test(error.message)) return true;
   return codesOf(error).some((code) => NOT_DONE.has(code));
 }
 
