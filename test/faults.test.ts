@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { hasCluster } from './faults/replicas.ts';
 import { eightWritersTrial, heartbeatTrial } from './faults/commits.ts';
 import { cutTrial } from './faults/cuts.ts';
+import { failoverTrial } from './faults/failover.ts';
 import { killTrial } from './faults/kills.ts';
 import { lossTrial } from './faults/losses.ts';
 import { scheduledTrial } from './faults/scheduled.ts';
@@ -53,6 +55,19 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
       const { violations } = await lossTrial({ databaseServer: server, losses: 2, seed });
       expect(violations).toEqual([]);
     });
+
+    const note = hasCluster ? '' : ': skipped, for initdb is in none of its usual places';
+    test.runIf(hasCluster)(
+      `when the primary database is lost, and its standby promoted${note}`,
+      {
+        timeout: PATIENCE_MS,
+      },
+      async () => {
+        const { violations, facts } = await failoverTrial({ failovers: 2, seed });
+        expect(violations).toEqual([]);
+        expect(facts['acknowledged']).toBeGreaterThan(0);
+      },
+    );
 
     test('when two nodes send and edit at a steady pace: no stream is closed, until the log really went back', {
       timeout: PATIENCE_MS,

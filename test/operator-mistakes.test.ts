@@ -1,44 +1,19 @@
-import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/platform/config.ts';
 import { newDataDir } from './helpers/data-dir.ts';
-
-const ROOT = join(import.meta.dirname, '..');
-
-function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), 'chat-test-'));
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
-  return path;
-}
-
-interface Ended {
-  readonly code: number;
-  readonly said: string;
-}
-
-/** Runs what the operator runs, in a working directory of its own and with no environment but this. */
-function run(args: readonly string[], env: Readonly<Record<string, string>>, cwd = folder()): Promise<Ended> {
-  const [script = '', ...rest] = args;
-  const command = ['--disable-warning=ExperimentalWarning', join(ROOT, 'src', script), ...rest];
-  return new Promise((resolve) => {
-    execFile(process.execPath, command, { cwd, env, timeout: 60_000 }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), said: `${stdout}${stderr}`.trim() });
-    });
-  });
-}
+import { runProgram, testFolder } from './helpers/program.ts';
 
 test('a port in use is told of before a database is made', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void other.close());
   await new Promise((listening) => other.once('listening', listening));
   const { port } = other.address() as AddressInfo;
-  const dataDir = join(folder(), 'data');
-  const ended = await run(['main.ts'], { PORT: String(port), DATA_DIR: dataDir });
+  const dataDir = join(testFolder(), 'data');
+  const ended = await runProgram(['main.ts'], { PORT: String(port), DATA_DIR: dataDir });
   expect(ended).toEqual({
     code: 1,
     said: `Port ${port} is in use. Stop what uses it, or name another one by PORT.`,
@@ -47,32 +22,32 @@ test('a port in use is told of before a database is made', async () => {
 });
 
 test('a DATA_DIR that is a file, or below one, is named in a sentence', async () => {
-  const file = join(folder(), 'file');
+  const file = join(testFolder(), 'file');
   writeFileSync(file, '');
   for (const dataDir of [file, join(file, 'data')]) {
-    const ended = await run(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
+    const ended = await runProgram(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
     expect(ended).toEqual({ code: 1, said: `${dataDir} is no directory. Name one by DATA_DIR.` });
   }
 });
 
 test('a command on a data directory that is not there says so, and makes none', async () => {
-  const dataDir = join(folder(), 'mistyped');
-  const { code, said } = await run(['cli.ts', 'org', 'list'], { DATA_DIR: dataDir });
+  const dataDir = join(testFolder(), 'mistyped');
+  const { code, said } = await runProgram(['cli.ts', 'org', 'list'], { DATA_DIR: dataDir });
   expect([code, said]).toEqual([1, expect.stringContaining(`there is no directory ${dataDir}`)]);
   expect(existsSync(dataDir)).toBe(false);
 });
 
 test('a file .env in the working directory is read, and the environment counts more', async () => {
-  const cwd = folder();
+  const cwd = testFolder();
   writeFileSync(join(cwd, '.env'), `DATA_DIR=${join(cwd, 'of-the-file')}\nLOG_LEVEL=silent\n`);
-  const byFile = await run(['cli.ts', 'org', 'list'], {}, cwd);
+  const byFile = await runProgram(['cli.ts', 'org', 'list'], {}, cwd);
   expect(byFile.said).toContain(`there is no directory ${join(cwd, 'of-the-file')}`);
-  const byEnvironment = await run(['cli.ts', 'org', 'list'], { DATA_DIR: join(cwd, 'of-the-environment') }, cwd);
+  const byEnvironment = await runProgram(['cli.ts', 'org', 'list'], { DATA_DIR: join(cwd, 'of-the-environment') }, cwd);
   expect(byEnvironment.said).toContain(`there is no directory ${join(cwd, 'of-the-environment')}`);
 });
 
 test('a secret can stand in a file, which must be there, hold something, and be the only one', () => {
-  const place = folder();
+  const place = testFolder();
   const [good, empty] = [join(place, 'good'), join(place, 'empty')];
   writeFileSync(good, `${'s'.repeat(40)}\n`);
   writeFileSync(empty, '\n');
@@ -93,15 +68,16 @@ test('a secret can stand in a file, which must be there, hold something, and be 
 test('a SECRET_KEY that is lost, or another, is told in a sentence, and nothing is made until it is back', async () => {
   const dataDir = newDataDir();
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
-  const cli = async (args: readonly string[], env = {}) => run(['cli.ts', ...args], { DATA_DIR: dataDir, ...env });
+  const cli = async (args: readonly string[], env = {}) =>
+    runProgram(['cli.ts', ...args], { DATA_DIR: dataDir, ...env });
   const made = await cli(['org', 'create', '--name', 'Acme', '--owner-name', 'O', '--owner-email', 'o@a.example']);
   expect(made.code).toBe(0);
   const file = join(dataDir, 'secret-key');
   const kept = `${file}.away`;
-  const other = await run(['main.ts'], { PORT: '0', DATA_DIR: dataDir, SECRET_KEY: 'x'.repeat(40) });
+  const other = await runProgram(['main.ts'], { PORT: '0', DATA_DIR: dataDir, SECRET_KEY: 'x'.repeat(40) });
   expect(other).toEqual({ code: 1, said: expect.stringMatching(/^SECRET_KEY is not the one that sealed .+\.$/) });
   renameSync(file, kept);
-  const gone = await run(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
+  const gone = await runProgram(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
   expect(gone).toEqual({
     code: 1,
     said: expect.stringMatching(/secret-key is gone, which sealed .+ secret-key renew.+\.$/),
@@ -131,10 +107,10 @@ test('a database that is damaged is told in a sentence, and none is made over it
     [(place: string) => rmSync(join(place, 'global/pg_control')), 'pg_control is missing'],
     [(place: string) => rmSync(join(place, 'base'), { recursive: true }), 'it does not open'],
   ] as const) {
-    const dataDir = folder();
+    const dataDir = testFolder();
     cpSync(whole, dataDir, { recursive: true });
     damage(join(dataDir, 'postgres'));
-    const ended = await run(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
+    const ended = await runProgram(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
     expect(ended).toEqual({ code: 1, said: expect.stringMatching(/^The database in .+ is damaged .+\.$/) });
     expect(ended.said).toContain(said);
   }
@@ -143,7 +119,7 @@ test('a database that is damaged is told in a sentence, and none is made over it
 test.skipIf(process.platform !== 'linux')(
   'a place where nothing can be made or written is told in a sentence',
   async () => {
-    const place = (dataDir: string) => run(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
+    const place = (dataDir: string) => runProgram(['main.ts'], { PORT: '0', DATA_DIR: dataDir });
     expect(await place('/proc/data')).toEqual({
       code: 1,
       said: 'No directory can be made at /proc/data. Name another place by DATA_DIR.',

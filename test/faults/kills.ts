@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DemoService, personOf, startDemo } from './demo.ts';
+import { type DemoService, type Person, personOf, startDemo } from './demo.ts';
 import { eventually, type Listener, listen, quieten, TRANSPORTS } from './listeners.ts';
 import { Writer } from './load.ts';
 import type { Outcome } from './outcome.ts';
@@ -22,22 +22,24 @@ export interface Crowd {
 }
 
 interface Pace {
+  /** Default: one of each role. */
+  readonly people?: readonly Person[];
   /** How many writers another crowd has, of whom these differ. */
   readonly besides?: number;
   /** The longest pause of a writer between two changes. */
   readonly pauseMs?: number;
 }
 
-/** Sets off two writers for each role, over REST and GraphQL, and a listener over each transport. */
+/** Sets off two writers for each of some people, over REST and GraphQL, and a listener over each transport. */
 export async function gather(
   url: string,
-  { people }: Pick<DemoService, 'people'>,
+  service: Pick<DemoService, 'people'>,
   random: Random,
-  { besides = 0, pauseMs = 0 }: Pace = {},
+  { people = ROLES.map((role) => personOf(service.people, role)), besides = 0, pauseMs = 0 }: Pace = {},
 ): Promise<Crowd> {
   const listeners: Listener[] = [];
   const writers: Writer[] = [];
-  for (const person of ROLES.map((role) => personOf(people, role))) {
+  for (const person of people) {
     const client = new Client(url, person);
     for (const transport of TRANSPORTS) listeners.push(listen(transport, url, person, await client.register()));
     client.close();
@@ -106,11 +108,11 @@ export async function killTrial({
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /** How many changes were acknowledged so far. */
-export const acknowledgedBy = ({ writers }: Crowd): number =>
+export const acknowledgedBy = ({ writers }: Pick<Crowd, 'writers'>): number =>
   sum(writers.map(({ acknowledged }) => acknowledged.length));
 
 /** What was at stake. */
-export function factsOf(crowd: Crowd): Record<string, number | string> {
+export function factsOf(crowd: Pick<Crowd, 'writers' | 'listeners'>): Record<string, number | string> {
   const { writers, listeners } = crowd;
   return {
     acknowledged: acknowledgedBy(crowd),

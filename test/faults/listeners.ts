@@ -4,7 +4,7 @@ import WebSocket from 'ws';
 import type { Json } from '../helpers/http.ts';
 import type { Person } from './demo.ts';
 import { Tally } from './outcome.ts';
-import { Client, CutOffError, type QueueStart } from './requests.ts';
+import { Client, CutOffError, hostHeader, type QueueStart } from './requests.ts';
 
 /** Drafts have to be read for their reader, as no event knows of whom they are when they were last there; others not. */
 const SUBSCRIPTION = `subscription Trial($queueId: String!) {
@@ -147,7 +147,8 @@ async function pollOnce({ url, person, queueId, heard, signal }: Line): Promise<
 
 /** One WebSocket. The variables are the first ones, always: the queue, and no position. */
 async function socketOnce({ url, person, queueId, heard, signal }: Line): Promise<void> {
-  const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+  const headers = hostHeader(url, person);
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers });
   const say = (message: object) => socket.send(JSON.stringify(message));
   const stop = () => socket.terminate();
   signal.addEventListener('abort', stop, { once: true });
@@ -183,6 +184,7 @@ async function streamOnce({ url, person, queueId, heard, signal }: Line): Promis
   const headers = {
     accept: 'text/event-stream',
     authorization: person.basic,
+    ...hostHeader(url, person),
     ...(heard.ids.size > 0 && { 'last-event-id': String(heard.highest) }),
   };
   const outgoing = get(`${url}/graphql?${query}`, { headers, signal, agent: false }, (incoming) => {

@@ -27,6 +27,11 @@ const CREATE_SNIPPET = `mutation($content: String!) {
     __typename ... on CreateSavedSnippetPayload { savedSnippet { databaseId } } ... on ServiceError { code message }
   }
 }`;
+const SEND_MESSAGE = `mutation($channelId: ID!, $content: String!) {
+  sendMessage(input: { channelId: $channelId, topic: "trial", content: $content }) {
+    __typename ... on ServiceError { code message }
+  }
+}`;
 const UPDATE_COLOR = `mutation($channelId: ID!, $color: String!) {
   updateSubscriptionSettings(input: { subscriptions: [{ channelId: $channelId, color: $color }] }) {
     __typename ... on ServiceError { code message }
@@ -47,6 +52,8 @@ const ACTS: Readonly<Record<'REST' | 'GraphQL', Readonly<Record<string, Act>>>> 
     'edit draft': ({ client, drafts }, token) =>
       client.rest('PATCH', `/drafts/${drafts.at(-1)}`, { draft: draftOf(token) }),
     'create snippet': ({ client }, token) => client.rest('POST', '/saved_snippets', { title: 'Trial', content: token }),
+    'send message': ({ client, channelId }, token) =>
+      client.rest('POST', '/messages', { type: 'channel', to: channelId, topic: 'trial', content: token }),
     'set color': ({ client, channelId }, token) => {
       const change = { stream_id: channelId, property: 'color', value: token };
       return client.rest('POST', '/users/me/subscriptions/properties', { subscription_data: [change] });
@@ -62,6 +69,8 @@ const ACTS: Readonly<Record<'REST' | 'GraphQL', Readonly<Record<string, Act>>>> 
     'edit draft': ({ client, drafts }, token) =>
       client.graphql(UPDATE_DRAFT, { draftId: globalId('Draft', drafts.at(-1) ?? 0), content: token }),
     'create snippet': ({ client }, token) => client.graphql(CREATE_SNIPPET, { content: token }),
+    'send message': ({ client, channelId }, token) =>
+      client.graphql(SEND_MESSAGE, { channelId: globalId('Channel', channelId), content: token }),
     'set color': ({ client, channelId }, token) =>
       client.graphql(UPDATE_COLOR, { channelId: globalId('Channel', channelId), color: token }),
   },
@@ -88,6 +97,8 @@ export class Writer {
   readonly channelId: number;
   readonly drafts: number[] = [];
   readonly acknowledged: string[] = [];
+  /** When each was, by `performance.now()`. */
+  readonly acknowledgedAt: number[] = [];
   /** Of these the service said that nothing was changed. */
   readonly refused: string[] = [];
   readonly violations = new Tally();
@@ -136,6 +147,7 @@ export class Writer {
       const answer = await act(this, token);
       if (isSuccess(answer)) {
         this.acknowledged.push(token);
+        this.acknowledgedAt.push(performance.now());
         return true;
       }
       if (isRefusal(answer)) this.refused.push(token);

@@ -56,3 +56,59 @@ export async function startProxy(targetPort: number, cuts: readonly number[]): P
     },
   };
 }
+
+/** A TCP proxy whose other end can be changed, as an address that moves from one machine to another. */
+export interface Switch extends AsyncDisposable {
+  readonly port: number;
+  /** Where connections lead from here on. Those there are stay where they are. */
+  turn(targetPort: number): void;
+  /** From here on nothing is carried over the connections there are, ever; nor, until it is turned, over new ones. */
+  fallSilent(): void;
+}
+
+export async function startSwitch(targetPort: number): Promise<Switch> {
+  const open = new Set<{ isSilent: boolean; close(): void }>();
+  let target = targetPort;
+  let isSilent = false;
+  const server = createServer((client) => {
+    const upstream = isSilent ? undefined : connect(target, '127.0.0.1');
+    const line = {
+      isSilent,
+      close() {
+        // What is silent does not even say that it is over.
+        if (line.isSilent && client.writable) return;
+        open.delete(line);
+        client.destroy();
+        upstream?.destroy();
+      },
+    };
+    open.add(line);
+    for (const socket of [client, upstream]) socket?.setNoDelay(true).on('error', line.close).on('close', line.close);
+    client.on('data', (bytes) => {
+      if (!line.isSilent) upstream?.write(bytes);
+    });
+    upstream?.on('data', (bytes) => {
+      if (!line.isSilent) client.write(bytes);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    turn(port) {
+      target = port;
+      isSilent = false;
+    },
+    fallSilent() {
+      isSilent = true;
+      for (const line of open) line.isSilent = true;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const line of [...open]) {
+        line.isSilent = false;
+        line.close();
+      }
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

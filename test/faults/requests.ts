@@ -38,6 +38,10 @@ interface Sent {
   readonly patienceMs?: number;
 }
 
+/** Says which organisation is asked, where it is not the demo one. */
+export const hostHeader = (url: string, { subdomain }: Person): { readonly host?: string } =>
+  subdomain === undefined ? {} : { host: `${subdomain}.localhost:${new URL(url).port}` };
+
 /** Sends requests as one person. Never sends anything twice: after a cut nobody knows what was done. */
 export class Client {
   readonly person: Person;
@@ -48,9 +52,7 @@ export class Client {
   constructor(url: string, person: Person) {
     this.#url = url;
     this.person = person;
-    const { basic, subdomain } = person;
-    const host = subdomain === undefined ? {} : { host: `${subdomain}.localhost:${new URL(url).port}` };
-    this.#headers = { authorization: basic, ...host };
+    this.#headers = { authorization: person.basic, ...hostHeader(url, person) };
   }
 
   /** @throws CutOffError, SilenceError */

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
 import { cutTrial } from './cuts.ts';
+import { failoverTrial } from './failover.ts';
 import { killTrial } from './kills.ts';
 import { lossTrial } from './losses.ts';
 import { markdownTrial } from './markdown.ts';
@@ -33,6 +34,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   heartbeats: () => heartbeatTrial({ databaseServer, events: much(1_500), nodes: 3, seed }),
   cuts: () => cutTrial({ databaseServer: undefined, positions: much(500), seed }),
   losses: () => lossTrial({ databaseServer, losses: much(20), seed }),
+  failover: () => failoverTrial({ failovers: options.small ? 2 : 6, seed }),
   stalls: () => stallTrial({ databaseServer }),
   'scheduled-embedded': () =>
     scheduledTrial({ databaseServer: undefined, messages: much(2_000), kills: much(20), seed }),

@@ -12,6 +12,8 @@ interface Truth {
   readonly events: readonly LoggedEvent[];
   readonly drafts: ReadonlyMap<number, string>;
   readonly snippets: ReadonlyMap<number, string>;
+  /** Those the user sent. */
+  readonly messages: ReadonlyMap<number, string>;
   /** Of each channel. */
   readonly colors: ReadonlyMap<number, string>;
 }
@@ -53,7 +55,9 @@ async function readTruth(query: Query, userId: number): Promise<Truth> {
   const rows = (sql: string) => query(sql, [userId]);
   const events = await rows(
     `SELECT e.id::int AS id, e.type, e.op, e.payload FROM event e JOIN user_account u ON u.realm_id = e.realm_id
-     WHERE u.id = $1 AND (e.max_role >= u.role OR u.id = ANY(e.user_ids)) AND NOT u.id = ANY(e.except_user_ids)
+     WHERE u.id = $1 AND NOT u.id = ANY(e.except_user_ids) AND (e.max_role >= u.role OR u.id = ANY(e.user_ids)
+       -- Nobody comes or goes in a trial.
+       OR e.channel_ids && ARRAY(SELECT s.channel_id FROM subscription s WHERE s.user_id = u.id))
      ORDER BY e.id`,
   );
   const pairs = async (sql: string) => new Map((await rows(sql)).map(({ key, value }) => [Number(key), String(value)]));
@@ -61,6 +65,7 @@ async function readTruth(query: Query, userId: number): Promise<Truth> {
     events: events as unknown as LoggedEvent[],
     drafts: await pairs('SELECT id AS key, content AS value FROM draft WHERE author_id = $1'),
     snippets: await pairs('SELECT id AS key, content AS value FROM saved_snippet WHERE author_id = $1'),
+    messages: await pairs('SELECT id AS key, content AS value FROM message WHERE sender_id = $1'),
     colors: await pairs('SELECT channel_id AS key, color AS value FROM subscription WHERE user_id = $1'),
   };
 }
@@ -84,7 +89,7 @@ export async function compareWithTruth(
       for (const listener of listeners.filter((one) => userIdOf(one) === userId)) {
         violations.push(...misheard(listener, truth));
       }
-      violations.push(...unlikeState(truth).map((what) => `user ${userId}: ${what}`));
+      violations.push(...unlikeState(truth, userId).map((what) => `user ${userId}: ${what}`));
     }
     return { events, violations };
   });
@@ -99,7 +104,7 @@ function tokensIn(value: unknown): string[] {
 
 function missingFromLog({ acknowledged, refused, client }: Writer, { events }: Truth): string[] {
   const logged = new Map<string, number>();
-  for (const token of events.flatMap(({ payload }) => tokensIn(payload))) {
+  for (const token of events.flatMap(({ payload }) => [...new Set(tokensIn(payload))])) {
     logged.set(token, (logged.get(token) ?? 0) + 1);
   }
   const missing = acknowledged.filter((token) => !logged.has(token));
@@ -124,10 +129,11 @@ function misheard({ name, heard, startId }: Listener, { events }: Truth): string
 }
 
 /** The log, applied from its beginning, must give what the tables hold: a change and its event commit as one. */
-function unlikeState({ events, drafts, snippets, colors }: Truth): string[] {
+function unlikeState({ events, drafts, snippets, messages, colors }: Truth, userId: number): string[] {
   const told = {
     drafts: new Map<number, string>(),
     snippets: new Map<number, string>(),
+    messages: new Map<number, string>(),
     colors: new Map<number, string>(),
   };
   for (const { type, op, payload } of events) {
@@ -136,6 +142,9 @@ function unlikeState({ events, drafts, snippets, colors }: Truth): string[] {
     if (type === 'saved_snippets' && op === 'add') {
       told.snippets.set(payload.saved_snippet.id, payload.saved_snippet.content);
     }
+    if (type === 'message' && payload.sender.id === userId && isToken(payload.content)) {
+      told.messages.set(payload.id, payload.content);
+    }
     if (type === 'subscription' && op === 'update' && payload.property === 'color') {
       told.colors.set(payload.stream_id, payload.value);
     }
@@ -143,6 +152,7 @@ function unlikeState({ events, drafts, snippets, colors }: Truth): string[] {
   return [
     ...unlike('draft', told.drafts, drafts),
     ...unlike('snippet', told.snippets, snippets),
+    ...unlike('message', told.messages, messages),
     ...unlike('color', told.colors, colors),
   ];
 }

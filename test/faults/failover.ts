@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServerProcess } from '../helpers/process.ts';
+import { Cluster } from './replicas.ts';
+import { makeNeighbour, startDemo } from './demo.ts';
+import { acknowledgedBy, type Crowd, factsOf, gather } from './kills.ts';
+import { eventually } from './listeners.ts';
+import type { Outcome } from './outcome.ts';
+import { startSwitch } from './proxy.ts';
+import { between, seeded } from './random.ts';
+import { Client } from './requests.ts';
+import { compareWithTruth } from './truth.ts';
+
+/** How long nobody may be able to write. */
+const RECOVERY_MS = 60_000;
+/** How long a node has to listen for wake-ups again. */
+const LISTENING_MS = 30_000;
+
+/** How the primary is lost. */
+const FAULTS = ['killed', 'silent'] as const;
+type Fault = (typeof FAULTS)[number];
+
+/**
+ * The primary database is lost, again and again, and its synchronous standby promoted in its place, while clients of two
+ * nodes write and listen: its processes are killed; or it is stopped, and nobody is told, so that the connections to it
+ * stay and are silent. The address leads to the standby before that one takes changes.
+ */
+export async function failoverTrial({ failovers, seed }: { failovers: number; seed: number }): Promise<Outcome> {
+  const random = seeded(seed);
+  await using cluster = await Cluster.start();
+  await using address = await startSwitch(cluster.primary.port);
+  const databaseServer = `postgres://postgres@127.0.0.1:${address.port}/postgres`;
+  const env = { EVENT_QUEUE_WRITE_SECONDS: '0.5', REDIS_URL: undefined };
+  await using service = await startDemo(databaseServer, env);
+  await using other = await ServerProcess.start({ env: service.env });
+  const nodes = [service.server, other];
+  const neighbour = await makeNeighbour(other);
+  await new Client(other.url, neighbour).ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'trial' }] });
+  const organisation: Crowd[] = [];
+  const neighbours: Crowd[] = [];
+  const all = () => [...organisation, ...neighbours];
+  for (const { url } of nodes) {
+    const others = () => all().reduce((sum, { writers }) => sum + writers.length, 0);
+    organisation.push(await gather(url, service, random, { besides: others() }));
+    neighbours.push(await gather(url, service, random, { people: [neighbour], besides: others() }));
+  }
+
+  const gaps: Record<Fault, Gap> = { killed: new Gap(), silent: new Gap() };
+  const violations: string[] = [];
+  for (let i = 0; i < failovers; i++) {
+    if (i > 0) await cluster.renew();
+    await sleep(between(random, 500, 2_000));
+    const fault = FAULTS[i % FAULTS.length] as Fault;
+    const since = performance.now();
+    const { primary, standby } = cluster;
+    if (fault === 'killed') await cluster.kill();
+    else {
+      primary.pause();
+      address.fallSilent();
+    }
+    await sleep(between(random, 0, 1_000));
+    address.turn(standby.port);
+    await sleep(between(random, 0, 1_000));
+    await cluster.promote();
+    const promotedAt = performance.now();
+    const isBack = await eventually(() => all().every((crowd) => wroteSince(crowd, promotedAt)), RECOVERY_MS);
+    if (!isBack) throw new Error(`Not everybody could write ${RECOVERY_MS / 1_000} s after the primary was ${fault}`);
+    gaps[fault].take(since, organisation, neighbours);
+    const listening = async () => (await listeners(cluster, service.databaseUrl)) === nodes.length;
+    if (!(await becomes(listening, LISTENING_MS))) {
+      violations.push(
+        `${await listeners(cluster, service.databaseUrl)} connections listen for wake-ups after the primary was ${fault}`,
+      );
+    }
+  }
+  await Promise.all(all().map((crowd) => crowd.stopWriting()));
+  await Promise.all(all().map((crowd) => crowd.stopListening()));
+  const writers = all().flatMap((crowd) => crowd.writers);
+  const truth = await compareWithTruth(
+    service,
+    writers,
+    all().flatMap((crowd) => crowd.listeners),
+  );
+  const alarms = nodes.filter((node) => node.log().includes('the event log went back')).length;
+  return {
+    trial: 'the primary database is lost, its standby promoted',
+    facts: {
+      failovers,
+      ...factsOf({ writers, listeners: all().flatMap((crowd) => crowd.listeners) }),
+      "of them the neighbours'": neighbours.reduce((sum, crowd) => sum + acknowledgedBy(crowd), 0),
+      events: truth.events,
+      'writes refused': writers.reduce((sum, { refused }) => sum + refused.length, 0),
+      'longest without a write, killed': String(gaps.killed),
+      'longest without a write, silent': String(gaps.silent),
+    },
+    violations: [
+      ...violations,
+      ...(alarms > 0 ? ['a node believed that the event log went back'] : []),
+      ...writers.flatMap((writer) => writer.violations.lines),
+      ...truth.violations,
+    ],
+  };
+}
+
+const wroteSince = ({ writers }: Crowd, moment: number): boolean =>
+  writers.some(({ acknowledgedAt }) => (acknowledgedAt.at(-1) ?? 0) > moment);
+
+/** The longest time in which nobody of an organisation could write at a node. */
+class Gap {
+  #organisation = 0;
+  #neighbours = 0;
+
+  take(since: number, organisation: readonly Crowd[], neighbours: readonly Crowd[]): void {
+    this.#organisation = Math.max(this.#organisation, ...organisation.map((crowd) => gapOf(crowd, since)));
+    this.#neighbours = Math.max(this.#neighbours, ...neighbours.map((crowd) => gapOf(crowd, since)));
+  }
+
+  toString(): string {
+    return `${seconds(this.#organisation)}, of the neighbours ${seconds(this.#neighbours)}`;
+  }
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+
+function gapOf({ writers }: Crowd, since: number): number {
+  const times = writers
+    .flatMap(({ acknowledgedAt }) => acknowledgedAt.filter((at) => at > since))
+    .sort((a, b) => a - b);
+  let [longest, last] = [0, since];
+  for (const at of times) {
+    longest = Math.max(longest, at - last);
+    last = at;
+  }
+  return longest;
+}
+
+/** How many connections wait for wake-ups. */
+async function listeners(cluster: Cluster, databaseUrl = ''): Promise<number> {
+  const { pathname } = new URL(databaseUrl);
+  const rows = await cluster.primary.ask(
+    `SELECT FROM pg_stat_activity WHERE datname = '${pathname.slice(1)}' AND query ~ '^(LISTEN|SELECT pg_notify)'`,
+  );
+  return rows.length;
+}
+
+async function becomes(is: () => Promise<boolean>, patienceMs: number): Promise<boolean> {
+  const deadline = performance.now() + patienceMs;
+  while (!(await is())) {
+    if (performance.now() > deadline) return false;
+    await sleep(200);
+  }
+  return true;
+}

@@ -1,0 +1,181 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, chownSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { freePort } from '../helpers/process.ts';
+
+const run = promisify(execFile);
+
+/** Where packages put the programs that make and run a server; undefined where there are none. */
+const PROGRAMS = ['18', '17', '16', '15']
+  .flatMap((version) => [`/usr/lib/postgresql/${version}/bin`, `/usr/pgsql-${version}/bin`])
+  .find((folder) => existsSync(join(folder, 'initdb')));
+
+export const hasCluster = PROGRAMS !== undefined;
+
+const START_MS = 30_000;
+
+/** What is lost with the machine is not tried here, and a trial's disk is shared: the files need not be on it. */
+const SETTINGS = `
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+fsync = off
+synchronous_commit = on
+dynamic_shared_memory_type = mmap
+max_connections = 60
+`;
+
+/** A PostgreSQL server of the trial's own, in a folder of its own. */
+class DatabaseServer {
+  readonly port: number;
+  readonly #folder: string;
+  readonly #pid: number;
+  readonly #ended: Promise<unknown>;
+
+  private constructor(folder: string, port: number) {
+    this.#folder = folder;
+    this.port = port;
+    const log = openSync(`${folder}.log`, 'a');
+    const server = spawn(program('postgres'), ['-D', folder, '-p', String(port), '-c', `cluster_name=at${port}`], {
+      ...asOwner(),
+      stdio: ['ignore', log, log],
+    });
+    this.#pid = server.pid ?? 0;
+    this.#ended = once(server, 'exit');
+  }
+
+  /** Resolves when it answers. */
+  static async start(folder: string): Promise<DatabaseServer> {
+    const server = new DatabaseServer(folder, await freePort());
+    for (const startedAt = performance.now(); ; ) {
+      const isUp = await server.ask('SELECT 1').then(
+        () => true,
+        () => false,
+      );
+      if (isUp) return server;
+      if (performance.now() - startedAt > START_MS) throw new Error(readFileSync(`${folder}.log`, 'utf8'));
+    }
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
+  }
+
+  async ask(sql: string): Promise<Record<string, unknown>[]> {
+    const client = new pg.Client({ connectionString: this.url });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  /** All of its processes at once. */
+  async kill(): Promise<void> {
+    this.#signal('SIGKILL');
+    await this.#ended;
+    // What the kernel keeps of it when it cannot tidy up.
+    const memory = /(\d+)\s*$/.exec(
+      readFileSync(join(this.#folder, 'postmaster.pid'), 'utf8').split('\n')[6] ?? '',
+    )?.[1];
+    if (memory !== undefined) await run('ipcrm', ['-m', memory]).catch(() => {});
+  }
+
+  /** From here on it neither does nor says anything, and its connections stay. */
+  pause(): void {
+    this.#signal('SIGSTOP');
+  }
+
+  /** Makes a standby the one that takes changes. Resolves when it does. */
+  async promote(): Promise<void> {
+    await run(program('pg_ctl'), ['promote', '-w', '-D', this.#folder], asOwner());
+  }
+
+  /** A standby of it, on which every commit waits from here on. */
+  async standby(folder: string): Promise<DatabaseServer> {
+    const source = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres'];
+    await run(program('pg_basebackup'), [...source, '-D', folder, '-R', '-c', 'fast', '-N'], asOwner());
+    const standby = await DatabaseServer.start(folder);
+    await this.ask(`ALTER SYSTEM SET synchronous_standby_names = '*'`);
+    await this.ask('SELECT pg_reload_conf()');
+    const startedAt = performance.now();
+    while ((await this.ask(`SELECT FROM pg_stat_replication WHERE sync_state = 'sync'`)).length === 0) {
+      if (performance.now() - startedAt > START_MS) throw new Error('The standby does not follow');
+    }
+    return standby;
+  }
+
+  /** First the one that makes the others. */
+  #signal(signal: NodeJS.Signals): void {
+    const children = readFileSync(`/proc/${this.#pid}/task/${this.#pid}/children`, 'utf8').trim().split(' ');
+    for (const pid of [this.#pid, ...children.filter(Boolean).map(Number)]) process.kill(pid, signal);
+  }
+}
+
+/** A primary and its synchronous standby. */
+export class Cluster implements AsyncDisposable {
+  primary: DatabaseServer;
+  standby: DatabaseServer;
+  readonly #folder: string;
+  readonly #running: Set<DatabaseServer>;
+  #made = 2;
+
+  private constructor(folder: string, primary: DatabaseServer, standby: DatabaseServer) {
+    this.#folder = folder;
+    this.primary = primary;
+    this.standby = standby;
+    this.#running = new Set([primary, standby]);
+  }
+
+  static async start(): Promise<Cluster> {
+    const folder = mkdtempSync(join(tmpdir(), 'cluster-'));
+    const { uid, gid } = asOwner();
+    if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+    const first = join(folder, '0');
+    const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-N'];
+    await run(program('initdb'), ['-D', first, ...options], asOwner());
+    appendFileSync(join(first, 'postgresql.conf'), SETTINGS);
+    const primary = await DatabaseServer.start(first);
+    return new Cluster(folder, primary, await primary.standby(join(folder, '1')));
+  }
+
+  async kill(): Promise<void> {
+    this.#running.delete(this.primary);
+    await this.primary.kill();
+  }
+
+  /** Makes the standby the primary, and gives it no standby. */
+  async promote(): Promise<void> {
+    await this.standby.promote();
+    this.primary = this.standby;
+  }
+
+  /** Gives the primary a new standby. */
+  async renew(): Promise<void> {
+    this.standby = await this.primary.standby(join(this.#folder, String(this.#made++)));
+    this.#running.add(this.standby);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.#running) await server.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function program(name: string): string {
+  if (PROGRAMS === undefined) throw new Error('There is no PostgreSQL to start: initdb is in none of its usual places');
+  return join(PROGRAMS, name);
+}
+
+/** A server refuses to be run by root: then it is the user's that its package made. */
+function asOwner(): { readonly uid?: number; readonly gid?: number; readonly cwd: string } {
+  const cwd = tmpdir();
+  if (process.getuid?.() !== 0) return { cwd };
+  const [, , uid, gid] = /^postgres:.*/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0].split(':') ?? [];
+  return { uid: Number(uid), gid: Number(gid), cwd };
+}
