@@ -3,7 +3,7 @@ import { DamagedDatabaseError } from '../platform/db/embedded.ts';
 import { DataDirectoryInUseError, ReadOnlyDataDirectoryError } from '../platform/db/lock.ts';
 import { IncompatibleDatabaseError } from '../platform/db/migrate.ts';
 import { UnsafeDataDirectoryError } from '../platform/db/private-files.ts';
-import { StandbyError } from '../platform/db/sessions.ts';
+import { PooledDatabaseError, StandbyError } from '../platform/db/sessions.ts';
 import { ChatError } from '../platform/errors.ts';
 import { CommandFailedError } from './operator/control.ts';
 import { WrongSecretKeyError } from './secret-key.ts';
@@ -11,6 +11,7 @@ import { WrongSecretKeyError } from './secret-key.ts';
 /** Their messages say all there is to say. */
 const PLAIN = [
   IncompatibleDatabaseError,
+  PooledDatabaseError,
   StandbyError,
   DamagedDatabaseError,
   UnsafeDataDirectoryError,

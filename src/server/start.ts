@@ -17,6 +17,7 @@ import type { Config } from '../platform/config.ts';
 import { Connections } from '../platform/connections.ts';
 import { openDatabase } from '../platform/db/client.ts';
 import { migrate } from '../platform/db/migrate.ts';
+import { requireSessions } from '../platform/db/sessions.ts';
 import { startUpkeep } from '../platform/db/upkeep.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
 import { openLog } from '../platform/log.ts';
@@ -52,7 +53,7 @@ export interface Overrides {
  * Puts the service together: opens the database, brings it up to date, and starts what runs in the background.
  *
  * @throws DataDirectoryInUseError when another process has the embedded database open.
- * @throws StandbyError when DATABASE_URL leads to one.
+ * @throws PooledDatabaseError, StandbyError when DATABASE_URL leads to no database that the service can use.
  * @throws IncompatibleDatabaseError when the database is not one this version can use.
  * @throws ConfigError when DATA_DIR/secret-key holds no key.
  * @throws WrongSecretKeyError when the database was sealed with another.
@@ -63,6 +64,9 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
   // What the log, its queues and the mail need: they know no more of the service.
   const base = { config, database, db: database.db, log, now };
   try {
+    // Of one that cannot be reached, or refuses us, the ORM says so best.
+    await database.db.$queryRaw`SELECT 1`;
+    if (config.databaseUrl !== undefined) await requireSessions(config.databaseUrl);
     const migrated = await migrate(config, database);
     const keys = await openVault(config, database.db, overrides.isNewSecretKey === true);
     const epoch = await settleEpoch(base);

@@ -109,3 +109,45 @@ export async function withSession<T>(connectionString: string, work: (session: S
     await session.end().catch(() => {});
   }
 }
+
+/** A pooler stands before the database that gives a statement whichever connection is free. */
+export class PooledDatabaseError extends Error {
+  override name = 'PooledDatabaseError';
+
+  constructor() {
+    super(
+      'DATABASE_URL leads to a connection pooler that shares connections by the transaction. Name PostgreSQL itself, or a ' +
+        'pool in session mode: prepared statements, LISTEN and the lock for migrations belong to a session, which the ' +
+        'service would share with others.',
+    );
+  }
+}
+
+/** Our choice: with others at the same pooler, one look could find two connections that are free by chance. */
+const LOOKS = 3;
+
+/**
+ * Makes sure that a connection is a session: that all its statements go to one process of the server, and those of another
+ * connection to another.
+ *
+ * @throws PooledDatabaseError when it is not.
+ */
+export async function requireSessions(connectionString: string): Promise<void> {
+  await withSession(connectionString, (one) =>
+    withSession(connectionString, async (other) => {
+      const [ofOne, ofOther] = [new Set<string>(), new Set<string>()];
+      for (let look = 0; look < LOOKS; look++) {
+        ofOne.add(await processOf(one));
+        ofOther.add(await processOf(other));
+      }
+      const [first] = ofOne;
+      if (ofOne.size > 1 || ofOther.size > 1 || ofOther.has(first ?? '')) throw new PooledDatabaseError();
+    }),
+  );
+}
+
+/** Processes of two servers may have the same number. */
+async function processOf(session: Session): Promise<string> {
+  const { rows } = await session.query(`SELECT pg_backend_pid() || ' ' || pg_postmaster_start_time() AS process`);
+  return rows[0].process;
+}
