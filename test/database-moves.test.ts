@@ -6,15 +6,16 @@ import { Prisma } from '../src/generated/prisma/client.ts';
 import { readConfig } from '../src/platform/config.ts';
 import { openDatabase } from '../src/platform/db/client.ts';
 import { Session } from '../src/platform/db/sessions.ts';
-import { Cluster, hasCluster } from './faults/replicas.ts';
+import { hasPostgresPrograms } from './faults/postgres-programs.ts';
 import { startSwitch } from './faults/proxy.ts';
+import { Cluster } from './faults/replicas.ts';
 import { createDatabase } from './helpers/database.ts';
 import { runProgram } from './helpers/program.ts';
 import { organisation, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL = '' } = process.env;
 const SECRET_KEY = randomBytes(32).toString('hex');
-const CLUSTER_NOTE = hasCluster ? '' : ': skipped, for initdb is in none of its usual places';
+const CLUSTER_NOTE = hasPostgresPrograms ? '' : ': skipped, for initdb is in none of its usual places';
 
 async function connected<C extends pg.Client>(client: C): Promise<C> {
   client.on('error', () => {});
@@ -97,7 +98,7 @@ describe.runIf(DATABASE_URL !== '')('when the database moves to another server',
     await expect.poll(async () => (await member.rest('GET', '/drafts')).body).toMatchObject({ count: 0 });
   });
 
-  test.runIf(hasCluster)(
+  test.runIf(hasPostgresPrograms)(
     `a standby is refused at the start, in a sentence${CLUSTER_NOTE}`,
     {
       timeout: 60_000,

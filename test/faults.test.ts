@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { hasCluster } from './faults/replicas.ts';
 import { eightWritersTrial, heartbeatTrial } from './faults/commits.ts';
 import { cutTrial } from './faults/cuts.ts';
 import { failoverTrial } from './faults/failover.ts';
 import { killTrial } from './faults/kills.ts';
 import { lossTrial } from './faults/losses.ts';
+import { hasPostgresPrograms } from './faults/postgres-programs.ts';
 import { scheduledTrial } from './faults/scheduled.ts';
 import { differencesOf, signInTimingTrial, spreadOf } from './faults/sign-in.ts';
 import { steadyTrial } from './faults/steady.ts';
@@ -56,8 +56,8 @@ describe('nothing acknowledged is lost, and every event is heard once and in ord
       expect(violations).toEqual([]);
     });
 
-    const note = hasCluster ? '' : ': skipped, for initdb is in none of its usual places';
-    test.runIf(hasCluster)(
+    const note = hasPostgresPrograms ? '' : ': skipped, for initdb is in none of its usual places';
+    test.runIf(hasPostgresPrograms)(
       `when the primary database is lost, and its standby promoted${note}`,
       {
         timeout: PATIENCE_MS,

@@ -1,14 +1,12 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../helpers/process.ts';
+import { asOwner, type Owner, postgresProgram } from './postgres-programs.ts';
 
 const run = promisify(execFile);
-
-/** Where Debian puts PostgreSQL's own programs; PG_BIN puts them elsewhere. */
-const BIN = process.env['PG_BIN'] ?? '/usr/lib/postgresql/15/bin';
 
 /** Nothing here outlives a loss of power, and nobody comes but from this machine. */
 const SETTINGS = ['fsync=off', 'listen_addresses=127.0.0.1', 'unix_socket_directories=', 'shared_buffers=32MB'];
@@ -23,21 +21,20 @@ export type Recovery = 'none' | 'point in time';
 export class Cluster implements AsyncDisposable {
   readonly #port: number;
   readonly #folder: string;
-  readonly #user: { readonly uid?: number; readonly gid?: number };
+  readonly #owner: Owner;
   #data: string;
   #copies = 0;
 
-  private constructor(port: number, folder: string, user: { readonly uid?: number; readonly gid?: number }) {
+  private constructor(port: number, folder: string, owner: Owner) {
     this.#port = port;
     this.#folder = folder;
-    this.#user = user;
+    this.#owner = owner;
     this.#data = join(folder, 'first');
   }
 
   static async start(): Promise<Cluster> {
-    if (!existsSync(BIN)) throw new Error(`There is no PostgreSQL in ${BIN}: name its programs' folder by PG_BIN`);
     const folder = mkdtempSync(join(tmpdir(), 'chat-cluster-'));
-    const cluster = new Cluster(await freePort(), folder, await runner(folder));
+    const cluster = new Cluster(await freePort(), folder, ownerOf(folder));
     try {
       await cluster.program('initdb', ['-D', cluster.#data, '-U', 'postgres', '--auth=trust', '--no-sync']);
       await cluster.#start(cluster.#data, cluster.#port);
@@ -59,7 +56,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Runs one of PostgreSQL's programs. @returns What it prints. */
   async program(name: string, args: readonly string[]): Promise<string> {
-    const { stdout } = await run(join(BIN, name), args, { cwd: this.#folder, ...this.#user });
+    const { stdout } = await run(postgresProgram(name), args, { ...this.#owner, cwd: this.#folder });
     return stdout;
   }
 
@@ -122,12 +119,10 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** Who runs PostgreSQL's programs, and owns the folder they work in. */
-async function runner(folder: string): Promise<{ uid?: number; gid?: number }> {
-  if (process.getuid?.() !== 0) return {};
-  const idOf = async (flag: string) => Number((await run('id', [flag, 'postgres'])).stdout);
-  const [uid, gid] = [await idOf('-u'), await idOf('-g')];
-  chownSync(folder, uid, gid);
+/** Gives a folder to who runs PostgreSQL's programs. */
+function ownerOf(folder: string): Owner {
+  const owner = asOwner();
+  if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
   chmodSync(folder, 0o700);
-  return { uid, gid };
+  return owner;
 }

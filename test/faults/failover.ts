@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServerProcess } from '../helpers/process.ts';
-import { Cluster } from './replicas.ts';
 import { makeNeighbour, startDemo } from './demo.ts';
 import { acknowledgedBy, type Crowd, factsOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import type { Outcome } from './outcome.ts';
 import { startSwitch } from './proxy.ts';
 import { between, seeded } from './random.ts';
+import { Cluster } from './replicas.ts';
 import { Client } from './requests.ts';
 import { compareWithTruth } from './truth.ts';
 

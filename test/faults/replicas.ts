@@ -1,20 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chownSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chownSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { freePort } from '../helpers/process.ts';
+import { asOwner, postgresProgram } from './postgres-programs.ts';
 
 const run = promisify(execFile);
-
-/** Where packages put the programs that make and run a server; undefined where there are none. */
-const PROGRAMS = ['18', '17', '16', '15']
-  .flatMap((version) => [`/usr/lib/postgresql/${version}/bin`, `/usr/pgsql-${version}/bin`])
-  .find((folder) => existsSync(join(folder, 'initdb')));
-
-export const hasCluster = PROGRAMS !== undefined;
 
 const START_MS = 30_000;
 
@@ -39,10 +33,14 @@ class DatabaseServer {
     this.#folder = folder;
     this.port = port;
     const log = openSync(`${folder}.log`, 'a');
-    const server = spawn(program('postgres'), ['-D', folder, '-p', String(port), '-c', `cluster_name=at${port}`], {
-      ...asOwner(),
-      stdio: ['ignore', log, log],
-    });
+    const server = spawn(
+      postgresProgram('postgres'),
+      ['-D', folder, '-p', String(port), '-c', `cluster_name=at${port}`],
+      {
+        ...asOwner(),
+        stdio: ['ignore', log, log],
+      },
+    );
     this.#pid = server.pid ?? 0;
     this.#ended = once(server, 'exit');
   }
@@ -93,13 +91,13 @@ class DatabaseServer {
 
   /** Makes a standby the one that takes changes. Resolves when it does. */
   async promote(): Promise<void> {
-    await run(program('pg_ctl'), ['promote', '-w', '-D', this.#folder], asOwner());
+    await run(postgresProgram('pg_ctl'), ['promote', '-w', '-D', this.#folder], asOwner());
   }
 
   /** A standby of it, on which every commit waits from here on. */
   async standby(folder: string): Promise<DatabaseServer> {
     const source = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postgres'];
-    await run(program('pg_basebackup'), [...source, '-D', folder, '-R', '-c', 'fast', '-N'], asOwner());
+    await run(postgresProgram('pg_basebackup'), [...source, '-D', folder, '-R', '-c', 'fast', '-N'], asOwner());
     const standby = await DatabaseServer.start(folder);
     await this.ask(`ALTER SYSTEM SET synchronous_standby_names = '*'`);
     await this.ask('SELECT pg_reload_conf()');
@@ -138,7 +136,7 @@ export class Cluster implements AsyncDisposable {
     if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
     const first = join(folder, '0');
     const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C.UTF-8', '-N'];
-    await run(program('initdb'), ['-D', first, ...options], asOwner());
+    await run(postgresProgram('initdb'), ['-D', first, ...options], asOwner());
     appendFileSync(join(first, 'postgresql.conf'), SETTINGS);
     const primary = await DatabaseServer.start(first);
     return new Cluster(folder, primary, await primary.standby(join(folder, '1')));
@@ -165,17 +163,4 @@ export class Cluster implements AsyncDisposable {
     for (const server of this.#running) await server.kill();
     rmSync(this.#folder, { recursive: true, force: true });
   }
-}
-
-function program(name: string): string {
-  if (PROGRAMS === undefined) throw new Error('There is no PostgreSQL to start: initdb is in none of its usual places');
-  return join(PROGRAMS, name);
-}
-
-/** A server refuses to be run by root: then it is the user's that its package made. */
-function asOwner(): { readonly uid?: number; readonly gid?: number; readonly cwd: string } {
-  const cwd = tmpdir();
-  if (process.getuid?.() !== 0) return { cwd };
-  const [, , uid, gid] = /^postgres:.*/m.exec(readFileSync('/etc/passwd', 'utf8'))?.[0].split(':') ?? [];
-  return { uid: Number(uid), gid: Number(gid), cwd };
 }
