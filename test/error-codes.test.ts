@@ -101,6 +101,8 @@ async function heldGroup({ owner }: World): Promise<number> {
 
 const BUSY = new Prisma.PrismaClientKnownRequestError('busy', { code: 'P2028', clientVersion: '7' });
 
+const FULL = Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' });
+
 /** Does something while the database takes no change. */
 async function busily<T>(work: () => Promise<T>, fault: Error = BUSY): Promise<T> {
   const spy = vi.spyOn(integrated.service.app.db, '$transaction').mockRejectedValue(fault);
@@ -421,6 +423,15 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       fields: { 'retry-after': 1 },
       rest: ({ member }) => busily(() => member.rest('POST', '/saved_snippets', { title: 't', content: 'c' })),
       graphql: ({ member }) => busily(() => mutate(member, 'createSavedSnippet', { title: 't', content: 'c' })),
+    },
+  ],
+  'a database whose disk is full': [
+    'STORAGE_FULL',
+    {
+      status: 507,
+      fields: { 'retry-after': 30 },
+      rest: ({ member }) => busily(() => member.rest('POST', '/saved_snippets', { title: 't', content: 'c' }), FULL),
+      graphql: ({ member }) => busily(() => mutate(member, 'createSavedSnippet', { title: 't', content: 'c' }), FULL),
     },
   ],
 };

@@ -72,20 +72,25 @@ test('what is logged while a request is answered has its id', () => {
   ]);
 });
 
-test('that the database or Redis is out of reach is told once a minute, and any other fault each time', () => {
+test('that what is needed is out of reach, or its disk full, is told once a minute, and any other fault each time', () => {
   vi.useFakeTimers();
   const { log, lines } = logged();
   const away = Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
   for (let i = 0; i < 3; i++) log.warn({ err: away }, 'no Redis');
   log.warn({ err: away }, 'no database');
+  const full = Object.assign(new Error('No space left on device'), { code: '53100' });
+  for (let i = 0; i < 5; i++) log.error({ err: full }, 'no room');
   for (let i = 0; i < 2; i++) log.warn({ err: new Error('a bug') }, 'a bug');
   vi.advanceTimersByTime(61_000);
   log.warn({ err: away }, 'no Redis');
+  log.error({ err: full }, 'no room');
   expect(lines().map(({ msg, passed_over }) => [msg, passed_over])).toEqual([
     ['no Redis', undefined],
     ['no database', undefined],
+    ['no room', undefined],
     ['a bug', undefined],
     ['a bug', undefined],
     ['no Redis', 2],
+    ['no room', 4],
   ]);
 });

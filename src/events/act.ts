@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { RequestTimeoutError } from '../platform/errors.ts';
+import { RequestTimeoutError, StorageFullError } from '../platform/errors.ts';
 import { canBeHeard } from './audience.ts';
 import type { StoredEvent } from './stored.ts';
 
@@ -77,12 +77,14 @@ export async function changing<T>(change: () => Promise<T>): Promise<T> {
     act.isMade = act.depth === 1;
     return result;
   } catch (error) {
-    if (error instanceof RequestTimeoutError && act.hasCommitted) throw partlyDone();
+    if (error instanceof RequestTimeoutError && act.hasCommitted) throw partlyDone(error);
     throw error;
   } finally {
     act.depth--;
   }
 }
 
-const partlyDone = () =>
-  new RequestTimeoutError('The service is busy; a part is done, and the same request again does the rest');
+const partlyDone = (error: RequestTimeoutError) =>
+  error instanceof StorageFullError
+    ? new StorageFullError('The service has no room left; a part is done, and the same request later does the rest')
+    : new RequestTimeoutError('The service is busy; a part is done, and the same request again does the rest');

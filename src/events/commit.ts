@@ -1,8 +1,7 @@
 import type { Prisma } from '../generated/prisma/client.ts';
 import { type Db, type Tx, withinTransaction } from '../platform/db/client.ts';
-import { isBusy, isLostRace, isUnknownTransaction } from '../platform/db/errors.ts';
+import { isBusy, isLostRace, isUnknownTransaction, refusalOf } from '../platform/db/errors.ts';
 import { transaction } from '../platform/db/rows.ts';
-import { RequestTimeoutError } from '../platform/errors.ts';
 import { retry } from '../platform/retry.ts';
 import { changing } from './act.ts';
 import type { LogContext } from './context.ts';
@@ -111,6 +110,6 @@ export const retrying = <T>(change: () => Promise<T>): Promise<T> => changing(()
 const untilWon = <T>(change: () => Promise<T>): Promise<T> =>
   retry(change, (error, attempts) => {
     if (!isBusy(error) && !isLostRace(error)) return undefined;
-    if (isBusy(error) || attempts > RETRIES) throw new RequestTimeoutError();
+    if (isBusy(error) || attempts > RETRIES) throw refusalOf(error);
     return Math.random() * 10 * 2 ** attempts;
   });

@@ -23,6 +23,7 @@ export const ERROR_CODES = [
   'SYSTEM_GROUP_REQUIRED',
   'CANNOT_DEACTIVATE_GROUP_IN_USE',
   'REQUEST_TIMEOUT',
+  'STORAGE_FULL',
   'BAD_NARROW',
   'BAD_IMAGE',
   'MOVE_MESSAGES_TIME_LIMIT_EXCEEDED',
@@ -197,14 +198,33 @@ export class RateLimitHitError extends ChatError {
 }
 
 /** The database could not take the request in time, and it may be sent again. Of a refused change nothing was done. */
-export class RequestTimeoutError extends defineError(
+export class RequestTimeoutError extends defineError<
+  'REQUEST_TIMEOUT' | 'STORAGE_FULL',
+  [text?: string],
+  { 'retry-after': number }
+>(
   'REQUEST_TIMEOUT',
-  (text?: string) => ({
+  (text) => ({
     message: text ?? 'The service is busy; nothing was changed, please try again',
     data: { 'retry-after': 1 },
   }),
   { status: 503 },
 ) {}
+
+/**
+ * The disk that the database is on is full. As when it is busy, the same request can be sent again, and who waits for that
+ * waits for this: but longer, and under a code of its own. No proxy should ask the next node, which has the same disk: so it
+ * is not 503.
+ */
+export class StorageFullError extends RequestTimeoutError {
+  override readonly code = 'STORAGE_FULL';
+  override readonly status = 507;
+  override readonly data = { 'retry-after': 30 };
+
+  constructor(text = 'The service has no room left to store anything; nothing was changed, please try again later') {
+    super(text);
+  }
+}
 
 /** Nobody waits for the answer any more: what had not begun is left. */
 export class AbandonedError extends RequestTimeoutError {

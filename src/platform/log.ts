@@ -17,8 +17,8 @@ interface Sink {
  * The service's log: JSON lines to standard error, as standard output is for people and for the command line's answers.
  *
  * Lines that warn of nothing are written together, some a second: to write each costs as much as all else about it. What
- * is logged while a request is answered has its id. What says that the database or Redis is out of reach is told once a
- * minute, and how often it was so meanwhile.
+ * is logged while a request is answered has its id. What says that the database or Redis is out of reach, or that a disk is
+ * full, is told once a minute, and how often it was so meanwhile.
  */
 export function openLog(level: string, to: Sink = destination({ dest: 2, sync: true })): Logger {
   return pino(
@@ -64,7 +64,7 @@ function thinning(): LogMethod {
   return function (args, method, level) {
     const say = method as unknown as (...args: unknown[]) => void;
     const [facts, message] = args as [unknown, unknown?];
-    if (level !== WARN || typeof message !== 'string' || !isOutage((facts as { err?: unknown })?.err)) {
+    if (level < WARN || typeof message !== 'string' || !isOutage((facts as { err?: unknown })?.err)) {
       say.apply(this, args);
       return;
     }

@@ -1,5 +1,6 @@
 import { ConfigError } from '../platform/config.ts';
-import { DamagedDatabaseError } from '../platform/db/embedded.ts';
+import { DamagedDatabaseError, NoRoomForDatabaseError } from '../platform/db/embedded.ts';
+import { isDiskFull } from '../platform/db/errors.ts';
 import { DataDirectoryInUseError, ReadOnlyDataDirectoryError } from '../platform/db/lock.ts';
 import { IncompatibleDatabaseError } from '../platform/db/migrate.ts';
 import { UnsafeDataDirectoryError } from '../platform/db/private-files.ts';
@@ -21,9 +22,12 @@ const PLAIN = [
   CommandFailedError,
 ];
 
+const DISK_IS_FULL = 'The disk of the database is full. Make room there, and start again.';
+
 /** Why the service cannot start, or a command failed: for the operator, in a line where the cause is a known one. */
 export function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (isDiskFull(error)) return error instanceof NoRoomForDatabaseError ? error.message : DISK_IS_FULL;
+  if (!(error instanceof Error)) return saidBy(error);
   if (error instanceof ConfigError) return `The configuration is wrong:\n${error.message}`;
   if (error instanceof DataDirectoryInUseError) {
     return `${error.message}. Stop it first, or name another directory by DATA_DIR.`;
@@ -36,6 +40,7 @@ export function explain(error: unknown): string {
   }
   if ('path' in error) {
     if (code === 'EACCES' || code === 'EPERM') return `No permission for ${error.path}`;
+    if (code === 'ENOSPC') return `The disk of ${error.path} is full. Make room there.`;
     if (code === 'EROFS')
       return `${error.path} is on a file system that cannot be written to. Name another place by DATA_DIR.`;
     const isMade = 'syscall' in error && error.syscall === 'mkdir';
@@ -47,4 +52,10 @@ export function explain(error: unknown): string {
   const said = /Message: `(.+)`/.exec(error.message)?.[1];
   if (error.name.startsWith('Prisma') && said !== undefined) return `The database says: ${said}`;
   return error.stack ?? error.message;
+}
+
+/** The engine that applies migrations throws objects of its own. */
+function saidBy(thrown: unknown): string {
+  const said: unknown = typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, 'message') : thrown;
+  return typeof said === 'object' || said === undefined ? JSON.stringify(thrown) : String(said);
 }

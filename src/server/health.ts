@@ -82,6 +82,7 @@ async function missingForService(app: App, migrations: readonly string[]): Promi
   } catch {
     missing.push('database');
   }
+  if (app.database.room.isLacking) missing.push("room on the database's disk");
   if (!app.hub.ready) missing.push('event log');
   return missing;
 }

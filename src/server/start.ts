@@ -16,6 +16,7 @@ import { AccountShares } from '../platform/account-shares.ts';
 import type { Config } from '../platform/config.ts';
 import { Connections } from '../platform/connections.ts';
 import { openDatabase } from '../platform/db/client.ts';
+import { isDiskFull } from '../platform/db/errors.ts';
 import { migrate } from '../platform/db/migrate.ts';
 import { requireSessions } from '../platform/db/sessions.ts';
 import { startUpkeep } from '../platform/db/upkeep.ts';
@@ -81,6 +82,12 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
   const { config, database, log } = base;
   whenRenamed(renameInBots);
   whenLeft(READ_WHAT_WAS_LEFT);
+  database.onError((err) => {
+    if (!isDiskFull(err)) return;
+    database.room.noteLack();
+    log.error({ err }, "the database's disk is full: make room there");
+  });
+  database.room.onMade(() => log.warn("there is room on the database's disk again"));
   database.onSlow((ms, statement) => log.warn({ ms, statement }, 'a statement took long'));
   const bus = openBus(config, log);
   const app: App = {

@@ -25,8 +25,15 @@ export interface DemoService extends AsyncDisposable {
   readonly people: readonly Person[];
 }
 
-/** @param databaseServer PostgreSQL, on which a database is made; undefined: the embedded database. */
-export async function startDemo(databaseServer: string | undefined, env: Environment = {}): Promise<DemoService> {
+/**
+ * @param databaseServer PostgreSQL, on which a database is made; undefined: the embedded database.
+ * @param dataDir Default: a new one, removed in the end.
+ */
+export async function startDemo(
+  databaseServer: string | undefined,
+  env: Environment = {},
+  dataDir?: string,
+): Promise<DemoService> {
   const database: TestDatabase | undefined =
     databaseServer === undefined ? undefined : await createDatabase(databaseServer);
   const databaseEnv: Environment =
@@ -34,7 +41,7 @@ export async function startDemo(databaseServer: string | undefined, env: Environ
       ? { DATABASE_URL: undefined, REDIS_URL: undefined }
       : { DATABASE_URL: database.url, SECRET_KEY: randomBytes(32).toString('hex') };
   const all = { ...AS_SERVED, DEMO: 'on', ...databaseEnv, ...env };
-  const server = await ServerProcess.start({ env: all });
+  const server = await ServerProcess.start({ env: all, ...(dataDir !== undefined && { dataDir }) });
   return {
     server,
     databaseUrl: database?.url,

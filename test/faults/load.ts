@@ -88,7 +88,8 @@ function isSuccess({ status, body }: Answer): boolean {
 function isRefusal({ status, body }: Answer): boolean {
   const results = Object.values((body?.data ?? {}) as Record<string, Json>);
   const codes = [body?.code, body?.errors?.[0]?.extensions?.code, ...results.map((result) => result?.code)];
-  return (status === 200 || status === 503) && codes.includes('REQUEST_TIMEOUT');
+  const isBusy = (status === 200 || status === 503) && codes.includes('REQUEST_TIMEOUT');
+  return isBusy || ((status === 200 || status === 507) && codes.includes('STORAGE_FULL'));
 }
 
 /** A client that changes things, one after another, and knows which of them were acknowledged. */

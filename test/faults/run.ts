@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
 import { cutTrial } from './cuts.ts';
 import { failoverTrial } from './failover.ts';
+import { fullTrial } from './full.ts';
 import { killTrial } from './kills.ts';
 import { lossTrial } from './losses.ts';
 import { markdownTrial } from './markdown.ts';
@@ -33,6 +34,8 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   writers: () => eightWritersTrial({ databaseServer, events: much(20_000), seed }),
   heartbeats: () => heartbeatTrial({ databaseServer, events: much(1_500), nodes: 3, seed }),
   cuts: () => cutTrial({ databaseServer: undefined, positions: much(500), seed }),
+  'full-embedded': () => fullTrial({ on: 'embedded', fills: much(5), seed }),
+  'full-postgresql': () => fullTrial({ on: 'postgresql', fills: much(5), seed }),
   losses: () => lossTrial({ databaseServer, losses: much(20), seed }),
   failover: () => failoverTrial({ failovers: options.small ? 2 : 6, seed }),
   stalls: () => stallTrial({ databaseServer }),

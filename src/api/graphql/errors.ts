@@ -51,6 +51,7 @@ const CODES: Readonly<Record<Code, { readonly description: string }>> = {
   SYSTEM_GROUP_REQUIRED: { description: 'Only a role group may hold the permission.' },
   CANNOT_DEACTIVATE_GROUP_IN_USE: { description: 'The group still holds permissions, or is within another group.' },
   REQUEST_TIMEOUT: { description: 'The service is busy, and the request may be sent again.' },
+  STORAGE_FULL: { description: "The database's disk is full, and the request may be sent again, but later." },
   BAD_NARROW: { description: 'A narrow names what is not there, or what no message can be.' },
   BAD_IMAGE: { description: 'The file is no image that can be read.' },
   MOVE_MESSAGES_TIME_LIMIT_EXCEEDED: { description: 'Some messages of the topic are too old to be moved.' },
@@ -127,7 +128,10 @@ errorType(SystemGroupRequiredError, 'Only a role group may hold the permission.'
 
 for (const [type, description] of [
   [RateLimitHitError, 'A budget is used up.'],
-  [RequestTimeoutError, 'The service is busy. Nothing was changed, and the request may be sent again.'],
+  [
+    RequestTimeoutError,
+    'The service is busy, or has no room left (`STORAGE_FULL`). Nothing was changed, and the request may be sent again.',
+  ],
 ] as const) {
   errorType<RateLimitHitError | RequestTimeoutError>(type, description, (t) => ({
     retryAfterSeconds: t.int({

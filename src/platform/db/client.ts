@@ -12,11 +12,12 @@ import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import type { Config } from '../config.ts';
-import { copyOf, EmbeddedDatabase } from './embedded.ts';
+import { copyOf, EmbeddedDatabase, requireRoomFor } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 import { isOrganizationHeld } from './organization-lock.ts';
 import { type RowReader, rowReader } from './pg-rows.ts';
 import { keepPrivate } from './private-files.ts';
+import { Room, TAKE_ROOM } from './room.ts';
 import { adapterReader, knowDriver, noteTransactions } from './rows.ts';
 import { Session, withSession } from './sessions.ts';
 import { ONE_PLACE, placesOf, Turns } from './turns.ts';
@@ -50,6 +51,10 @@ export interface Database {
   pool(): { readonly used: number; readonly waiting: number };
   /** Has somebody told of each statement that took longer than a second, without its values. */
   onSlow(heard: (ms: number, statement: string) => void): void;
+  /** Has somebody told of each statement that failed, and with what. */
+  onError(heard: (error: unknown) => void): void;
+  /** Whether there is any on its disk. */
+  readonly room: Room;
   /** Does what keeps its tables in order, where its server does not by itself. */
   lookAfter(): Promise<void>;
   close(): Promise<void>;
@@ -121,6 +126,7 @@ async function prepare(session: Session): Promise<void> {
  * @throws UnsafeDataDirectoryError when that directory cannot be kept from other users.
  * @throws ReadOnlyDataDirectoryError when nothing can be written in it.
  * @throws DamagedDatabaseError when what is in it does not open.
+ * @throws NoRoomForDatabaseError when the disk of that directory is full.
  */
 export async function openDatabase(config: Config): Promise<Database> {
   const { databaseUrl: connectionString } = config;
@@ -139,29 +145,45 @@ export async function openDatabase(config: Config): Promise<Database> {
       reader: rowReader(pool, statementName),
       runScript: (sql) => runOnPostgres(connectionString, sql),
       lookAfter: async () => {},
+      room: new Room(() => takeRoom(pool)),
       pool: () => ({ used: pool.totalCount - pool.idleCount, waiting: pool.waitingCount }),
       close: () => pool.end(),
     });
   }
   keepPrivate(config.dataDir);
+  const folder = join(config.dataDir, 'postgres');
+  requireRoomFor(folder);
   const lock = lockDataDirectory(config.dataDir);
-  const files = join(config.dataDir, 'postgres');
-  const pglite = await EmbeddedDatabase.open(files).catch((error: unknown) => {
+  const pglite = await EmbeddedDatabase.open(folder).catch((error: unknown) => {
     lock.release();
     throw error;
   });
   const factory = new PrismaPGlite(pglite) as unknown as SqlMigrationAwareDriverAdapterFactory;
   return connect('embedded', factory, {
     config,
-    copy: copyOf(files),
+    copy: copyOf(folder),
     runScript: (sql) => runOnPglite(pglite, sql),
     lookAfter: () => lookAfter(pglite),
+    room: new Room(() => pglite.requireRoom()),
     pool: () => ({ used: 0, waiting: 0 }),
     async close() {
       await pglite.close();
       lock.release();
     },
   });
+}
+
+/** With no memory for it but the least there can be. */
+async function takeRoom(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query(`BEGIN; SET LOCAL work_mem = '64kB'; ${TAKE_ROOM}; COMMIT`);
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {});
+    throw error;
+  } finally {
+    client.release();
+  }
 }
 
 /** Statements sent in one message are one transaction. On a connection of its own, which an error leaves in disorder. */
@@ -188,14 +210,21 @@ function connect(
   {
     config,
     ...driver
-  }: Pick<Database, 'copy' | 'runScript' | 'lookAfter' | 'pool' | 'close'> & {
+  }: Pick<Database, 'copy' | 'runScript' | 'lookAfter' | 'room' | 'pool' | 'close'> & {
     readonly config: Config;
     /** Where there is a way past the adapter. */
     readonly reader?: RowReader;
   },
 ): Database {
+  const errors: ((error: unknown) => void)[] = [];
+  const failed = (error: unknown): never => {
+    for (const heard of errors) heard(error);
+    throw error;
+  };
   let reader = driver.reader && (config.guardsTransactions ? guardedReader(driver.reader) : driver.reader);
+  if (reader !== undefined) reader = tellingReader(reader, failed);
   const found = adapting(factory, (adapter) => {
+    telling(adapter, failed);
     noteTransactions(adapter);
     reader ??= adapterReader(adapter);
   });
@@ -226,6 +255,8 @@ function connect(
     factory,
     onStatement: (heard) => void listeners.push(heard),
     onSlow: (heard) => void slow.push(heard),
+    onError: (heard) => void errors.push(heard),
+    room: driver.room,
     turns: new Turns(placesOf(config.databasePoolSize), (realmId) => isOrganizationHeld(db, realmId)),
     // They wait for no locks.
     snapshots: new Turns(kind === 'embedded' ? ONE_PLACE : placesOf(config.databasePoolSize), async () => false),
@@ -233,11 +264,32 @@ function connect(
     lookAfter: driver.lookAfter,
     pool: driver.pool,
     async close() {
+      driver.room.stop();
       await db.$disconnect();
       await driver.close();
     },
   };
 }
+
+type Fail = (error: unknown) => never;
+
+/** Has somebody told of what fails on a connection: statements, the beginnings of transactions, and their ends. */
+function telling(adapter: SqlDriverAdapter, failed: Fail): void {
+  running(adapter, (run) => run().catch(failed));
+  const start = adapter.startTransaction.bind(adapter);
+  adapter.startTransaction = async (isolationLevel) => {
+    const transaction = await start(isolationLevel).catch(failed);
+    running(transaction, (run) => run().catch(failed));
+    const commit = transaction.commit.bind(transaction);
+    transaction.commit = () => commit().catch(failed);
+    return transaction;
+  };
+}
+
+const tellingReader =
+  (read: RowReader, failed: Fail): RowReader =>
+  (text, values) =>
+    read<never>(text, values).catch(failed);
 
 /**
  * A query on the client itself, made while a change runs, waits for the change's own transaction: on the embedded

@@ -11,6 +11,7 @@ import {
   type Transaction,
 } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
+import { DISK_FULL } from './errors.ts';
 
 const { serialize } = protocol;
 type Message = Awaited<ReturnType<PGlite['execProtocolStream']>>[number];
@@ -61,8 +62,17 @@ export class DamagedDatabaseError extends Error {
   override name = 'DamagedDatabaseError';
 }
 
-/** Our choice: with less than this free, a database that does not open lacks room. One that is new takes 40 MB. */
-const ROOM_BYTES = 48 * 2 ** 20;
+/**
+ * Our choice: with less than this free, the database is read only, and is not opened. It writes what it does to a journal in
+ * pieces of 16 MB, and stands still for ever, and with it the process, where it has no room for the next.
+ */
+const ROOM_BYTES = 32 * 2 ** 20;
+/** What one that is new takes besides. */
+const NEW_BYTES = 48 * 2 ** 20;
+/** Our choice: how often the disk is looked at. In this time nobody writes as much as is kept free. */
+const LOOK_MS = 200;
+/** A statement that writes was sent where nothing can be written. */
+const READ_ONLY = '25006';
 
 /** Why the database in a folder is not opened; undefined: what is there looks whole, or nothing is there. */
 function damageOf(dataDir: string): string | undefined {
@@ -90,13 +100,27 @@ export function copyOf(dataDir: string): string {
   return `${ino}/${birthtimeNs}`;
 }
 
-/** What a database that did not open is to its operator. */
-function unopened(dataDir: string, cause: unknown): DamagedDatabaseError {
-  const { bavail, bsize } = statfsSync(dirname(dataDir));
-  if (bavail * bsize > ROOM_BYTES) return damaged(dataDir, 'it does not open', cause);
-  return new DamagedDatabaseError(`The database in ${dataDir} does not open: its disk is full. Make room there.`, {
-    cause,
-  });
+/** There is no room for the database on its disk. */
+export class NoRoomForDatabaseError extends Error {
+  override name = 'NoRoomForDatabaseError';
+  readonly code = DISK_FULL;
+}
+
+function freeBytes(dataDir: string): number {
+  const { blocks, bavail, bsize } = statfsSync(existsSync(dataDir) ? dataDir : dirname(dataDir));
+  // Some file systems do not tell.
+  return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
+}
+
+/** @throws NoRoomForDatabaseError when a database cannot be opened, or made, in a folder. */
+export function requireRoomFor(dataDir: string): void {
+  const needed = existsSync(join(dataDir, 'PG_VERSION')) ? ROOM_BYTES : ROOM_BYTES + NEW_BYTES;
+  const free = freeBytes(dataDir);
+  if (free >= needed) return;
+  const [has, needs] = [free, needed].map((bytes) => Math.floor(bytes / 2 ** 20));
+  throw new NoRoomForDatabaseError(
+    `The disk of ${dataDir} is full: ${has} MB are free, and the database needs ${needs}. Make room there.`,
+  );
 }
 
 /**
@@ -113,6 +137,10 @@ export class EmbeddedDatabase extends PGlite {
   /** With whose own, which are the same objects each time. */
   readonly #parsers = new WeakMap<object, Parsers>();
   #lookedAt = 0;
+  /** Undefined for one that is in memory. */
+  #folder: string | undefined;
+  #roomLookedAt = 0;
+  #isReadOnly = false;
 
   /**
    * Opens what is in a folder, or makes it. One process may have a folder open at a time.
@@ -124,10 +152,11 @@ export class EmbeddedDatabase extends PGlite {
     const damage = inMemory ? undefined : damageOf(dataDir);
     if (damage !== undefined) throw damaged(dataDir, damage);
     const database = new EmbeddedDatabase(inMemory ? { dataDir } : { fs: new PrivateFolder(dataDir) });
+    if (!inMemory) database.#folder = dataDir;
     try {
       await database.waitReady;
     } catch (error) {
-      throw inMemory ? error : unopened(dataDir, error);
+      throw inMemory ? error : damaged(dataDir, 'it does not open', error);
     }
     return database;
   }
@@ -135,16 +164,51 @@ export class EmbeddedDatabase extends PGlite {
   /** Of `options`, `rowMode` and `parsers` count, which are all that the ORM's driver asks for. */
   override async query<T>(sql: string, params?: unknown[], options?: QueryOptions): Promise<Results<T>> {
     await this._checkReady();
+    await this.#keepRoom();
     return this._runExclusiveTransaction(() => this.#run<T>(sql, params, options));
   }
 
-  override transaction<T>(callback: (tx: Transaction) => Promise<T>): Promise<T> {
+  override async transaction<T>(callback: (tx: Transaction) => Promise<T>): Promise<T> {
+    await this._checkReady();
+    await this.#keepRoom();
     return super.transaction((tx) =>
       callback({ ...tx, query: (sql, params, options) => this.#run(sql, params, options) }),
     );
   }
 
-  #run<T>(sql: string, params: unknown[] = [], options: QueryOptions = {}): Promise<Results<T>> {
+  /** @throws NoRoomForDatabaseError where nothing is written for want of room. */
+  async requireRoom(): Promise<void> {
+    this.#roomLookedAt = 0;
+    await this.#keepRoom();
+    if (this.#isReadOnly) throw new NoRoomForDatabaseError('The disk of the embedded database is full');
+  }
+
+  /** Has nothing written while there is little room, and all again when there is. */
+  async #keepRoom(): Promise<void> {
+    const now = performance.now();
+    if (this.#folder === undefined || now - this.#roomLookedAt < LOOK_MS) return;
+    this.#roomLookedAt = now;
+    const isReadOnly = freeBytes(this.#folder) < ROOM_BYTES;
+    if (isReadOnly === this.#isReadOnly) return;
+    this.#isReadOnly = true;
+    const setting = `SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`;
+    // What was begun while nothing could be written ends before this is run.
+    await this._runExclusiveTransaction(() => this.#run(setting));
+    this.#isReadOnly = isReadOnly;
+  }
+
+  async #run<T>(sql: string, params: unknown[] = [], options: QueryOptions = {}): Promise<Results<T>> {
+    try {
+      return await this.#execute<T>(sql, params, options);
+    } catch (error) {
+      if (this.#isReadOnly && (error as { code?: unknown }).code === READ_ONLY) {
+        Object.assign(error as object, { code: DISK_FULL, message: 'The disk of the embedded database is full' });
+      }
+      throw error;
+    }
+  }
+
+  #execute<T>(sql: string, params: unknown[], options: QueryOptions): Promise<Results<T>> {
     return this.runExclusive(async () => {
       await this.#letOthersIn();
       const statement = this.#prepared.get(sql) ?? (await this.#prepare(sql));

@@ -1,4 +1,4 @@
-import { BadRequestError, ChatError, RequestTimeoutError } from '../errors.ts';
+import { BadRequestError, ChatError, RequestTimeoutError, StorageFullError } from '../errors.ts';
 
 /** PostgreSQL and Prisma codes found on an error or on what caused it. */
 function codesOf(error: unknown, depth = 0): string[] {
@@ -15,6 +15,7 @@ function codesOf(error: unknown, depth = 0): string[] {
 }
 
 const LOCK_TIMEOUT = '55P03';
+export const DISK_FULL = '53100';
 
 /** On a server that is no primary, or not yet, nothing can be changed. */
 const READ_ONLY = '25006';
@@ -22,7 +23,8 @@ const READ_ONLY = '25006';
 const LOST_RACE = new Set(['40001', '40P01', 'P2034', 'TransactionWriteConflict']);
 /**
  * No connection or no lock in time (P2024, P2028, 55P03), a transaction we left alone for too long (25P03), too many
- * connections (53300), disk full (53100), shutting down or starting (57P0x), not the primary (25006), the connection broke.
+ * connections (53300), no memory (53200), disk full (53100), shutting down or starting (57P0x), not the primary (25006), the
+ * connection broke.
  */
 const BUSY = new Set([
   'P2024',
@@ -30,7 +32,8 @@ const BUSY = new Set([
   LOCK_TIMEOUT,
   '25P03',
   '53300',
-  '53100',
+  '53200',
+  DISK_FULL,
   '57P01',
   '57P02',
   '57P03',
@@ -62,19 +65,37 @@ const CONNECTION_LOST =
 /** Whether the database could not take the statement for want of time, room or a connection. */
 export function isBusy(error: unknown): boolean {
   if (error instanceof Error && CONNECTION_LOST.test(error.message)) return true;
-  return codesOf(error).some((code) => BUSY.has(code));
+  return codesOf(error).some((code) => BUSY.has(code)) || isDiskFull(error);
 }
+
+/** Without room for its lists of tables, a server takes no new connection, and says so without a code. */
+const NO_ROOM_TO_CONNECT = 'could not write init file';
+
+/** Whether the database has no room for what a statement needs. */
+export function isDiskFull(error: unknown): boolean {
+  if (error instanceof Error && error.message.includes(NO_ROOM_TO_CONNECT)) return true;
+  return codesOf(error).includes(DISK_FULL);
+}
+
+/** Of an error that `isBusy`: what it is to the client, who is told that nothing was changed. */
+export const refusalOf = (error: unknown): RequestTimeoutError =>
+  isDiskFull(error) ? new StorageFullError() : new RequestTimeoutError();
 
 /** Whether a statement waited for a lock in vain. */
 export function isLockTimeout(error: unknown): boolean {
   return codesOf(error).includes(LOCK_TIMEOUT);
 }
 
-/** No lock in time, no connection in time, none that could be made, or to no primary: the statement has not been executed. */
+/**
+ * No lock in time, no connection in time, none that could be made, or to no primary, no memory or no room for it: the
+ * statement has not been executed, or has come to nothing.
+ */
 const NOT_DONE = new Set([
   LOCK_TIMEOUT,
   'P2024',
   '53300',
+  '53200',
+  DISK_FULL,
   '57P03',
   READ_ONLY,
   'ENOTFOUND',
@@ -89,7 +110,7 @@ const NOT_CONNECTED = /^(timeout e(xceeded when trying|xpired)|Connection termin
 /** Of an error that `isBusy`: whether what the statement should have done is certain not to be done. */
 export function isCertainlyNotDone(error: unknown): boolean {
   if (error instanceof Error && NOT_CONNECTED.test(error.message)) return true;
-  return codesOf(error).some((code) => NOT_DONE.has(code));
+  return codesOf(error).some((code) => NOT_DONE.has(code)) || isDiskFull(error);
 }
 
 /** Whether the database has given the transaction's id to nobody. */
@@ -118,6 +139,7 @@ export function isUniqueViolation(error: unknown): boolean {
  */
 export function expectedError(thrown: unknown): ChatError | undefined {
   if (thrown instanceof ChatError) return thrown;
+  if (isDiskFull(thrown)) return new StorageFullError('The service has no room left for this; please try again later');
   if (isBusy(thrown)) return new RequestTimeoutError('The service is busy; please try again');
   if (isRefusedText(thrown)) return new BadRequestError('A text must not contain null bytes');
   return undefined;

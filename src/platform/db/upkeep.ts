@@ -17,9 +17,11 @@ const DUE = `
  * Looks after the tables of the embedded database, which has no processes of its own that would: without it the planner
  * takes each table for what it was when it was made, and what is deleted keeps its place for ever.
  *
- * One table at a time, so that others have their turn in between.
+ * One table at a time, so that others have their turn in between. Not while there is no room, as what it writes is not held
+ * up by the database being read only.
  */
-export async function lookAfter(database: PGlite): Promise<void> {
+export async function lookAfter(database: PGlite & { requireRoom(): Promise<void> }): Promise<void> {
+  await database.requireRoom();
   const { rows } = await database.query<{ name: string; swept: boolean }>(DUE);
   for (const { name, swept } of rows) await database.query(`${swept ? 'VACUUM (ANALYZE)' : 'ANALYZE'} "${name}"`);
 }

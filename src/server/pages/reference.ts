@@ -54,7 +54,8 @@ and objects as JSON text, strictly typed (<code>"5"</code> and <code>5.0</code> 
 know are ignored, and listed in <code>ignored_parameters_unsupported</code> of the answer.</p>
 <p>A success is <code>{"result": "success", "msg": "", …}</code> with the fields listed here. A failure is
 <code>{"result": "error", "msg": "…", "code": "…"}</code>, with status 400, or a more telling one: 401 for the sign-in, 404 for
-what is not there, 405 for the method, 429 for the rate, 503 for "try again". Programs look at <code>code</code>, never at
+what is not there, 405 for the method, 429 for the rate, 503 for "try again", 507 for
+"try again later": a disk is full. Programs look at <code>code</code>, never at
 <code>msg</code>.</p>
 <p>GraphQL calls the same functions, with the same permissions, validation and errors: each endpoint names what does the same
 there. Its <code>databaseId</code> is the id of REST.</p>`;

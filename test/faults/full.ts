@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDatabase } from '../helpers/database.ts';
+import { PrivatePostgres } from '../helpers/private-postgres.ts';
+import { ServerProcess } from '../helpers/process.ts';
+import { SmallDisk } from '../helpers/small-disk.ts';
+import { personOf, startDemo } from './demo.ts';
+import { acknowledgedBy, factsOf, gather } from './kills.ts';
+import { eventually } from './listeners.ts';
+import { type Outcome, Tally } from './outcome.ts';
+import { seeded } from './random.ts';
+import { Client } from './requests.ts';
+import { compareWithTruth } from './truth.ts';
+
+/** An empty database takes 40 MB, and 32 are kept free of the embedded one. */
+const DISK_MEGABYTES = 192;
+/** How long the service may take to notice, and to work again when there is room. It looks every 5 s. */
+const PATIENCE_MS = 20_000;
+const LACK = "not ready: room on the database's disk";
+const SNIPPET = { title: 'of the full disk', content: 'c'.repeat(1_000) };
+
+/**
+ * The disk of the database is full, again and again, while clients write and listen: changes are refused as such, reads are
+ * answered, the service says what is wrong, and goes on by itself when there is room. What was acknowledged stays.
+ */
+export async function fullTrial({
+  on,
+  fills,
+  seed,
+}: {
+  on: 'embedded' | 'postgresql';
+  fills: number;
+  seed: number;
+}): Promise<Outcome> {
+  await using own = new AsyncDisposableStack();
+  const folder = () =>
+    own.adopt(mkdtempSync(join(tmpdir(), 'chat-test-')), (path) => rmSync(path, { recursive: true, force: true }));
+  const dataDir = folder();
+  // Another user's, who may not look into the data directory.
+  const place = on === 'embedded' ? join(dataDir, 'postgres') : folder();
+  const disk = own.use(new SmallDisk(place, DISK_MEGABYTES));
+  const postgres = on === 'postgresql' ? own.use(await PrivatePostgres.start(place)) : undefined;
+  const service = own.use(await startDemo(postgres?.url, { EVENT_QUEUE_WRITE_SECONDS: '0.5' }, dataDir));
+  const { server } = service;
+  const crowd = await gather(server.url, service, seeded(seed));
+  const [refused, violations] = [new Tally(), new Tally()];
+  const client = new Client(server.url, personOf(service.people, 'member'));
+  const hold = async (promise: string, isKept: () => Promise<boolean>) => {
+    if (!(await until(isKept))) violations.add(promise);
+  };
+  for (let i = 0; i < fills; i++) {
+    const before = acknowledgedBy(crowd);
+    await eventually(() => acknowledgedBy(crowd) > before + 20, PATIENCE_MS);
+    disk.fill();
+    await hold('a change was not refused as STORAGE_FULL', async () => {
+      const { status, body } = await client.send({ method: 'POST', path: '/api/v1/saved_snippets', params: SNIPPET });
+      refused.add(`${status} ${body?.code ?? body?.result}`);
+      return status === 507 && body?.code === 'STORAGE_FULL' && body['retry-after'] === 30;
+    });
+    await hold('/readyz does not say what is wrong', async () => (await readiness(server.url)).includes(LACK));
+    await hold('nothing can be read', async () => (await client.rest('GET', '/users/me')).status === 200);
+    disk.makeRoom();
+    const full = acknowledgedBy(crowd);
+    await hold('no change is made when there is room', async () => acknowledgedBy(crowd) > full + 20);
+    await hold('it is not ready when there is room', async () => (await readiness(server.url)) === 'ready\n');
+  }
+  await crowd.stopWriting();
+  await crowd.stopListening();
+  const said = server
+    .log()
+    .split('\n')
+    .filter((line) => line.includes("the database's disk is full"));
+  if (said.length === 0) violations.add('the log does not tell of it');
+  // Once a minute, which no trial lasts for each fill.
+  if (said.length > fills) violations.add(`the log tells of it ${said.length} times`);
+  await server.stop();
+  const truth = await compareWithTruth(service, crowd.writers, crowd.listeners);
+  // A server that stores tables elsewhere starts, and is read from: so it is asked to make some.
+  const empty = postgres && own.use(await createDatabase(postgres.url));
+  disk.fill();
+  const starting = empty === undefined ? server.restart() : startOn(empty.url);
+  const ending = await starting.then(
+    () => 'it started',
+    (error: Error) => error.message.trim().split('\n').at(-1) ?? '',
+  );
+  if (!/^The disk of .+\. Make room there.*\.$/.test(ending)) violations.add(`a start on a full disk: ${ending}`);
+  disk.makeRoom();
+  await server.restart();
+  client.close();
+  return {
+    trial: `a full disk under ${on === 'embedded' ? 'the embedded database' : 'PostgreSQL'}`,
+    facts: {
+      fills,
+      ...factsOf(crowd),
+      events: truth.events,
+      'writes refused': crowd.writers.reduce((sum, writer) => sum + writer.refused.length, 0),
+      asked: refused.toString(),
+      'lines in the log': said.length,
+      'a start says': ending,
+    },
+    violations: [
+      ...violations.lines,
+      ...crowd.writers.flatMap((writer) => writer.violations.lines),
+      ...truth.violations,
+    ],
+  };
+}
+
+async function startOn(databaseUrl: string): Promise<void> {
+  const env = { DATABASE_URL: databaseUrl, SECRET_KEY: 's'.repeat(40) };
+  await (await ServerProcess.start({ env }))[Symbol.asyncDispose]();
+}
+
+const readiness = async (url: string): Promise<string> => (await fetch(`${url}/readyz`)).text();
+
+async function until(isSo: () => Promise<boolean>): Promise<boolean> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) return false;
+    await sleep(100);
+  }
+  return true;
+}

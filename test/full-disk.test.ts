@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { explain } from '../src/server/failures.ts';
+import { fullTrial } from './faults/full.ts';
+import { startInProcess } from './helpers/in-process.ts';
+import { postgresCommands } from './helpers/private-postgres.ts';
+import { mayMount } from './helpers/small-disk.ts';
+
+// A disk that is full to the last byte takes a file system of the test's own, which not everybody may mount.
+
+const PATIENCE_MS = 240_000;
+const isOnPostgres = process.env['DATABASE_URL'] !== undefined;
+
+describe.runIf(mayMount())('what was acknowledged stays, and the service goes on when there is room', () => {
+  test.skipIf(isOnPostgres)('on the embedded database', { timeout: PATIENCE_MS }, async () => {
+    const { violations, facts } = await fullTrial({ on: 'embedded', fills: 1, seed: 1 });
+    expect(violations).toEqual([]);
+    expect(facts['writes refused']).toBeGreaterThan(0);
+  });
+
+  test.runIf(isOnPostgres && postgresCommands() !== undefined)('on PostgreSQL', { timeout: PATIENCE_MS }, async () => {
+    const { violations, facts } = await fullTrial({ on: 'postgresql', fills: 1, seed: 1 });
+    expect(violations).toEqual([]);
+    expect(facts['writes refused']).toBeGreaterThan(0);
+  });
+});
+
+test('a node that has found no room says so until there is some', { timeout: 30_000 }, async () => {
+  await using service = await startInProcess();
+  const readiness = async () => {
+    const response = await fetch(`${service.url}/readyz`);
+    return [response.status, await response.text()];
+  };
+  expect(await readiness()).toEqual([200, 'ready\n']);
+  service.app.database.room.noteLack();
+  expect(await readiness()).toEqual([503, "not ready: room on the database's disk\n"]);
+  await expect.poll(readiness, { timeout: 20_000, interval: 200 }).toEqual([200, 'ready\n']);
+});
+
+test('a start that a full disk keeps from is told in a sentence', () => {
+  const full = Object.assign(new Error('could not extend file "base/5/1": No space left on device'), { code: '53100' });
+  const sentence = 'The disk of the database is full. Make room there, and start again.';
+  expect(explain(full)).toBe(sentence);
+  // As the engine that applies migrations has it, and as the ORM does.
+  expect(explain({ code: 'P1000', meta: { code: '53100' } })).toBe(sentence);
+  expect(explain(Object.assign(new Error('of the ORM'), { cause: { originalCode: '53100' } }))).toBe(sentence);
+  expect(explain(new Error('FATAL: could not write init file'))).toBe(sentence);
+  const file = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', path: '/data/secret-key' });
+  expect(explain(file)).toBe('The disk of /data/secret-key is full. Make room there.');
+});
+
+test('what is thrown and is no error is told as what it says', () => {
+  expect(explain({ message: 'of the engine', code: 'X' })).toBe('of the engine');
+});
