@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sweep } from '../src/events/retention.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
@@ -62,4 +62,29 @@ test('ends a queue nobody has read for longer than it may live, and keeps its to
   clock += 31 * 24 * 60 * MINUTE;
   await sweep(service.app);
   expect(await reasonOf()).toBe('unknown');
+});
+
+test('goes on where a sweep was cut off, though nothing has happened in the organisation since', async () => {
+  const { realm, member } = await organisation({}, { on: service });
+  const { db } = service.app;
+  await saveDraft(member, 'the first of many');
+  const many = 11_000;
+  await db.$executeRaw`
+    INSERT INTO event (realm_id, id, type, payload, channel_ids, user_ids, except_user_ids, created_at)
+    SELECT ${realm.id}, c.last_id + i, 'drafts', '{}', '{}', '{}', '{}', ${new Date(clock)}
+    FROM event_counter c, generate_series(1, ${many}::int) i WHERE c.realm_id = ${realm.id}`;
+  await db.$executeRaw`UPDATE event_counter SET last_id = last_id + ${many} WHERE realm_id = ${realm.id}`;
+  clock += 9 * 24 * 60 * MINUTE;
+  const left = () => db.event.count({ where: { realmId: realm.id } });
+  const execute = db.$executeRaw.bind(db);
+  let deletions = 0;
+  const spy = vi.spyOn(db, '$executeRaw').mockImplementation(((sql: TemplateStringsArray, ...values: unknown[]) => {
+    if (sql.join('').includes('DELETE FROM event ') && ++deletions > 1) throw new Error('The process is gone');
+    return execute(sql, ...values);
+  }) as never);
+  await expect(sweep(service.app)).rejects.toThrow('The process is gone');
+  spy.mockRestore();
+  expect(await left()).toBeGreaterThan(5_000);
+  await sweep(service.app);
+  expect(await left()).toBe(0);
 });

@@ -57,9 +57,18 @@ async function pruneLog({ db, config }: LogContext, now: number): Promise<void> 
     if (prune_through === null) continue;
     const through = Number(prune_through);
     // Recorded before rows are deleted: a reader that checks it after reading cannot miss that rows are gone.
-    const changed = await db.$executeRaw`
+    await db.$executeRaw`
       UPDATE event_counter SET pruned_through = ${through} WHERE realm_id = ${realm_id} AND pruned_through < ${through}`;
-    if (changed === 0) continue;
+  }
+  await deletePruned(db);
+}
+
+/** Deletes what is recorded as pruned: by this sweep, or by one whose node was gone before it had done so. */
+async function deletePruned(db: LogContext['db']): Promise<void> {
+  const realms = await db.$queryRaw<{ realm_id: number; pruned_through: bigint }[]>`
+    SELECT c.realm_id, c.pruned_through FROM event_counter c
+    WHERE EXISTS (SELECT FROM event e WHERE e.realm_id = c.realm_id AND e.id <= c.pruned_through)`;
+  for (const { realm_id, pruned_through: through } of realms) {
     for (let deleted = BATCH; deleted === BATCH; ) {
       deleted = await db.$executeRaw`
         DELETE FROM event WHERE realm_id = ${realm_id} AND id IN (
