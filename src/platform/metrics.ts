@@ -1,9 +1,16 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { DATABASE_ERROR_KINDS, databaseErrorKind } from './db/errors.ts';
+import { ERROR_CODES } from './errors.ts';
 
-/** What GET /metrics shows of this process. Labels never name a user, an organisation or anything a client made up. */
+/**
+ * What GET /metrics shows of this process. Labels never name a user or an organisation, nor anything a client made up, but
+ * for the operations of clients that are signed in, the first of them.
+ */
 export const metrics = new Registry();
 
 collectDefaultMetrics({ register: metrics });
+// Gauges under the names of counters. By type, which can be summed, they are there as well.
+for (const kind of ['handles', 'requests', 'resources']) metrics.removeSingleMetric(`nodejs_active_${kind}_total`);
 
 const requestSeconds = new Histogram({
   name: 'http_request_duration_seconds',
@@ -13,6 +20,30 @@ const requestSeconds = new Histogram({
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   registers: [metrics],
 });
+
+const operationSeconds = new Histogram({
+  name: 'graphql_operation_duration_seconds',
+  help: 'Queries and mutations, from the beginning of their execution to their result, over all transports.',
+  labelNames: ['operation', 'type'] as const,
+  // Our choice: fewer than of requests, as there are many names.
+  buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10],
+  registers: [metrics],
+});
+
+const refusals = new Counter({
+  name: 'requests_refused_total',
+  help: 'Errors that clients were answered with, by their code.',
+  labelNames: ['api', 'code'] as const,
+  registers: [metrics],
+});
+
+const databaseErrors = new Counter({
+  name: 'database_errors_total',
+  help: 'Statements, and ends of transactions, that the database did not do. Some are tried again, some are expected.',
+  labelNames: ['kind'] as const,
+  registers: [metrics],
+});
+for (const kind of DATABASE_ERROR_KINDS) databaseErrors.inc({ kind }, 0);
 
 /** Passwords hashed, which is what signing in costs. */
 export const passwordHashSeconds = new Histogram({
@@ -42,4 +73,49 @@ export function observeCount(name: string, help: string, count: () => number): v
  */
 export function observeRequest(method: string, route: string, status: number, seconds: number): void {
   requestSeconds.observe({ method, route, status }, seconds);
+}
+
+/** Our choices: more operations than an application has, and longer names than people give. */
+const MAX_OPERATIONS = 100;
+const MAX_NAME_LENGTH = 60;
+const operations = new Set<string>();
+
+/**
+ * Records one query or mutation that was executed.
+ *
+ * @param name As the client calls it; undefined where it does not.
+ * @param isKnown Whether the client is signed in: the names of others are counted apart only if such a one has used them.
+ */
+export function observeOperation(
+  { name, type, isKnown }: { readonly name: string | undefined; readonly type: string; readonly isKnown: boolean },
+  seconds: number,
+): void {
+  operationSeconds.observe({ operation: name === undefined ? 'anonymous' : labelOf(name, isKnown), type }, seconds);
+}
+
+function labelOf(name: string, isKnown: boolean): string {
+  if (isKnown && operations.size < MAX_OPERATIONS && name.length <= MAX_NAME_LENGTH) operations.add(name);
+  return operations.has(name) ? name : 'other';
+}
+
+const counted = new WeakSet<object>();
+const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, 'INTERNAL_SERVER_ERROR']);
+
+/**
+ * Records an error that a client is answered with, once.
+ *
+ * @param error By which it is known again, where it comes by here more than once.
+ */
+export function observeRefusal(api: 'rest' | 'graphql', code: unknown, error?: object): void {
+  if (error !== undefined && counted.has(error)) return;
+  if (error !== undefined) counted.add(error);
+  refusals.inc({ api, code: CODES.has(code) ? String(code) : 'other' });
+}
+
+/** Whether an error is recorded already. */
+export const isRefusalObserved = (error: object): boolean => counted.has(error);
+
+/** Records a failure of the database. */
+export function observeDatabaseError(error: unknown): void {
+  databaseErrors.inc({ kind: databaseErrorKind(error) });
 }

@@ -17,7 +17,7 @@ import { addCustomEmoji } from '../people/emoji/pictures.ts';
 import type { Config } from '../platform/config.ts';
 import { expectedError } from '../platform/db/errors.ts';
 import type { ChatError, RateLimitHitError } from '../platform/errors.ts';
-import { observeRequest } from '../platform/metrics.ts';
+import { observeRefusal, observeRequest } from '../platform/metrics.ts';
 import { currentRequest } from '../platform/request-note.ts';
 import type { DemoAccess } from './demo/demo-access.ts';
 import { addHealth } from './health.ts';
@@ -89,6 +89,7 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
     const tooMany = tooManyConnections(app, incoming);
     const error = tooMany ?? crossSiteError(app.config, incoming, false);
     if (error !== undefined) {
+      observeRefusal(isGraphql(incoming.url) ? 'graphql' : 'rest', error.code);
       if (isGraphql(incoming.url)) observeGraphql(incoming, outgoing);
       else observeRequest('other', tooMany === undefined ? 'cross-site' : 'too-many', error.status, 0);
       if (tooMany !== undefined) outgoing.setHeader('Connection', 'close');
@@ -107,8 +108,10 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
   server.on('connection', (socket) => app.connections.take(socket));
   server.on('upgrade', (incoming, socket, head) => {
     const error = tooManyConnections(app, incoming) ?? crossSiteError(app.config, incoming, true);
-    if (error !== undefined) answerBare(socket, error.status, error.message, { code: error.code, ...error.data });
-    else if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
+    if (error !== undefined) {
+      observeRefusal('graphql', error.code);
+      answerBare(socket, error.status, error.message, { code: error.code, ...error.data });
+    } else if (isGraphql(incoming.url)) upgrade(incoming, socket, head);
     else answerBare(socket, 404, 'There is nothing here that speaks WebSocket');
   });
   server.on('clientError', refuseBytes);

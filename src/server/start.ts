@@ -23,6 +23,7 @@ import { startUpkeep } from '../platform/db/upkeep.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
 import { openLog } from '../platform/log.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
+import { observeDatabaseError } from '../platform/metrics.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
 import { Unread } from '../platform/unread.ts';
 import { openVault } from './secret-key.ts';
@@ -83,6 +84,7 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
   whenRenamed(renameInBots);
   whenLeft(READ_WHAT_WAS_LEFT);
   database.onError((err) => {
+    observeDatabaseError(err);
     if (!isDiskFull(err)) return;
     database.room.noteLack();
     log.error({ err }, "the database's disk is full: make room there");

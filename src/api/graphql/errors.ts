@@ -21,6 +21,7 @@ import {
   UnauthorizedPrincipalError,
 } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
+import { isRefusalObserved, observeRefusal } from '../../platform/metrics.ts';
 import { builder, type Types } from './builder.ts';
 import { inputPathOf } from './input-path.ts';
 
@@ -152,18 +153,23 @@ export function presentError(error: unknown, log: Logger): GraphQLError {
   const expected = expectedError(error instanceof GraphQLError ? (error.originalError ?? error) : error);
   if (expected !== undefined) {
     const { code, data } = expected;
+    observeRefusal('graphql', code, expected);
     return new GraphQLError(expected.message, { ...place, extensions: { code, ...data }, originalError: expected });
   }
   // A field of a row that was read, and that somebody deleted before its fields were.
   if (error instanceof GraphQLError && isGone(error.originalError)) {
     const message = 'What was asked for was deleted while it was read';
+    observeRefusal('graphql', 'BAD_REQUEST', error);
     return new GraphQLError(message, { ...place, extensions: { code: 'BAD_REQUEST' }, originalError: error });
   }
   if (error instanceof GraphQLError && isAboutDocument(error)) {
     error.extensions['code'] ??= 'BAD_REQUEST';
+    // Those of a document that is known are the same each time.
+    if (!isRefusalObserved(error)) observeRefusal('graphql', error.extensions['code']);
     return error;
   }
   log.error({ err: error instanceof GraphQLError ? error.originalError : error }, 'A resolver failed');
+  observeRefusal('graphql', 'INTERNAL_SERVER_ERROR');
   return new GraphQLError('Internal server error', { ...place, extensions: { code: 'INTERNAL_SERVER_ERROR' } });
 }
 

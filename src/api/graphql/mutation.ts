@@ -3,7 +3,8 @@ import { type GraphQLField, type GraphQLResolveInfo, responsePathAsArray as resp
 import { type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import { NeedsTransaction } from '../../access/reply-first.ts';
 import { observingChanges } from '../../events/act.ts';
-import { AbandonedError, BadRequestError, type ChatError, RequestTimeoutError } from '../../platform/errors.ts';
+import { AbandonedError, BadRequestError, ChatError, RequestTimeoutError } from '../../platform/errors.ts';
+import { observeRefusal } from '../../platform/metrics.ts';
 import { builder, type Types } from './builder.ts';
 import { noteInputPath } from './input-path.ts';
 import { notePosition } from './positions.ts';
@@ -164,6 +165,10 @@ function addMutation<C, I extends InputFieldMap, P extends Record<string, Payloa
           return { position };
         }
         failed.add(ctx);
+        // What is only tried before its change is made anew, and fails again.
+        if (ctx.app.replyFirst === undefined && outcome.error instanceof ChatError) {
+          observeRefusal('graphql', outcome.error.code, outcome.error);
+        }
         noteInputPath(outcome.error, parentType.getFields()[fieldName]?.args ?? []);
         throw outcome.error;
       }) as never,

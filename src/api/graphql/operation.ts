@@ -18,6 +18,7 @@ import { NeedsTransaction } from '../../access/reply-first.ts';
 import type { Budget } from '../../platform/budget.ts';
 import type { Caller } from '../../platform/caller.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
+import { observeOperation } from '../../platform/metrics.ts';
 import { countMore, countRequest } from '../rate-limits.ts';
 import { asksForState, executeAtOnce } from './at-once.ts';
 import type { Cost, GraphQLContext } from './context.ts';
@@ -125,6 +126,7 @@ export async function executeOperation(args: ExecutionArgs): Promise<ExecutionRe
   const extensions = { cost, ...(rateLimit !== undefined && { rateLimit }) };
   // To strangers, as the schema itself.
   const hideSuggestions = context.viewer === null && !context.app.config.anonymousIntrospection;
+  const startedAt = performance.now();
   try {
     const { app, viewer } = context;
     const work = () => executeOnce({ ...args, hideSuggestions }, context);
@@ -133,7 +135,16 @@ export async function executeOperation(args: ExecutionArgs): Promise<ExecutionRe
   } catch (error) {
     if (!(error instanceof ChatError)) throw error;
     return { errors: [new GraphQLError(error.message, { originalError: error })], extensions };
+  } finally {
+    observe(args, context, performance.now() - startedAt);
   }
+}
+
+function observe({ document, operationName }: ExecutionArgs, { viewer }: GraphQLContext, ms: number): void {
+  const operation = getOperationAST(document, operationName);
+  if (operation == null) return;
+  const { name, operation: type } = operation;
+  observeOperation({ name: name?.value, type, isKnown: viewer !== null }, ms / 1000);
 }
 
 /** What an operation came to that is not to be kept: its changes are undone, and it may be sent again. */

@@ -11,6 +11,7 @@ import type { App } from '../../access/context.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
+import { observeRefusal } from '../../platform/metrics.ts';
 import { challengeOf } from '../cross-site.ts';
 import { budgetHeaders } from '../rate-limits.ts';
 import { FILE_BODY_LIMIT_BYTES, readBody } from '../request-body.ts';
@@ -254,7 +255,10 @@ function useDocuments(parts: GraphQLParts): Plugin<YogaInitialContext> {
   return {
     onParse({ params, context, setParsedDocument }) {
       const { document, errors } = checkDocument(parts, params.source.toString(), context.params);
-      if (errors !== undefined) throw new AggregateError(errors.map(asInvalid));
+      if (errors !== undefined) {
+        observeRefusal('graphql', 'BAD_REQUEST');
+        throw new AggregateError(errors.map(asInvalid));
+      }
       setParsedDocument(document);
     },
     onValidate({ setResult }) {
@@ -314,7 +318,9 @@ async function makeContext(
 function refusal({ message, code, data, status }: ChatError, req?: IncomingMessage): GraphQLError {
   const headers: Record<string, string> = status === 401 ? { ...challengeOf(req?.headers ?? {}) } : {};
   if ('retry-after' in data) headers['retry-after'] = String(data['retry-after']);
-  return new GraphQLError(message, { extensions: { code, ...data, http: { status, headers } } });
+  const error = new GraphQLError(message, { extensions: { code, ...data, http: { status, headers } } });
+  observeRefusal('graphql', code, error);
+  return error;
 }
 
 function maskError(app: App, error: unknown): Error {

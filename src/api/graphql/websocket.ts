@@ -12,6 +12,7 @@ import type { ReaderEnd } from '../../events/queue.ts';
 import type { EventPiece } from '../../events/rendering.ts';
 import type { EventStream, StreamSink } from '../../events/stream.ts';
 import { BadRequestError, ChatError, RateLimitHitError, type RequestTimeoutError } from '../../platform/errors.ts';
+import { observeRefusal } from '../../platform/metrics.ts';
 import { writeTogether } from '../../platform/write-together.ts';
 import { answerBare } from '../bare-answer.ts';
 import { warnOfProxy } from '../proxy-warning.ts';
@@ -91,6 +92,7 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
       } catch (error) {
         if (error instanceof RateLimitHitError) warnOfProxy(app, request);
         const { status, message, code, data } = error as RateLimitHitError | RequestTimeoutError;
+        observeRefusal('graphql', code);
         return answerBare(socket, status, message, { code, ...data });
       }
       server.upgrade(request, socket, head);

@@ -7,7 +7,7 @@ import { anonymous } from '../../access/sign-in.ts';
 import type { Budget } from '../../platform/budget.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { NotFoundError } from '../../platform/errors.ts';
-import { observeRequest } from '../../platform/metrics.ts';
+import { observeRefusal, observeRequest } from '../../platform/metrics.ts';
 import { currentRequest } from '../../platform/request-note.ts';
 import { challengeOf } from '../cross-site.ts';
 import { notFoundPage } from '../not-found-page.ts';
@@ -292,6 +292,7 @@ function options({ allowed }: Resource): Response {
 
 function notAllowed(method: string, { allowed }: Resource): Response {
   const msg = `Method ${method} is not allowed here`;
+  observeRefusal('rest', 'BAD_REQUEST');
   const body = { result: 'error', msg, code: 'BAD_REQUEST', allowed_methods: allowed };
   return json(405, body, { ...HEADERS, Allow: allowed.join(', ') });
 }
@@ -301,9 +302,11 @@ function renderError(app: App, thrown: unknown, what: string, reply: Reply): Res
   const error = expectedError(thrown);
   if (error === undefined) {
     app.log.error({ err: thrown, request: what }, 'a request failed unexpectedly');
+    observeRefusal('rest', 'INTERNAL_SERVER_ERROR');
     return json(500, { result: 'error', msg: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' }, reply.headers);
   }
   const { status, message, code, data } = error;
+  observeRefusal('rest', code);
   const headers = status === 401 ? { ...reply.headers, ...reply.challenge } : reply.headers;
   const wait = data['retry-after'];
   return json(

@@ -118,6 +118,32 @@ export function isUnknownTransaction(error: unknown): boolean {
   return codesOf(error).includes('22023');
 }
 
+/** Kinds of failures, by the codes they have: the first that fits. */
+const KINDS = [
+  ['disk_full', /^53100$/],
+  ['lock_timeout', /^55P03$/],
+  ['lost_race', /^(40...|P2034|TransactionWriteConflict)$/],
+  ['constraint', /^(23...|P2002|P2003|.*ConstraintViolation)$/],
+  ['resources', /^(53...|54...|P2024|TooManyConnections)$/],
+  ['connection', /^(08...|57P..|P1...|E[A-Z_]{4,}|DatabaseNotReachable|ConnectionClosed|SocketTimeout)$/],
+  ['value', /^22...$/],
+  ['transaction', /^(25...|P2028)$/],
+  ['statement', /^42...$/],
+] as const;
+
+type DatabaseErrorKind = (typeof KINDS)[number][0] | 'other';
+
+export const DATABASE_ERROR_KINDS: readonly DatabaseErrorKind[] = [...KINDS.map(([kind]) => kind), 'other'];
+
+/** What kind of failure of the database it is. */
+export function databaseErrorKind(error: unknown): DatabaseErrorKind {
+  if (isDiskFull(error)) return 'disk_full';
+  const codes = codesOf(error);
+  const kind = KINDS.find(([, pattern]) => codes.some((code) => pattern.test(code)))?.[0];
+  if (kind !== undefined) return kind;
+  return error instanceof Error && CONNECTION_LOST.test(error.message) ? 'connection' : 'other';
+}
+
 /** Whether the database refused a text for a character it cannot store: a null byte; in JSON, half a surrogate pair. */
 function isRefusedText(error: unknown): boolean {
   return codesOf(error).some((code) => code === '22021' || code === '22P05' || code === '22P02');
