@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../src/server/listen.ts';
 import { runCommand } from './helpers/control.ts';
 import { send } from './helpers/http.ts';
+import { openMailbox } from './helpers/mailbox.ts';
 import { METRICS } from './helpers/process.ts';
 import { organisation, serverOf } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
@@ -98,6 +99,27 @@ test('the doctor looks at Redis, the mail server, the disk and the address', asy
     mail: [false, expect.stringContaining('does not take mail')],
     address: [false, `at http://127.0.0.1:${taken} something else answers, with status 200`],
   });
+});
+
+test('the doctor is told by a mail server and by Redis that they are there', async () => {
+  await using mailbox = await openMailbox();
+  const { REDIS_URL } = process.env;
+  await using service = await startOnDatabaseOfRun({
+    env: { SMTP_URL: mailbox.url, ...(REDIS_URL !== undefined && { REDIS_URL }) },
+  });
+  const look = async () => {
+    const { findings } = (await runCommand(service.dataDir, 'doctor', {})) as { findings: Finding[] };
+    return (check: string) => findings.find((finding) => finding.check === check);
+  };
+  const found = await look();
+  expect(found('mail')).toMatchObject({ ok: true, detail: expect.stringMatching(/^takes mail, after [\d.]+ ms$/) });
+  if (REDIS_URL !== undefined) {
+    expect(found('redis')).toMatchObject({ ok: true, detail: expect.stringMatching(/^answers in [\d.]+ ms$/) });
+  }
+  // It was greeted, and given nothing.
+  expect([mailbox.mails, mailbox.attempts]).toEqual([[], 0]);
+  await mailbox[Symbol.asyncDispose]();
+  expect((await look())('mail')).toMatchObject({ ok: false, detail: expect.stringContaining('does not take mail') });
 });
 
 test('metrics tell how far readers are behind, and what is due', async () => {

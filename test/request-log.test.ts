@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
+import { Prisma } from '../src/generated/prisma/client.ts';
+import { readRows } from '../src/platform/db/rows.ts';
 import { openLog } from '../src/platform/log.ts';
 import { answering } from '../src/platform/request-note.ts';
 import { send } from './helpers/http.ts';
+import { startInProcess } from './helpers/in-process.ts';
 import { organisation, startServer } from './helpers/server.ts';
 
 // What the log says of requests, and of faults that come again.
@@ -93,4 +96,42 @@ test('that what is needed is out of reach, or its disk full, is told once a minu
     ['no Redis', 2],
     ['no room', 4],
   ]);
+});
+
+test('a fault of the service itself is an error in the log, under the id that the reply has', async () => {
+  const { log, lines } = logged();
+  await using service = await startInProcess({ log });
+  const { member } = await organisation({}, { on: service });
+  await service.app.db.$executeRaw`ALTER TABLE saved_snippet RENAME TO gone`;
+  const rest = await member.rest('GET', '/saved_snippets');
+  const graphql = await send(service.url, {
+    method: 'POST',
+    path: '/graphql',
+    headers: { ...member.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ query: '{ savedSnippets(first: 1) { nodes { title } } }' }),
+  });
+  expect([rest.status, rest.body.code]).toEqual([500, 'INTERNAL_SERVER_ERROR']);
+  expect(JSON.parse(graphql.text).errors[0].extensions.code).toBe('INTERNAL_SERVER_ERROR');
+  expect(JSON.stringify(rest.body) + graphql.text).not.toContain('saved_snippet');
+  for (const { headers } of [rest, graphql]) {
+    const line = lines().find(({ request_id, level }) => level === 50 && request_id === headers['x-request-id']);
+    expect(JSON.stringify(line)).toContain('saved_snippet');
+  }
+});
+
+test('a statement that takes long is told in the log, without its values', { timeout: 30_000 }, async () => {
+  const { log, lines } = logged();
+  await using service = await startInProcess({ log });
+  const statement = Prisma.sql`SELECT pg_sleep(${1.1}::float8)::text, ${'a secret'}::text AS it`;
+  await service.app.db.$queryRaw(statement);
+  await readRows(service.app.db, statement);
+  await service.app.db.$queryRaw`SELECT pg_sleep(0.1)::text`;
+  // What waits behind it, on the embedded database, takes as long.
+  const isOurs = ({ msg, statement }: Line) =>
+    msg === 'a statement took long' && String(statement).includes('pg_sleep');
+  const told = lines().filter(isOurs);
+  const one = { level: 40, statement: expect.stringContaining('pg_sleep($1') };
+  expect(told).toMatchObject([one, one]);
+  for (const { ms } of told) expect(ms).toBeGreaterThan(1_000);
+  expect(JSON.stringify(told)).not.toContain('a secret');
 });

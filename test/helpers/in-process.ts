@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { App } from '../../src/access/context.ts';
 import type { DeliveryWorker } from '../../src/messages/scheduled/worker.ts';
 import { readConfig } from '../../src/platform/config.ts';
@@ -12,6 +12,8 @@ import { newDataDir } from './data-dir.ts';
 export interface InProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => Date;
+  /** Default: one that says nothing. */
+  readonly log?: Logger;
 }
 
 /** A service in the test's own process, on an embedded database of its own: to look at what it does inside. */
@@ -55,7 +57,11 @@ export async function shareInProcess({
 }
 
 /** Starts a service of the test's own, with all its doors: `await using` it. */
-export async function startInProcess({ env = {}, now }: InProcessOptions = {}): Promise<InProcess> {
+export async function startInProcess({
+  env = {},
+  now,
+  log = pino({ level: 'silent' }),
+}: InProcessOptions = {}): Promise<InProcess> {
   const dataDir = newDataDir();
   const unlimited = {
     ...{ RATE_LIMIT_PER_USER: 'off', RATE_LIMIT_PER_IP: 'off' },
@@ -71,7 +77,7 @@ export async function startInProcess({ env = {}, now }: InProcessOptions = {}): 
     ...env,
     DATA_DIR: dataDir,
   });
-  const running = await startApp(config, { log: pino({ level: 'silent' }), ...(now !== undefined && { now }) });
+  const running = await startApp(config, { log, ...(now !== undefined && { now }) });
   const { app, deliveries, mail, counting, close } = running;
   const control = await openControl(app);
   const server = await serve(running, null);
