@@ -6,6 +6,8 @@ import { Tally } from './outcome.ts';
 import { between, type Random } from './random.ts';
 import { type Answer, Client, CutOffError } from './requests.ts';
 
+/** So many drafts and snippets a writer makes, before it only changes them: an account may have so many of each. */
+const MOST_MADE = 200;
 /** How long a writer waits before it tries again on a server that is not there. */
 const AGAIN_MS = 30;
 
@@ -108,6 +110,7 @@ export class Writer {
   readonly #random: Random;
   readonly #pauseMs: number;
   #made = 0;
+  #created = 0;
   #cutOff = 0;
 
   private constructor(client: Client, channelId: number, { door, number, random, pauseMs = 0 }: WriterOptions) {
@@ -141,13 +144,16 @@ export class Writer {
 
   async #change(): Promise<boolean> {
     const acts = Object.entries(ACTS[this.#door]);
-    const possible = this.drafts.length === 0 ? acts.filter(([name]) => name !== 'edit draft') : acts;
+    const possible = acts.filter(([name]) =>
+      name === 'edit draft' ? this.drafts.length > 0 : !name.startsWith('create') || this.#created < MOST_MADE,
+    );
     const [name, act] = possible[between(this.#random, 0, possible.length)] as [string, Act];
     const token = this.#token(name === 'set color');
     try {
       const answer = await act(this, token);
       if (isSuccess(answer)) {
         this.acknowledged.push(token);
+        if (name.startsWith('create')) this.#created++;
         this.acknowledgedAt.push(performance.now());
         return true;
       }

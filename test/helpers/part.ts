@@ -70,6 +70,7 @@ const SHARES: Readonly<Record<string, number>> = {
   'event-queue.test.ts > hears heartbeats in silence whose ids rise': 1 / 3,
   'access.test.ts': 1 / 6,
   'faults.test.ts': 1 / 8,
+  'full-disk.test.ts > what was acknowledged stays': 1 / 8,
   'interface/4.03-events.test.ts > 4.3 GET /events > sends a heartbeat': 1 / 3,
   'interface/6-events.test.ts > 6 Events > a heartbeat': 1 / 3,
   'persisted-documents.test.ts > the file': 1 / 3,
