@@ -57,7 +57,11 @@ export class Session extends pg.Client {
     connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
       if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
     });
-    connection.once('readyForQuery', () => connection.stream.setTimeout(SILENCE_MS, () => void this.#heardNothing()));
+    connection.once('readyForQuery', () => {
+      // Not as an argument of `setTimeout`, which takes it for the first silence alone.
+      connection.stream.on('timeout', () => void this.#heardNothing());
+      connection.stream.setTimeout(SILENCE_MS);
+    });
   }
 
   /**
