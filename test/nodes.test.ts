@@ -42,6 +42,21 @@ describe.skipIf(DATABASE_URL === undefined)('several nodes on one database', () 
     expect(await live.next()).toMatchObject({ drafts: [{ content: 'from B' }] });
   });
 
+  test('registers with what another node has changed since somebody registered here', async () => {
+    const [atA, atB] = await somebody();
+    const people = { fetch_event_types: ['realm_user'] };
+    for (const change of [{ full_name: 'At B' }, { email_address_visibility: 5 }, { full_name: 'At B again' }]) {
+      await Promise.all([atA, atB].map((person) => person.register(people)));
+      await atB.ok('PATCH', '/settings', change);
+      const [{ members }, ...states] = await Promise.all([
+        atB.ok('GET', '/users', { include_custom_profile_fields: true }),
+        ...Array.from({ length: 10 }, () => atA.register(people)),
+      ]);
+      const users = members.map(({ is_active: _, ...user }: { is_active: boolean }) => user);
+      for (const { realm_users } of states) expect(realm_users).toEqual(users);
+    }
+  });
+
   test('serves a queue on whichever node the client comes to, from where it was', async () => {
     const [atA, atB] = await somebody();
     const { queue_id, last_event_id } = await atA.register({ fetch_event_types: [] });

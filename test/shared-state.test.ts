@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { startInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 
@@ -71,4 +72,18 @@ test.concurrent('what is shared stays within its organisation', async () => {
     (await person.register(GROUPS))['realm_users'].map((user: { user_id: number }) => user.user_id);
   const [first, second] = [await names(one.member), await names(other.member)];
   expect(first.filter((id: number) => second.includes(id))).toEqual([]);
+});
+
+test('of those who register at once after a change, one reads everybody', async () => {
+  await using service = await startInProcess();
+  const { owner, member } = await organisation({}, { on: service });
+  const everybody = /FROM user_account u WHERE u\.realm_id = \$\d+ ORDER BY u\.id/;
+  for (const name of ['One', 'Another']) {
+    await owner.ok('PATCH', '/settings', { full_name: `${name} name` });
+    const queries = await service.queriesOf(async () => {
+      const replies = await Promise.all(Array.from({ length: 8 }, () => member.register(GROUPS)));
+      for (const { realm_users: users } of replies) expect(JSON.stringify(users)).toContain(`${name} name`);
+    });
+    expect(queries.filter((query) => everybody.test(query))).toHaveLength(1);
+  }
 });

@@ -55,10 +55,12 @@ export class SharedState {
   /** What the part is as of a moment. Of those who come together one reads it. */
   async of<T>(moment: Moment, part: SharedPart<T>): Promise<T> {
     const key = `${part.realmId} ${part.name}`;
-    // Whoever waits for another one's reading has a look at what it gave, as at what was there before.
-    const known = this.#kept.get(key) ?? (await this.#making.get(key)?.catch(() => undefined));
     // Under one key is what one `read` gave.
-    if (known !== undefined && (await isStill(known, moment, part))) return known.value as T;
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && (await isStill(kept, moment, part))) return kept.value as T;
+    // Of many who find that it is another by now, one reads it anew.
+    const read = await this.#making.get(key)?.catch(() => undefined);
+    if (read !== undefined && (await isStill(read, moment, part))) return read.value as T;
     const making = part.read().then((value): Kept => ({ value, position: moment.position }));
     this.#making.set(key, making);
     try {

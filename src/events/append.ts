@@ -104,6 +104,8 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
       ephemeral: event.ephemeral,
     };
   });
+  // One time for both: the embedded database has it from this process, anew each time that it is asked for.
+  const clock = databaseClock(app);
   const [counter] = await tx.$queryRaw<{ base: bigint; xid: string; written_at: string }[]>`
     WITH counter AS (
       UPDATE event_counter SET last_id = last_id + ${offset} WHERE realm_id = ${realmId}
@@ -112,12 +114,12 @@ async function append(tx: Tx, { realmId, app }: Log, emitted: readonly EmittedEv
       INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
                          public_channel_id, width, ephemeral, created_at)
       SELECT ${realmId}, counter.base + e."offset", e.type, e.op, e.payload, e.max_role, e.channel_ids, e.user_ids,
-             e.except_user_ids, e.public_channel_id, e.width, e.ephemeral, ${databaseClock(app)}
+             e.except_user_ids, e.public_channel_id, e.width, e.ephemeral, ${clock}
       FROM counter, jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(
         "offset" int, type text, op text, payload jsonb, max_role smallint, channel_ids int[], user_ids int[],
         except_user_ids int[], public_channel_id int, width int, ephemeral boolean)
     )
-    SELECT base, pg_current_xact_id()::text AS xid, extract(epoch FROM ${databaseClock(app)})::text AS written_at
+    SELECT base, pg_current_xact_id()::text AS xid, extract(epoch FROM ${clock})::text AS written_at
     FROM counter`;
   if (counter === undefined) throw new Error(`Realm ${realmId} has no event counter`);
   const base = Number(counter.base);

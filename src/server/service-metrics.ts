@@ -8,6 +8,7 @@ const gauge = (name: string, help: string) => new Gauge({ name, help, registers:
 // Of this process.
 const windows = gauge('event_windows_open', 'Organisations whose log is read on this process.');
 const windowBytes = gauge('event_windows_bytes', 'What their windows hold in memory.');
+const sharedBytes = gauge('registration_shared_bytes', 'What is kept in memory of the state for who registers next.');
 const readers = gauge('event_readers_open', 'Clients that wait for events on this process.');
 const poolUsed = gauge('database_pool_used', 'Connections to the database in use (PostgreSQL).');
 const poolWaiting = gauge('database_pool_waiting', 'Statements that wait for a connection (PostgreSQL).');
@@ -27,6 +28,7 @@ type Counted = Record<keyof typeof COUNTED, number | null>;
 export async function lookAtService(app: App): Promise<void> {
   windows.set(app.hub.windowCount);
   windowBytes.set(app.hub.windowBytes);
+  sharedBytes.set(app.sharedState.bytes);
   readers.set(app.hub.readerCount);
   const pool = app.database.pool();
   poolUsed.set(pool.used);
