@@ -17,8 +17,9 @@ export const ownFlags = acrossReaders<number, UserFlags>(async (wanted) => {
   const [first] = wanted;
   if (first === undefined) return [];
   const { app, realmId } = first.ctx;
-  const flags = await readFlagsOfEach(app.db, realmId, viewerIdsIn(wanted), keysIn(wanted));
-  return wanted.map(({ ctx, key }) => flags.get(ctx.viewer.id)?.get(key) ?? NONE);
+  const own = wanted.map(({ ctx, key }) => ({ userId: ctx.viewer.id, messageId: key }));
+  const flags = await readFlagsOfEach(app.db, realmId, own);
+  return flags.map((each) => each ?? NONE);
 });
 
 const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
@@ -92,5 +93,4 @@ export const channelMessages = perOperation(
     ),
 );
 
-const viewerIdsIn = (wanted: readonly Wanted<number>[]) => [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))];
 const keysIn = (wanted: readonly Wanted<number>[]) => [...new Set(wanted.map(({ key }) => key))];

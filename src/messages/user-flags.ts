@@ -45,17 +45,38 @@ const unreadFrom = (
   COALESCE(NOT ${isRead}, NOT (m.sender_id = ${userId} AND m.read_by_sender) AND m.id > COALESCE(${readThrough}, 0)
     AND ${received})`;
 
+/** What there may be to say of a message and a user, each a bit of one number: of many columns most of the time is in reading. */
+const BITS = {
+  received: 1,
+  unread: 2,
+  starred: 4,
+  collapsed: 8,
+  mentioned: 16,
+  channelWildcard: 32,
+  topicWildcard: 64,
+  alerted: 128,
+} as const;
+
+/** The bits of what is so, as SQL. */
+const bitsOf = (facts: Readonly<Record<keyof typeof BITS, Prisma.Sql>>): Prisma.Sql =>
+  Prisma.join(
+    Object.entries(BITS).map(([name, bit]) => {
+      const so = facts[name as keyof typeof BITS];
+      return Prisma.sql`CASE WHEN ${so} THEN ${Prisma.raw(String(bit))} ELSE 0 END`;
+    }),
+    ' + ',
+  );
+
 interface UserFlagsRow {
-  readonly user_id: number;
-  readonly id: bigint;
-  readonly received: boolean;
-  readonly unread: boolean;
-  readonly starred: boolean;
-  readonly collapsed: boolean;
-  readonly mentioned: boolean;
-  readonly channel_wildcard: boolean;
-  readonly topic_wildcard: boolean;
-  readonly alerted: boolean;
+  /** Which of those asked for, from 1. */
+  readonly place: number;
+  readonly bits: number;
+}
+
+/** A message, as one user has it. */
+export interface OwnMessage {
+  readonly userId: number;
+  readonly messageId: number;
 }
 
 /** What the user has with each of the messages, by id, in one query. Whether they may read them is not asked. */
@@ -64,61 +85,73 @@ export async function readFlags(
   { id, realm }: { readonly id: number; readonly realm: { readonly id: number } },
   messageIds: readonly number[],
 ): Promise<Map<number, UserFlags>> {
-  return (await readFlagsOfEach(db, realm.id, [id], messageIds)).get(id) ?? new Map();
+  const own = messageIds.map((messageId) => ({ userId: id, messageId }));
+  const flags = await readFlagsOfEach(db, realm.id, own);
+  return new Map(own.flatMap(({ messageId }, i) => (flags[i] === undefined ? [] : [[messageId, flags[i]]])));
 }
 
-/** What each of the users has with each of the messages, by their ids, in one query. */
+/** What each user has with a message, in the order in which it was asked for, in one query; nothing with one that is not there. */
 export async function readFlagsOfEach(
   db: SqlClient,
   realmId: number,
-  userIds: readonly number[],
-  messageIds: readonly number[],
-): Promise<Map<number, Map<number, UserFlags>>> {
-  if (messageIds.length === 0) return new Map();
-  const user = Prisma.sql`viewer.id`;
-  // For one, as is usual, so that one plan is good for all: for a list of unknown length it would be made anew each time.
-  const viewers =
-    userIds.length === 1
-      ? Prisma.sql`(SELECT ${userIds[0]}::int AS id) AS viewer`
-      : Prisma.sql`unnest(${[...userIds]}::int[]) AS viewer(id)`;
-  const facts = {
-    isRead: Prisma.sql`x.is_read`,
-    readThrough: Prisma.sql`r.read_through`,
-    received: Prisma.sql`received.so`,
-  };
+  wanted: readonly OwnMessage[],
+): Promise<(UserFlags | undefined)[]> {
+  if (wanted.length === 0) return [];
+  const user = Prisma.sql`wanted.user_id`;
+  const received = Prisma.sql`received.so`;
+  const unread = unreadFrom(user, {
+    ...{ isRead: Prisma.sql`x.is_read`, readThrough: Prisma.sql`r.read_through` },
+    received,
+  });
+  const bits = bitsOf({
+    ...{ received, unread },
+    starred: Prisma.sql`um.starred`,
+    collapsed: Prisma.sql`um.collapsed`,
+    mentioned: Prisma.sql`um.mentioned`,
+    channelWildcard: Prisma.sql`m.channel_wildcard`,
+    topicWildcard: Prisma.sql`um.topic_wildcard_mentioned`,
+    alerted: Prisma.sql`um.has_alert_word`,
+  });
+  const userIds = wanted.map(({ userId }) => userId);
+  const messageIds = wanted.map(({ messageId }) => messageId);
   // Whether a message was received is worked out once. OFFSET 0 has each row of another table found by its key: the planner
   // would rather read all that everybody has with any message.
   const rows = await readRows<UserFlagsRow>(
     db,
     Prisma.sql`
-    SELECT viewer.id AS user_id, m.id, received.so AS received, ${unreadFrom(user, facts)} AS unread, m.channel_wildcard,
-           COALESCE(um.starred, false) AS starred, COALESCE(um.collapsed, false) AS collapsed,
-           COALESCE(um.mentioned, false) AS mentioned, COALESCE(um.topic_wildcard_mentioned, false) AS topic_wildcard,
-           COALESCE(um.has_alert_word, false) AS alerted
-    FROM message m CROSS JOIN ${viewers}
+    SELECT wanted.place::int AS place, ${bits} AS bits
+    FROM unnest(${listOf('int', userIds)}, ${listOf('bigint', messageIds)})
+      WITH ORDINALITY AS wanted (user_id, message_id, place)
+    JOIN message m ON m.realm_id = ${realmId} AND m.id = wanted.message_id
     LEFT JOIN LATERAL (
       SELECT um.starred, um.collapsed, um.mentioned, um.topic_wildcard_mentioned, um.has_alert_word
-      FROM user_message um WHERE um.user_id = viewer.id AND um.message_id = m.id OFFSET 0) AS um ON true
+      FROM user_message um WHERE um.user_id = wanted.user_id AND um.message_id = m.id OFFSET 0) AS um ON true
     LEFT JOIN LATERAL (
       SELECT x.is_read FROM read_exception x
-      WHERE x.user_id = viewer.id AND x.message_id = m.id OFFSET 0) AS x ON true
+      WHERE x.user_id = wanted.user_id AND x.message_id = m.id OFFSET 0) AS x ON true
     LEFT JOIN LATERAL (
       SELECT r.read_through FROM read_mark r
-      WHERE r.user_id = viewer.id AND r.recipient_id = ${SENT_RECIPIENT} OFFSET 0) AS r ON true
-    CROSS JOIN LATERAL (SELECT ${receivedBy(user)} AS so OFFSET 0) AS received
-    WHERE m.realm_id = ${realmId} AND m.id = ANY(${listOf('bigint', messageIds)})`,
+      WHERE r.user_id = wanted.user_id AND r.recipient_id = ${SENT_RECIPIENT} OFFSET 0) AS r ON true
+    CROSS JOIN LATERAL (SELECT ${receivedBy(user)} AS so OFFSET 0) AS received`,
   );
-  const byUser = Map.groupBy(rows, ({ user_id }) => user_id);
-  return new Map([...byUser].map(([id, ofUser]) => [id, new Map(ofUser.map((row) => [Number(row.id), toFlags(row)]))]));
+  const flags = new Array<UserFlags | undefined>(wanted.length).fill(undefined);
+  for (const { place, bits: of } of rows) flags[place - 1] = FLAGS_BY_BITS[of];
+  return flags;
 }
 
-const toFlags = (row: UserFlagsRow): UserFlags => ({
-  read: !row.unread,
-  starred: row.starred,
-  collapsed: row.collapsed,
-  mentioned: row.mentioned,
-  channelWildcard: row.channel_wildcard && row.received,
-  topicWildcard: row.topic_wildcard,
-  hasAlertWord: row.alerted,
-  historical: !row.received,
-});
+function toFlags(bits: number): UserFlags {
+  const is = (name: keyof typeof BITS) => (bits & BITS[name]) !== 0;
+  return {
+    read: !is('unread'),
+    starred: is('starred'),
+    collapsed: is('collapsed'),
+    mentioned: is('mentioned'),
+    channelWildcard: is('channelWildcard') && is('received'),
+    topicWildcard: is('topicWildcard'),
+    hasAlertWord: is('alerted'),
+    historical: !is('received'),
+  };
+}
+
+/** All there can be, made once. */
+const FLAGS_BY_BITS: readonly UserFlags[] = Array.from({ length: 256 }, (_, bits) => toFlags(bits));
