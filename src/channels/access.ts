@@ -10,8 +10,9 @@ import { groupIdsOf, isInGroup, isInSystemGroup } from '../access/permissions/me
 import { type ChannelActor, channelActor } from '../access/permissions/require.ts';
 import { SYSTEM_GROUPS } from '../access/permissions/system-groups.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
-import type { SqlClient, Tx } from '../platform/db/client.ts';
+import type { Tx } from '../platform/db/client.ts';
 import { CHANNEL_COLUMNS, columnsOf, type QueryRow, rowOf } from '../platform/db/columns.ts';
+import { GatheredReads, type ReadPlace } from '../platform/db/gathered-reads.ts';
 import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { BadRequestError } from '../platform/errors.ts';
@@ -137,41 +138,68 @@ export const visibleAmong = (ctx: Ctx, ids: readonly number[]): Promise<OwnChann
 type MayHave = typeof seesChannel;
 
 async function channelsHad({ app, viewer }: Ctx, ids: readonly number[], mayHave: MayHave): Promise<OwnChannel[]> {
-  const placed = await placedChannels(app.db, viewer.realm.id, [viewer.id], ids);
-  if (placed.length === 0) return [];
+  const places = [...new Set(ids)].map((channelId) => ({ userId: viewer.id, channelId }));
+  const placed = await placedChannels({ db: app.db, realmId: viewer.realm.id }, places);
+  const found = placed.filter((one) => one !== null);
+  if (found.length === 0) return [];
   const actor = await channelActor(app.db, viewer, app.now());
-  return placed
-    .map(({ channel, subscribers }) => ({ ...channel, isSubscribed: subscribers.includes(viewer.id) }))
+  return found
+    .map(({ channel, isSubscribed }) => ({ ...channel, isSubscribed }))
     .filter((channel) => mayHave(actor, channel, channel.isSubscribed));
 }
 
-/** A channel, and which of some users are subscribed to it. */
-interface PlacedChannel {
-  readonly channel: Channel;
-  readonly subscribers: readonly number[];
+/** Somebody's place in a channel, whether they have one or not. */
+interface ChannelPlace {
+  readonly userId: number;
+  readonly channelId: number;
 }
 
-/** The channels of these ids, whoever may see them, and which of the users are subscribed: one query. */
-export async function placedChannels(
-  db: SqlClient,
-  realmId: number,
-  userIds: readonly number[],
-  channelIds: readonly number[],
-): Promise<PlacedChannel[]> {
-  const ids = [...new Set(channelIds)].filter(isRowId);
-  if (ids.length === 0) return [];
+/** A channel, whoever may see it. */
+interface PlacedChannel {
+  readonly channel: Channel;
+  /** Whether the user whose place was asked for is subscribed. */
+  readonly isSubscribed: boolean;
+}
+
+/**
+ * The channels, and whether each user is subscribed to theirs, in the order in which they were asked for; null where there
+ * is no such channel. One query, shared with whoever asks at the same time.
+ */
+export const placedChannels = async (
+  at: ReadPlace,
+  places: readonly ChannelPlace[],
+): Promise<readonly (PlacedChannel | null)[]> => (places.length === 0 ? [] : gathered.of(at, places));
+
+const gathered = new GatheredReads(readPlacedChannels);
+
+async function readPlacedChannels(
+  { db, realmId }: ReadPlace,
+  places: readonly ChannelPlace[],
+): Promise<(PlacedChannel | null)[]> {
+  const existing = places.filter(({ channelId }) => isRowId(channelId));
+  if (existing.length === 0) return places.map(() => null);
+  const [userIds, channelIds] = [existing.map(({ userId }) => userId), existing.map(({ channelId }) => channelId)];
   const rows = await readRows<QueryRow & { readonly subscribers: readonly number[] }>(
     db,
     Prisma.sql`
-    SELECT ${columnsOf('c', CHANNEL_COLUMNS)}, ARRAY(
-      SELECT s.user_id FROM subscription s
-      WHERE s.channel_id = c.id AND s.active AND s.user_id = ANY(${listOf('int', userIds)})) AS subscribers
-    FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${listOf('int', ids)})`,
+    SELECT ${columnsOf('c', CHANNEL_COLUMNS)}, COALESCE(own.user_ids, '{}') AS subscribers
+    FROM channel c LEFT JOIN (
+      SELECT s.channel_id, array_agg(s.user_id) AS user_ids
+      FROM unnest(${listOf('int', userIds)}, ${listOf('int', channelIds)}) AS place (user_id, channel_id)
+      JOIN subscription s ON s.user_id = place.user_id AND s.channel_id = place.channel_id AND s.active
+      GROUP BY s.channel_id) AS own ON own.channel_id = c.id
+    WHERE c.realm_id = ${realmId} AND c.id = ANY(${listOf('int', [...new Set(channelIds)])})`,
   );
-  return rows.map((row) => ({
-    channel: rowOf<Channel>(row, 'c', CHANNEL_COLUMNS),
-    subscribers: row.subscribers,
-  }));
+  const found = new Map(
+    rows.map((row) => {
+      const channel = rowOf<Channel>(row, 'c', CHANNEL_COLUMNS);
+      return [channel.id, { channel, subscribers: new Set(row.subscribers) }];
+    }),
+  );
+  return places.map(({ userId, channelId }) => {
+    const one = found.get(channelId);
+    return one === undefined ? null : { channel: one.channel, isSubscribed: one.subscribers.has(userId) };
+  });
 }
 
 /** Those of `channelIds` whose content the viewer may read: `accessChannelContent` for many, in one query. */

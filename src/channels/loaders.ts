@@ -1,9 +1,10 @@
 import DataLoader from 'dataloader';
 import { signedIn, type Viewer } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
-import { acrossReaders, type GraphQLContext, perOperation, type Wanted } from '../api/graphql/context.ts';
+import { acrossReaders, forEverybody, type GraphQLContext, perOperation, type Wanted } from '../api/graphql/context.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { CHANNEL_COLUMNS, fieldsOf } from '../platform/db/columns.ts';
+import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { placedChannels, readsChannel, seesChannel } from './access.ts';
 import { type ChannelActivity, readActivity } from './activity.ts';
@@ -61,17 +62,13 @@ const readable = (held: HeldChannel | null): Channel | null => (held?.isReadable
 const CHANNEL = fieldsOf('c', CHANNEL_COLUMNS);
 
 /** A channel, by its id, which the viewer was found to see. */
-export const channelsById = acrossReaders<number, Channel>(async (wanted) => {
-  const [first] = wanted;
-  if (first === undefined) return [];
-  const { app, realmId } = first.ctx;
-  const ids = [...new Set(wanted.map(({ key }) => key))];
+export const channelsById = forEverybody<number, Channel>(async (db, realmId, ids) => {
   const rows = await readRows<Channel>(
-    app.db,
-    Prisma.sql`SELECT ${CHANNEL} FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${ids}::int[])`,
+    db,
+    Prisma.sql`SELECT ${CHANNEL} FROM channel c WHERE c.realm_id = ${realmId} AND c.id = ANY(${listOf('int', ids)})`,
   );
   const byId = new Map(rows.map((channel) => [channel.id, channel]));
-  return wanted.map(({ key }) => byId.get(key) ?? new Error(`There is no channel ${key}`));
+  return (id) => byId.get(id) ?? new Error(`There is no channel ${id}`);
 });
 
 async function heldFor(wanted: readonly Wanted<number>[]): Promise<readonly (HeldChannel | null)[]> {
@@ -79,20 +76,17 @@ async function heldFor(wanted: readonly Wanted<number>[]): Promise<readonly (Hel
   if (first === undefined) return [];
   const { app, realmId } = first.ctx;
   const viewers = new Map(wanted.map(({ ctx: { viewer } }) => [viewer.id, viewer]));
-  const keys = wanted.map(({ key }) => key);
-  const placed = await placedChannels(app.db, realmId, [...viewers.keys()], keys);
-  const channels = new Map(
-    placed.map(({ channel, subscribers }) => [channel.id, { channel, subscribers: new Set(subscribers) }]),
+  const placed = await placedChannels(
+    { db: app.db, realmId },
+    wanted.map(({ ctx, key }) => ({ userId: ctx.viewer.id, channelId: key })),
   );
   const now = app.now();
   const actorOf = async (viewer: Viewer) => [viewer.id, await channelActor(app.db, viewer, now)] as const;
   const actors = new Map(await Promise.all([...viewers.values()].map(actorOf)));
-  return wanted.map(({ ctx: { viewer }, key }) => {
-    const found = channels.get(key);
-    const actor = actors.get(viewer.id);
-    if (found === undefined || actor === undefined) return null;
-    const { channel, subscribers } = found;
-    const isSubscribed = subscribers.has(viewer.id);
+  return wanted.map(({ ctx: { viewer } }, i) => {
+    const [found, actor] = [placed[i] ?? null, actors.get(viewer.id)];
+    if (found === null || actor === undefined) return null;
+    const { channel, isSubscribed } = found;
     return {
       channel,
       isSeen: seesChannel(actor, channel, isSubscribed),

@@ -1,6 +1,8 @@
 import { type Channel, type Message, Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';
+import { GatheredReads } from '../platform/db/gathered-reads.ts';
+import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { hasProtectedHistory } from './access.ts';
 
@@ -40,25 +42,52 @@ export async function messagesInChannels(
   const { open = [], guarded = [] } = Object.groupBy(channels, (channel) =>
     hasProtectedHistory(channel) ? 'guarded' : 'open',
   );
-  const rows = [
-    ...(open.length === 0 ? [] : await readPages(db, realmId, open, page, anyIn(page))),
-    ...(guarded.length === 0 ? [] : await readPages(db, realmId, guarded, page, receivedIn(userId, page))),
-  ];
-  const byChannel = Map.groupBy(rows, ({ channelId }) => channelId);
+  const [shared, own] = await Promise.all([
+    open.length === 0
+      ? []
+      : openPages.of(
+          { db, realmId, statement: textOf(page) },
+          idsOf(open).map((channelId) => ({ channelId, page })),
+        ),
+    guarded.length === 0 ? [] : readPages(db, realmId, idsOf(guarded), page, receivedIn(userId, page)),
+  ]);
+  const byChannel = Map.groupBy([...shared.flat(), ...own], ({ channelId }) => channelId);
   return (channelId) => (byChannel.get(channelId) ?? []).sort((a, b) => Number(b.id - a.id));
 }
+
+const idsOf = (channels: readonly Readable[]) => channels.map(({ id }) => id);
+
+/** A page of a channel whose messages are for all who read it. */
+interface OpenPage {
+  readonly channelId: number;
+  readonly page: MessagePage;
+}
+
+/** Read once for all who ask at the same time. */
+const openPages = new GatheredReads<OpenPage, readonly Message[]>(
+  async ({ db, realmId }, wanted) => {
+    const [one] = wanted;
+    if (one === undefined) return [];
+    const ids = [...new Set(wanted.map(({ channelId }) => channelId))];
+    const rows = await readPages(db, realmId, ids, one.page, anyIn(one.page));
+    const byChannel = Map.groupBy(rows, ({ channelId }) => channelId);
+    return wanted.map(({ channelId }) => byChannel.get(channelId) ?? []);
+  },
+  ({ page }) => page.limit,
+);
+
+const textOf = ({ above, below, limit, newestFirst }: MessagePage) => `${above} ${below} ${limit} ${newestFirst}`;
 
 /** @param ids A query of `id`s in the channel `wanted.id`. */
 function readPages(
   db: SqlClient,
   realmId: number,
-  channels: readonly Readable[],
+  channelIds: readonly number[],
   page: MessagePage,
   ids: Prisma.Sql,
 ): Promise<Message[]> {
-  const wanted = channels.map(({ id }) => id);
   const found = Prisma.sql`
-    SELECT found.id FROM unnest(${wanted}::int[]) AS wanted(id)
+    SELECT found.id FROM unnest(${listOf('int', channelIds)}) AS wanted(id)
     CROSS JOIN LATERAL (SELECT any_of.id FROM (${ids}) AS any_of ${first(page)}) AS found`;
   return readRows<Message>(db, messagesByIds(realmId, found));
 }

@@ -1,9 +1,16 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../access/context.ts';
-import { acrossReaders, type GraphQLContext, perOperation, type Wanted } from '../api/graphql/context.ts';
+import {
+  acrossRequests,
+  forEverybody,
+  type GraphQLContext,
+  perOperation,
+  type Wanted,
+} from '../api/graphql/context.ts';
 import { readableChannels } from '../channels/loaders.ts';
 import { type Message, Prisma } from '../generated/prisma/client.ts';
 import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';
+import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { type PlacedMessage, readableByEach } from './access.ts';
 import { type MessagePage, messagesInChannels } from './channel-messages.ts';
@@ -13,7 +20,7 @@ import type { UserFlags } from './wire.ts';
 const NONE: UserFlags = {};
 
 /** What the viewer has with a message, by its id; none with one that is gone meanwhile. */
-export const ownFlags = acrossReaders<number, UserFlags>(async (wanted) => {
+export const ownFlags = acrossRequests<number, UserFlags>(async (wanted) => {
   const [first] = wanted;
   if (first === undefined) return [];
   const { app, realmId } = first.ctx;
@@ -25,16 +32,13 @@ export const ownFlags = acrossReaders<number, UserFlags>(async (wanted) => {
 const MESSAGE = fieldsOf('m', MESSAGE_COLUMNS);
 
 /** Messages by id, which the viewer was found to be able to read; null for one that is gone meanwhile. */
-export const foundMessages = acrossReaders<number, Message | null>(async (wanted) => {
-  const [first] = wanted;
-  if (first === undefined) return [];
-  const { app, realmId } = first.ctx;
+export const foundMessages = forEverybody<number, Message | null>(async (db, realmId, ids) => {
   const rows = await readRows<Message>(
-    app.db,
-    Prisma.sql`SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${realmId} AND m.id = ANY(${keysIn(wanted)}::bigint[])`,
+    db,
+    Prisma.sql`SELECT ${MESSAGE} FROM message m WHERE m.realm_id = ${realmId} AND m.id = ANY(${listOf('bigint', ids)})`,
   );
   const byId = new Map(rows.map((message) => [Number(message.id), message]));
-  return wanted.map(({ key }) => byId.get(key) ?? null);
+  return (id) => byId.get(id) ?? null;
 });
 
 /** Those of the messages that are still there, in the order of their ids. */

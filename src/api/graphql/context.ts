@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import DataLoader from 'dataloader';
 import { type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
 import type { Budget } from '../../platform/budget.ts';
+import type { SqlClient } from '../../platform/db/client.ts';
+import { GatheredReads } from '../../platform/db/gathered-reads.ts';
 import type { Browser } from '../cookies.ts';
 import { headersOf } from '../sessions.ts';
 import type { ReaderBatch } from './reader-batch.ts';
@@ -79,4 +81,35 @@ export function acrossReaders<K extends number | string, V>(
       prime: (key, value) => void loader.prime({ ctx: signed, key }, value),
     };
   };
+}
+
+/**
+ * The same, with whoever asks for it at the same time, in whatever request.
+ *
+ * @param load What each of the viewers gets, in order: as much work as there are keys, not viewers times keys.
+ */
+export function acrossRequests<K extends number | string, V>(
+  load: (wanted: readonly Wanted<K>[]) => Promise<readonly (V | Error)[]>,
+): (ctx: GraphQLContext) => KeyedLoader<K, V> {
+  const reads = new GatheredReads<Wanted<K>, V | Error>((_place, wanted) => load(wanted));
+  return acrossReaders<K, V>(async (wanted) => {
+    const [first] = wanted;
+    return first === undefined ? [] : reads.of({ db: first.ctx.app.db, realmId: first.ctx.realmId }, wanted);
+  });
+}
+
+/**
+ * The same of what everybody in an organisation is given alike.
+ *
+ * @param read What each of the keys leads to, each of them given once.
+ */
+export function forEverybody<K extends number | string, V>(
+  read: (db: SqlClient, realmId: number, keys: readonly K[]) => Promise<(key: K) => V | Error>,
+): (ctx: GraphQLContext) => KeyedLoader<K, V> {
+  return acrossRequests<K, V>(async (wanted) => {
+    const [first] = wanted;
+    if (first === undefined) return [];
+    const found = await read(first.ctx.app.db, first.ctx.realmId, [...new Set(wanted.map(({ key }) => key))]);
+    return wanted.map(({ key }) => found(key));
+  });
 }

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../../access/context.ts';
-import { acrossReaders, perOperation } from '../../api/graphql/context.ts';
+import { acrossReaders, forEverybody, perOperation } from '../../api/graphql/context.ts';
 import type { Channel, Subscription } from '../../generated/prisma/client.ts';
 import type { UserPage } from '../../people/user-pages.ts';
 import type { Place } from '../../platform/db/keyset.ts';
@@ -8,13 +8,7 @@ import { subscribedChannelIds, subscriptionsAmong } from './reads.ts';
 import { countSubscribers, readSubscriberPages } from './subscribers.ts';
 
 /** How many users are subscribed to a channel, by its id. */
-export const subscriberCounts = perOperation(
-  ({ app }) =>
-    new DataLoader<number, number>(async (ids) => {
-      const countOf = await countSubscribers(app.db, ids);
-      return ids.map(countOf);
-    }),
-);
+export const subscriberCounts = forEverybody<number, number>((db, _realmId, ids) => countSubscribers(db, ids));
 
 /** The viewer's own subscription to a channel, by the channel's id. */
 export const ownSubscriptions = acrossReaders<number, Subscription | null>(async (wanted) => {

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
 import { type Message, Prisma } from '../../generated/prisma/client.ts';
+import { sharedRows } from '../../platform/db/gathered-reads.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { messagesByIds } from '../channel-messages.ts';
@@ -118,8 +119,10 @@ export async function selectPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageB
 /** A page of a narrow's messages, in its order. One query. */
 export async function readPage(ctx: Ctx, narrow: CompiledNarrow, bounds: PageBounds): Promise<Message[]> {
   if (bounds.limit === 0) return [];
-  const rows = await readRows<Message>(ctx.app.db, messagesByIds(narrow.rights.realmId, pageOf(narrow, bounds)));
-  return rows.sort((a, b) => Number(bounds.newestFirst ? b.id - a.id : a.id - b.id));
+  const { realmId } = narrow.rights;
+  // In a channel that is open to both, two viewers ask for the same: of many who come back at once, all do.
+  const rows = await sharedRows<Message>({ db: ctx.app.db, realmId }, messagesByIds(realmId, pageOf(narrow, bounds)));
+  return rows.toSorted((a, b) => Number(bounds.newestFirst ? b.id - a.id : a.id - b.id));
 }
 
 const pageOf = (narrow: CompiledNarrow, { above, below, ...bounds }: PageBounds): Prisma.Sql =>

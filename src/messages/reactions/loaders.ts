@@ -1,16 +1,10 @@
-import { acrossReaders } from '../../api/graphql/context.ts';
+import { acrossReaders, forEverybody } from '../../api/graphql/context.ts';
 import type { Reaction } from '../../generated/prisma/client.ts';
 import type { ReactionGroup } from './groups.ts';
 import { readReactionGroups, readReactionsOf } from './queries.ts';
 
 /** All that is on a message, by its id, the oldest first. */
-export const reactionsOf = acrossReaders<number, readonly Reaction[]>(async (wanted) => {
-  const [first] = wanted;
-  if (first === undefined) return [];
-  const { app, realmId } = first.ctx;
-  const reactionsTo = await readReactionsOf(app.db, realmId, [...new Set(wanted.map(({ key }) => key))]);
-  return wanted.map(({ key }) => reactionsTo(key));
-});
+export const reactionsOf = forEverybody<number, readonly Reaction[]>(readReactionsOf);
 
 /** What is on a message, by its id, the emoji that came first before the others. */
 export const reactionGroups = acrossReaders<number, readonly ReactionGroup[]>(async (wanted) => {
