@@ -58,9 +58,11 @@ export class SharedState {
     // Under one key is what one `read` gave.
     const kept = this.#kept.get(key);
     if (kept !== undefined && (await isStill(kept, moment, part))) return kept.value as T;
-    // Of many who find that it is another by now, one reads it anew.
-    const read = await this.#making.get(key)?.catch(() => undefined);
-    if (read !== undefined && (await isStill(read, moment, part))) return read.value as T;
+    // Of many who find that it is another by now, one reads it anew; and of those whom that is too old for, one again.
+    for (let making = this.#making.get(key); making !== undefined; making = this.#making.get(key)) {
+      const made = await making.catch(() => undefined);
+      if (made !== undefined && (await isStill(made, moment, part))) return made.value as T;
+    }
     const making = part.read().then((value): Kept => ({ value, position: moment.position }));
     this.#making.set(key, making);
     try {
