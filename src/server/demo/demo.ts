@@ -4,6 +4,7 @@ import type { App, Ctx } from '../../access/context.ts';
 import { actAs } from '../../access/sign-in.ts';
 import { createBot } from '../../administration/bots/service.ts';
 import { createRealm, openRealm, UNFINISHED } from '../../administration/organization/service.ts';
+import { updateRealm } from '../../administration/organization/update.ts';
 import { archiveChannel } from '../../channels/archive.ts';
 import { createChannel } from '../../channels/create.ts';
 import { createChannelFolder } from '../../channels/folders/service.ts';
@@ -81,6 +82,8 @@ async function makeDemo(app: App): Promise<void> {
   const [, mona, bela, cleo, dana, gus] = people.map(({ user }) => user);
   if (!mona || !bela || !cleo || !dana || !gus) throw new Error('Somebody is missing');
   const asOwner = await actAs(app, owner.user);
+  // Off at first in any organisation; here everything is to be seen.
+  await updateRealm(asOwner, { settings: { enable_read_receipts: true } });
   const bot = await createBot(asOwner, { fullName: 'Build Bot', shortName: 'build' });
   const everyone = [owner, ...people, bot].map(({ user }) => user.id);
   const channels = await makeChannels(asOwner, {

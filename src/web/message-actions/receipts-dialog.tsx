@@ -15,7 +15,13 @@ export function ReceiptsDialog({ messageId }: { readonly messageId: string }) {
   return (
     <Dialog title="Who has read it">
       {error !== undefined && <p role="alert">{error.message}</p>}
-      {receipts?.nodes.length === 0 && <p>Nobody who lets others know.</p>}
+      {receipts?.nodes.length === 0 && (
+        <p>
+          {data?.organization?.enableReadReceipts === false
+            ? 'This organization does not show who has read what.'
+            : 'Nobody who lets others know.'}
+        </p>
+      )}
       <ul className="plain-list">
         {receipts?.nodes.map((person) => (
           <PersonRow key={person.id} person={person} />
