@@ -1,4 +1,4 @@
-import { type RefObject, useEffect } from 'react';
+import { type RefObject, useEffect, useRef } from 'react';
 import { useClient } from 'urql';
 import { MarkReadDocument } from '../generated/graphql.ts';
 import { unreadFrom } from './unread-from.ts';
@@ -17,28 +17,30 @@ const AT_ONCE = 200;
 export function useReadMarks(list: RefObject<HTMLElement | null>, version: unknown, isOff = false): void {
   const client = useClient();
   useEffect(() => () => unreadFrom.set(undefined), []);
+  // Kept from one version to the next: in a lively place another one comes before it is time to tell.
+  const seen = useRef(new Set<string>()).current;
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the list brings other rows to look at.
   useEffect(() => {
     const element = list.current;
     if (element === null || isOff) return undefined;
-    const seen = new Set<HTMLElement>();
-    let timer: ReturnType<typeof setTimeout> | undefined;
     const tell = () => {
-      timer = undefined;
+      timer.current = undefined;
       if (document.visibilityState !== 'visible' || !document.hasFocus()) return;
       if (unreadFrom.get() !== undefined) return;
-      const messageIds = [...seen].flatMap(({ dataset: { id } }) => id ?? []).slice(0, AT_ONCE);
+      const messageIds = [...seen].slice(0, AT_ONCE);
       seen.clear();
-      if (messageIds.length === 0) return;
       void client.mutation(MarkReadDocument, { input: { messageIds, flag: 'READ', operation: 'ADD' } }).toPromise();
     };
     const plan = () => {
-      if (seen.size > 0) timer ??= setTimeout(tell, WAIT_MS);
+      if (seen.size > 0) timer.current ??= setTimeout(tell, WAIT_MS);
     };
     const observer = new IntersectionObserver(
       (entries) => {
         for (const { isIntersecting, target } of entries) {
-          if (isIntersecting) seen.add(target as HTMLElement);
+          const { id } = (target as HTMLElement).dataset;
+          if (isIntersecting && id !== undefined) seen.add(id);
         }
         plan();
       },
@@ -47,9 +49,8 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
     for (const row of element.querySelectorAll('article[data-unread="true"]')) observer.observe(row);
     addEventListener('focus', plan);
     return () => {
-      clearTimeout(timer);
       observer.disconnect();
       removeEventListener('focus', plan);
     };
-  }, [list, client, version, isOff]);
+  }, [list, client, version, isOff, seen]);
 }
