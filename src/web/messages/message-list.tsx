@@ -17,7 +17,7 @@ import { useFoundWords } from './use-found-words.ts';
 import { placeLeft, useKeptPlace } from './use-kept-place.ts';
 import { useReadMarks } from './use-read-marks.ts';
 import { useRovingFocus } from './use-roving-focus.ts';
-import { type Span, useTimeline } from './use-timeline.ts';
+import { type Span, type Timeline, useTimeline } from './use-timeline.ts';
 
 /** So far from an end, in pixels, it is continued. */
 const AHEAD = 800;
@@ -58,7 +58,7 @@ export function MessageList({ narrow, label, empty, showsPlaces, viewerId, near,
   const [isFar, setFar] = useState(false);
   useReadMarks(list, rows, isSearch);
   useFoundWords(list, search?.words, rows);
-  useNewsSpoken(messages, viewerId);
+  useNewsSpoken(timeline, viewerId);
   useEffect(() => shownMessages.set(messages ?? []), [messages]);
 
   const isBegun = useRef(false);
@@ -174,17 +174,20 @@ function useFirstUnread(messages: readonly MessageRowFragment[] | undefined): st
   return marked !== undefined && messages?.some(({ id }) => id === marked) ? marked : found.current?.id;
 }
 
-/** Has each new message of others said once. */
-function useNewsSpoken(messages: readonly MessageRowFragment[] | undefined, viewerId: string): void {
+/** Has each new message of others said once. What is new in a list that went on to its newest is only read later. */
+function useNewsSpoken({ messages, hasNewer }: Timeline, viewerId: string): void {
   const heard = useRef<number>(undefined);
+  const wasAtNewest = useRef(false);
   useEffect(() => {
     const last = messages?.at(-1);
     if (messages === undefined) return;
     const since = heard.current;
     heard.current = Math.max(since ?? 0, last?.databaseId ?? 0);
-    if (since === undefined) return;
+    const isNews = since !== undefined && wasAtNewest.current;
+    wasAtNewest.current = !hasNewer;
+    if (!isNews) return;
     for (const { databaseId, sender, renderedContent } of messages.slice(-5)) {
       if (databaseId > since && sender.id !== viewerId) announce(`${sender.fullName}: ${spoken(renderedContent)}`);
     }
-  }, [messages, viewerId]);
+  }, [messages, hasNewer, viewerId]);
 }
