@@ -28,6 +28,8 @@ function dressAnew(html: string): string {
   for (const emoji of content.querySelectorAll<HTMLElement>('span.emoji')) showEmoji(emoji);
   for (const spoiler of content.querySelectorAll<HTMLElement>('.spoiler-block')) foldSpoiler(spoiler);
   for (const time of content.querySelectorAll('time')) showTime(time);
+  // Of an edit: told by colors alone otherwise.
+  for (const [name, role] of CHANGES) for (const part of content.querySelectorAll(name)) part.role = role;
   for (const link of content.querySelectorAll('a')) {
     link.target = '_blank';
     link.rel = 'noopener noreferrer';
@@ -38,6 +40,11 @@ function dressAnew(html: string): string {
 }
 
 export const TAB_STOPS = 'a[href], button, summary, audio, video';
+
+const CHANGES = [
+  ['.highlight_text_inserted', 'insertion'],
+  ['.highlight_text_deleted', 'deletion'],
+] as const;
 
 function showEmoji(emoji: HTMLElement): void {
   const code = [...emoji.classList].find((name) => name.startsWith('emoji-'))?.slice('emoji-'.length);

@@ -61,6 +61,7 @@ function Topics({ channelId, channelName }: { readonly channelId: string; readon
             {isResolved && <span className="only-heard">resolved</span>}
             {viewerVisibility === 'MUTED' && <span className="only-heard">muted</span>}
             {viewerVisibility === 'FOLLOWED' && <Icon name="bell" size={14} />}
+            {viewerVisibility === 'FOLLOWED' && <span className="only-heard">followed</span>}
             <Count value={unreadCount} />
           </Link>
         </li>
