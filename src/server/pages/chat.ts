@@ -9,7 +9,7 @@ import { fileAnswer, type SharedFile, sharedFile } from '../../api/shared-file.t
 /** What `npm run generate` made of `src/web`. */
 const BUILT = join(import.meta.dirname, '../../generated/web');
 
-/** The addresses of the chat, each with all below it; the page itself tells them apart (`src/web/app/routes.ts`). */
+/** The addresses of the chat, each with all below it; the page itself tells them apart (`src/web/routing/routes.ts`). */
 const CHAT_PATHS = [
   'sign-in',
   'inbox',

@@ -102,7 +102,7 @@ export function routeOf(pathname: string): Route {
     return { name: 'direct', userIds: second.split('.'), ...(third !== undefined && { near: third }) };
   }
   if (first === 'messages' && second !== '') return { name: 'message', messageId: second };
-  if (first === 'views' && second in VIEWS) return { name: 'view', view: second as ViewName };
+  if (first === 'views' && Object.hasOwn(VIEWS, second)) return { name: 'view', view: second as ViewName };
   if (first === 'search') return { name: 'search', text: second };
   if (first === 'writing') return { name: 'writing', list: WRITING_LISTS.find((list) => list === second) ?? 'drafts' };
   return { name: 'inbox' };

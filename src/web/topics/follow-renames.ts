@@ -1,7 +1,7 @@
 import { isSameTopic } from '../api/narrow.ts';
 import { onEvent } from '../live/engine.ts';
 import { currentRoute, navigate } from '../routing/router.tsx';
-import { addressOf } from '../routing/routes.ts';
+import { addressOf, decoded } from '../routing/routes.ts';
 import { isSameButResolved } from './topic-actions.ts';
 
 /** Whoever looks at a topic goes on looking at it when somebody marks it as resolved. @returns What ends it. */
@@ -15,7 +15,7 @@ export function followRenames(): () => void {
     const renamed = messages.find((message) => message?.channel?.id === channelId)?.topicName;
     if (renamed === undefined || renamed === topic || !isSameButResolved(renamed, topic)) return;
     const [, , , slug] = location.pathname.split('/');
-    navigate(addressOf({ name: 'channel', channelId, topic: renamed }, decodeURIComponent(slug ?? '')), {
+    navigate(addressOf({ name: 'channel', channelId, topic: renamed }, decoded(slug ?? '')), {
       replace: true,
     });
   });
