@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import type { Person } from '../helpers/person.ts';
+import { demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
+
+describe.runIf(hasChromium && isGroupPicked('web/messages.test.ts'))(
+  `messages in the chat${CHROMIUM_NOTE}`,
+  { timeout: 60_000 },
+  () => {
+    const chat = demoChat();
+
+    test('an edit is shown to others, with its history and what was put in and taken out', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      const topic = newName('prices');
+      await say(iris.person, topic, 'It costs **five** pounds');
+      for (const { page } of [iris, bela]) await open(page, 'general', topic);
+      await act(iris.page, 'It costs', 'Edit');
+      const form = iris.page.getByRole('form', { name: 'Edit the message' });
+      await form.getByRole('textbox').fill('It costs **seven** pounds');
+      await form.getByRole('button', { name: 'Save' }).click();
+      await message(bela.page, 'It costs seven pounds').waitFor();
+      await act(bela.page, 'It costs', 'Edit history');
+      const steps = bela.page.getByRole('dialog', { name: 'Edit history' }).getByRole('listitem');
+      await steps.nth(1).waitFor();
+      expect(await steps.nth(0).textContent()).toMatch(/^Iris Haddad sent it .*It costs five pounds$/s);
+      expect(await steps.nth(1).textContent()).toMatch(/^Iris Haddad edited it /);
+      expect(await steps.nth(1).getByRole('deletion').allTextContents()).toEqual(['five']);
+      expect(await steps.nth(1).getByRole('insertion').allTextContents()).toEqual(['seven']);
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('who has read a message is listed, but those who do not let others know', async () => {
+      await using iris = await chat.enter('owner');
+      const [bela, gus] = [chat.person('member'), chat.person('guest')];
+      const topic = newName('read by');
+      const { id } = await say(iris.person, topic, 'Read this');
+      await gus.ok('PATCH', '/settings', { send_read_receipts: false });
+      for (const reader of [bela, gus]) {
+        await reader.ok('POST', '/messages/flags', { messages: [id], op: 'add', flag: 'read' });
+      }
+      await open(iris.page, 'general', topic);
+      await act(iris.page, 'Read this', 'Who has read it');
+      const dialog = iris.page.getByRole('dialog', { name: 'Who has read it' });
+      await dialog.getByRole('listitem').first().waitFor();
+      const names = await dialog.getByRole('listitem').allTextContents();
+      expect(names).toHaveLength(1);
+      expect(names[0]).toContain('Bela Novak');
+
+      await iris.person.ok('PATCH', '/realm', { enable_read_receipts: false });
+      await iris.page.keyboard.press('Escape');
+      await act(iris.page, 'Read this', 'Who has read it');
+      await dialog.getByText('This organization does not show who has read what.').waitFor();
+      await iris.person.ok('PATCH', '/realm', { enable_read_receipts: true });
+      expect(iris.problems).toEqual([]);
+    });
+
+    test('is moved to another topic with those after it, before the eyes of others', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      const [from, to] = [newName('garden'), newName('shed')];
+      for (const text of ['stays here', 'goes first', 'goes second']) await say(iris.person, from, text);
+      for (const { page } of [iris, bela]) await open(page, 'general', from);
+      await act(iris.page, 'goes first', 'Move…');
+      const dialog = iris.page.getByRole('dialog', { name: 'Move the message' });
+      await dialog.getByRole('combobox', { name: 'Topic' }).fill(to);
+      await dialog.getByRole('combobox', { name: 'What is moved' }).selectOption('This message and those after it');
+      await dialog.getByRole('button', { name: 'Move', exact: true }).click();
+      for (const { page } of [iris, bela]) {
+        for (const text of ['goes first', 'goes second']) await expect.poll(() => message(page, text).count()).toBe(0);
+        await message(page, 'stays here').waitFor();
+        await open(page, 'general', to);
+        for (const text of ['goes first', 'goes second']) await message(page, text).waitFor();
+        expect(await message(page, 'stays here').count()).toBe(0);
+      }
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('is gone from all windows when it is deleted, once that was confirmed', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      const topic = newName('regrets');
+      for (const text of ['to be kept', 'to be gone']) await say(iris.person, topic, text);
+      for (const { page } of [iris, bela]) await open(page, 'general', topic);
+      await act(iris.page, 'to be gone', 'Delete…');
+      const dialog = iris.page.getByRole('dialog', { name: 'Delete this message?' });
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await message(bela.page, 'to be gone').waitFor();
+      await act(iris.page, 'to be gone', 'Delete…');
+      await dialog.getByRole('button', { name: 'Delete' }).click();
+      for (const { page } of [iris, bela]) {
+        await expect.poll(() => message(page, 'to be gone').count()).toBe(0);
+        await message(page, 'to be kept').waitFor();
+      }
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('is starred and reacted to, by others as well, and either is taken back', async () => {
+      await using iris = await chat.enter('owner');
+      await using bela = await chat.enter('member');
+      const topic = newName('applause');
+      await say(iris.person, topic, 'We made it');
+      for (const { page } of [iris, bela]) await open(page, 'general', topic);
+      await act(iris.page, 'We made it', 'Star');
+      await message(iris.page, 'We made it').getByText('starred').waitFor();
+      await act(iris.page, 'We made it', 'Remove the star');
+      await expect.poll(() => message(iris.page, 'We made it').getByText('starred').count()).toBe(0);
+
+      await message(bela.page, 'We made it').hover();
+      await bela.page.getByRole('button', { name: 'Add a reaction' }).click();
+      await bela.page.getByRole('combobox', { name: 'Search emoji' }).fill('tada');
+      await bela.page.getByRole('option', { name: 'tada' }).first().click();
+      const reaction = (page: Page, isOwn: boolean) =>
+        message(page, 'We made it').getByRole('button', { name: /tada/, pressed: isOwn });
+      await reaction(bela.page, true).waitFor();
+      await reaction(iris.page, false).click();
+      await expect.poll(() => reaction(bela.page, true).textContent()).toBe('🎉You and Iris Haddad');
+      await reaction(bela.page, true).click();
+      await expect.poll(() => reaction(iris.page, true).textContent()).toBe('🎉You');
+      expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('a list begins at the first unread message, under a line, and goes on to the newest unannounced', async () => {
+      await using gus = await chat.enter('guest');
+      const iris = chat.person('owner');
+      const topic = newName('long');
+      const ids: number[] = [];
+      for (let i = 0; i < 150; i++) ids.push((await say(iris, topic, `number ${i} of many`)).id);
+      await gus.person.ok('POST', '/messages/flags', { messages: ids.slice(0, 30), op: 'add', flag: 'read' });
+      const { page } = gus;
+      await open(page, 'general', topic);
+      await message(page, 'number 30 of many').waitFor();
+      const feed = page.getByRole('feed', { name: `Messages in general, ${topic}` });
+      const [line, last, first] = [feed.getByText('New', { exact: true }), 'number 29 of many', 'number 30 of many'];
+      await expect.poll(async () => (await topOf(line)) > (await topOf(message(page, last)))).toBe(true);
+      expect(await topOf(line)).toBeLessThan(await topOf(message(page, first)));
+      expect(await isShown(feed, message(page, first))).toBe(true);
+      expect(await message(page, 'number 149 of many').count()).toBe(0);
+
+      const announced = page.locator('[aria-live="polite"]');
+      await message(page, first).focus();
+      await expect
+        .poll(async () => {
+          await page.keyboard.press('End');
+          return message(page, 'number 149 of many').count();
+        })
+        .toBe(1);
+      expect(await announced.textContent()).not.toContain('of many');
+      await say(iris, topic, 'And one that is new');
+      await expect.poll(() => announced.textContent()).toContain('Iris Haddad: And one that is new');
+      expect(gus.problems).toEqual([]);
+    });
+
+    test('what is on the screen is read, however fast more is coming', async () => {
+      await using gus = await chat.enter('guest');
+      const iris = chat.person('owner');
+      const topic = newName('lively');
+      await say(iris, topic, 'before all others');
+      await open(gus.page, 'general', topic);
+      await message(gus.page, 'before all others').waitFor();
+      const { id } = await say(iris, topic, 'one of many');
+      for (let i = 0; i < 20; i++) {
+        await say(iris, topic, `another ${i}`);
+        await sleep(100);
+      }
+      const read = gus.person.ok('GET', `/messages/${id}`);
+      await say(iris, topic, 'the last');
+      expect((await read).message.flags).toContain('read');
+    });
+
+    test('is marked as unread from here on, and stays so until one comes back', async () => {
+      await using gus = await chat.enter('guest');
+      const { page } = gus;
+      const topic = newName('again');
+      const ids: number[] = [];
+      for (const text of ['one to read', 'two to read', 'three to read']) {
+        ids.push((await say(chat.person('owner'), topic, text)).id);
+      }
+      await gus.person.ok('POST', '/mark_all_as_read');
+      await open(page, 'general', topic);
+      const link = sidebarOf(page)
+        .getByRole('list', { name: 'Topics in general' })
+        .getByRole('link', { name: new RegExp(`^${topic}`) });
+      await act(page, 'two to read', 'Mark as unread from here');
+      await expect.poll(() => link.textContent()).toBe(`${topic}2 unread`);
+      const line = page.getByRole('feed').getByText('New', { exact: true });
+      expect(await topOf(line)).toBeLessThan(await topOf(message(page, 'two to read')));
+      expect(await topOf(line)).toBeGreaterThan(await topOf(message(page, 'one to read')));
+      await open(page, 'website', 'launch');
+      await open(page, 'general', topic);
+      await expect.poll(() => link.textContent()).toBe(topic);
+      expect(gus.problems).toEqual([]);
+    });
+  },
+);
+
+const say = (person: Person, topic: string, content: string) =>
+  person.ok('POST', '/messages', { type: 'channel', to: 'general', topic, content });
+
+/** Does with a message what its menu names so. */
+async function act(page: Page, text: string, action: string): Promise<void> {
+  await message(page, text).hover();
+  await message(page, text).getByRole('button', { name: 'More actions' }).click();
+  await page
+    .getByRole('menu', { name: 'Message' })
+    .getByRole('menuitem', { name: new RegExp(`^${action}`) })
+    .click();
+}
+
+async function boxOf(what: Locator) {
+  const box = await what.boundingBox();
+  if (box === null) throw new Error('It is not there to be seen');
+  return box;
+}
+
+const topOf = async (what: Locator): Promise<number> => (await boxOf(what)).y;
+
+/** Whether all of something is within what the list shows. */
+async function isShown(list: Locator, what: Locator): Promise<boolean> {
+  const [outer, inner] = [await boxOf(list), await boxOf(what)];
+  return inner.y >= outer.y && inner.y + inner.height <= outer.y + outer.height;
+}
