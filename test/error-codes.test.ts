@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Prisma } from '../src/generated/prisma/client.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ERROR_CODES, type ErrorCode } from '../src/platform/errors.ts';
 import { globalId } from './helpers/global-ids.ts';
 import { type Json, send } from './helpers/http.ts';
@@ -99,17 +98,22 @@ async function heldGroup({ owner }: World): Promise<number> {
   return held;
 }
 
-const BUSY = new Prisma.PrismaClientKnownRequestError('busy', { code: 'P2028', clientVersion: '7' });
+/** What the database refuses a change with: no lock in time, no room, and what nobody expects. */
+const [BUSY, FULL, FAULT] = ['55P03', '53100', 'XX000'];
+const SECRET = 'a secret of the inside';
 
-const FULL = Object.assign(new Error('could not extend file: No space left on device'), { code: '53100' });
-
-/** Does something while the database takes no change. */
-async function busily<T>(work: () => Promise<T>, fault: Error = BUSY): Promise<T> {
-  const spy = vi.spyOn(integrated.service.app.db, '$transaction').mockRejectedValue(fault);
+/** Does something while the database takes no change. @param code Why, as the database says it. */
+async function refusing<T>(code: string, work: () => Promise<T>): Promise<T> {
+  const { database } = integrated.service.app;
+  // Whatever changes moves the log on.
+  await database.runScript(`
+    CREATE FUNCTION trip() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION '${SECRET}' USING ERRCODE = '${code}'; END $$;
+    CREATE TRIGGER trip BEFORE UPDATE ON event_counter FOR EACH ROW EXECUTE FUNCTION trip()`);
   try {
     return await work();
   } finally {
-    spy.mockRestore();
+    await database.runScript('DROP FUNCTION trip CASCADE');
   }
 }
 
@@ -421,8 +425,8 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
     {
       status: 503,
       fields: { 'retry-after': 1 },
-      rest: ({ member }) => busily(() => member.rest('POST', '/saved_snippets', { title: 't', content: 'c' })),
-      graphql: ({ member }) => busily(() => mutate(member, 'createSavedSnippet', { title: 't', content: 'c' })),
+      rest: ({ member }) => refusing(BUSY, () => member.rest('POST', '/saved_snippets', { title: 't', content: 'c' })),
+      graphql: ({ member }) => refusing(BUSY, () => mutate(member, 'createSavedSnippet', { title: 't', content: 'c' })),
     },
   ],
   'a database whose disk is full': [
@@ -430,8 +434,8 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
     {
       status: 507,
       fields: { 'retry-after': 30 },
-      rest: ({ member }) => busily(() => member.rest('POST', '/saved_snippets', { title: 't', content: 'c' }), FULL),
-      graphql: ({ member }) => busily(() => mutate(member, 'createSavedSnippet', { title: 't', content: 'c' }), FULL),
+      rest: ({ member }) => refusing(FULL, () => member.rest('POST', '/saved_snippets', { title: 't', content: 'c' })),
+      graphql: ({ member }) => refusing(FULL, () => mutate(member, 'createSavedSnippet', { title: 't', content: 'c' })),
     },
   ],
 };
@@ -471,16 +475,15 @@ test.for(Object.entries(CASES).map(([when, [code, one]]) => [code, when, one] as
 );
 
 test('INTERNAL_SERVER_ERROR: a fault of the service itself, of which nothing is told', async () => {
-  const { owner } = world;
-  const fault = new Error('a secret of the inside');
-  const { status, body } = await busily(
-    () => owner.rest('POST', '/saved_snippets', { title: 't', content: 'c' }),
-    fault,
+  const { owner, member } = world;
+  const { status, body } = await refusing(FAULT, () =>
+    owner.rest('POST', '/saved_snippets', { title: 't', content: 'c' }),
   );
   expect([status, body]).toEqual([
     500,
     { result: 'error', msg: 'Internal server error', code: 'INTERNAL_SERVER_ERROR' },
   ]);
-  const { errors } = await busily(() => owner.graphql('mutation { deactivateOwnAccount { __typename } }'), fault);
+  const { errors } = await refusing(FAULT, () => member.graphql('mutation { deactivateOwnAccount { __typename } }'));
   expect(errors?.[0].extensions.code).toBe('INTERNAL_SERVER_ERROR');
+  expect(JSON.stringify(errors)).not.toContain(SECRET);
 });
