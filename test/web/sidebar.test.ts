@@ -30,6 +30,10 @@ describe.runIf(hasChromium && isGroupPicked('web/sidebar.test.ts'))(
       await using gus = await chat.enter('guest');
       await sidebarOf(gus.page).getByRole('link', { name: 'Starred' }).click();
       await gus.page.getByRole('main').getByText('Nothing is starred yet.').waitFor();
+      // A view of this name there is not: it is where one begins.
+      await gus.page.goto(`${chat.server.url}/views/constructor`);
+      await gus.page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+      expect(gus.problems).toEqual([]);
     });
 
     test('has its channels in one list for who hears it, however many there are, and the keyboard goes through it', async () => {
