@@ -28,7 +28,11 @@ export function createSocket(): Client {
     on: {
       connecting: () => updateStatus({ connection: navigator.onLine ? 'connecting' : 'offline' }),
       connected: () => updateStatus({ connection: 'live' }),
-      closed: () => updateStatus({ connection: navigator.onLine ? 'connecting' : 'offline' }),
+      closed: () => {
+        // Or the question that was asked on this connection ends the next one.
+        clearTimeout(silence);
+        updateStatus({ connection: navigator.onLine ? 'connecting' : 'offline' });
+      },
       ping: (isReceived) => {
         if (isReceived) return;
         asked = performance.now();
