@@ -172,6 +172,23 @@ describe.runIf(hasChromium && isGroupPicked('web/messages.test.ts'))(
       expect((await read).message.flags).toContain('read');
     });
 
+    test('what is on the screen is read, though the service could not be told at first', async () => {
+      await using gus = await chat.enter('guest');
+      const topic = newName('unheard');
+      const { id } = await say(chat.person('owner'), topic, 'seen in a tunnel');
+      let failures = 0;
+      await gus.page.route('**/graphql', (route) =>
+        failures === 0 && route.request().postData()?.includes('mutation MarkRead(')
+          ? route.abort().then(() => void failures++)
+          : route.fallback(),
+      );
+      await open(gus.page, 'general', topic);
+      await message(gus.page, 'seen in a tunnel').waitFor();
+      const flags = async () => (await gus.person.ok('GET', `/messages/${id}`)).message.flags;
+      await expect.poll(flags).toContain('read');
+      expect(failures).toBe(1);
+    });
+
     test('is marked as unread from here on, and stays so until one comes back', async () => {
       await using gus = await chat.enter('guest');
       const { page } = gus;

@@ -5,6 +5,8 @@ import { unreadFrom } from './unread-from.ts';
 
 /** What is read is told in one go: people scroll. */
 const WAIT_MS = 300;
+/** How long after the service did not answer it is told again. */
+const RETRY_MS = 3_000;
 /** As many as one mutation is for. */
 const AT_ONCE = 200;
 
@@ -20,7 +22,14 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
   // Kept from one version to the next: in a lively place another one comes before it is time to tell.
   const seen = useRef(new Set<string>()).current;
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  const isGone = useRef(false);
+  useEffect(() => {
+    isGone.current = false;
+    return () => {
+      isGone.current = true;
+      clearTimeout(timer.current);
+    };
+  }, []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: each change of the list brings other rows to look at.
   useEffect(() => {
     const element = list.current;
@@ -31,7 +40,15 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
       if (unreadFrom.get() !== undefined) return;
       const messageIds = [...seen].slice(0, AT_ONCE);
       seen.clear();
-      void client.mutation(MarkReadDocument, { input: { messageIds, flag: 'READ', operation: 'ADD' } }).toPromise();
+      const input = { messageIds, flag: 'READ', operation: 'ADD' } as const;
+      void client
+        .mutation(MarkReadDocument, { input })
+        .toPromise()
+        .then(({ error }) => {
+          if (error?.networkError === undefined || isGone.current) return;
+          for (const id of messageIds) seen.add(id);
+          timer.current ??= setTimeout(tell, RETRY_MS);
+        });
     };
     const plan = () => {
       if (seen.size > 0) timer.current ??= setTimeout(tell, WAIT_MS);
