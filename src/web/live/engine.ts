@@ -3,6 +3,7 @@ import { onEnd, pipe, subscribe } from 'wonka';
 import { createStore } from '../api/store.ts';
 import { EventsDocument, type EventsSubscription, RegisterDocument } from '../generated/graphql.ts';
 import { keepCountsSettled } from './settle.ts';
+import { untilWorthTrying } from './socket.ts';
 import { cachedPosition, liveStatus, updateStatus } from './status.ts';
 
 /** How long the service keeps the page's place while nobody reads: a night's sleep. A week would be the most. */
@@ -57,10 +58,7 @@ async function run(client: Client, signal: AbortSignal): Promise<void> {
       engineState.set('refused');
       return;
     } else {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      setTimeout(resolve, waitMs);
-      addEventListener('online', () => resolve(), { once: true });
-      await promise;
+      await untilWorthTrying(waitMs);
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
     }
   }

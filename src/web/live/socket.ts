@@ -56,7 +56,7 @@ export function createSocket(): Client {
 }
 
 /** Waits, but not once the network is back or somebody looks at the page again. */
-function untilWorthTrying(waitMs: number): Promise<void> {
+export function untilWorthTrying(waitMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const woken = new AbortController();
   const wake = () => {
