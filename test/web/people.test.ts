@@ -1,6 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { runCommand } from '../helpers/control.ts';
 import { isGroupPicked } from '../helpers/part.ts';
 import { demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
 
@@ -123,6 +124,28 @@ describe.runIf(hasChromium && isGroupPicked('web/people.test.ts'))(
       await expect.poll(() => form.count()).toBe(0);
       const { messages } = await iris.ok('GET', '/messages', { anchor: 'newest', num_before: 1, num_after: 0 });
       expect(messages[0].content).toContain(why);
+    });
+
+    test('signs in with the password that was chosen last, and says of another that it is wrong', async () => {
+      const [first, second] = [newName('correct horse'), newName('battery staple')];
+      const { email } = chat.person('administrator');
+      await runCommand(chat.server.dataDir, 'user password', { user: email, password: first });
+      await using aaron = await chat.enter('administrator');
+      const { page } = aaron;
+      await page.goto(new URL('/settings/account', page.url()).href);
+      const form = page.getByRole('form', { name: 'Password' });
+      await form.getByRole('textbox', { name: 'Old password' }).fill(first);
+      await form.getByRole('textbox', { name: 'New password' }).fill(second);
+      await form.getByRole('button', { name: 'Change password' }).click();
+      await page.getByText('The password is changed.').waitFor();
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+      await page.getByRole('textbox', { name: 'Email' }).fill(email);
+      await page.getByRole('textbox', { name: 'Password' }).fill(first);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('alert').waitFor();
+      await page.getByRole('textbox', { name: 'Password' }).fill(second);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await sidebarOf(page).waitFor();
     });
 
     test('lists where one is signed in, and ends it there', async () => {

@@ -3,9 +3,10 @@ import { useClient, useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
 import { OwnProfileDocument, UpdateSettingsDocument } from '../generated/graphql.ts';
 import { signOut } from '../session/session.ts';
-import { announce } from '../ui/announcer.tsx';
+
 import { Button } from '../ui/button.tsx';
 import { Refusal, TextField } from '../ui/form.tsx';
+import { notify } from '../ui/notices.tsx';
 import { Sessions } from './sessions.tsx';
 
 /** How the viewer signs in, and where they are signed in. */
@@ -30,7 +31,7 @@ function EmailForm({ email, isFixed }: { readonly email: string; readonly isFixe
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const wanted = String(new FormData(event.currentTarget).get('email'));
-    if (await run({ input: { email: wanted } })) announce('A mail to the new address confirms it');
+    if (await run({ input: { email: wanted } })) notify('A mail to the new address confirms it.');
   };
   return (
     <form className="form" onSubmit={submit}>
@@ -63,7 +64,7 @@ function PasswordForm() {
     const input = { oldPassword: String(data.get('old')), newPassword: String(data.get('new')) };
     if (!(await run({ input }))) return;
     form.reset();
-    announce('The password is changed');
+    notify('The password is changed.');
   };
   return (
     <form className="form" onSubmit={submit} aria-label="Password">
