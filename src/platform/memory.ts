@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
 /**
@@ -8,4 +9,10 @@ import { getHeapStatistics } from 'node:v8';
  */
 export function shareOfHeap(share: number, atMost = Number.POSITIVE_INFINITY): number {
   return Math.floor(Math.min(atMost, getHeapStatistics().heap_size_limit * share));
+}
+
+/** Bytes the process may use at most: of its container, where that has a limit, or of the machine. */
+export function memoryLimit(): number {
+  // 0 where nothing is known, and more than there is where there is no limit.
+  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 }

@@ -54,7 +54,8 @@ export async function startDemo(
   };
 }
 
-function peopleOf(dataDir: string): Person[] {
+/** Those of a demo, by their keys. */
+export function peopleOf(dataDir: string): Person[] {
   const { users } = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) as {
     users: { role: string; email: string; user_id: number; api_key: string }[];
   };

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newDataDir } from './data-dir.ts';
 import { createDatabase } from './database.ts';
+import type { SmallMemory } from './small-memory.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** A first start makes the database and migrates it, on a machine where other tests run. */
@@ -25,6 +26,8 @@ export interface ServerOptions {
   readonly env?: Environment;
   /** Default: a new one, removed in the end. */
   readonly dataDir?: string;
+  /** What it has to do with. */
+  readonly memory?: SmallMemory;
 }
 
 /** What a test server runs with: its own data, nothing made up, events that come quickly. */
@@ -62,26 +65,28 @@ export class ServerProcess implements AsyncDisposable {
   readonly port: number;
   readonly dataDir: string;
   readonly #env: Environment;
+  readonly #memory: SmallMemory | undefined;
   /** What goes when the server does. */
   readonly #own: AsyncDisposableStack;
   #child: ChildProcess;
 
-  private constructor(port: number, dataDir: string, env: Environment, own: AsyncDisposableStack) {
+  private constructor(port: number, dataDir: string, { env = {}, memory }: ServerOptions, own: AsyncDisposableStack) {
     this.port = port;
     this.dataDir = dataDir;
     this.#env = env;
+    this.#memory = memory;
     this.#own = own;
     this.#child = this.#spawn();
   }
 
   /** Resolves when the server is ready to serve. */
-  static async start({ env = {}, dataDir }: ServerOptions = {}): Promise<ServerProcess> {
+  static async start({ env = {}, dataDir, memory }: ServerOptions = {}): Promise<ServerProcess> {
     const own = new AsyncDisposableStack();
     const directory = dataDir ?? newDataDir();
     if (dataDir === undefined) own.defer(() => rmSync(directory, { recursive: true, force: true }));
     const all = { ...DEFAULTS, ...(await databaseOf(env, own)), ...env };
     for (let attempt = 1; ; attempt++) {
-      const server = new ServerProcess(await freePort(), directory, all, own);
+      const server = new ServerProcess(await freePort(), directory, { env: all, ...(memory && { memory }) }, own);
       try {
         await server.#ready();
         return server;
@@ -134,7 +139,9 @@ export class ServerProcess implements AsyncDisposable {
   #spawn(): ChildProcess {
     const log = openSync(join(this.dataDir, 'server.log'), 'a');
     const flags = ['--disable-warning=ExperimentalWarning', '--import', DIE_WITH_PARENT];
-    return spawn(process.execPath, [...flags, 'src/main.ts'], {
+    const command = [process.execPath, ...flags, 'src/main.ts'];
+    const [program = '', ...args] = this.#memory?.within(command) ?? command;
+    return spawn(program, args, {
       cwd: ROOT,
       env: { ...process.env, ...this.#env, PORT: String(this.port), DATA_DIR: this.dataDir },
       stdio: ['pipe', log, log],

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as looked } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import {
   messages,
   PGlite,
@@ -11,6 +12,7 @@ import {
   type Transaction,
 } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
+import { memoryLimit } from '../memory.ts';
 import { DISK_FULL } from './errors.ts';
 
 const { serialize } = protocol;
@@ -56,6 +58,20 @@ const MAX_PREPARED = 500;
 
 /** Our choice, in milliseconds: how long statements follow one another before the process looks at its connections. */
 const UNLOOKED_MS = 5;
+
+/**
+ * Our choice: most of the 128 MB that it would take from the start stay empty in what an embedded database is for, and what it
+ * reads is kept by the operating system already.
+ */
+const SHARED_BUFFERS = '16MB';
+
+/**
+ * Our choice: with less, the database is compiled once and for all. To compile one of its functions anew, for speed, takes 600
+ * MB for a second soon after the start, at which a process in a container of 1 GB is killed. A request takes 15 to 40 %
+ * more of the processor then.
+ */
+const MUCH_MEMORY_BYTES = 2 * 2 ** 30;
+const BASELINE_COMPILER = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
 
 /** The folder holds no whole database, or none that can be opened. */
 export class DamagedDatabaseError extends Error {
@@ -151,7 +167,11 @@ export class EmbeddedDatabase extends PGlite {
     const inMemory = dataDir.startsWith('memory://');
     const damage = inMemory ? undefined : damageOf(dataDir);
     if (damage !== undefined) throw damaged(dataDir, damage);
-    const database = new EmbeddedDatabase(inMemory ? { dataDir } : { fs: new PrivateFolder(dataDir) });
+    if (memoryLimit() < MUCH_MEMORY_BYTES) for (const flag of BASELINE_COMPILER) setFlagsFromString(flag);
+    const database = new EmbeddedDatabase({
+      ...(inMemory ? { dataDir } : { fs: new PrivateFolder(dataDir) }),
+      startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
+    });
     if (!inMemory) database.#folder = dataDir;
     try {
       await database.waitReady;
