@@ -36,18 +36,23 @@ export async function refreshMemberships(
   userIds: readonly number[] | null = null,
 ): Promise<Regrouped[]> {
   const ids = userIds === null ? null : [...userIds];
+  // OFFSET 0 has what belongs to each group found by its id: the planner takes the groups within groups for many, and reads
+  // the subgroups and members of all organisations.
   const rows = await tx.$queryRaw<RegroupedRow[]>`
     WITH RECURSIVE within (top, bottom) AS (
       SELECT id, id FROM user_group WHERE realm_id = ${realmId} AND NOT is_system
-      UNION SELECT w.top, s.subgroup_id FROM within w JOIN user_group_subgroup s ON s.group_id = w.bottom
+      UNION SELECT w.top, s.subgroup_id
+      FROM within w
+      CROSS JOIN LATERAL (SELECT subgroup_id FROM user_group_subgroup WHERE group_id = w.bottom OFFSET 0) AS s
     ), held AS (
       SELECT m.user_id, w.top, false AS is_later
-      FROM within w JOIN user_group_member m ON m.group_id = w.bottom
+      FROM within w
+      CROSS JOIN LATERAL (SELECT user_id FROM user_group_member WHERE group_id = w.bottom OFFSET 0) AS m
       WHERE ${ids}::int[] IS NULL OR m.user_id = ANY(${ids}::int[])
       UNION ALL
       SELECT u.id, w.top, g.name = 'role:fullmembers' AND u.role = ${MEMBER}::int
       FROM within w
-      JOIN user_group g ON g.id = w.bottom AND g.is_system
+      JOIN user_group g ON g.realm_id = ${realmId} AND g.id = w.bottom AND g.is_system
       JOIN (VALUES ${REACH}) AS reach (name, role) ON reach.name = g.name
       JOIN user_account u ON u.realm_id = ${realmId} AND NOT u.is_system AND u.role <= reach.role
       WHERE ${ids}::int[] IS NULL OR u.id = ANY(${ids}::int[])

@@ -121,10 +121,13 @@ export async function readSubgroupIds(
   { direct }: { readonly direct: boolean },
 ): Promise<(groupId: number) => readonly number[]> {
   const ids = [...groupIds];
+  // OFFSET 0 has those of each group found by its id: the planner takes groups within groups for many, and reads all there are.
   const rows = await db.$queryRaw<{ top: number; bottom: number }[]>`
     WITH RECURSIVE within (top, bottom) AS (
       SELECT group_id, subgroup_id FROM user_group_subgroup WHERE group_id = ANY(${ids})
-      UNION SELECT w.top, s.subgroup_id FROM within w JOIN user_group_subgroup s ON s.group_id = w.bottom
+      UNION SELECT w.top, s.subgroup_id
+      FROM within w
+      CROSS JOIN LATERAL (SELECT subgroup_id FROM user_group_subgroup WHERE group_id = w.bottom OFFSET 0) AS s
       WHERE ${!direct}::boolean
     ) SELECT top, bottom FROM within`;
   const below = Map.groupBy(rows, ({ top }) => top);
