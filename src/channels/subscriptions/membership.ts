@@ -217,14 +217,16 @@ interface SubscriptionKey {
   readonly channel_id: number;
 }
 
+/** Whose they are is said twice, or the planner reads everybody's. */
 function endSubscriptions(tx: Tx, leavings: readonly Leaving[]): Promise<SubscriptionKey[]> {
   const rows = leavings.flatMap(({ channel, subjects }) =>
     subjects.map(({ id }) => ({ user_id: id, channel_id: channel.id })),
   );
+  const userIds = [...new Set(rows.map(({ user_id }) => user_id))];
   return tx.$queryRaw<SubscriptionKey[]>`
     UPDATE subscription s SET active = false
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int)
-    WHERE s.user_id = p.user_id AND s.channel_id = p.channel_id AND s.active
+    WHERE s.user_id = p.user_id AND s.channel_id = p.channel_id AND s.active AND s.user_id = ANY(${userIds})
     RETURNING s.user_id, s.channel_id`;
 }
 

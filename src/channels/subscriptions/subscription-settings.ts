@@ -134,13 +134,14 @@ const SETTABLE = Object.keys(TYPES) as Column[];
 const ASSIGNMENTS = Prisma.raw(SETTABLE.map((name) => `"${SUBSCRIPTION_COLUMNS[name]}" = r."${name}"`).join(', '));
 const DEFINITIONS = Prisma.raw(SETTABLE.map((name) => `"${name}" ${TYPES[name]}`).join(', '));
 
-/** One statement, however many subscriptions. */
+/** One statement, however many subscriptions. Whose they are is said twice, or the planner reads everybody's. */
 async function save(tx: Tx, rows: readonly Subscribed[]): Promise<void> {
   if (rows.length === 0) return;
+  const userIds = [...new Set(rows.map(({ userId }) => userId))];
   await tx.$executeRaw`
     UPDATE subscription s SET ${ASSIGNMENTS}
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r("userId" int, "channelId" int, ${DEFINITIONS})
-    WHERE s.user_id = r."userId" AND s.channel_id = r."channelId"`;
+    WHERE s.user_id = r."userId" AND s.channel_id = r."channelId" AND s.user_id = ANY(${userIds})`;
 }
 
 /** Muting is told by both its names. */

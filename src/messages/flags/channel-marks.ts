@@ -19,7 +19,8 @@ const READER = Prisma.sql`reader.id`;
  * Moves users' marks in channels, and clears up after them. Where a message stands decides what is read, but marks go by
  * where it was sent: what was moved away stays as it was, and what was moved there from elsewhere is read one by one.
  *
- * `OFFSET 0` makes the planner go from users to their exceptions, and from those and marks to messages.
+ * `OFFSET 0` makes the planner go from users to their exceptions, and from those and marks to messages; that exceptions are
+ * the users' is said twice for the same reason.
  *
  * @param through The last message they have read.
  */
@@ -75,6 +76,7 @@ export async function readChannels(
     ), needless AS (
       DELETE FROM read_exception x USING reader
       WHERE x.user_id = reader.id AND x.recipient_id = reader.recipient_id AND x.is_read AND x.message_id <= ${through}
+        AND x.user_id = ANY(${userIds})
     )
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
     SELECT ${realmId}, id, recipient_id, LEAST(${through}::bigint, ${lastMessage(realmId)}) FROM reader
