@@ -17,11 +17,11 @@ export async function lockFolders(tx: Tx, realmId: number): Promise<number[]> {
 }
 
 /** Gives each folder its place in the list as its position. */
-export async function writePositions(tx: Tx, folderIds: readonly number[]): Promise<void> {
+export async function writePositions(tx: Tx, realmId: number, folderIds: readonly number[]): Promise<void> {
   await tx.$executeRaw`
     UPDATE channel_folder SET position = places.place - 1
     FROM unnest(${[...folderIds]}::int[]) WITH ORDINALITY AS places(id, place)
-    WHERE channel_folder.id = places.id`;
+    WHERE channel_folder.realm_id = ${realmId} AND channel_folder.id = places.id`;
 }
 
 /** Whether a folder of the organisation, other than `except`, has the name in whatever case. */

@@ -129,7 +129,7 @@ export async function reorderChannelFolders(ctx: Ctx, folderIds: readonly number
     if (named.size !== folderIds.length || named.size !== known.size || folderIds.some((id) => !known.has(id))) {
       throw new BadRequestError('Invalid order mapping.');
     }
-    await writePositions(tx, folderIds);
+    await writePositions(tx, realmId, folderIds);
     if (folderIds.length > 0) emit(channelFoldersReordered(folderIds), everyone());
     return tx.channelFolder.findMany({ where: { realmId }, orderBy: { order: 'asc' } });
   });

@@ -160,7 +160,7 @@ export async function reorderProfileFields(ctx: Ctx, fieldIds: readonly number[]
     await tx.$executeRaw`
       UPDATE profile_field SET position = places.place - 1
       FROM unnest(${[...fieldIds]}::int[]) WITH ORDINALITY AS places(id, place)
-      WHERE profile_field.id = places.id`;
+      WHERE profile_field.realm_id = ${realmId} AND profile_field.id = places.id`;
     return tellOfFields(tx, emit, realmId);
   });
 }
