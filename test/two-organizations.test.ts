@@ -2,10 +2,11 @@ import { type GraphQLObjectType, isInterfaceType } from 'graphql';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { routes } from '../src/server/registries/endpoints.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
+import { doEverything } from './helpers/everything.ts';
 import { documentOf, GRAPHQL_CALLS, nodeIds } from './helpers/graphql-calls.ts';
 import { type Json, send } from './helpers/http.ts';
 import { isGroupPicked } from './helpers/part.ts';
-import type { Method, Person } from './helpers/person.ts';
+import type { Person } from './helpers/person.ts';
 import { pathOf, REST_CALLS } from './helpers/rest-calls.ts';
 import { contentsOf, makeScene, type Names, nothing, type Scene } from './helpers/scene.ts';
 
@@ -15,25 +16,6 @@ const schema = buildSchema();
 
 let quiet: Scene;
 let busy: Scene;
-
-const isCall = (call: object): call is { as?: 'guest' | 'moderator' } => 'as' in call;
-const callerOf = (scene: Scene, call: object): Person => scene[(isCall(call) ? call.as : undefined) ?? 'owner'];
-
-/** Does all that can be done in an organisation, in the order in which it can be. @returns How often something was done. */
-async function doEverything(scene: Scene): Promise<number> {
-  let done = 0;
-  for (const [name, calls] of Object.entries(REST_CALLS)) {
-    const [method, path] = name.split(' ') as [Method, string];
-    for (const call of calls(scene.names)) {
-      const { status } = await callerOf(scene, call).rest(method, pathOf(path, call), call.parameters);
-      if (status === 200) done += 1;
-    }
-  }
-  for (const calls of Object.values(GRAPHQL_CALLS)) {
-    for (const call of calls(scene.names)) await callerOf(scene, call).graphql(documentOf(schema, call), call.args);
-  }
-  return done;
-}
 
 describe.runIf(isGroupPicked('two-organizations.test.ts'))('an organization on the same server', () => {
   beforeAll(async () => {
