@@ -58,7 +58,21 @@ const commits = (tag: string, sql: string, wasInTransaction: boolean): boolean =
   tag.startsWith('COMMIT') ||
   (!wasInTransaction && (/^(INSERT|UPDATE|DELETE)/.test(tag) || sql.includes('send_messages(')));
 
-export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseProxy> {
+/** The field of a notice that holds its message. */
+const MESSAGE = 'M';
+
+const messageOf = (notice: Buffer): string | undefined =>
+  notice
+    .toString('utf8')
+    .split('\0')
+    .find((field) => field.startsWith(MESSAGE))
+    ?.slice(1);
+
+/** @param noticed Told of each notice that the server sends, before whoever asked is told that their statement is done. */
+export async function startDatabaseProxy(
+  databaseUrl: string,
+  noticed: (message: string) => void = () => {},
+): Promise<DatabaseProxy> {
   const target = new URL(databaseUrl);
   const open = new Set<() => void>();
   let isArmed = false;
@@ -90,6 +104,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
           const sql = statements.executed.shift() ?? '';
           committed ||= commits(body.toString('utf8'), sql, inTransaction);
         } else if (type === 'E') statements.executed.length = 0;
+        else if (type === 'N') noticed(messageOf(body) ?? '');
         // The state after it: idle, in a transaction, in one that failed.
         else if (type === 'Z') inTransaction = body.toString('latin1') !== 'I';
       },

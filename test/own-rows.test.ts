@@ -1,0 +1,292 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { copyOrganisation, leaveRoomForCopies } from './helpers/copies.ts';
+import { createDatabase } from './helpers/database.ts';
+import { startDatabaseProxy } from './helpers/database-proxy.ts';
+import { doEverything } from './helpers/everything.ts';
+import { send } from './helpers/http.ts';
+import { contentsOf, makeScene, OWNER_PASSWORD, type Scene } from './helpers/scene.ts';
+import { startServer } from './helpers/server.ts';
+
+// How PostgreSQL goes about every statement of every call, made in one organisation, where others have all that it has, many
+// times over: what a plan reads of a table must be the organisation's own.
+
+const { DATABASE_URL = '' } = process.env;
+
+/** So many times there is elsewhere what the organisation has: half of them in organisations like it, half in one large one. */
+const COPIES = 1_200;
+/**
+ * So many rows a scan whose condition does not name the organisation may come by, each time that it begins: those of somebody,
+ * of a channel or of a group. Of what others have as well, names, words, numbers, there are hundreds.
+ */
+const MOST_OWN = 80;
+/** So many pages a scan may look at for each row it comes by, and each time that it begins; an index is some levels deep. */
+const PAGES_EACH = 8;
+/** And so many besides: for each of a list that is looked for in vain. */
+const PAGES_MORE = 30;
+
+/** Statements that speak of all organisations at once, by how they begin, and why they do. No call waits for them. */
+const OF_ALL: Readonly<Record<string, string>> = {
+  'SELECT t.realm_id AS id FROM message_tally t':
+    'The worker that counts messages asks, now and then, which organisations have many that are not counted: one look at an ' +
+    'index for each.',
+  'SELECT DISTINCT q.realm_id FROM event_queue q': 'At the start: who is to be told of it, in all organisations.',
+  'SELECT "public"."api_key"."user_id", "public"."api_key"."sealed" FROM "public"."api_key" WHERE 1=1':
+    'At the start: whether SECRET_KEY is the one that sealed the newest key.',
+  'SELECT COUNT(*) AS "_count$_all" FROM (SELECT "public"."realm"."id" FROM "public"."realm" WHERE 1=1':
+    'At the start: how many organisations there are, for the line that says so.',
+};
+
+/** How plans are made: for the values as they are, at first and as long as that pays; and for any. */
+const MODES = ['auto', 'force_generic_plan'] as const;
+
+/** A node of what `auto_explain` tells. */
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly 'Recheck Cond'?: string;
+  readonly Filter?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly 'Rows Removed by Index Recheck'?: number;
+  readonly 'Shared Hit Blocks': number;
+  readonly 'Shared Read Blocks': number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+interface Explained {
+  /** During which the statement was made. */
+  readonly call: string;
+  readonly text: string;
+  readonly plan: PlanNode;
+}
+
+const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesIn)];
+
+/** Of a table or its index. */
+const isScan = (node: PlanNode) =>
+  node['Node Type'] === 'Bitmap Index Scan' ||
+  (node['Relation Name'] !== undefined && node['Node Type'].endsWith('Scan'));
+
+/** How many rows or entries it comes by, each time that it begins. */
+const rowsOf = (node: PlanNode) =>
+  node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
+
+const pagesWithin = (node: PlanNode) => node['Shared Hit Blocks'] + node['Shared Read Blocks'];
+
+/** How many it looks at itself, over all its times. */
+const pagesOf = (node: PlanNode) =>
+  (node.Plans ?? []).reduce((pages, inner) => pages - pagesWithin(inner), pagesWithin(node));
+
+const conditionOf = (node: PlanNode) => node['Index Cond'] ?? node['Recheck Cond'] ?? '';
+
+/** Whether it must have come by rows of others. */
+function readsOthers(node: PlanNode): boolean {
+  const [rows, times] = [rowsOf(node), node['Actual Loops']];
+  if (rows > MOST_OWN && !conditionOf(node).includes('realm_id = ')) return true;
+  // What an index passes over within itself is not told as rows.
+  return pagesOf(node) > PAGES_EACH * (rows + 1) * times + PAGES_MORE;
+}
+
+const shown = (node: PlanNode) =>
+  [
+    node['Node Type'],
+    node['Relation Name'],
+    node['Index Name'],
+    conditionOf(node),
+    node.Filter && `filter ${node.Filter}`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+
+describe.skipIf(DATABASE_URL === '')('on PostgreSQL, which tells how it goes about each statement', () => {
+  test('no plan of a call reads rows of another organization', { timeout: 120_000 }, async () => {
+    await using own = new AsyncDisposableStack();
+    const explained: Explained[] = [];
+    let call = '';
+    const database = own.use(await createDatabase(DATABASE_URL));
+    const proxy = own.use(
+      await startDatabaseProxy(database.url, (message) => {
+        if (!message.startsWith('duration: ')) return;
+        const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(message.indexOf('{')));
+        explained.push({ call, text: text.replaceAll(/\s+/g, ' ').trim(), plan });
+      }),
+    );
+    const server = own.use(
+      await startServer({
+        env: {
+          DATABASE_URL: proxy.url,
+          SECRET_KEY: randomBytes(32).toString('hex'),
+          ...(process.env['COV'] && { NODE_V8_COVERAGE: '/tmp/plans/cov' }),
+        },
+      }),
+    );
+    const client = own.adopt(new pg.Client({ connectionString: database.url }), (it) => it.end());
+    await client.connect();
+    await leaveRoomForCopies(client);
+    const original = await makeScene({ on: server });
+    await fill(original, client);
+    const scenes = [await makeScene({ on: server }), await makeScene({ on: server })];
+    await copyOrganisation(client, original.realm, { copies: COPIES, midst: scenes.map(({ realm }) => realm) });
+    await client.query('VACUUM ANALYZE');
+    expect(await tablesWithFew(client)).toEqual([]);
+
+    for (const [i, mode] of MODES.entries()) {
+      const scene = scenes[i] as Scene;
+      const heard = await scene.owner.hearing();
+      await scene.owner.ok('POST', '/users/me/status', { status_text: 'away' });
+      await explainFromHereOn(client, mode);
+      // Nothing is in its memory then.
+      call = `the start (${mode})`;
+      await server.restart();
+      expect(await heard()).not.toEqual([]);
+      await client.query('UPDATE scheduled_message SET scheduled_at = now() WHERE realm_id = $1', [scene.realm.id]);
+      await doAll(scene, (what) => {
+        call = `${what} (${mode})`;
+      });
+    }
+    await server.stop();
+    expect(explained.length).toBeGreaterThan(10_000);
+    const unused = Object.keys(OF_ALL).filter((beginning) => !explained.some(({ text }) => text.startsWith(beginning)));
+    expect(unused).toEqual([]);
+    const scans = explained
+      .filter(({ text }) => !Object.keys(OF_ALL).some((beginning) => text.startsWith(beginning)))
+      .flatMap(({ plan, ...made }) =>
+        nodesIn(plan)
+          .filter(isScan)
+          .map((node) => ({ ...made, node })),
+      );
+    const faults = Map.groupBy(
+      scans.filter(({ node }) => readsOthers(node)),
+      ({ text, node }) => `${shown(node)}\n  of ${text.slice(0, 300)}`,
+    );
+    const told = [...faults].map(([what, times]) => {
+      const most = times.toSorted((a, b) => rowsOf(b.node) - rowsOf(a.node))[0] as (typeof times)[number];
+      return `${rowsOf(most.node)} rows and ${pagesOf(most.node)} pages by ${what}\n  in ${[...new Set(times.map((one) => one.call))].join(', ')}`;
+    });
+    expect(told.join('\n')).toBe('');
+  });
+});
+
+/** Adds to a scene what is in none: all tables are to hold something of others. */
+async function fill({ realm, owner, member, guest, names }: Scene, client: pg.Client): Promise<void> {
+  const { channelId, messageId, customGroupId, idleGroupId } = names;
+  await owner.ok('PATCH', `/messages/${messageId}`, { content: 'hello again' });
+  const toChannel = { type: 'channel', to: channelId, content: `hello @**${member.name}** :heart:` };
+  for (const topic of ['greetings', 'greetings', 'a topic', 'muted'])
+    await owner.ok('POST', '/messages', { ...toChannel, topic });
+  const { id } = await owner.ok('POST', '/messages', { ...toChannel, topic: 'gone' });
+  await owner.ok('DELETE', `/messages/${id}`);
+  await owner.ok('POST', `/messages/${messageId}/reactions`, { emoji_name: 'heart' });
+  const flag = (op: string, name: string) =>
+    member.ok('POST', '/messages/flags', { messages: [messageId], op, flag: name });
+  await flag('add', 'starred');
+  await member.ok('POST', '/mark_all_as_read');
+  await flag('remove', 'read');
+  const drafts = [{ type: '', to: [], topic: '', content: 'hello' }];
+  for (const person of [owner, member, guest]) {
+    await person.ok('POST', '/users/me/presence', { status: 'active', ping_only: true });
+    await person.ok('POST', '/users/me/status', { status_text: 'here' });
+    await person.ok('POST', '/users/me/alert_words', { alert_words: ['release'] });
+    await person.ok('PATCH', '/users/me/profile_data', { data: [{ id: names.profileFieldId, value: 'me' }] });
+    await person.ok('POST', '/drafts', { drafts }, { headers: { 'idempotency-key': 'the same' } });
+  }
+  for (const role of [300, 400]) await owner.ok('PATCH', `/users/${member.id}`, { role });
+  await owner.ok('POST', `/user_groups/${customGroupId}/members`, { add: [member.id, guest.id] });
+  await owner.ok('POST', `/user_groups/${idleGroupId}/members`, { add: [member.id], add_subgroups: [customGroupId] });
+  await owner.ok('PATCH', '/settings', { email: `new.${owner.email}` });
+  // What takes another server, many messages, or a login elsewhere.
+  await client.query(
+    `WITH call AS (INSERT INTO call_token (realm_id, user_id, sealed, updated_at) VALUES (${realm.id}, ${owner.id}, 'x', now())),
+          used AS (INSERT INTO used_token (realm_id, id_hash, expires_at) VALUES (${realm.id}, 'x', now() + interval '1 day'))
+     INSERT INTO message_count (realm_id, recipient_id, key, through_id, count)
+     VALUES (${realm.id}, ${channelId}::bigint * 2, '', ${messageId}, 1)`,
+  );
+  // Whoever takes them is told of each start.
+  const types = `'{eventTypes}', '["message"]'`;
+  await client.query(`UPDATE event_queue SET options = jsonb_set(options, ${types}) WHERE realm_id = ${realm.id}`);
+  // A log that was pruned: it would be most of what there is.
+  await client.query(
+    'DELETE FROM event e USING event_counter c WHERE e.realm_id = c.realm_id AND e.id < c.last_id - 20',
+  );
+}
+
+/** The tables of organisations in which there is less than elsewhere would be told from one's own. */
+async function tablesWithFew(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query(
+    `SELECT relname FROM pg_class c JOIN pg_attribute ON attrelid = c.oid AND attname = 'realm_id'
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND reltuples < $1 ORDER BY relname`,
+    [5 * MOST_OWN],
+  );
+  return rows.map(({ relname }) => relname);
+}
+
+/** From the next connection on the service is told of each plan, by a notice. */
+async function explainFromHereOn(client: pg.Client, mode: string): Promise<void> {
+  const settings = {
+    session_preload_libraries: 'auto_explain',
+    'auto_explain.log_min_duration': '0',
+    'auto_explain.log_analyze': 'on',
+    'auto_explain.log_buffers': 'on',
+    'auto_explain.log_timing': 'off',
+    // Those of functions, triggers and foreign keys.
+    'auto_explain.log_nested_statements': 'on',
+    'auto_explain.log_format': 'json',
+    'auto_explain.log_level': 'notice',
+    // The tables are small here, and sooner read whole than those of a service are.
+    enable_seqscan: 'off',
+    plan_cache_mode: mode,
+  };
+  const { rows } = await client.query('SELECT current_database() AS name');
+  for (const [name, value] of Object.entries(settings)) {
+    await client.query(`ALTER DATABASE ${rows[0].name} SET ${name} = '${value}'`);
+  }
+}
+
+/** Does what the calls of all features do not, and reads it in several ways. */
+async function doMore(scene: Scene): Promise<void> {
+  const { owner, member, guest, names, realm } = scene;
+  const toChannel = { type: 'channel', to: names.channelId, topic: 'talk' };
+  const words = `@**all** @*group of ${realm.subdomain}* #**${names.channelName}>talk** @**topic** release`;
+  const headers = { 'idempotency-key': 'once' };
+  for (const _ of [1, 2]) await owner.ok('POST', '/messages', { ...toChannel, content: words }, { headers });
+  const { id } = await member.ok('POST', '/messages', { ...toChannel, content: 'hello' });
+  await member.ok('PATCH', `/messages/${id}`, { content: `hello @**${owner.name}**` });
+  await owner.ok('GET', `/messages/${id}/read_receipts`);
+  await owner.ok('PATCH', `/messages/${id}`, { topic: '✔ talk', propagate_mode: 'change_all' });
+  const elsewhere = { stream_id: names.moderationChannelId, topic: 'talk', propagate_mode: 'change_one' };
+  await owner.ok('PATCH', `/messages/${id}`, elsewhere);
+  for (const person of [owner, member, guest]) {
+    const { queue_id, last_event_id } = await person.register({ include_subscribers: 'partial' });
+    await person.poll(queue_id, last_event_id, { dontBlock: true });
+    await person.ok('GET', '/messages', { anchor: 'newest', num_before: 9, narrow: [['search', 'hello']] });
+    await person.ok('GET', '/messages', { anchor: 'first_unread', num_before: 9, num_after: 9 });
+    await person.ok('GET', '/users', { include_custom_profile_fields: true });
+    await person.ok('GET', '/users/me/subscriptions', { include_subscribers: true });
+    await person.ok('POST', '/mark_all_as_read');
+    await using _ = await person.events('... on MessageSentEvent { message { id } }');
+    await owner.ok('POST', '/messages', { ...toChannel, content: 'hello' });
+  }
+  for (const path of [`/avatar/${owner.id}`, `/avatar/${member.id}`])
+    await send(owner.url, { method: 'GET', path, headers: { host: realm.host } });
+  const login = { username: names.username, password: OWNER_PASSWORD };
+  const signedIn = await owner.as(undefined).rest('POST', '/sessions', login);
+  const cookie = [signedIn.headers['set-cookie'] ?? []]
+    .flat()
+    .map((one) => one.split(';')[0])
+    .join('; ');
+  await owner.as(undefined).rest('GET', '/users/me', {}, { headers: { cookie } });
+}
+
+/** Makes all calls of the service in an organisation. */
+async function doAll(scene: Scene, beginning: (call: string) => void): Promise<void> {
+  beginning('what is read');
+  await contentsOf(scene);
+  beginning('what is done besides');
+  await doMore(scene);
+  await doEverything(scene, { payload: true, beginning });
+}
