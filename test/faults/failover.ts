@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServerProcess } from '../helpers/process.ts';
 import { makeNeighbour, startDemo } from './demo.ts';
+import { type Felt, gapOf } from './felt.ts';
 import { acknowledgedBy, type Crowd, factsOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import type { Outcome } from './outcome.ts';
@@ -98,6 +99,9 @@ export async function failoverTrial({ failovers, seed }: { failovers: number; se
       ...writers.flatMap((writer) => writer.violations.lines),
       ...truth.violations,
     ],
+    felt: FAULTS.map(
+      (fault): Felt => ({ fault: `the primary database ${fault}`, ...truth.broken, ...gaps[fault].felt }),
+    ),
   };
 }
 
@@ -114,24 +118,16 @@ class Gap {
     this.#neighbours = Math.max(this.#neighbours, ...neighbours.map((crowd) => gapOf(crowd, since)));
   }
 
+  get felt(): Pick<Felt, 'gap' | 'neighbours'> {
+    return { gap: this.#organisation, neighbours: { gap: this.#neighbours, why: "the primary is everybody's" } };
+  }
+
   toString(): string {
     return `${seconds(this.#organisation)}, of the neighbours ${seconds(this.#neighbours)}`;
   }
 }
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
-
-function gapOf({ writers }: Crowd, since: number): number {
-  const times = writers
-    .flatMap(({ acknowledgedAt }) => acknowledgedAt.filter((at) => at > since))
-    .sort((a, b) => a - b);
-  let [longest, last] = [0, since];
-  for (const at of times) {
-    longest = Math.max(longest, at - last);
-    last = at;
-  }
-  return longest;
-}
 
 /** How many connections wait for wake-ups. */
 async function listeners(cluster: Cluster, databaseUrl = ''): Promise<number> {

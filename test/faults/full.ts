@@ -7,6 +7,7 @@ import { PrivatePostgres } from '../helpers/private-postgres.ts';
 import { ServerProcess } from '../helpers/process.ts';
 import { SmallDisk } from '../helpers/small-disk.ts';
 import { personOf, startDemo } from './demo.ts';
+import { gapOf } from './felt.ts';
 import { acknowledgedBy, factsOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import { type Outcome, Tally } from './outcome.ts';
@@ -50,6 +51,7 @@ export async function fullTrial({
   const hold = async (promise: string, isKept: () => Promise<boolean>) => {
     if (!(await until(isKept))) violations.add(promise);
   };
+  const since = performance.now();
   for (let i = 0; i < fills; i++) {
     const before = acknowledgedBy(crowd);
     await eventually(() => acknowledgedBy(crowd) > before + 20, PATIENCE_MS);
@@ -67,6 +69,7 @@ export async function fullTrial({
     await hold('it is not ready when there is room', async () => (await readiness(server.url)) === 'ready\n');
   }
   await crowd.stopWriting();
+  const gap = gapOf(crowd, since);
   await crowd.stopListening();
   const said = server
     .log()
@@ -89,8 +92,9 @@ export async function fullTrial({
   disk.makeRoom();
   await server.restart();
   client.close();
+  const trial = `a full disk under ${on === 'embedded' ? 'the embedded database' : 'PostgreSQL'}`;
   return {
-    trial: `a full disk under ${on === 'embedded' ? 'the embedded database' : 'PostgreSQL'}`,
+    trial,
     facts: {
       fills,
       ...factsOf(crowd),
@@ -105,6 +109,7 @@ export async function fullTrial({
       ...crowd.writers.flatMap((writer) => writer.violations.lines),
       ...truth.violations,
     ],
+    felt: [{ fault: trial, ...truth.broken, gap, neighbours: { why: "the disk is everybody's" } }],
   };
 }
 

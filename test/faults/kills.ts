@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DemoService, type Person, personOf, startDemo } from './demo.ts';
+import { ServerProcess } from '../helpers/process.ts';
+import { type DemoService, makeNeighbour, type Person, personOf, startDemo } from './demo.ts';
+import { gapOf } from './felt.ts';
 import { eventually, type Listener, listen, quieten, TRANSPORTS } from './listeners.ts';
 import { Writer } from './load.ts';
+import { besideStranger, faredIn, Neighbours, toldOf } from './neighbours.ts';
 import type { Outcome } from './outcome.ts';
 import { between, type Random, seeded } from './random.ts';
 import { Client } from './requests.ts';
@@ -10,6 +13,9 @@ import { compareWithTruth } from './truth.ts';
 const ROLES = ['owner', 'member', 'guest'];
 /** How long the listeners have, in the end, to get what is left for them. */
 const CATCH_UP_MS = 20_000;
+
+/** Why nobody is spared a kill on the embedded database. */
+export const ONE_PROCESS = 'one process serves all';
 
 /** The people who write and listen while a fault strikes. */
 export interface Crowd {
@@ -65,43 +71,68 @@ export async function gather(
 
 /**
  * kill -9 of the server while clients write and listen, and a start on the same data, again and again: no acknowledged
- * change is missing from the log or from any listener.
+ * change is missing from the log or from any listener. On PostgreSQL another organisation is at another node, which is not
+ * killed, and does not notice.
  *
  * @param databaseServer PostgreSQL; undefined: the embedded database.
+ * @param isTimed Whether the time that things take counts, which on a busy machine says little.
  */
 export async function killTrial({
   databaseServer,
   kills,
   seed,
+  isTimed = false,
 }: {
   databaseServer: string | undefined;
   kills: number;
   seed: number;
+  isTimed?: boolean;
 }): Promise<Outcome> {
   const random = seeded(seed);
   await using service = await startDemo(databaseServer, { EVENT_QUEUE_WRITE_SECONDS: '0.5' });
   const { server } = service;
+  await using other = databaseServer === undefined ? undefined : await ServerProcess.start({ env: service.env });
+  const neighbours = other && (await Neighbours.start(other.url, await makeNeighbour(other)));
   const crowd = await gather(server.url, service, random);
+  const usual = neighbours && (await besideStranger(neighbours, databaseServer, kills));
   let longestStartMs = 0;
-  for (let i = 0; i < kills; i++) {
-    // Every life writes something, however long it took to start.
-    const before = acknowledgedBy(crowd);
-    await eventually(() => acknowledgedBy(crowd) > before, CATCH_UP_MS);
-    await sleep(between(random, 0, 1_200));
-    await server.kill9();
-    const startedAt = performance.now();
-    await server.restart();
-    longestStartMs = Math.max(longestStartMs, performance.now() - startedAt);
-  }
+  const since = performance.now();
+  const killing = async () => {
+    for (let i = 0; i < kills; i++) {
+      // Every life writes something, however long it took to start.
+      const before = acknowledgedBy(crowd);
+      await eventually(() => acknowledgedBy(crowd) > before, CATCH_UP_MS);
+      await sleep(between(random, 0, 1_200));
+      await server.kill9();
+      const startedAt = performance.now();
+      await server.restart();
+      longestStartMs = Math.max(longestStartMs, performance.now() - startedAt);
+    }
+  };
+  const stricken = await (neighbours?.during(killing()) ?? killing());
   await sleep(300);
   await crowd.stopWriting();
   await crowd.stopListening();
+  neighbours?.close();
   if (databaseServer === undefined) await server.stop();
-  const { events, violations } = await compareWithTruth(service, crowd.writers, crowd.listeners);
+  const { events, violations, broken } = await compareWithTruth(service, crowd.writers, crowd.listeners);
+  const fared = usual && stricken && faredIn(usual, [stricken]);
+  const trial = `kill -9 on ${databaseServer === undefined ? 'the embedded database' : 'PostgreSQL'}`;
   return {
-    trial: `kill -9 on ${databaseServer === undefined ? 'the embedded database' : 'PostgreSQL'}`,
-    facts: { kills, ...factsOf(crowd), events, 'longest start': `${(longestStartMs / 1000).toFixed(1)} s` },
-    violations: [...crowd.writers.flatMap((writer) => writer.violations.lines), ...violations],
+    trial,
+    facts: {
+      kills,
+      ...factsOf(crowd),
+      events,
+      'longest start': `${(longestStartMs / 1000).toFixed(1)} s`,
+      ...(neighbours && fared && toldOf(neighbours, fared)),
+    },
+    violations: [
+      ...crowd.writers.flatMap((writer) => writer.violations.lines),
+      ...violations,
+      ...((fared && neighbours?.complaints(fared, { isTimed })) ?? []),
+    ],
+    felt: [{ fault: trial, ...broken, gap: gapOf(crowd, since), neighbours: fared ?? { why: ONE_PROCESS } }],
   };
 }
 

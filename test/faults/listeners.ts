@@ -29,6 +29,8 @@ export class Heard {
   readonly violations = new Tally();
   connections = 0;
   duplicates = 0;
+  /** How often something came after what is later. */
+  disordered = 0;
   heartbeats = 0;
   /** Everything up to here has come, as far as the client can tell. */
   highest: number;
@@ -48,7 +50,7 @@ export class Heard {
   }
 
   take(id: number, type: string): void {
-    if (id <= this.#lastOnConnection) this.violations.add(`${id} came after ${this.#lastOnConnection}`);
+    if (id <= this.#lastOnConnection) this.#note(`${id} came after ${this.#lastOnConnection}`);
     this.#lastOnConnection = id;
     if (this.ids.has(id)) {
       this.duplicates++;
@@ -57,10 +59,15 @@ export class Heard {
     if (type === 'heartbeat') this.heartbeats++;
     else {
       // It was passed over before: a client that goes by the highest id would never have got it.
-      if (id <= this.highest) this.violations.add(`${id} came late, after ${this.highest}`);
+      if (id <= this.highest) this.#note(`${id} came late, after ${this.highest}`);
       this.ids.add(id);
     }
     this.highest = Math.max(this.highest, id);
+  }
+
+  #note(disorder: string): void {
+    this.disordered++;
+    this.violations.add(disorder);
   }
 }
 

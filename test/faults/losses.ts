@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Json } from '../helpers/http.ts';
 import { personOf, startDemo } from './demo.ts';
+import { gapOf } from './felt.ts';
 import { acknowledgedBy, type Crowd, factsOf, gather } from './kills.ts';
 import { eventually } from './listeners.ts';
 import { type Outcome, Tally } from './outcome.ts';
@@ -31,6 +32,7 @@ export async function lossTrial({
   const { server, databaseUrl, people } = service;
   const crowd = await gather(server.url, service, random);
   const reading = new Readers(server.url, personOf(people, 'member'));
+  const since = performance.now();
   const { ended, recoveries } = await endConnections(databaseUrl, crowd, { losses, random });
   await sleep(300);
   await crowd.stopWriting();
@@ -56,6 +58,14 @@ export async function lossTrial({
       ...reading.violations.lines,
       ...crowd.writers.flatMap((writer) => writer.violations.lines),
       ...truth.violations,
+    ],
+    felt: [
+      {
+        fault: 'PostgreSQL ends all connections',
+        ...truth.broken,
+        gap: gapOf(crowd, since),
+        neighbours: { why: "the connections are everybody's" },
+      },
     ],
   };
 }

@@ -1,3 +1,5 @@
+import type { Felt } from './felt.ts';
+
 /** What a trial did and found. */
 export interface Outcome {
   readonly trial: string;
@@ -5,6 +7,8 @@ export interface Outcome {
   readonly facts: Readonly<Record<string, number | string>>;
   /** One sentence each; none when all promises were kept. */
   readonly violations: readonly string[];
+  /** Its lines of the table of faults. */
+  readonly felt?: readonly Felt[];
 }
 
 /** Counts by name, for tables. */

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
 import { cutTrial } from './cuts.ts';
 import { failoverTrial } from './failover.ts';
+import { tableOf } from './felt.ts';
 import { fullTrial } from './full.ts';
 import { killTrial } from './kills.ts';
 import { lossTrial } from './losses.ts';
@@ -28,9 +29,12 @@ const databaseServer = process.env['DATABASE_URL_FOR_TESTS'] ?? 'postgres://post
 /** A tenth of everything, to see that the trials themselves work. */
 const much = (count: number) => (options.small ? Math.ceil(count / 10) : count);
 
+/** Whether the time that things take counts: of a tenth, it says little. */
+const isTimed = !options.small;
+
 const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   'kill-embedded': () => killTrial({ databaseServer: undefined, kills: much(20), seed }),
-  'kill-postgresql': () => killTrial({ databaseServer, kills: much(20), seed }),
+  'kill-postgresql': () => killTrial({ databaseServer, kills: much(20), seed, isTimed }),
   writers: () => eightWritersTrial({ databaseServer, events: much(20_000), seed }),
   heartbeats: () => heartbeatTrial({ databaseServer, events: much(1_500), nodes: 3, seed }),
   cuts: () => cutTrial({ databaseServer: undefined, positions: much(500), seed }),
@@ -38,14 +42,14 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   'full-postgresql': () => fullTrial({ on: 'postgresql', fills: much(5), seed }),
   losses: () => lossTrial({ databaseServer, losses: much(20), seed }),
   failover: () => failoverTrial({ failovers: options.small ? 2 : 6, seed }),
-  stalls: () => stallTrial({ databaseServer }),
+  stalls: () => stallTrial({ databaseServer, isTimed }),
   'scheduled-embedded': () =>
     scheduledTrial({ databaseServer: undefined, messages: much(2_000), kills: much(20), seed }),
   'scheduled-postgresql': () => scheduledTrial({ databaseServer, messages: much(2_000), kills: much(20), seed }),
   steady: () => steadyTrial({ databaseServer, perSecond: 220, seconds: much(60) }),
   paused: () => pausedNodeTrial({ databaseServer, seconds: 10, isTimed: true }),
   held: () => heldCounterTrial({ databaseServer, seconds: 15, isTimed: true }),
-  soak: () => soakTrial({ databaseServer, minutes: Number(process.env['SOAKMIN'] ?? much(30)), seed }),
+  soak: () => soakTrial({ databaseServer, minutes: Number(process.env['SOAKMIN'] ?? much(30)), seed, isTimed }),
   restore: () => restoreTrial({ seed }),
   'sign-in-timing': () => signInTimingTrial({ attempts: much(75), seed }),
   markdown: () => markdownTrial({ texts: much(20_000), seed }),
@@ -66,12 +70,16 @@ async function main(): Promise<void> {
     if (wanted !== undefined && !wanted.some((part) => name.startsWith(part))) continue;
     const startedAt = performance.now();
     // A trial that cannot be run is broken as well.
-    const outcome = await run().catch((error: unknown) => ({ trial: name, facts: {}, violations: [String(error)] }));
+    const outcome = await run().catch(
+      (error: unknown): Outcome => ({ trial: name, facts: {}, violations: [String(error)] }),
+    );
     print(outcome, (performance.now() - startedAt) / 1000);
     outcomes.push(outcome);
   }
   console.log('\ntrial                                         violations');
   for (const { trial, violations } of outcomes) console.log(`${trial.padEnd(45)} ${violations.length || 'none'}`);
+  const felt = outcomes.flatMap((outcome) => outcome.felt ?? []);
+  if (felt.length > 0) console.log(`\n${tableOf(felt)}`);
   process.exit(outcomes.some(({ violations }) => violations.length > 0) ? 1 : 0);
 }
 

@@ -3,6 +3,8 @@ import pg from 'pg';
 import type { Json } from '../helpers/http.ts';
 import { ServerProcess } from '../helpers/process.ts';
 import { type DemoService, type Person, personOf, startDemo } from './demo.ts';
+import { type Broken, longestBetween } from './felt.ts';
+import { ONE_PROCESS } from './kills.ts';
 import { type Outcome, some } from './outcome.ts';
 import { between, type Random, seeded } from './random.ts';
 import { Client } from './requests.ts';
@@ -56,8 +58,9 @@ export async function scheduledTrial({ databaseServer, messages, kills, seed }: 
   if (databaseServer === undefined) await service.server.stop();
   const found = await withDatabase(service, (query) => compare(query, planned));
   const [first, last] = [found.sentAt[0] ?? 0, found.sentAt.at(-1) ?? 0];
+  const trial = `scheduled messages on ${databaseServer === undefined ? 'the embedded database' : 'PostgreSQL'}`;
   return {
-    trial: `scheduled messages on ${databaseServer === undefined ? 'the embedded database' : 'PostgreSQL'}`,
+    trial,
     facts: {
       ...{ scheduled: planned.length, sent: found.sentAt.length, failed: found.failed, kills },
       'kills amid deliveries': killedAt.filter((at) => at > first && at < last).length,
@@ -71,6 +74,14 @@ export async function scheduledTrial({ databaseServer, messages, kills, seed }: 
         .log()
         .split('\n')
         .filter((line) => line.includes('"level":50')),
+    ],
+    felt: [
+      {
+        fault: `${trial}, their senders killed`,
+        ...found.broken,
+        gap: longestBetween(found.sentAt, dueAt * 1000),
+        neighbours: { why: other === undefined ? ONE_PROCESS : 'every node sends what is due' },
+      },
     ],
   };
 }
@@ -245,6 +256,7 @@ interface Found {
   readonly sentAt: readonly number[];
   readonly failed: number;
   readonly violations: readonly string[];
+  readonly broken: Broken;
 }
 
 async function compare(query: Query, planned: readonly Planned[]): Promise<Found> {
@@ -295,6 +307,12 @@ async function compare(query: Query, planned: readonly Planned[]): Promise<Found
       .toSorted((a, b) => a - b),
     failed,
     violations: [...wrong, ...disordered(rows)],
+    broken: {
+      lost: planned.filter(({ number, isDoomed }) => !isDoomed && !sent.has(number)).length,
+      repeated: [...sent.values()].filter((all) => all.length > 1).length,
+      outOfOrder: disordered(rows).length,
+      refusedButDone: planned.filter(({ id, number }) => byId.get(id)?.state === 'failed' && sent.has(number)).length,
+    },
   };
 }
 

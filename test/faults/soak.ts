@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { ServerProcess } from '../helpers/process.ts';
-import { type Person, personOf, startDemo } from './demo.ts';
+import { makeNeighbour, type Person, personOf, startDemo } from './demo.ts';
+import { gapOf } from './felt.ts';
 import { acknowledgedBy, factsOf, gather } from './kills.ts';
+import { faredIn, Neighbours, type Spell, Stranger, toldOf } from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
 import { between, seeded } from './random.ts';
 import { Client } from './requests.ts';
@@ -36,16 +38,20 @@ const MIB = 2 ** 20;
 
 /**
  * Two nodes under a mixed load for long, one of them killed once a minute: nothing acknowledged is lost, and what the
- * other holds does not grow.
+ * other holds does not grow. Another organisation there sends before and while the node is killed and starts.
+ *
+ * @param isTimed Whether the time that things take counts, which on a busy machine says little.
  */
 export async function soakTrial({
   databaseServer,
   minutes,
   seed,
+  isTimed = false,
 }: {
   databaseServer: string;
   minutes: number;
   seed: number;
+  isTimed?: boolean;
 }): Promise<Outcome> {
   const random = seeded(seed);
   const token = 'what the soak trial looks with';
@@ -62,6 +68,11 @@ export async function soakTrial({
   const reader = new Client(server.url, member);
   const refusedReads: string[] = [];
 
+  const neighbours = await Neighbours.start(server.url, await makeNeighbour(server));
+  await using stranger = await Stranger.start(databaseServer);
+  const [beside, meanwhile]: [Spell[], Spell[]] = [[], []];
+  const since = performance.now();
+
   const looks: Look[] = [];
   let kills = 0;
   const endsAt = performance.now() + minutes * 60_000;
@@ -73,31 +84,36 @@ export async function soakTrial({
     looks.push(await look(server.url, token, db));
     if (performance.now() < killsAt) continue;
     killsAt += KILL_EVERY_MS;
-    await mortal.kill9();
-    await mortal.restart();
+    beside.push(await neighbours.during(stranger.fall()));
+    meanwhile.push(await neighbours.during(mortal.kill9().then(() => mortal.restart())));
     kills++;
   }
   reader.close();
+  neighbours.close();
   await db.end();
   await Promise.all(crowds.map((crowd) => crowd.stopWriting()));
   await Promise.all(crowds.map((crowd) => crowd.stopListening()));
   const [writers, listeners] = [crowds.flatMap((one) => one.writers), crowds.flatMap((one) => one.listeners)];
-  const { events, violations } = await compareWithTruth(service, writers, listeners);
+  const { events, violations, broken } = await compareWithTruth(service, writers, listeners);
   const { facts: grown, violations: growth } = compareThirds(looks);
   const crowd = { ...crowds[0], writers, listeners } as (typeof crowds)[number];
+  const fared = faredIn(beside, meanwhile);
   return {
     trial: `${minutes} minutes of mixed load, a kill a minute`,
     facts: {
       ...{ kills, ...factsOf(crowd), events, looks: looks.length },
       'changes a second': (acknowledgedBy(crowd) / (minutes * 60)).toFixed(0),
       ...grown,
+      ...toldOf(neighbours, fared),
     },
     violations: [
       ...writers.flatMap((writer) => writer.violations.lines),
       ...(refusedReads.length > 0 ? [`reads beside it that failed: ${some(refusedReads)}`] : []),
       ...violations,
       ...growth,
+      ...neighbours.complaints(fared, { isTimed }),
     ],
+    felt: [{ fault: 'a node killed once a minute', ...broken, gap: gapOf({ writers }, since), neighbours: fared }],
   };
 }
 

@@ -1,130 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { ServerProcess } from '../helpers/process.ts';
-import { type DemoService, makeNeighbour, type Person, personOf, startDemo } from './demo.ts';
+import { type DemoService, makeNeighbour, personOf, startDemo } from './demo.ts';
 import { eventually } from './listeners.ts';
+import { brokenBy, compareSent, faredIn, ms, Neighbours, Sender, toldOf } from './neighbours.ts';
 import { type Outcome, some, Tally } from './outcome.ts';
-import { type Answer, Client } from './requests.ts';
+import { withDatabase } from './truth.ts';
 
 /** How soon an organisation must be written to again after a node of its was paused in the middle of a change. */
 const RECOVERY_MS = 8_000;
 /** How long it may take to catch a node in the middle of a change. */
 const HUNT_MS = 60_000;
 const SENDERS = 30;
-
-/** Somebody who sends to a channel of their own, one message after the other. */
-class Sender {
-  readonly #client: Client;
-  readonly #channelId: number;
-  /** How they ended: "200", "503 REQUEST_TIMEOUT", … */
-  readonly ends = new Tally();
-  readonly failures: string[] = [];
-  /** How long each took that was answered, in milliseconds. */
-  took: number[] = [];
-  done = 0;
-
-  private constructor(client: Client, channelId: number) {
-    this.#client = client;
-    this.#channelId = channelId;
-  }
-
-  static async start(url: string, person: Person): Promise<Sender> {
-    const client = new Client(url, person);
-    await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'stuck' }] });
-    const { stream_id } = await client.ask('GET', '/get_stream_id', { stream: 'stuck' });
-    return new Sender(client, stream_id);
-  }
-
-  /** @returns The message's id; undefined when it was refused. */
-  async send(): Promise<number | undefined> {
-    const params = { type: 'channel', to: this.#channelId, topic: 'stuck', content: 'still there?' };
-    return (await this.#note(() => this.#client.rest('POST', '/messages', params)))?.id;
-  }
-
-  async edit(messageId: number): Promise<void> {
-    await this.#note(() => this.#client.rest('PATCH', `/messages/${messageId}`, { content: `as of ${this.done}` }));
-  }
-
-  async #note(act: () => Promise<Answer>): Promise<Answer['body']> {
-    const startedAt = performance.now();
-    const { status, body } = await act();
-    this.took.push(performance.now() - startedAt);
-    this.ends.add(status === 200 ? '200' : `${status} ${body?.code}`);
-    if (status === 200) this.done++;
-    else if (status !== 503 || body?.code !== 'REQUEST_TIMEOUT' || !(body['retry-after'] > 0)) {
-      this.failures.push(`${status} ${JSON.stringify(body)}`);
-    }
-    return status === 200 ? body : undefined;
-  }
-
-  async until(isOver: () => boolean, { pauseMs }: { pauseMs: number }): Promise<void> {
-    while (!isOver()) {
-      await this.send();
-      await sleep(pauseMs);
-    }
-  }
-
-  close(): void {
-    this.#client.close();
-  }
-}
-
-/** Another organisation on the same node, whose people send now and then, and whoever asks the node whether it is ready. */
-class Neighbours {
-  readonly #url: string;
-  readonly #senders: readonly Sender[];
-  readonly notReady: string[] = [];
-
-  private constructor(url: string, senders: readonly Sender[]) {
-    this.#url = url;
-    this.#senders = senders;
-  }
-
-  static async start(url: string, person: Person): Promise<Neighbours> {
-    const senders: Sender[] = [];
-    while (senders.length < 3) senders.push(await Sender.start(url, person));
-    return new Neighbours(url, senders);
-  }
-
-  get failures(): readonly string[] {
-    return this.#senders.flatMap(({ failures }) => failures);
-  }
-
-  get ends(): Tally {
-    const ends = new Tally();
-    for (const sender of this.#senders) ends.take(sender.ends);
-    return ends;
-  }
-
-  /** Goes about its business meanwhile. @returns How long 95 of 100 sends took at the most, in milliseconds. */
-  async during(work: Promise<unknown>): Promise<number> {
-    let isOver = false;
-    for (const sender of this.#senders) sender.took = [];
-    const running = [
-      ...this.#senders.map((sender) => sender.until(() => isOver, { pauseMs: 30 })),
-      this.#askWhetherReady(() => isOver),
-    ];
-    await work.finally(() => {
-      isOver = true;
-    });
-    await Promise.all(running);
-    const took = this.#senders.flatMap((sender) => sender.took).sort((a, b) => a - b);
-    return took[Math.floor(took.length * 0.95)] ?? Number.POSITIVE_INFINITY;
-  }
-
-  async #askWhetherReady(isOver: () => boolean): Promise<void> {
-    while (!isOver()) {
-      const response = await fetch(`${this.#url}/readyz`);
-      const text = await response.text();
-      if (response.status !== 200) this.notReady.push(text.trim());
-      await sleep(100);
-    }
-  }
-
-  close(): void {
-    for (const sender of this.#senders) sender.close();
-  }
-}
 
 interface StuckTrial {
   readonly databaseServer: string;
@@ -133,20 +20,6 @@ interface StuckTrial {
   /** Whether the time that things take counts, which on a busy machine says little. */
   readonly isTimed: boolean;
 }
-
-/** What is wrong with how the neighbours fared. */
-function neighbourly(neighbours: Neighbours, usual: number, stuck: number, isTimed: boolean): string[] {
-  const { failures, notReady } = neighbours;
-  return [
-    ...(failures.length > 0 ? [`neighbours were told ${some(failures)}`] : []),
-    ...(notReady.length > 0 ? [`the node was not ready: ${some(notReady)}`] : []),
-    ...(isTimed && stuck > 2 * usual ? [`neighbours' p95 went from ${ms(usual)} to ${ms(stuck)}`] : []),
-    // Whoever waits for the stuck organisation waits for seconds.
-    ...(stuck > 2_500 ? [`neighbours waited ${ms(stuck)}`] : []),
-  ];
-}
-
-const ms = (time: number): string => `${Math.round(time)} ms`;
 
 async function openDatabase({ databaseUrl }: DemoService): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -215,6 +88,7 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Stuc
   const isWritten = () => there.some(({ done }) => done > 0);
   const writing = there.map((sender) => sender.until(isWritten, { pauseMs: 50 }));
   const stuck = await neighbours.during(eventually(isWritten, 2 * RECOVERY_MS));
+  const fared = faredIn([usual], [stuck]);
   if (isWritten()) recovered = performance.now() - pausedAt;
   goOn();
   await Promise.all(writing);
@@ -225,20 +99,22 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Stuc
   const ends = new Tally();
   for (const sender of here) ends.take(sender.ends);
   const failures = [...here, ...there].flatMap((sender) => sender.failures);
+  const broken = await withDatabase(service, (query) => compareSent(query, [...here, ...there, ...neighbours.senders]));
   return {
     trial: 'a node paused in the middle of a change',
     facts: {
       'written again after': ms(recovered),
-      "neighbours' p95": `${ms(usual)} before, ${ms(stuck)} meanwhile`,
-      'sends of neighbours': neighbours.ends.toString(),
+      ...toldOf(neighbours, fared),
       'requests to the paused node': ends.toString(),
     },
     violations: [
       ...(recovered > RECOVERY_MS ? [`the other node wrote again after ${ms(recovered)}`] : []),
       ...(failures.length > 0 ? [`requests were told ${some(failures)}`] : []),
       ...(again === undefined ? ['the paused node did not work again'] : []),
-      ...neighbourly(neighbours, usual, stuck, isTimed),
+      ...brokenBy(broken),
+      ...neighbours.complaints(fared, { isTimed }),
     ],
+    felt: [{ fault: 'a node paused in the middle of a change', ...broken, gap: recovered, neighbours: fared }],
   };
 }
 
@@ -262,6 +138,7 @@ export async function heldCounterTrial({ databaseServer, seconds, isTimed }: Stu
   let isHeld = true;
   const sending = senders.map((sender) => sender.until(() => !isHeld, { pauseMs: 50 }));
   const stuck = await neighbours.during(sleep(seconds * 1_000));
+  const fared = faredIn([usual], [stuck]);
   isHeld = false;
   const sentMeanwhile = senders.reduce((sum, { done }) => sum + done, 0);
   await database.query('ROLLBACK');
@@ -272,18 +149,20 @@ export async function heldCounterTrial({ databaseServer, seconds, isTimed }: Stu
   const ends = new Tally();
   for (const sender of senders) ends.take(sender.ends);
   const failures = senders.flatMap((sender) => sender.failures);
+  const broken = await withDatabase(service, (query) => compareSent(query, [...senders, ...neighbours.senders]));
   return {
     trial: `${SENDERS} senders wait for one counter`,
     facts: {
-      "neighbours' p95": `${ms(usual)} before, ${ms(stuck)} meanwhile`,
-      'sends of neighbours': neighbours.ends.toString(),
+      ...toldOf(neighbours, fared),
       'sends that waited': ends.toString(),
     },
     violations: [
       ...(sentMeanwhile > 0 ? ['the counter was not held: the trial tried nothing'] : []),
       ...(failures.length > 0 ? [`those who waited were told ${some(failures)}`] : []),
       ...(again === undefined ? ['nobody could send when the counter was free'] : []),
-      ...neighbourly(neighbours, usual, stuck, isTimed),
+      ...brokenBy(broken),
+      ...neighbours.complaints(fared, { isTimed }),
     ],
+    felt: [{ fault: 'a counter held', ...broken, gap: 'as long as it is held', neighbours: fared }],
   };
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import type { DemoService } from './demo.ts';
+import { addUp, type Broken, disorderedFor } from './felt.ts';
 import type { Listener } from './listeners.ts';
 import { isToken, type Writer } from './load.ts';
 import { some, without } from './outcome.ts';
@@ -75,23 +76,30 @@ export async function compareWithTruth(
   service: DemoService,
   writers: readonly Writer[],
   listeners: readonly Listener[],
-): Promise<{ events: number; violations: string[] }> {
+): Promise<{ events: number; violations: string[]; broken: Broken }> {
   const userIds = new Set([...writers.map(({ client }) => client.person.userId), ...listeners.map(userIdOf)]);
   return withDatabase(service, async (query) => {
     const violations: string[] = [];
+    const broken: Broken[] = [{ ...NOTHING, outOfOrder: disorderedFor(listeners) }];
     let events = 0;
     for (const userId of userIds) {
       const truth = await readTruth(query, userId);
       events += truth.events.length;
       for (const writer of writers.filter(({ client }) => client.person.userId === userId)) {
-        violations.push(...missingFromLog(writer, truth));
+        const found = inLog(writer, truth);
+        violations.push(...missingFromLog(writer, found));
+        broken.push({
+          ...NOTHING,
+          ...{ lost: found.missing.length, repeated: found.repeated.length, refusedButDone: found.done.length },
+        });
       }
       for (const listener of listeners.filter((one) => userIdOf(one) === userId)) {
         violations.push(...misheard(listener, truth));
+        broken.push({ ...NOTHING, lost: neverHeard(listener, truth).length });
       }
       violations.push(...unlikeState(truth, userId).map((what) => `user ${userId}: ${what}`));
     }
-    return { events, violations };
+    return { events, violations, broken: addUp(broken) };
   });
 }
 
@@ -102,14 +110,22 @@ function tokensIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(tokensIn) : [];
 }
 
-function missingFromLog({ acknowledged, refused, client }: Writer, { events }: Truth): string[] {
+const NOTHING: Broken = { lost: 0, repeated: 0, outOfOrder: 0, refusedButDone: 0 };
+
+/** What of a writer's changes is in the log otherwise than they were told. */
+function inLog({ acknowledged, refused }: Writer, { events }: Truth) {
   const logged = new Map<string, number>();
   for (const token of events.flatMap(({ payload }) => [...new Set(tokensIn(payload))])) {
     logged.set(token, (logged.get(token) ?? 0) + 1);
   }
-  const missing = acknowledged.filter((token) => !logged.has(token));
-  const done = refused.filter((token) => logged.has(token));
-  const repeated = acknowledged.filter((token) => (logged.get(token) ?? 0) > 1);
+  return {
+    missing: acknowledged.filter((token) => !logged.has(token)),
+    done: refused.filter((token) => logged.has(token)),
+    repeated: acknowledged.filter((token) => (logged.get(token) ?? 0) > 1),
+  };
+}
+
+function missingFromLog({ client }: Writer, { missing, done, repeated }: ReturnType<typeof inLog>): string[] {
   return [
     ...(missing.length > 0 ? [`acknowledged to the ${client.person.role}, not in the log: ${some(missing)}`] : []),
     ...(done.length > 0 ? [`refused as if nothing was changed, but in the log: ${some(done)}`] : []),
@@ -117,10 +133,15 @@ function missingFromLog({ acknowledged, refused, client }: Writer, { events }: T
   ];
 }
 
-function misheard({ name, heard, startId }: Listener, { events }: Truth): string[] {
-  const due = new Set(events.filter(({ id }) => id > startId).map(({ id }) => id));
-  const missed = without(due, heard.ids);
-  const made = without(heard.ids, due);
+const dueTo = ({ startId }: Listener, { events }: Truth) =>
+  new Set(events.filter(({ id }) => id > startId).map(({ id }) => id));
+
+const neverHeard = (listener: Listener, truth: Truth) => without(dueTo(listener, truth), listener.heard.ids);
+
+function misheard(listener: Listener, truth: Truth): string[] {
+  const { name, heard } = listener;
+  const missed = neverHeard(listener, truth);
+  const made = without(heard.ids, dueTo(listener, truth));
   return [
     ...heard.violations.lines.map((what) => `${name}: ${what}`),
     ...(missed.length > 0 ? [`${name} never heard ${some(missed)}`] : []),
