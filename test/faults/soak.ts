@@ -140,6 +140,10 @@ async function look(url: string, token: string, db: pg.Client): Promise<Look> {
   const response = await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
   const text = await response.text();
   const shown = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  const summed = (name: string) => {
+    const values = [...text.matchAll(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'gm'))];
+    return values.length === 0 ? Number.NaN : values.reduce((sum, [, value]) => sum + Number(value), 0);
+  };
   const { rows } = await db.query<{ connections: number; bytes: string }>(
     `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database()) AS connections,
             (SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest($1::text[]) AS t) AS bytes`,
@@ -148,7 +152,7 @@ async function look(url: string, token: string, db: pg.Client): Promise<Look> {
   return {
     'heap, MiB': shown('nodejs_heap_size_used_bytes') / MIB,
     'resident, MiB': shown('process_resident_memory_bytes') / MIB,
-    handles: shown('nodejs_active_handles_total'),
+    handles: summed('nodejs_active_handles'),
     'file descriptors': shown('process_open_fds'),
     'connections of the database': rows[0]?.connections ?? Number.NaN,
     'windows, MiB': shown('event_windows_bytes') / MIB,
