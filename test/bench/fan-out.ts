@@ -1,32 +1,67 @@
 import { randomUUID } from 'node:crypto';
 import type { Burst } from './generator.ts';
-import { median } from './measure.ts';
+import { median, mostOpenFiles } from './measure.ts';
+import { HOW_TO_INSTALL_NCHAN, hasNchan, Nchan } from './nchan.ts';
 import type { Row } from './report.ts';
 import { makeChannel, sendRequest, subscribe } from './sends.ts';
-import { type BenchUser, bareTriggers, makeQueues, type Stage } from './stage.ts';
+import { type BenchQueue, type BenchUser, bareTriggers, makeAccounts, makeQueues, type Stage } from './stage.ts';
 
-const SUBSCRIBERS = 1_000;
-/** Events of a round that are sent one by one. */
-const ALONE = 15;
 const TRAIN = 40;
 /** Events on their way at a time in a train, as in an organisation where much happens. */
 const IN_FLIGHT = 4;
+/** What a process opens besides the sockets of the three sides. */
+const SPARE_FILES = 500;
 
 /** What the list of messages of a chat shows of each. */
-export const USUAL = `id content renderedContent topicName topic { id name } sentAt lastEditedAt viewerHasRead
-      viewerHasStarred reactionGroups { emojiName emojiCode count viewerHasReacted } channel { id name }
-      sender { id fullName avatarUrl }`;
+const SHOWN = [
+  'content',
+  'renderedContent',
+  'topicName',
+  'topic { id name }',
+  'sentAt',
+  'lastEditedAt',
+  'viewerHasRead viewerHasStarred',
+  'reactionGroups { emojiName emojiCode count viewerHasReacted }',
+  'channel { id name }',
+  'sender { id fullName avatarUrl }',
+];
 
-const QUERY = `subscription Bench($queueId: String!) {
+export const USUAL = `id ${SHOWN.join(' ')}`;
+
+const documentOf = (fields: string, more = '') => `subscription Bench($queueId: String!) {
   events(queueId: $queueId) {
     position
     __typename
-    ... on MessageSentEvent { localMessageId message { ${USUAL} } }
+    ... on MessageSentEvent { ${more} message { ${fields} } }
   }
 }`;
 
-/** One side's rounds. */
+const QUERY = documentOf(USUAL, 'localMessageId');
+
+/** Twenty, none of which is another: each leaves out one of the fields, with and without what its sender knows it by. */
+const DIFFERENT = SHOWN.flatMap((left) => {
+  const fields = `id ${SHOWN.filter((field) => field !== left).join(' ')}`;
+  return [documentOf(fields), documentOf(fields, 'localMessageId')];
+});
+
+/** Who is told. */
+interface Audience {
+  readonly what: string;
+  readonly sockets: number;
+  /** Kinds of readers, as many of each: they ask for different things, or see different things. */
+  readonly kinds: readonly { readonly query: string; readonly users: readonly BenchUser[] }[];
+}
+
+interface Extent {
+  readonly warmUp: number;
+  readonly rounds: number;
+  /** Events of a round that are sent one by one. */
+  readonly alone: number;
+}
+
+/** The service, or one of those it is compared with. */
 interface Side {
+  readonly name: string;
   readonly burst: (events: number, inFlight: number) => Promise<Burst>;
   readonly cpu: () => Promise<number>;
 }
@@ -45,40 +80,130 @@ interface Round {
   readonly bytes: number;
 }
 
-/** (a) One event to 1,000 WebSocket subscriptions, against a plain broadcast. */
+interface Measured {
+  readonly name: string;
+  readonly rounds: Round[];
+}
+
+/** The least of plain `ws`, of one event and of a train. */
+interface Marks {
+  readonly alone: number;
+  readonly train: number;
+}
+
+/** (a) One event, and trains of them, to 1,000 WebSocket subscriptions. */
 export async function measureFanOut(stage: Stage): Promise<Row[]> {
-  const { generator, yardsticks, port, quick } = stage;
-  const subscribers = await makeQueues(stage, SUBSCRIBERS);
-  const take = await makeSends(stage, stage.users);
-  await generator.ask('listen', { set: 'service', port, query: QUERY, subscribers });
-  const barePort = await yardsticks.ask('broadcast', undefined);
-  const silent = { set: 'yardstick', port: barePort, query: QUERY, subscribers: [], silent: SUBSCRIBERS };
-  await generator.ask('listen', silent);
+  const extent = stage.quick ? { warmUp: 1, rounds: 4, alone: 15 } : { warmUp: 2, rounds: 9, alone: 15 };
+  return measureAlike(stage, 'a', 1_000, extent);
+}
 
-  const burst = (to: number, sent: Buffer[], inFlight: number) =>
-    generator.ask('burst', { port: to, triggers: sent, inFlight, expected: sent.length * SUBSCRIBERS });
-  const service: Side = {
-    burst: (events, inFlight) => burst(port, take(events), inFlight),
-    cpu: async () => stage.cpu(),
-  };
-  const yardstick: Side = {
-    burst: (events, inFlight) => burst(barePort, bareTriggers(barePort, events), inFlight),
-    cpu: () => yardsticks.ask('cpu', undefined),
-  };
-  const { sample } = await service.burst(1, 1);
-  await yardsticks.ask('deliver', { text: sample });
+/** (p) The same to 5,000. */
+export async function measureLargeFanOut(stage: Stage): Promise<Row[]> {
+  const extent = stage.quick ? { warmUp: 1, rounds: 2, alone: 5 } : { warmUp: 1, rounds: 7, alone: 9 };
+  return measureAlike(stage, 'p', 5_000, extent);
+}
 
-  const rounds = { service: [] as Round[], yardstick: [] as Round[] };
-  const [warmUp, measured] = quick ? [1, 4] : [2, 9];
-  for (let i = 0; i < warmUp + measured; i++) {
-    const round = { yardstick: await runRound(yardstick), service: await runRound(service) };
-    if (i < warmUp) continue;
-    rounds.service.push(round.service);
-    rounds.yardstick.push(round.yardstick);
+/** (q) To 1,000 that ask for twenty different things, half of them guests. */
+export async function measureDifferent(stage: Stage): Promise<Row[]> {
+  const { db, users, quick } = stage;
+  const members = users.slice(0, 32);
+  const guests = await makeAccounts(db, 'guest', members.length);
+  await db.query('UPDATE user_account SET role = 600 WHERE id = ANY($1)', [guests.map(({ id }) => id)]);
+  const kinds = [members, guests].flatMap((readers) => DIFFERENT.map((query) => ({ query, users: readers })));
+  const what = `one event to 1,000 subscriptions by ${DIFFERENT.length} documents, half of them of guests`;
+  const extent = quick ? { warmUp: 1, rounds: 3, alone: 9 } : { warmUp: 2, rounds: 9, alone: 15 };
+  await using sides = await makeSides(stage, { what, sockets: 1_000, kinds });
+  const measured = await measureSides(sides.sides, extent);
+  return rowsOf({ id: 'q', what, sample: sides.sample, alone: extent.alone }, measured, { alone: 0.6, train: 0.6 });
+}
+
+async function measureAlike(stage: Stage, id: string, sockets: number, extent: Extent): Promise<Row[]> {
+  const what = `one event to ${sockets.toLocaleString('en')} WebSocket subscriptions`;
+  const needed = 3 * sockets + SPARE_FILES;
+  if (mostOpenFiles() < needed) {
+    console.log(`${id} is left out: the load generator has to open ${needed} files, and may open ${mostOpenFiles()}`);
+    return [];
   }
-  await generator.ask('close', { set: 'service' });
-  await generator.ask('close', { set: 'yardstick' });
-  return rowsOf(rounds, sample);
+  const kinds = [{ query: QUERY, users: stage.users }];
+  await using sides = await makeSides(stage, { what, sockets, kinds });
+  const measured = await measureSides(sides.sides, extent);
+  return rowsOf({ id, what, sample: sides.sample, alone: extent.alone }, measured, { alone: 0.8, train: 0.7 });
+}
+
+/** All sockets of all sides, open at the same time: rounds take turns. The service is the first of them. */
+async function makeSides(stage: Stage, { sockets, kinds }: Audience) {
+  const { generator, yardsticks, port } = stage;
+  const everybody = [...new Set(kinds.flatMap(({ users }) => users))];
+  const take = await makeSends(stage, everybody);
+  const burstAt = (to: number, triggers: Buffer[], inFlight: number) =>
+    generator.ask('burst', { port: to, triggers, inFlight, expected: triggers.length * sockets });
+  const samples = await samplesOf(stage, kinds, take);
+  const [sample = ''] = samples;
+
+  const people = Array.from({ length: sockets }, (_, i) => {
+    const { users } = kinds[i % kinds.length] as Audience['kinds'][number];
+    return users[Math.floor(i / kinds.length) % users.length] as BenchUser;
+  });
+  const queues = await makeQueues({ ...stage, users: people }, sockets);
+  for (const [kind, { query }] of kinds.entries()) {
+    const subscribers = queues.filter((_, i) => i % kinds.length === kind);
+    await generator.ask('listen', { set: 'service', port, query, subscribers });
+  }
+  const listen = (set: string, to: number) =>
+    generator.ask('listen', { set, port: to, query: '', subscribers: [], silent: sockets });
+
+  const barePort = await yardsticks.ask('broadcast', undefined);
+  await yardsticks.ask('deliver', { texts: samples });
+  await listen('plain ws', barePort);
+  const sides: Side[] = [
+    {
+      name: 'service',
+      burst: (events, inFlight) => burstAt(port, take(events), inFlight),
+      cpu: async () => stage.cpu(),
+    },
+    {
+      name: 'plain ws',
+      burst: (events, inFlight) => burstAt(barePort, bareTriggers(barePort, events), inFlight),
+      cpu: () => yardsticks.ask('cpu', undefined),
+    },
+  ];
+  // Nchan sends the same to all.
+  const nchan = kinds.length === 1 && hasNchan() ? await Nchan.start(sockets) : undefined;
+  if (nchan !== undefined) {
+    await listen('Nchan', nchan.port);
+    sides.push({
+      name: `Nchan ${Nchan.version}`,
+      burst: (events, inFlight) => burstAt(nchan.port, nchan.publish(sample, events), inFlight),
+      cpu: async () => nchan.cpu(),
+    });
+  } else if (kinds.length === 1) console.log(`Nchan is left out: it is not installed. ${HOW_TO_INSTALL_NCHAN}`);
+  return {
+    sides,
+    sample,
+    async [Symbol.asyncDispose]() {
+      for (const set of ['service', 'plain ws', 'Nchan']) await generator.ask('close', { set });
+      await nchan?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What a reader of each kind is told of an event, in the order of the kinds. */
+async function samplesOf(
+  stage: Stage,
+  kinds: Audience['kinds'],
+  take: (count: number) => Buffer[],
+): Promise<readonly string[]> {
+  const { generator, port } = stage;
+  const readers = kinds.map(({ users }) => users[0] as BenchUser);
+  const queues = await makeQueues({ ...stage, users: readers }, kinds.length);
+  const samples: string[] = [];
+  for (const [i, { query }] of kinds.entries()) {
+    await generator.ask('listen', { set: 'sample', port, query, subscribers: [queues[i] as BenchQueue] });
+    const burst: Burst = await generator.ask('burst', { port, triggers: take(1), inFlight: 1, expected: 1 });
+    await generator.ask('close', { set: 'sample' });
+    samples.push(burst.sample);
+  }
+  return samples;
 }
 
 /** Makes a channel of all these people, and gives requests that each send a message to it. */
@@ -93,9 +218,20 @@ export async function makeSends(stage: Stage, readers: readonly BenchUser[]): Pr
   return (count) => Array.from({ length: count }, () => request);
 }
 
-async function runRound({ burst, cpu }: Side): Promise<Round> {
+async function measureSides(sides: readonly Side[], { warmUp, rounds, alone }: Extent): Promise<Measured[]> {
+  const measured = sides.map(({ name }) => ({ name, rounds: [] as Round[] }));
+  for (let i = 0; i < warmUp + rounds; i++) {
+    for (const [at, side] of sides.entries()) {
+      const round = await runRound(side, alone);
+      if (i >= warmUp) measured[at]?.rounds.push(round);
+    }
+  }
+  return measured;
+}
+
+async function runRound({ burst, cpu }: Side, count: number): Promise<Round> {
   const alone: Burst[] = [];
-  while (alone.length < ALONE) alone.push(await burst(1, 1));
+  while (alone.length < count) alone.push(await burst(1, 1));
   const before = await cpu();
   const train = await burst(TRAIN, IN_FLIGHT);
   const serverCpu = (await cpu()) - before;
@@ -112,38 +248,47 @@ async function runRound({ burst, cpu }: Side): Promise<Round> {
 
 const betweenRate = ({ deliveries, betweenMs }: Burst) => ((deliveries - 1) / betweenMs) * 1000;
 
-function rowsOf(rounds: { service: Round[]; yardstick: Round[] }, sample: string): Row[] {
-  const of = (name: keyof Round) => ({
-    service: rounds.service.map((round) => round[name]),
-    yardstick: rounds.yardstick.map((round) => round[name]),
-  });
+interface Subject {
+  readonly id: string;
+  readonly what: string;
+  readonly sample: string;
+  readonly alone: number;
+}
+
+function rowsOf(subject: Subject, [service, ...others]: Measured[], marks: Marks): Row[] {
+  return others.flatMap((other, i) => rowsAgainst(subject, service as Measured, other, i === 0 ? marks : undefined));
+}
+
+/** @param marks Of the yardstick; the others are there for information. */
+function rowsAgainst(subject: Subject, service: Measured, other: Measured, marks: Marks | undefined): Row[] {
+  const { id, what, sample, alone } = subject;
+  const of = (side: Measured, name: keyof Round) => side.rounds.map((round) => round[name]);
   const percent = (shares: number[]) => `${Math.round(median(shares) * 100)} %`;
-  const shares = (side: Round[]) =>
-    `server ${percent(side.map((r) => r.serverShare))} (${median(side.map((r) => r.microseconds)).toFixed(1)} µs a ` +
-    `delivery), generator ${percent(side.map((r) => r.generatorShare))}`;
-  const bytes = of('bytes');
-  const equal = bytes.service.every((value, i) => value === bytes.yardstick[i]);
-  const unequal = equal ? undefined : 'unequal bytes';
-  const facts = {
+  const shares = (side: Measured) =>
+    `server ${percent(of(side, 'serverShare'))} (${median(of(side, 'microseconds')).toFixed(1)} µs a delivery), ` +
+    `generator ${percent(of(side, 'generatorShare'))}`;
+  const [own, others] = [of(service, 'bytes'), of(other, 'bytes')];
+  const equal = own.every((bytes, i) => bytes === others[i]);
+  const rowOf = (name: keyof Round, said: string, facts: Row['facts'], mark?: number): Row => ({
+    ...{ id, what: marks === undefined ? `${said}, against ${other.name}` : said, unit: '/s', facts },
+    ...{ service: of(service, name), yardstick: of(other, name), unequal: equal ? undefined : 'unequal bytes' },
+    ...(mark !== undefined && { mark }),
+  });
+  const first = {
     delivery: sample,
-    bytes: `service ${bytes.service[0]} a delivery, yardstick ${bytes.yardstick[0]}`,
-    measured: `from the first delivery to the last; each round is the middle of ${ALONE} events, one after another`,
+    bytes: `service ${own[0]} a delivery, ${other.name} ${others[0]}`,
+    measured: `from the first delivery to the last; each round is the middle of ${alone} events, one after another`,
   };
   const train = {
     measured: `${TRAIN} events, ${IN_FLIGHT} on their way at a time; each of the service's is a message sent, and a commit`,
-    'CPU of one core, service': shares(rounds.service),
-    'CPU of one core, yardstick': shares(rounds.yardstick),
+    'CPU of one core, service': shares(service),
+    [`CPU of one core, ${other.name}`]: shares(other),
   };
-  const what = `one event to ${SUBSCRIBERS} WebSocket subscriptions`;
   return [
-    { id: 'a', what: `${what}, deliveries`, unit: '/s', mark: 0.8, unequal, facts, ...of('perSecond') },
-    {
-      id: 'a',
-      what: 'the same from the request that caused it (commit included)',
-      unit: '/s',
-      facts: {},
-      ...of('wholePerSecond'),
-    },
-    { id: 'a', what: 'the same, a train of events', unit: '/s', facts: train, ...of('trainPerSecond') },
+    rowOf('perSecond', `${what}, deliveries`, first, marks?.alone),
+    ...(marks === undefined
+      ? []
+      : [rowOf('wholePerSecond', 'the same from the request that caused it (commit included)', {})]),
+    rowOf('trainPerSecond', 'the same, a train of events', train, marks?.train),
   ];
 }

@@ -143,7 +143,7 @@ async function triggerAll({ port, triggers: requests, inFlight, answeredFirst = 
     for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
       const { status, body } = await connection.ask(Buffer.from(request));
       if (answeredFirst) arrivals?.sign();
-      if (status !== 200) throw new Error(`The trigger was answered ${status}: ${body}`);
+      if (status < 200 || status > 299) throw new Error(`The trigger was answered ${status}: ${body}`);
     }
   };
   await Promise.all(connections.slice(0, inFlight).map(run));

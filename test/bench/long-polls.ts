@@ -26,7 +26,7 @@ export async function measureLongPolls(stage: Stage): Promise<Row[]> {
   const [byService, byHand] = [await serviceSide(stage), await yardstickSide(stage)];
   await byService();
   const { sample } = await byService();
-  await stage.yardsticks.ask('deliver', { text: sample });
+  await stage.yardsticks.ask('deliver', { texts: [sample] });
   const wakes = { service: [] as Wake[], yardstick: [] as Wake[] };
   const [warmUp, measured] = quick ? [2, 5] : [5, 21];
   for (let i = 0; i < warmUp + measured; i++) {

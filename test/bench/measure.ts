@@ -40,6 +40,16 @@ export function cpuSecondsOf(pid: number): number {
   }
 }
 
+/** How many files and sockets a process may have open here, as Node takes what it is allowed; endless where nobody tells. */
+export function mostOpenFiles(): number {
+  try {
+    const [, most] = /^Max open files\s+\d+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return Number(most ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
 /** Memory of another process that is in RAM, in bytes. */
 export function residentBytesOf(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024;

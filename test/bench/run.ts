@@ -2,7 +2,7 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureBacklog } from './backlog.ts';
-import { measureFanOut } from './fan-out.ts';
+import { measureDifferent, measureFanOut, measureLargeFanOut } from './fan-out.ts';
 import { measureFirstScreen } from './first-screen.ts';
 import { measureHistory } from './history.ts';
 import { measureLatency, measureMemory } from './idle.ts';
@@ -35,6 +35,8 @@ const BENCHMARKS: Readonly<Record<string, (stage: Stage) => Promise<Row[]>>> = {
   m: measurePeerReads,
   n: measureBacklog,
   o: measureLargeRegistration,
+  p: measureLargeFanOut,
+  q: measureDifferent,
 };
 
 /** Those that need what is installed for the benchmark alone. */

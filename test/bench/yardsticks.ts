@@ -7,7 +7,8 @@ import { cpuSeconds } from './measure.ts';
 import { type AccountRow, findOneByOne, findTogether, signIn } from './sign-in.ts';
 import { work } from './workers.ts';
 
-let delivery: Buffer = Buffer.from('{"id":"x"}');
+/** What is delivered: to each in turn the next of them. */
+let deliveries: readonly Buffer[] = [Buffer.from('{"id":"x"}')];
 
 async function serve(listener: RequestListener): Promise<{ server: Server; port: number }> {
   const server = createServer({ keepAliveTimeout: 75_000, requestTimeout: 0 }, listener);
@@ -139,11 +140,15 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 export const tasks = {
-  /** A plain broadcast: every message goes to every socket. */
+  /** A plain broadcast: a message to every socket, the same, or one of a few. */
   async broadcast(): Promise<number> {
     const clients = new Set<WebSocket>();
     const { server, port } = await serve((_request, response) => {
-      for (const client of clients) client.send(delivery, { binary: false });
+      let next = 0;
+      for (const client of clients) {
+        client.send(deliveries[next] as Buffer, { binary: false });
+        if (++next === deliveries.length) next = 0;
+      }
       answer(response, '{}');
     });
     const sockets = new WebSocketServer({ server, perMessageDeflate: false });
@@ -164,7 +169,7 @@ export const tasks = {
       }
       // The sign that the event has happened.
       answer(response, '{}');
-      for (const waiter of waiting) answer(waiter, delivery);
+      for (const waiter of waiting) answer(waiter, deliveries[0] as Buffer);
       waiting = [];
     });
     return port;
@@ -219,8 +224,8 @@ export const tasks = {
   },
 
   /** What is delivered from now on. */
-  deliver({ text }: { text: string }): void {
-    delivery = Buffer.from(text);
+  deliver({ texts }: { texts: readonly string[] }): void {
+    deliveries = texts.map((text) => Buffer.from(text));
   },
 
   cpu(): number {
