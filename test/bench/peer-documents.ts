@@ -1,8 +1,9 @@
 import { QUERY as VIEWER } from './reads.ts';
 
 const PERSON = 'databaseId fullName avatarUrl';
+const REACTION = 'emojiName emojiCode reactionType user { databaseId fullName }';
 const MESSAGE = `databaseId content renderedContent topicName sentAt lastEditedAt flags sender { ${PERSON} }
-  reactions { emojiName emojiCode reactionType user { databaseId fullName } }`;
+  reactions { ${REACTION} }`;
 
 /** The reads that are compared, as the service and its closest peer are asked for them. */
 export const DOCUMENTS = {
@@ -16,5 +17,23 @@ export const DOCUMENTS = {
     subscriptions(first: 300) { nodes { color isMuted pinToTop unreadCount channel { databaseId name isPrivate } } }
     messages(first: 50) { nodes { ${MESSAGE} channel { databaseId name } } } }`,
 } as const;
+
+const BY_CONNECTION = MESSAGE.replace(`{ ${REACTION} }`, `(orderBy: [ROW_ID_ASC]) { nodes { ${REACTION} } }`);
+
+/** The same for a server whose lists are all connections of rows, narrowed and ordered by columns. */
+export const OF_ROWS: Readonly<Record<ReadName, string>> = {
+  viewer: VIEWER,
+  channels: DOCUMENTS.channels
+    .replace('channels(first: 20)', 'channels: allChannels(first: 20, orderBy: [SORT_NAME_ASC])')
+    .replace('messages(first: 5)', 'messages(first: 5, orderBy: [DATABASE_ID_DESC])'),
+  topic: `query ($channelId: Int!, $topic: String!) {
+    messages: allMessages(first: 50, condition: { channelId: $channelId, topicKey: $topic }, orderBy: [DATABASE_ID_DESC]) {
+      nodes { ${BY_CONNECTION} } } }`,
+  screen: `{ viewer { ${PERSON} role unreadCounts { total channels conversations } }
+    subscriptions: allChannelSubscriptions(first: 300, orderBy: [CHANNEL_ID_ASC]) {
+      nodes { color isMuted pinToTop unreadCount channel { databaseId name isPrivate } } }
+    messages: allMessages(first: 50, condition: { isReceived: true }, orderBy: [DATABASE_ID_DESC]) {
+      nodes { ${BY_CONNECTION} channel { databaseId name } } } }`,
+};
 
 export type ReadName = keyof typeof DOCUMENTS;

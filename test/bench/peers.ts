@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type pg from 'pg';
-import type { ReadName } from './peer-documents.ts';
+import { OF_ROWS, type ReadName } from './peer-documents.ts';
 import type { PeerGround } from './peer-ground.ts';
 import { Worker } from './workers.ts';
 
@@ -34,10 +34,37 @@ export const SENDING_PEER = 'fastify-sends.js';
 
 const MERCURIUS = 'mercurius.js';
 
+/** As PostGraphile writes times, large numbers and lists that hang on a row, brought to how the service writes them. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, plainPart(name, part)]));
+}
+
+function plainPart(name: string, part: unknown): unknown {
+  if (name === 'databaseId') return Number(part);
+  if (name.endsWith('At') && typeof part === 'string') return new Date(part).toISOString();
+  if (name === 'reactions') return plain((part as { nodes: unknown }).nodes);
+  return plain(part);
+}
+
+const POSTGRAPHILE: Peer = {
+  name: 'PostGraphile 5',
+  module: 'postgraphile.js',
+  together: true,
+  marks: { viewer: 1, channels: 1, topic: 1, screen: 1 },
+  ask: (name, { channelId, topic }) => ({
+    query: OF_ROWS[name],
+    ...(name === 'topic' && { variables: { channelId, topic: topic.toLowerCase() } }),
+  }),
+  shown: (_name, data) => plain(data),
+};
+
 /** Those that are compared with. Sign-in is all that a flat read does: how the peer signs in makes a difference there. */
 export const PEERS: readonly Peer[] = [
   { name: 'mercurius', module: MERCURIUS, together: true, marks: { viewer: 1, channels: 1, topic: 1, screen: 1.2 } },
   { name: 'mercurius, a look-up of the key for each', module: MERCURIUS, together: false, marks: { viewer: 1 } },
+  POSTGRAPHILE,
 ];
 
 /** Whether what the peers are made of is installed: it is no dependency of the service. */

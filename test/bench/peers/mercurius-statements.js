@@ -1,11 +1,11 @@
 // By hand, each prepared once a connection. $1 is the viewer wherever something depends on them.
 
 /** Whether the viewer ($1) may read what stands in the channel `c`; $2 tells guests from others. */
-const SEES = `(c.is_web_public OR (NOT c.invite_only AND NOT $2) OR EXISTS (
+export const SEES = `(c.is_web_public OR (NOT c.invite_only AND NOT $2) OR EXISTS (
   SELECT FROM subscription s WHERE s.user_id = $1 AND s.channel_id = c.id AND s.active))`;
 
 /** Whether the viewer ($1) received the message `m` while they were subscribed to its channel. */
-const IN_PERIOD = `EXISTS (
+export const IN_PERIOD = `EXISTS (
   SELECT FROM subscription_period p WHERE p.user_id = $1 AND p.channel_id = m.sent_channel_id
     AND p.began_message_id < m.id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807))`;
 
