@@ -5,14 +5,17 @@ const REACTION = 'emojiName emojiCode reactionType user { databaseId fullName }'
 const MESSAGE = `databaseId content renderedContent topicName sentAt lastEditedAt flags sender { ${PERSON} }
   reactions { ${REACTION} }`;
 
+const TOPIC = `query ($channelId: ID!, $topic: String!) {
+  messages(first: 50, narrow: { channelId: $channelId, topic: $topic }) { nodes { ${MESSAGE} } } }`;
+
 /** The reads that are compared, as the service and its closest peer are asked for them. */
 export const DOCUMENTS = {
   viewer: VIEWER,
   channels: `{ channels(first: 20) { nodes { databaseId name description isPrivate createdAt subscriberCount
     folder { databaseId name } creator { ${PERSON} }
     messages(first: 5) { nodes { databaseId content topicName sentAt sender { ${PERSON} } } } } } }`,
-  topic: `query ($channelId: ID!, $topic: String!) {
-    messages(first: 50, narrow: { channelId: $channelId, topic: $topic }) { nodes { ${MESSAGE} } } }`,
+  topic: TOPIC,
+  ownTopic: TOPIC,
   screen: `{ viewer { ${PERSON} role unreadCounts { total channels conversations } }
     subscriptions(first: 300) { nodes { color isMuted pinToTop unreadCount channel { databaseId name isPrivate } } }
     messages(first: 50) { nodes { ${MESSAGE} channel { databaseId name } } } }`,
@@ -20,15 +23,18 @@ export const DOCUMENTS = {
 
 const BY_CONNECTION = MESSAGE.replace(`{ ${REACTION} }`, `(orderBy: [ROW_ID_ASC]) { nodes { ${REACTION} } }`);
 
+const TOPIC_OF_ROWS = `query ($channelId: Int!, $topic: String!) {
+    messages: allMessages(first: 50, condition: { channelId: $channelId, topicKey: $topic }, orderBy: [DATABASE_ID_DESC]) {
+      nodes { ${BY_CONNECTION} } } }`;
+
 /** The same for a server whose lists are all connections of rows, narrowed and ordered by columns. */
 export const OF_ROWS: Readonly<Record<ReadName, string>> = {
   viewer: VIEWER,
   channels: DOCUMENTS.channels
     .replace('channels(first: 20)', 'channels: allChannels(first: 20, orderBy: [SORT_NAME_ASC])')
     .replace('messages(first: 5)', 'messages(first: 5, orderBy: [DATABASE_ID_DESC])'),
-  topic: `query ($channelId: Int!, $topic: String!) {
-    messages: allMessages(first: 50, condition: { channelId: $channelId, topicKey: $topic }, orderBy: [DATABASE_ID_DESC]) {
-      nodes { ${BY_CONNECTION} } } }`,
+  topic: TOPIC_OF_ROWS,
+  ownTopic: TOPIC_OF_ROWS,
   screen: `{ viewer { ${PERSON} role unreadCounts { total channels conversations } }
     subscriptions: allChannelSubscriptions(first: 300, orderBy: [CHANNEL_ID_ASC]) {
       nodes { color isMuted pinToTop unreadCount channel { databaseId name isPrivate } } }
@@ -37,3 +43,6 @@ export const OF_ROWS: Readonly<Record<ReadName, string>> = {
 };
 
 export type ReadName = keyof typeof DOCUMENTS;
+
+/** Whether it is asked of a topic. */
+export const hasTopic = (name: ReadName): boolean => name === 'topic' || name === 'ownTopic';

@@ -13,7 +13,8 @@ export const SIZES = {
 /** Where the reads of a topic look. */
 export interface PeerGround {
   readonly realmId: number;
-  readonly channelId: number;
+  /** Each holds the topic: for each reader one, the first for all of them. */
+  readonly channelIds: readonly number[];
   readonly topic: string;
   readonly readers: readonly BenchUser[];
 }
@@ -39,10 +40,11 @@ export async function makePeerGround({ db, users }: Stage, count: number): Promi
   const senderIds = senders.rows.map(({ id }) => id);
   const channelIds = await makeChannels({ db }, { realmId, readerIds, senderIds });
   const [channelId = 0] = channelIds;
-  await makeMessages({ db }, { realmId, senderIds, channelIds });
+  const long = channelIds.slice(0, count);
+  await makeMessages({ db }, { realmId, senderIds, channelIds, long });
   await makeMarks({ db }, { realmId, readerIds, senderIds, channelId });
   await db.query('VACUUM ANALYZE');
-  return { realmId, channelId, topic: LONG_TOPIC, readers };
+  return { realmId, channelIds: long, topic: LONG_TOPIC, readers };
 }
 
 interface Ids {
@@ -77,10 +79,15 @@ async function makeChannels({ db }: Pick<Stage, 'db'>, { realmId, readerIds, sen
   return channelIds;
 }
 
-/** As they would have been sent: from one channel to the next, and one topic where much was said. */
+/** As they would have been sent: from one channel to the next, and in some a topic where much was said. */
 async function makeMessages(
   { db }: Pick<Stage, 'db'>,
-  { realmId, senderIds, channelIds }: Pick<Ids, 'realmId' | 'senderIds'> & { readonly channelIds: readonly number[] },
+  {
+    realmId,
+    senderIds,
+    channelIds,
+    long,
+  }: Pick<Ids, 'realmId' | 'senderIds'> & { readonly channelIds: readonly number[]; readonly long: readonly number[] },
 ): Promise<void> {
   const columns = `realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content, client_name,
     sent_at, sent_event_id, send_token, last_edited_at`;
@@ -93,8 +100,9 @@ async function makeMessages(
   const values = [realmId, senderIds, senderIds.length];
   await db.query(
     `INSERT INTO message (${columns})
-     SELECT ${rest('n', '($4::int[])[1]', '$5')} FROM generate_series(1, $6::int) AS n, ${content('n')} ORDER BY n`,
-    [...values, channelIds, LONG_TOPIC, SIZES.longTopic],
+     SELECT ${rest('n', 'c.id', '$5')}
+     FROM unnest($4::int[]) AS c(id), generate_series(1, $6::int) AS n, ${content('n')} ORDER BY c.id, n`,
+    [...values, long, LONG_TOPIC, SIZES.longTopic],
   );
   await db.query(
     `INSERT INTO message (${columns})

@@ -3,7 +3,7 @@ import { globalId } from '../helpers/global-ids.ts';
 import { startInProcess } from '../helpers/in-process.ts';
 import { CountingProxy } from './counting-proxy.ts';
 import { median } from './measure.ts';
-import { DOCUMENTS, type ReadName } from './peer-documents.ts';
+import { DOCUMENTS, hasTopic, type ReadName } from './peer-documents.ts';
 import { makePeerGround, type PeerGround, SIZES } from './peer-ground.ts';
 import { PEERS, type Peer, type PeerTasks, peerWorker } from './peers.ts';
 import { RawHttp, requestBytes } from './raw-http.ts';
@@ -17,6 +17,7 @@ const READS: Readonly<Record<ReadName, string>> = {
   viewer: '(a) viewer',
   channels: '(b) 20 channels with their 5 newest messages',
   topic: '(c) 50 newest of a topic, with reactions and flags',
+  ownTopic: '(c) each reader another topic',
   screen: `(d) first screen of ${SIZES.channels} channels`,
 };
 const NAMES = Object.keys(READS) as ReadName[];
@@ -128,24 +129,26 @@ function shownBy(body: string, { peer }: Side, name: ReadName): unknown {
 }
 
 function requestsOf({ port, peer }: Pick<Side, 'port' | 'peer'>, name: ReadName, ground: PeerGround): Buffer[] {
-  const ask = peer?.ask?.(name, ground) ?? {
-    query: DOCUMENTS[name],
-    ...(name === 'topic' && { variables: { channelId: globalId('Channel', ground.channelId), topic: ground.topic } }),
-  };
-  return ground.readers.map(({ id, basic }) =>
-    requestBytes({
+  const { topic, channelIds, readers } = ground;
+  return readers.map(({ id, basic }, i) => {
+    const channelId = channelIds[name === 'ownTopic' ? i : 0] ?? 0;
+    const ask = peer?.ask?.(name, { channelId, topic }) ?? {
+      query: DOCUMENTS[name],
+      ...(hasTopic(name) && { variables: { channelId: globalId('Channel', channelId), topic } }),
+    };
+    return requestBytes({
       method: 'POST',
       path: '/graphql',
       port,
       headers: { Authorization: basic, 'Content-Type': 'application/json', Accept: 'application/json' },
       body: JSON.stringify(typeof ask === 'function' ? ask(id) : ask),
-    }),
-  );
+    });
+  });
 }
 
 async function askOnce(side: Pick<Side, 'port' | 'peer'>, name: ReadName, ground: PeerGround): Promise<string> {
   const connection = await RawHttp.connect(side.port);
-  const [request] = requestsOf(side, name, ground);
+  const request = requestsOf(side, name, ground).at(-1);
   const { status, body } = await connection.ask(request as Buffer).finally(() => connection.close());
   if (status !== 200) throw new Error(`${side.peer?.name ?? 'service'} answered ${status}: ${body.slice(0, 1000)}`);
   return body;

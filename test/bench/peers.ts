@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import type pg from 'pg';
-import { OF_ROWS, type ReadName } from './peer-documents.ts';
-import type { PeerGround } from './peer-ground.ts';
+import { hasTopic, OF_ROWS, type ReadName } from './peer-documents.ts';
 import { Worker } from './workers.ts';
 
 const FOLDER = `${import.meta.dirname}/peers`;
@@ -12,6 +11,12 @@ export type PeerTasks = {
   readonly serve: (input: { databaseUrl: string; poolSize: number; together: boolean }) => Promise<number>;
   readonly cpu: (input: undefined) => number;
 };
+
+/** Where a topic is read. */
+export interface TopicPlace {
+  readonly channelId: number;
+  readonly topic: string;
+}
 
 /** Who reads the same tables by other means. */
 export interface Peer {
@@ -24,7 +29,7 @@ export interface Peer {
   /** What it needs in the database besides what is there. */
   readonly prepare?: (db: pg.Client) => Promise<unknown>;
   /** What it is asked, where it has names of its own: the same for all readers, or for each. */
-  readonly ask?: (name: ReadName, ground: PeerGround) => object | ((readerId: number) => object);
+  readonly ask?: (name: ReadName, place: TopicPlace) => object | ((readerId: number) => object);
   /** Its data in the shape of the service's. */
   readonly shown?: (name: ReadName, data: unknown) => unknown;
 }
@@ -52,17 +57,22 @@ const POSTGRAPHILE: Peer = {
   name: 'PostGraphile 5',
   module: 'postgraphile.js',
   together: true,
-  marks: { viewer: 1, channels: 1, topic: 1, screen: 1 },
+  marks: { viewer: 1, channels: 1, topic: 1, ownTopic: 1, screen: 1 },
   ask: (name, { channelId, topic }) => ({
     query: OF_ROWS[name],
-    ...(name === 'topic' && { variables: { channelId, topic: topic.toLowerCase() } }),
+    ...(hasTopic(name) && { variables: { channelId, topic: topic.toLowerCase() } }),
   }),
   shown: (_name, data) => plain(data),
 };
 
 /** Those that are compared with. Sign-in is all that a flat read does: how the peer signs in makes a difference there. */
 export const PEERS: readonly Peer[] = [
-  { name: 'mercurius', module: MERCURIUS, together: true, marks: { viewer: 1, channels: 1, topic: 1, screen: 1.2 } },
+  {
+    name: 'mercurius',
+    module: MERCURIUS,
+    together: true,
+    marks: { viewer: 1, channels: 1, topic: 1, ownTopic: 1, screen: 1.2 },
+  },
   { name: 'mercurius, a look-up of the key for each', module: MERCURIUS, together: false, marks: { viewer: 1 } },
   POSTGRAPHILE,
 ];
