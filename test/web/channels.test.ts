@@ -36,6 +36,12 @@ describe.runIf(hasChromium && isGroupPicked('web/channels.test.ts'))(
       await composer.waitFor();
       await settings.getByRole('button', { name: 'Save permissions' }).click();
       await composer.waitFor({ state: 'detached' });
+      // In the dialog, of which alone those who hear the page hear.
+      await settings.getByRole('status', { name: 'Notices' }).getByText('Saved.').waitFor();
+      // Who closes it still sees it.
+      await iris.page.keyboard.press('Escape');
+      await iris.page.getByRole('status', { name: 'Notices' }).getByText('Saved.').waitFor();
+      await openSettings(iris.page);
 
       await settings.getByRole('button', { name: 'General' }).click();
       await settings.getByRole('button', { name: 'Archive the channel' }).click();

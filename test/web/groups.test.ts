@@ -144,6 +144,7 @@ describe.runIf(hasChromium && isGroupPicked('web/groups.test.ts'))(
       await own.getByRole('textbox', { name: 'Name' }).fill(deckCrew);
       await own.getByRole('textbox', { name: 'What it is for' }).fill('Ropes and paint.');
       await own.getByRole('button', { name: 'Save' }).click();
+      await iris.page.getByRole('dialog', { name: deckCrew }).getByRole('status').getByText('Saved.').waitFor();
       await bela.page.getByRole('dialog', { name: deckCrew }).getByText('Ropes and paint.').waitFor();
       // Who may not manage it reads what it is.
       expect(await bela.page.getByRole('button', { name: /^(Remove|Add)/ }).count()).toBe(0);

@@ -64,6 +64,7 @@ describe.runIf(hasChromium && isGroupPicked('web/people.test.ts'))(
       await page.getByRole('link', { name: 'Settings' }).click();
       await page.getByRole('textbox', { name: field }).fill(`the *${gull}*`);
       await page.getByRole('button', { name: 'Save profile' }).click();
+      await page.getByRole('status', { name: 'Notices' }).getByText('Saved.').waitFor();
       await page
         .getByLabel('Image file')
         .setInputFiles({ name: 'me.png', mimeType: 'image/png', buffer: await picture() });
@@ -139,6 +140,8 @@ describe.runIf(hasChromium && isGroupPicked('web/people.test.ts'))(
       await form.getByRole('button', { name: 'Change password' }).click();
       await page.getByText('The password is changed.').waitFor();
       await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+      // The settings have such fields as well, and are there until it is done.
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
       await page.getByRole('textbox', { name: 'Email' }).fill(email);
       await page.getByRole('textbox', { name: 'Password' }).fill(first);
       await page.getByRole('button', { name: 'Sign in' }).click();

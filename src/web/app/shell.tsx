@@ -59,9 +59,9 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
           <div className="shell-blank" aria-busy="true" />
         )}
       </main>
+      <Notices />
       <Dialogs />
       <Popups />
-      <Notices />
     </div>
   );
 }

@@ -3,11 +3,11 @@ import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
 import { ArchiveChannelDocument, ChannelSettingsDocument, UpdateChannelDocument } from '../generated/graphql.ts';
 import { PermissionsForm } from '../groups/permissions-form.tsx';
-import { announce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Dialog, useClose } from '../ui/dialog.tsx';
 import { changesIn } from '../ui/draft-form.tsx';
 import { Refusal } from '../ui/form.tsx';
+import { notify } from '../ui/notices.tsx';
 import { Tabs } from '../ui/tabs.tsx';
 import { type ChannelDraft, ChannelForm } from './channel-form.tsx';
 import { OwnSubscription } from './own-subscription.tsx';
@@ -79,7 +79,7 @@ function General({ channel }: { readonly channel: Channel }) {
       ...(folderId !== undefined && { folderId: folderId === '' ? null : folderId }),
       ...(privacy !== undefined && privacyInput(privacy)),
     };
-    if (await run({ input })) announce('Saved');
+    if (await run({ input })) notify('Saved.');
   };
   const form = { before, isBusy, refusal, save, saveAs: 'Save', isFixed: !viewerCanAdminister };
   return (

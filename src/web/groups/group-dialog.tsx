@@ -2,7 +2,6 @@ import { useState } from 'react';
 import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
 import { GroupDocument, type GroupQuery, UpdateGroupDocument } from '../generated/graphql.ts';
-import { announce } from '../ui/announcer.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { changesIn, type Described } from '../ui/draft-form.tsx';
 import { Tabs } from '../ui/tabs.tsx';
@@ -11,6 +10,7 @@ import { GroupMembers } from './group-members.tsx';
 import { nameOfGroup } from './group-names.ts';
 import { GroupUse } from './group-use.tsx';
 import './groups.css';
+import { notify } from '../ui/notices.tsx';
 import { JoinButton } from './join-button.tsx';
 import { PermissionsForm } from './permissions-form.tsx';
 
@@ -75,7 +75,7 @@ function General({ group }: { readonly group: Group }) {
   const { id: userGroupId, description, viewerCanManage } = group;
   const before = { name: nameOfGroup(group), description };
   const save = async (draft: Described, begun: Described) => {
-    if (await run({ input: { userGroupId, ...changesIn(draft, begun) } })) announce('Saved');
+    if (await run({ input: { userGroupId, ...changesIn(draft, begun) } })) notify('Saved.');
   };
   return (
     <>

@@ -1,8 +1,8 @@
 import { type FormEvent, useRef, useState } from 'react';
 import type { GroupSettingEditInput, GroupSettingInput, HoldersFragment } from '../generated/graphql.ts';
-import { announce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Refusal } from '../ui/form.tsx';
+import { notify } from '../ui/notices.tsx';
 import { holdersAsIs, holdersSpoken } from './group-names.ts';
 import { PermissionField } from './permission-field.tsx';
 
@@ -47,7 +47,7 @@ export function PermissionsForm<N extends string>({ labels, holders, isFixed, re
     }
     setEdits({});
     setSaved(saved + 1);
-    announce('Saved');
+    notify('Saved.');
   };
   return (
     <form className="form" onSubmit={submit}>

@@ -3,9 +3,9 @@ import { useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
 import { OwnProfileDocument, UpdateProfileDataDocument, UpdateSettingsDocument } from '../generated/graphql.ts';
 import { PersonButton } from '../people/open-person.tsx';
-import { announce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Refusal, TextField } from '../ui/form.tsx';
+import { notify } from '../ui/notices.tsx';
 import { AvatarField } from './avatar-field.tsx';
 import { ProfileField, type ProfileInput, valueIn } from './profile-field.tsx';
 
@@ -36,7 +36,7 @@ function NameForm({ name, isFixed }: { readonly name: string; readonly isFixed: 
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const fullName = String(new FormData(event.currentTarget).get('name'));
-    if (await run({ input: { fullName } })) announce('Saved');
+    if (await run({ input: { fullName } })) notify('Saved.');
   };
   return (
     <form className="form" onSubmit={submit}>
@@ -75,7 +75,7 @@ function FieldsForm({ fields, values }: FieldsProps) {
     );
     if (!(await run({ input: { values: sent } }))) return;
     setEdited(new Map());
-    announce('Saved');
+    notify('Saved.');
   };
   return (
     <form className="form" onSubmit={submit}>

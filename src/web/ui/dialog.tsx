@@ -2,6 +2,7 @@ import { createContext, type ReactNode, Suspense, use, useId, useLayoutEffect, u
 import { createStore, useStore } from '../api/store.ts';
 import { IconButton } from './button.tsx';
 import './dialog.css';
+import { Notices } from './notices.tsx';
 
 interface Opened {
   readonly key: number;
@@ -73,6 +74,7 @@ export function Dialog({ title, children, size = 'small' }: Props) {
         </header>
         {children}
       </div>
+      <Notices />
     </dialog>
   );
 }

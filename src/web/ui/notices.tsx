@@ -1,3 +1,4 @@
+import { useId, useLayoutEffect } from 'react';
 import { createStore, useStore } from '../api/store.ts';
 import './notices.css';
 
@@ -20,15 +21,30 @@ export function notify(text: string): void {
   setTimeout(() => notices.set(notices.get().filter((one) => one !== notice)), SHOWN_MS);
 }
 
-/** Where notices are: once on the page. */
+/** Where notices can be, by when they came to be there. */
+const places = createStore<readonly string[]>([]);
+
+/**
+ * Where notices are: on the page, and in each dialog. They are shown in the uppermost place, since of what lies below a modal
+ * dialog nothing is heard, and little seen.
+ */
 export function Notices() {
+  const id = useId();
+  useLayoutEffect(() => {
+    places.set([...places.get(), id]);
+    return () => places.set(places.get().filter((one) => one !== id));
+  }, [id]);
+  const isUppermost = useStore(places, (all) => all.at(-1) === id);
+  const all = useStore(notices);
   return (
+    // It is there before there is anything in it: what comes with its words is not said.
     <div className="notices" role="status" aria-label="Notices">
-      {useStore(notices).map(({ key, text }) => (
-        <p key={key} className="notice">
-          {text}
-        </p>
-      ))}
+      {isUppermost &&
+        all.map(({ key, text }) => (
+          <p key={key} className="notice">
+            {text}
+          </p>
+        ))}
     </div>
   );
 }
