@@ -115,6 +115,7 @@ const GROUPS = {
   'web/formatting.test.ts': 0,
   'web/people.test.ts': 0,
   'web/sending-later.test.ts': 0,
+  'web/sending.test.ts': 0,
   'web/keyboard.test.ts': 0,
   'web/searching.test.ts': 0,
   'web/sidebar.test.ts': 0,

@@ -33,7 +33,13 @@ export interface Chatter extends AsyncDisposable {
 
 /** A service with the demo, and a browser. */
 export class DemoChat implements AsyncDisposable {
+  readonly #env: NodeJS.ProcessEnv;
   #running: { readonly server: ServerProcess; readonly browser: Browser } | undefined;
+
+  /** @param env What the service is configured by besides. */
+  constructor(env: NodeJS.ProcessEnv = {}) {
+    this.#env = env;
+  }
 
   get server(): ServerProcess {
     return this.#runs.server;
@@ -42,7 +48,7 @@ export class DemoChat implements AsyncDisposable {
   /** Starts it; where it runs already, with another organisation, in which nothing has happened yet. */
   async start(): Promise<void> {
     await this[Symbol.asyncDispose]();
-    const starting = startServer({ env: { DEMO: 'on', DATABASE_URL: undefined } });
+    const starting = startServer({ env: { DEMO: 'on', DATABASE_URL: undefined, ...this.#env } });
     const browser = await launchChromium();
     this.#running = { server: await starting, browser };
   }
@@ -99,9 +105,13 @@ export class DemoChat implements AsyncDisposable {
  * a test has left behind that ended half-way.
  *
  * @param fill Makes what all of them want to be there.
+ * @param env What the service is configured by besides.
  */
-export function demoChat(fill: (chat: DemoChat) => Promise<unknown> = async () => undefined): DemoChat {
-  const chat = new DemoChat();
+export function demoChat(
+  fill: (chat: DemoChat) => Promise<unknown> = async () => undefined,
+  env: NodeJS.ProcessEnv = {},
+): DemoChat {
+  const chat = new DemoChat(env);
   const start = async () => {
     await chat.start();
     await fill(chat);

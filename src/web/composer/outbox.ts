@@ -10,13 +10,15 @@ import {
 } from '../generated/graphql.ts';
 import { onEvent } from '../live/engine.ts';
 import { cachedPosition, liveStatus, whenLive } from '../live/status.ts';
+import { refusalOf } from './refusal.ts';
 
 // What was written and is not in the log yet. It is kept by the browser tab, so that neither a cut nor a reload loses it,
 // and sent under one idempotency key for as long as it takes: however often, it is one message.
 
 /**
  * `waiting` to be sent, being `sending`, `sent` and to be heard of, or `failed`: refused by the service, for `reason`.
- * Only what failed needs somebody to decide.
+ * Only what failed needs somebody to decide;
+ * what the service cannot take just now waits until it can.
  */
 export type PendingState = 'waiting' | 'sending' | 'sent' | 'failed';
 
@@ -30,6 +32,8 @@ export interface Pending {
   readonly by: string;
   readonly state: PendingState;
   readonly reason?: string;
+  /** How often the service could not take it yet. */
+  readonly putOff?: number;
   /** Of its event, once the service has said it. */
   readonly position?: number;
   /** ISO 8601. */
@@ -38,6 +42,10 @@ export interface Pending {
 
 const KEY = 'outbox';
 const RETRY_MS = 2_000;
+/** Our choice: how long the service is left alone that could not take a message, unless it says longer. */
+const [FIRST_REST_MS, LONGEST_REST_MS] = [500, 10_000];
+/** Our choice: at most so much later, so that not all pages come in the same moment. */
+const SPREAD_MS = 500;
 
 export const outbox = createStore<readonly Pending[]>(restored());
 
@@ -73,7 +81,7 @@ export function post(narrow: MessageNarrowInput, target: Omit<SendMessageInput, 
 }
 
 export function sendAgain(id: string): void {
-  patch(id, { state: 'waiting' });
+  patch(id, { state: 'waiting', putOff: 0 });
   pump();
 }
 
@@ -86,6 +94,7 @@ const isToBeSent = ({ state, by }: Pending): boolean => state === 'waiting' && b
 /** Sends what waits whenever that may work, in its order. @returns What ends it. */
 export function startOutbox(client: Client): () => void {
   sending = client;
+  restsUntil = 0;
   // What was on its way belongs to a session that is over: nobody else hears of it.
   outbox.set(restored());
   const stops = [
@@ -111,8 +120,17 @@ export function startOutbox(client: Client): () => void {
 const isCached = (position: number): boolean => position <= cachedPosition.get();
 
 let isPumping = false;
+/** By `performance.now()`: the service is not asked before. */
+let restsUntil = 0;
+
+/** Leaves the service alone for a while, also with what was written later: messages go in the order they were written in. */
+function rest(restMs: number): void {
+  restsUntil = performance.now() + restMs;
+  setTimeout(pump, restMs);
+}
 
 function pump(): void {
+  if (performance.now() < restsUntil) return;
   if (isPumping || sending === undefined || !outbox.get().some(isToBeSent)) return;
   isPumping = true;
   void sendNext(sending).finally(() => {
@@ -128,7 +146,7 @@ async function sendNext(client: Client): Promise<void> {
 }
 
 /** @returns False when it is to be tried later. */
-async function send(client: Client, { id, input }: Pending): Promise<boolean> {
+async function send(client: Client, { id, input, putOff = 0 }: Pending): Promise<boolean> {
   patch(id, { state: 'sending' });
   const { data, error } = await client.mutation(SendMessageDocument, { input }, withKey(id)).toPromise();
   const result = data?.sendMessage;
@@ -138,11 +156,15 @@ async function send(client: Client, { id, input }: Pending): Promise<boolean> {
     else patch(id, { state: 'sent', position });
     return true;
   }
-  const refusal = result !== undefined && 'message' in result ? result.message : error?.graphQLErrors[0]?.message;
-  if (refusal === undefined) {
-    patch(id, { state: 'waiting' });
-    return false;
+  const refusal = refusalOf(data, error);
+  if (refusal?.isForNow === false) {
+    patch(id, { state: 'failed', reason: refusal.message });
+    return true;
   }
-  patch(id, { state: 'failed', reason: refusal });
-  return true;
+  patch(id, { state: 'waiting', putOff: refusal === undefined ? 0 : putOff + 1 });
+  if (refusal !== undefined) {
+    const restMs = Math.min(FIRST_REST_MS * 2 ** putOff, LONGEST_REST_MS);
+    rest(Math.max(refusal.retryAfterMs, restMs) + Math.random() * SPREAD_MS);
+  }
+  return false;
 }

@@ -4,7 +4,7 @@ import { useStore } from '../api/store.ts';
 import { discard, outbox, type Pending, sendAgain } from '../composer/outbox.ts';
 import { useViewer } from '../conversation/use-viewer.ts';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
-import { liveStatus } from '../live/status.ts';
+import { type Connection, liveStatus } from '../live/status.ts';
 import { Button } from '../ui/button.tsx';
 
 interface Props {
@@ -27,7 +27,8 @@ export function PendingMessages({ narrow, onMore }: Props) {
   return pending.map((one) => <PendingMessage key={one.id} pending={one} />);
 }
 
-function PendingMessage({ pending: { id, input, state, reason } }: { readonly pending: Pending }) {
+function PendingMessage({ pending }: { readonly pending: Pending }) {
+  const { id, input, state, reason } = pending;
   const connection = useStore(liveStatus, (status) => status.connection);
   return (
     <section className="message message-pending" aria-label="Not sent yet">
@@ -46,10 +47,15 @@ function PendingMessage({ pending: { id, input, state, reason } }: { readonly pe
               </Button>
             </>
           ) : (
-            <span>{connection === 'live' || state === 'sent' ? 'Sending…' : 'Waiting for the connection'}</span>
+            <span>{progressOf(pending, connection)}</span>
           )}
         </div>
       </div>
     </section>
   );
+}
+
+function progressOf({ state, putOff = 0 }: Pending, connection: Connection): string {
+  if (state !== 'sent' && connection !== 'live') return 'Waiting for the connection';
+  return state !== 'sent' && putOff > 0 ? 'The service is busy. It is sent as soon as that works.' : 'Sending…';
 }

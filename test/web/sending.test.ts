@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
+import { isGroupPicked } from '../helpers/part.ts';
+import { demoChat, message, newName, open, write } from '../helpers/web.ts';
+
+/** More than the page asks for in a minute of these tests. */
+const PER_MINUTE = 250;
+const BUSY = 'The service is busy. It is sent as soon as that works.';
+
+describe.runIf(hasChromium && isGroupPicked('web/sending.test.ts'))(
+  `sending in the chat when the service cannot take it yet${CHROMIUM_NOTE}`,
+  { timeout: 150_000 },
+  () => {
+    const chat = demoChat(undefined, { RATE_LIMIT_PER_USER: String(PER_MINUTE) });
+
+    test('goes on by itself when there is a budget again, in the order it was written in', async () => {
+      await using bela = await chat.enter('member');
+      const { page, person } = bela;
+      await open(page, 'website', 'launch');
+      await page.getByRole('feed', { name: 'Messages in website, launch' }).waitFor();
+      let asked = 0;
+      while ((await person.rest('GET', '/users/me')).status !== 429) expect(asked++).toBeLessThan(PER_MINUTE);
+      const texts = [newName('the first'), newName('the second'), newName('the third')];
+      for (const text of texts) await write(page, text);
+      await page.getByText(BUSY).first().waitFor();
+      expect(await page.getByRole('button', { name: 'Send again' }).count()).toBe(0);
+      // A window of the limit is a minute.
+      for (const text of texts) await message(page, text).waitFor({ timeout: 75_000 });
+      await expect.poll(() => page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
+      const { messages } = await chat
+        .person('owner')
+        .ok('GET', '/messages', { anchor: 'newest', num_before: 5, num_after: 0, apply_markdown: false });
+      const sent = messages.map(({ content }: { content: string }) => content);
+      expect(sent.filter((content: string) => texts.includes(content))).toEqual(texts);
+    });
+
+    test('asks again under the same key after the time that the service wants, and for the next one only then', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      await open(page, 'website', 'launch');
+      await page.getByRole('feed', { name: 'Messages in website, launch' }).waitFor();
+      const [one, two] = [newName('one'), newName('two')];
+      const tries: { content: string; key: string | undefined; at: number }[] = [];
+      const busy = { __typename: 'RequestTimeoutError', code: 'REQUEST_TIMEOUT', message: 'Busy', path: null };
+      const full = { message: 'Full', extensions: { code: 'STORAGE_FULL', 'retry-after': 2 } };
+      // As when the database moves to its standby, and then its disk is full.
+      const answers = [
+        { status: 200, json: { data: { sendMessage: { ...busy, retryAfterSeconds: 1 } } } },
+        { status: 507, json: { errors: [full] } },
+      ];
+      await page.route('**/graphql', async (route) => {
+        const request = route.request();
+        if (!request.postData()?.includes('mutation SendMessage(')) return route.fallback();
+        const { content } = request.postDataJSON().variables.input;
+        tries.push({ content, key: request.headers()['idempotency-key'], at: Date.now() });
+        const answer = answers.shift();
+        return answer === undefined ? route.fallback() : route.fulfill(answer);
+      });
+      for (const text of [one, two]) await write(page, text);
+      await page.getByText(BUSY).first().waitFor();
+      for (const text of [one, two]) await message(page, text).waitFor();
+      expect(await page.getByRole('alert').count()).toBe(0);
+      expect(tries.map(({ content }) => content)).toEqual([one, one, one, two]);
+      const [first, second, third, other] = tries;
+      expect(new Set([first, second, third].map((each) => each?.key)).size).toBe(1);
+      expect(other?.key).not.toBe(first?.key);
+      expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(1_000);
+      expect((third?.at ?? 0) - (second?.at ?? 0)).toBeGreaterThanOrEqual(2_000);
+    });
+  },
+);
