@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { Room } from '../src/platform/db/room.ts';
 import { explain } from '../src/server/failures.ts';
 import { fullTrial } from './faults/full.ts';
 import { startInProcess } from './helpers/in-process.ts';
@@ -34,6 +35,41 @@ test('a node that has found no room says so until there is some', { timeout: 30_
   service.app.database.room.noteLack();
   expect(await readiness()).toEqual([503, "not ready: room on the database's disk\n"]);
   await expect.poll(readiness, { timeout: 20_000, interval: 200 }).toEqual([200, 'ready\n']);
+});
+
+test('a full disk is looked at once at a time, and not at all any more once the database is closed', async () => {
+  vi.useFakeTimers();
+  try {
+    const looks: PromiseWithResolvers<void>[] = [];
+    const room = new Room(() => {
+      const look = Promise.withResolvers<void>();
+      looks.push(look);
+      return look.promise;
+    });
+    const heard = vi.fn();
+    room.onMade(heard);
+    for (let i = 0; i < 3; i++) room.noteLack();
+    // A look may wait for a connection for longer than the time between two.
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(looks).toHaveLength(1);
+    looks[0]?.reject(new Error('none'));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(looks).toHaveLength(2);
+    looks[1]?.resolve();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([room.isLacking, heard.mock.calls.length, looks.length]).toEqual([false, 1, 2]);
+
+    room.noteLack();
+    await vi.advanceTimersByTimeAsync(5_000);
+    room.stop();
+    // A statement that was under way fails as the database is closed.
+    room.noteLack();
+    looks[2]?.reject(new Error('closed'));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([looks.length, vi.getTimerCount(), heard.mock.calls.length]).toEqual([3, 0, 1]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('a start that a full disk keeps from is told in a sentence', () => {

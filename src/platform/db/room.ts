@@ -1,4 +1,4 @@
-/** Our choice: how often a disk that was full is looked at. */
+/** Our choice: how long after it was looked at a disk that was full is looked at again. */
 const LOOK_MS = 5_000;
 
 /**
@@ -7,6 +7,8 @@ const LOOK_MS = 5_000;
  */
 export class Room {
   readonly #needSome: () => Promise<unknown>;
+  #isLacking = false;
+  #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
   #heard: () => void = () => {};
 
@@ -16,7 +18,7 @@ export class Room {
   }
 
   get isLacking(): boolean {
-    return this.#timer !== undefined;
+    return this.#isLacking;
   }
 
   /** Has somebody told when there is room again. */
@@ -26,22 +28,31 @@ export class Room {
 
   /** Takes note that a statement found no room. */
   noteLack(): void {
-    this.#timer ??= setInterval(() => void this.#look(), LOOK_MS).unref();
+    if (this.#isLacking || this.#isStopped) return;
+    this.#isLacking = true;
+    this.#lookLater();
   }
 
+  /** Ends it for good: what is told afterwards, by statements that were under way, has nothing looked at. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#isStopped = true;
+    this.#isLacking = false;
+    clearTimeout(this.#timer);
+  }
+
+  /** One look after the other: each may wait for a connection for longer than the time between two. */
+  #lookLater(): void {
+    this.#timer = setTimeout(() => void this.#look(), LOOK_MS).unref();
   }
 
   async #look(): Promise<void> {
-    try {
-      await this.#needSome();
-    } catch {
-      return;
-    }
-    if (!this.isLacking) return;
-    this.stop();
+    const isMade = await this.#needSome().then(
+      () => true,
+      () => false,
+    );
+    if (this.#isStopped) return;
+    if (!isMade) return this.#lookLater();
+    this.#isLacking = false;
     this.#heard();
   }
 }
