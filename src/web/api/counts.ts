@@ -1,5 +1,7 @@
 import type { Cache } from '@urql/exchange-graphcache';
 import { gql } from 'urql';
+import { forget, keyOf } from './forget.ts';
+import type { Placed } from './narrow.ts';
 import { createStore } from './store.ts';
 
 // What is unread. A message that comes is counted here; when something is read, moved or deleted, the event tells how
@@ -52,3 +54,68 @@ export function countNothing(cache: Cache, type: keyof typeof COUNTED, key: stri
   const id = cache.resolve(key, 'id');
   cache.writeFragment(COUNTED[type], { __typename: type, id, unreadCount: 0, unreadMentionCount: 0 });
 }
+
+/** A message that came, as far as it counts. */
+interface Counted {
+  readonly topic: { readonly id: string } | null;
+  readonly flags: readonly string[];
+}
+
+/** Counts a message that came and is unread, wherever it counts. */
+export function countNew(cache: Cache, { topic, flags }: Counted, placed: Placed): void {
+  const isMention = placed.states?.MENTIONED === true;
+  const isDirect = placed.channelId === null;
+  changeTotals(cache, ({ conversations, mentions }) => ({
+    conversations: conversations + (isDirect ? 1 : 0),
+    mentions: mentions + (isMention ? 1 : 0),
+  }));
+  // To mention everybody counts where it is not muted.
+  if (isMention && !flags.includes('MENTIONED')) unsettle();
+  if (placed.channelId === null) {
+    const conversation = noteConversation(cache, placed);
+    // It is read with the others, and the totals with it: before or after this message was counted.
+    if (conversation === undefined) unsettle();
+    else countUnread(cache, 'DirectConversation', conversation, isMention);
+    return;
+  }
+  if (topic !== null) countUnread(cache, 'Topic', keyOf(cache, 'Topic', topic.id), isMention);
+  const subscription = cache.resolve(keyOf(cache, 'Channel', placed.channelId), 'ownSubscription');
+  if (typeof subscription === 'string') countUnread(cache, 'ChannelSubscription', subscription, isMention);
+}
+
+/** The conversation of a direct message. One that nobody has listed yet is read with the others. */
+export function noteConversation(cache: Cache, { channelId, participantIds }: Placed): string | undefined {
+  if (channelId !== null) return undefined;
+  const wanted = participantIds.toSorted().join();
+  const connection = cache.resolve('Query', 'directConversations', { first: 50 });
+  const conversations = typeof connection === 'string' ? (cache.resolve(connection, 'nodes') as string[]) : [];
+  const found = conversations.find((key) => {
+    const people = (cache.resolve(key, 'participants') ?? []) as string[];
+    return (
+      people
+        .map((person) => cache.resolve(person, 'id'))
+        .toSorted()
+        .join() === wanted
+    );
+  });
+  if (found === undefined) forget(cache, 'directConversations');
+  return found;
+}
+
+/** Somebody marked all as read. */
+export function readEverything(cache: Cache): void {
+  for (const { fieldName, fieldKey } of cache.inspectFields('Query')) {
+    const type = LISTED[fieldName];
+    const connection = type === undefined ? undefined : cache.resolve('Query', fieldKey);
+    const keys = typeof connection === 'string' ? ((cache.resolve(connection, 'nodes') ?? []) as string[]) : [];
+    if (type !== undefined) for (const key of keys) countNothing(cache, type, key);
+  }
+  changeTotals(cache, () => ({ conversations: 0, mentions: 0 }));
+  for (const field of ['messages', 'channel']) forget(cache, field);
+}
+
+/** Lists of what has counts of its own; of each there may be several pages. */
+const LISTED: Readonly<Record<string, Parameters<typeof countNothing>[1] | undefined>> = {
+  subscriptions: 'ChannelSubscription',
+  directConversations: 'DirectConversation',
+};

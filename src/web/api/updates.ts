@@ -1,10 +1,11 @@
 import type { Cache, UpdatesConfig } from '@urql/exchange-graphcache';
 import { gql } from 'urql';
 import type { EventsSubscription, RegisterMutation } from '../generated/graphql.ts';
-import { changeTotals, countNothing, countUnread, unsettle } from './counts.ts';
+import { countNew, noteConversation, readEverything, unsettle } from './counts.ts';
+import { forget, forgetOf, keyOf } from './forget.ts';
 import { isSameTopic, type Placed } from './narrow.ts';
 import { ownMarks } from './own-marks.ts';
-import { noteAllForgotten, noteForgotten } from './reread.ts';
+import { noteAllForgotten } from './reread.ts';
 import {
   append,
   catchUp,
@@ -286,48 +287,6 @@ function maybeMentions(cache: Cache, html: string): boolean {
   return new RegExp(`data-user-id="(${userId}|\\*)"|class="(user-group|topic)-mention`).test(html);
 }
 
-function countNew(cache: Cache, { topic, flags }: Sent, placed: Placed): void {
-  const isMention = placed.states?.MENTIONED === true;
-  const isDirect = placed.channelId === null;
-  changeTotals(cache, ({ conversations, mentions }) => ({
-    conversations: conversations + (isDirect ? 1 : 0),
-    mentions: mentions + (isMention ? 1 : 0),
-  }));
-  // To mention everybody counts where it is not muted.
-  if (isMention && !flags.includes('MENTIONED')) unsettle();
-  if (placed.channelId === null) {
-    const conversation = noteConversation(cache, placed);
-    // It is read with the others, and the totals with it: before or after this message was counted.
-    if (conversation === undefined) unsettle();
-    else countUnread(cache, 'DirectConversation', conversation, isMention);
-    return;
-  }
-  if (topic !== null) countUnread(cache, 'Topic', keyOf(cache, 'Topic', topic.id), isMention);
-  const subscription = cache.resolve(keyOf(cache, 'Channel', placed.channelId), 'ownSubscription');
-  if (typeof subscription === 'string') countUnread(cache, 'ChannelSubscription', subscription, isMention);
-}
-
-const keyOf = (cache: Cache, __typename: string, id: string): string => cache.keyOfEntity({ __typename, id }) ?? '';
-
-/** The conversation of a direct message. One that nobody has listed yet is read with the others. */
-function noteConversation(cache: Cache, { channelId, participantIds }: Placed): string | undefined {
-  if (channelId !== null) return undefined;
-  const wanted = participantIds.toSorted().join();
-  const connection = cache.resolve('Query', 'directConversations', { first: 50 });
-  const conversations = typeof connection === 'string' ? (cache.resolve(connection, 'nodes') as string[]) : [];
-  const found = conversations.find((key) => {
-    const people = (cache.resolve(key, 'participants') ?? []) as string[];
-    return (
-      people
-        .map((person) => cache.resolve(person, 'id'))
-        .toSorted()
-        .join() === wanted
-    );
-  });
-  if (found === undefined) forget(cache, 'directConversations');
-  return found;
-}
-
 /** Makes a message the last of its topic, whose channel lists it from now on. */
 function bringUp(cache: Cache, channelId: string, topicId: string, messageId: string): void {
   const key = keyOf(cache, 'Topic', topicId);
@@ -363,37 +322,3 @@ function changeViews(cache: Cache, change: (keys: readonly string[]) => string[]
   if (typeof connection !== 'string') return;
   cache.link(connection, 'nodes', change((cache.resolve(connection, 'nodes') ?? []) as string[]));
 }
-
-/** Has every list of that name read again. */
-function forget(cache: Cache, field: string): void {
-  noteForgotten(field);
-  for (const { fieldName, arguments: args } of cache.inspectFields('Query')) {
-    if (fieldName === field) cache.invalidate('Query', fieldName, args);
-  }
-}
-
-/** Has fields of one entity read again, by whoever shows them. */
-function forgetOf(cache: Cache, type: string, id: string, fields: readonly string[]): void {
-  const key = keyOf(cache, type, id);
-  for (const field of fields) noteForgotten(field);
-  for (const { fieldName, arguments: args } of cache.inspectFields(key)) {
-    if (fields.includes(fieldName)) cache.invalidate(key, fieldName, args);
-  }
-}
-
-function readEverything(cache: Cache): void {
-  for (const { fieldName, fieldKey } of cache.inspectFields('Query')) {
-    const type = LISTED[fieldName];
-    const connection = type === undefined ? undefined : cache.resolve('Query', fieldKey);
-    const keys = typeof connection === 'string' ? ((cache.resolve(connection, 'nodes') ?? []) as string[]) : [];
-    if (type !== undefined) for (const key of keys) countNothing(cache, type, key);
-  }
-  changeTotals(cache, () => ({ conversations: 0, mentions: 0 }));
-  for (const field of ['messages', 'channel']) forget(cache, field);
-}
-
-/** Lists of what has counts of its own; of each there may be several pages. */
-const LISTED: Readonly<Record<string, Parameters<typeof countNothing>[1] | undefined>> = {
-  subscriptions: 'ChannelSubscription',
-  directConversations: 'DirectConversation',
-};
