@@ -3,15 +3,13 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { databaseClock, milliseconds } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
 import type { RevokedCredentials } from './define.ts';
-import { BadEventQueueIdError, type QueueLoss } from './errors.ts';
+import { BadEventQueueIdError } from './errors.ts';
 import { Queue, type QueueRow, type ReaderAccess, type ReaderEnd } from './queue.ts';
+import { lifetimeMs, lossOf, MAX_REFRESH_MS, passedMs, QueuePositions } from './queue-positions.ts';
 import type { QueueOptions } from './view.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** Our choice: a queue without a reader is dropped from memory, not from the database, after this. */
-const FORGET_MS = 120_000;
 const EXPIRY_MARGIN_MS = 60_000;
-const MAX_REFRESH_MS = 60_000;
 /** Our choice: more of one user's queues than any client may still come back to. Of older ones it is told "unknown". */
 const MAX_TOMBSTONES = 1_000;
 /** What a queue is made of. */
@@ -51,12 +49,15 @@ export class QueueRegistry {
   readonly #node = randomUUID();
   readonly #queues = new Map<string, Queue>();
   readonly #claims = new Map<string, Promise<Queue>>();
+  readonly #positions: QueuePositions;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
   constructor(app: LogContext) {
     this.#app = app;
+    const isClaimed = ({ userId, id }: Queue) => this.#claims.has(`${userId} ${id}`);
+    this.#positions = new QueuePositions(app, this.#queues, isClaimed);
   }
 
   start(): void {
@@ -107,7 +108,7 @@ export class QueueRegistry {
     // Another node writes that it reads a queue within this time; a queue that was read this recently may be read
     // again.
     const fresh = Prisma.sql`${now} - ${milliseconds(MAX_REFRESH_MS + 2 * queueWriteMs)}`;
-    const lifetime = milliseconds(this.#lifetime(idleTimeoutSecs * 1000));
+    const lifetime = milliseconds(lifetimeMs(this.#app, idleTimeoutSecs * 1000));
     const ended = await this.#app.db.$queryRaw<{ id: string }[]>`
       SELECT ended_id::text AS id FROM make_event_queue(
         p_id => ${id}::uuid,
@@ -140,7 +141,7 @@ export class QueueRegistry {
     { claim }: { claim: boolean },
   ): Promise<Queue> {
     if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
-    const now = this.#clock();
+    const now = passedMs(this.#app);
     const held = this.#queues.get(queueId);
     if (held !== undefined && held.userId !== viewer.id) throw new BadEventQueueIdError(queueId, 'unknown');
     if (held !== undefined && !claim) {
@@ -176,7 +177,7 @@ export class QueueRegistry {
       FROM event_queue WHERE id = ${queueId}::uuid AND realm_id = ${viewer.realm.id} AND user_id = ${viewer.id}`;
     if (row === undefined) throw new BadEventQueueIdError(queueId, 'unknown');
     if (row.isOver) throw new BadEventQueueIdError(queueId, lossOf(row));
-    return new Queue(row, this.#clock());
+    return new Queue(row, passedMs(this.#app));
   }
 
   /** Acknowledges everything up to `upTo` in a queue looked at, whichever node holds it. */
@@ -188,19 +189,10 @@ export class QueueRegistry {
       WHERE id = ${queue.id}::uuid AND ended_at IS NULL`;
   }
 
-  /**
-   * Milliseconds on a clock that goes on as time passes, from any start: nobody sets it, as the wall clock is set. The embedded
-   * database has the process's clock, and so has what is compared with it here.
-   */
-  #clock(): number {
-    const { database, now } = this.#app;
-    return database.kind === 'postgresql' ? performance.now() : now().getTime();
-  }
-
   /** Takes the queue over for this node: from now on only our acknowledgements count. */
   async #claim(viewer: QueueOwner, queueId: string): Promise<Queue> {
     const { db } = this.#app;
-    const now = this.#clock();
+    const now = passedMs(this.#app);
     const clock = databaseClock(this.#app);
     const mine = { id: queueId, realmId: viewer.realm.id, userId: viewer.id };
     const [row] = await db.$queryRaw<QueueRow[]>`
@@ -277,127 +269,21 @@ export class QueueRegistry {
     this.#queues.delete(queueId);
   }
 
-  /**
-   * How long a queue lives after it was last read, in milliseconds. Expiry is written seldom, so it allows for the time
-   * between two writes.
-   */
-  #lifetime(idleTimeoutMs: number): number {
-    return idleTimeoutMs + refreshMs(idleTimeoutMs) + 2 * this.#app.config.queueWriteMs;
-  }
-
   /** Writes what changed. One write at a time; a failed one is tried again at the next turn. */
   flush(): Promise<void> {
     this.#flushing = this.#flushing.then(async () => {
       try {
-        await this.#write();
+        await this.#positions.write();
       } catch (error) {
         this.#app.log.warn({ err: error }, 'could not write queue positions; trying again');
       }
     });
     return this.#flushing;
   }
-
-  async #write(): Promise<void> {
-    const now = this.#clock();
-    const due = new Map<string, Queue>();
-    const silent = new Map<string, Queue>();
-    for (const queue of this.#queues.values()) {
-      if (queue.reader !== undefined) queue.lastActive = now;
-      const isDue = queue.dirty || queue.lastActive - queue.writtenActive >= refreshMs(queue.idleTimeoutMs);
-      if (isDue) due.set(queue.id, queue);
-      else if (queue.reader !== undefined) silent.set(queue.id, queue);
-      else if (now - queue.lastActive > FORGET_MS) this.#queues.delete(queue.id);
-    }
-    const epochs = new Map([...due, ...silent].map(([id, { epoch }]) => [id, epoch]));
-    const confirmed = new Set([...(await this.#writeDue(due, now)), ...(await this.#readOurs(silent))]);
-    const gone: Queue[] = [];
-    for (const [id, queue] of [...due, ...silent]) {
-      if (confirmed.has(id)) queue.confirmed = now;
-      // Claimed by this node again meanwhile: the row's epoch has moved on, and the position is written next time.
-      else if (this.#claims.has(`${queue.userId} ${id}`) || epochs.get(id) !== queue.epoch) queue.dirty = true;
-      else gone.push(queue);
-    }
-    for (const { id } of gone) this.#queues.delete(id);
-    await this.#endGone(gone.filter(({ reader }) => reader !== undefined));
-  }
-
-  /** Ends the readers of queues that are not ours any more: taken by another node, or lost where the database was restored. */
-  async #endGone(queues: readonly Queue[]): Promise<void> {
-    if (queues.length === 0) return;
-    try {
-      const rows = await this.#app.db.$queryRaw<{ id: string; endReason: string | null }[]>`
-        SELECT id::text AS id, end_reason AS "endReason" FROM event_queue
-        WHERE id = ANY(${queues.map(({ id }) => id)}::uuid[])`;
-      const found = new Map(rows.map((row) => [row.id, row]));
-      for (const { id, reader } of queues) {
-        const row = found.get(id);
-        const loss = row === undefined ? 'unknown' : lossOf(row);
-        reader?.end(loss === 'expired' ? 'displaced' : new BadEventQueueIdError(id, loss));
-      }
-    } catch (error) {
-      for (const { reader } of queues) reader?.end('unavailable');
-      throw error;
-    }
-  }
-
-  /** Writes positions. @returns The ids of the queues that are still ours. */
-  async #writeDue(due: ReadonlyMap<string, Queue>, now: number): Promise<readonly string[]> {
-    if (due.size === 0) return [];
-    const rows = [...due.values()].map((queue) => {
-      queue.dirty = false;
-      queue.writtenActive = queue.lastActive;
-      return {
-        id: queue.id,
-        epoch: queue.epoch,
-        acked: queue.acked,
-        scanned: queue.scanned,
-        idle_ms: Math.max(0, now - queue.lastActive),
-        lifetime_ms: this.#lifetime(queue.idleTimeoutMs),
-      };
-    });
-    try {
-      return await this.#writeRows(rows);
-    } catch (error) {
-      for (const queue of due.values()) queue.dirty = true;
-      throw error;
-    }
-  }
-
-  /** Which of the queues with a reader here, but with nothing to write, no other node has taken or ended. */
-  async #readOurs(silent: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
-    if (silent.size === 0) return [];
-    const rows = await this.#app.db.$queryRaw<{ id: string; reader_epoch: number }[]>`
-      SELECT id::text AS id, reader_epoch FROM event_queue
-      WHERE id = ANY(${[...silent.keys()]}::uuid[]) AND ended_at IS NULL`;
-    return rows.filter(({ id, reader_epoch }) => reader_epoch === silent.get(id)?.epoch).map(({ id }) => id);
-  }
-
-  async #writeRows(rows: readonly object[]): Promise<readonly string[]> {
-    const clock = databaseClock(this.#app);
-    const written = await this.#app.db.$queryRaw<{ id: string }[]>`
-      UPDATE event_queue AS q
-      SET acked_id = GREATEST(q.acked_id, v.acked), scanned_through = GREATEST(q.scanned_through, v.scanned),
-          last_active_at = ${clock} - v.idle_ms * interval '1 millisecond',
-          expires_at = ${clock} + (v.lifetime_ms - v.idle_ms) * interval '1 millisecond'
-      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS v(
-        id uuid, epoch int, acked bigint, scanned bigint, idle_ms float8, lifetime_ms float8)
-      WHERE q.id = v.id AND q.reader_epoch = v.epoch AND q.ended_at IS NULL
-      RETURNING q.id::text AS id`;
-    return written.map(({ id }) => id);
-  }
 }
-
-/** What a queue that is over is to its reader. */
-const lossOf = ({ endReason }: { readonly endReason: string | null }): QueueLoss =>
-  endReason === 'restored' ? 'restored' : 'expired';
 
 /** Whether something is read by credentials that were revoked. */
 function isBy({ sessionId }: ReaderAccess, credentials: RevokedCredentials): boolean {
   if (credentials === 'all') return true;
   return sessionId === undefined ? credentials === 'key' : credentials !== 'key' && credentials.includes(sessionId);
-}
-
-/** How old the written time of the last read may get: our choice, a quarter of the idle life, at most a minute. */
-function refreshMs(idleTimeoutMs: number): number {
-  return Math.min(idleTimeoutMs / 4, MAX_REFRESH_MS);
 }

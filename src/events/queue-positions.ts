@@ -1,0 +1,144 @@
+import { databaseClock } from '../platform/db/clock.ts';
+import type { LogContext } from './context.ts';
+import { BadEventQueueIdError, type QueueLoss } from './errors.ts';
+import type { Queue } from './queue.ts';
+
+/** Our choice: a queue without a reader is dropped from memory, not from the database, after this. */
+const FORGET_MS = 120_000;
+/** How old the written time of a queue's last read may get at most. */
+export const MAX_REFRESH_MS = 60_000;
+
+/**
+ * What the database knows of the queues read on this node: how far they are read, and when last. It is written in one batch,
+ * and only where the reader epoch is still ours.
+ */
+export class QueuePositions {
+  readonly #app: LogContext;
+  readonly #queues: Map<string, Queue>;
+  readonly #isClaimed: (queue: Queue) => boolean;
+
+  /**
+   * @param queues Those held here, by their ids.
+   * @param isClaimed Whether this node is just taking a queue over once more.
+   */
+  constructor(app: LogContext, queues: Map<string, Queue>, isClaimed: (queue: Queue) => boolean) {
+    this.#app = app;
+    this.#queues = queues;
+    this.#isClaimed = isClaimed;
+  }
+
+  /** Writes what changed, and lets go of what is read here no longer, or is not ours any more. */
+  async write(): Promise<void> {
+    const now = passedMs(this.#app);
+    const due = new Map<string, Queue>();
+    const silent = new Map<string, Queue>();
+    for (const queue of this.#queues.values()) {
+      if (queue.reader !== undefined) queue.lastActive = now;
+      const isDue = queue.dirty || queue.lastActive - queue.writtenActive >= refreshMs(queue.idleTimeoutMs);
+      if (isDue) due.set(queue.id, queue);
+      else if (queue.reader !== undefined) silent.set(queue.id, queue);
+      else if (now - queue.lastActive > FORGET_MS) this.#queues.delete(queue.id);
+    }
+    const epochs = new Map([...due, ...silent].map(([id, { epoch }]) => [id, epoch]));
+    const confirmed = new Set([...(await this.#writeDue(due, now)), ...(await this.#readOurs(silent))]);
+    const gone: Queue[] = [];
+    for (const [id, queue] of [...due, ...silent]) {
+      if (confirmed.has(id)) queue.confirmed = now;
+      // Claimed by this node again meanwhile: the row's epoch has moved on, and the position is written next time.
+      else if (this.#isClaimed(queue) || epochs.get(id) !== queue.epoch) queue.dirty = true;
+      else gone.push(queue);
+    }
+    for (const { id } of gone) this.#queues.delete(id);
+    await this.#endGone(gone.filter(({ reader }) => reader !== undefined));
+  }
+
+  /** Ends the readers of queues that are not ours any more: taken by another node, or lost where the database was restored. */
+  async #endGone(queues: readonly Queue[]): Promise<void> {
+    if (queues.length === 0) return;
+    try {
+      const rows = await this.#app.db.$queryRaw<{ id: string; endReason: string | null }[]>`
+        SELECT id::text AS id, end_reason AS "endReason" FROM event_queue
+        WHERE id = ANY(${queues.map(({ id }) => id)}::uuid[])`;
+      const found = new Map(rows.map((row) => [row.id, row]));
+      for (const { id, reader } of queues) {
+        const row = found.get(id);
+        const loss = row === undefined ? 'unknown' : lossOf(row);
+        reader?.end(loss === 'expired' ? 'displaced' : new BadEventQueueIdError(id, loss));
+      }
+    } catch (error) {
+      for (const { reader } of queues) reader?.end('unavailable');
+      throw error;
+    }
+  }
+
+  /** Writes positions. @returns The ids of the queues that are still ours. */
+  async #writeDue(due: ReadonlyMap<string, Queue>, now: number): Promise<readonly string[]> {
+    if (due.size === 0) return [];
+    const rows = [...due.values()].map((queue) => {
+      queue.dirty = false;
+      queue.writtenActive = queue.lastActive;
+      return {
+        id: queue.id,
+        epoch: queue.epoch,
+        acked: queue.acked,
+        scanned: queue.scanned,
+        idle_ms: Math.max(0, now - queue.lastActive),
+        lifetime_ms: lifetimeMs(this.#app, queue.idleTimeoutMs),
+      };
+    });
+    try {
+      return await this.#writeRows(rows);
+    } catch (error) {
+      for (const queue of due.values()) queue.dirty = true;
+      throw error;
+    }
+  }
+
+  /** Which of the queues with a reader here, but with nothing to write, no other node has taken or ended. */
+  async #readOurs(silent: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
+    if (silent.size === 0) return [];
+    const rows = await this.#app.db.$queryRaw<{ id: string; reader_epoch: number }[]>`
+      SELECT id::text AS id, reader_epoch FROM event_queue
+      WHERE id = ANY(${[...silent.keys()]}::uuid[]) AND ended_at IS NULL`;
+    return rows.filter(({ id, reader_epoch }) => reader_epoch === silent.get(id)?.epoch).map(({ id }) => id);
+  }
+
+  async #writeRows(rows: readonly object[]): Promise<readonly string[]> {
+    const clock = databaseClock(this.#app);
+    const written = await this.#app.db.$queryRaw<{ id: string }[]>`
+      UPDATE event_queue AS q
+      SET acked_id = GREATEST(q.acked_id, v.acked), scanned_through = GREATEST(q.scanned_through, v.scanned),
+          last_active_at = ${clock} - v.idle_ms * interval '1 millisecond',
+          expires_at = ${clock} + (v.lifetime_ms - v.idle_ms) * interval '1 millisecond'
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS v(
+        id uuid, epoch int, acked bigint, scanned bigint, idle_ms float8, lifetime_ms float8)
+      WHERE q.id = v.id AND q.reader_epoch = v.epoch AND q.ended_at IS NULL
+      RETURNING q.id::text AS id`;
+    return written.map(({ id }) => id);
+  }
+}
+
+/** What a queue that is over is to its reader. */
+export const lossOf = ({ endReason }: { readonly endReason: string | null }): QueueLoss =>
+  endReason === 'restored' ? 'restored' : 'expired';
+
+/**
+ * Milliseconds on a clock that goes on as time passes, from any start: nobody sets it, as the wall clock is set. The embedded
+ * database has the process's clock, and so has what is compared with it here.
+ */
+export function passedMs({ database, now }: LogContext): number {
+  return database.kind === 'postgresql' ? performance.now() : now().getTime();
+}
+
+/**
+ * How long a queue lives after it was last read, in milliseconds. Expiry is written seldom, so it allows for the time
+ * between two writes.
+ */
+export function lifetimeMs({ config }: LogContext, idleTimeoutMs: number): number {
+  return idleTimeoutMs + refreshMs(idleTimeoutMs) + 2 * config.queueWriteMs;
+}
+
+/** How old the written time of the last read may get: our choice, a quarter of the idle life, at most a minute. */
+function refreshMs(idleTimeoutMs: number): number {
+  return Math.min(idleTimeoutMs / 4, MAX_REFRESH_MS);
+}
