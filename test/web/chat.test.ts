@@ -78,6 +78,31 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       }
     });
 
+    test('says which event it has heard last, and how soon the service answers', async () => {
+      await using iris = await chat.enter('owner');
+      const { page, person } = iris;
+      const [event, answer] = [/^Heard up to event (\d+)\./, /The service answers within \d+ milliseconds\.$/];
+      const position = async () => {
+        const words = await sidebarOf(page).getByTitle(event).getAttribute('title');
+        return Number(event.exec(words ?? '')?.[1]);
+      };
+      const lastEvent = async () => (await person.ok('POST', '/register', { event_types: ['message'] })).last_event_id;
+      for (const content of [newName('one event'), newName('another event')]) {
+        await person.ok('POST', '/messages', { ...LAUNCH, content });
+        const last = await lastEvent();
+        await expect.poll(position).toBeGreaterThanOrEqual(last);
+        // Those who do not point at it hear the same.
+        await sidebarOf(page).getByText(event).waitFor();
+      }
+      // It asks every ten seconds.
+      await sidebarOf(page).getByTitle(answer).waitFor();
+      await page.context().setOffline(true);
+      await sidebarOf(page).getByRole('status').filter({ hasText: 'Offline' }).waitFor();
+      expect(await sidebarOf(page).getByTitle(answer).count()).toBe(0);
+      await page.context().setOffline(false);
+      await sidebarOf(page).getByRole('status').filter({ hasText: 'Live' }).waitFor();
+    });
+
     test('keeps what was written offline over a reload, and sends it once', async () => {
       await using bela = await chat.enter('member');
       await using iris = await chat.enter('owner');
@@ -114,7 +139,7 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       await using bela = await chat.enter('member');
       const { page } = bela;
       const said = newName('busy as a bee');
-      const heard = Promise.withResolvers<void>();
+      const [heard, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       page.on('websocket', (socket) =>
         socket.on('framereceived', ({ payload }) => String(payload).includes(said) && heard.resolve()),
       );
@@ -123,7 +148,8 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
         if (!route.request().postData()?.includes('SendMessage')) return route.fallback();
         const response = await route.fetch();
         await heard.promise;
-        return route.fulfill({ response });
+        await route.fulfill({ response });
+        answered.resolve();
       });
       await open(page, 'website', 'launch');
       await page.getByRole('feed', { name: 'Messages in website, launch' }).waitFor();
@@ -139,7 +165,8 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       await write(page, said);
       const pending = page.getByRole('region', { name: 'Not sent yet' }).getByText(said);
       // The service has said that it is sent, and the socket has brought it.
-      await page.locator('.pending-state[data-state=sent]').waitFor();
+      await answered.promise;
+      await page.evaluate(() => new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve))));
       expect(await pending.count()).toBe(1);
       expect(await message(page, said).count()).toBe(0);
       await page.evaluate(() => (window as unknown as { rest(): void }).rest());

@@ -4,20 +4,34 @@ import { type LiveStatus, liveStatus } from './status.ts';
 
 const WORDS = { connecting: 'Connecting…', live: 'Live', offline: 'Offline' } as const;
 
-/** One small place that says how live the page is: its connection, its position in the log, and how far away that is. */
+/**
+ * One small place that says how live the page is: its connection, its position in the log, and how soon the service
+ * answers. The two numbers are short for the eye, and have their words for the ear and for who points at them.
+ */
 export function ConnectionStatus() {
   const status = useStore(liveStatus);
+  const [short, words] = detailsOf(status);
   return (
     <div className="connection-status" data-connection={status.connection}>
       <span className="connection-dot" aria-hidden="true" />
       <span role="status">{WORDS[status.connection]}</span>
-      <span className="connection-detail">{detailsOf(status)}</span>
+      <span className="connection-detail" title={words}>
+        <span aria-hidden="true">{short}</span>
+        <span className="only-heard">{words}</span>
+      </span>
     </div>
   );
 }
 
-function detailsOf({ connection, position, lagMs }: LiveStatus): string {
-  const place = position < 0 ? [] : [`#${position}`];
-  const lag = connection !== 'live' || lagMs === null ? [] : [`${lagMs} ms`];
-  return [...place, ...lag].join(' · ');
+function detailsOf({ connection, position, answerMs }: LiveStatus): [short: string, words: string] {
+  const [short, words]: [string[], string[]] = [[], []];
+  if (position >= 0) {
+    short.push(`#${position}`);
+    words.push(`Heard up to event ${position}.`);
+  }
+  if (connection === 'live' && answerMs !== null) {
+    short.push(`${answerMs} ms`);
+    words.push(`The service answers within ${answerMs} milliseconds.`);
+  }
+  return [short.join(' · '), words.join(' ')];
 }

@@ -41,7 +41,7 @@ export function createSocket(): Client {
       pong: (isReceived) => {
         if (!isReceived) return;
         clearTimeout(silence);
-        updateStatus({ lagMs: Math.round(performance.now() - asked) });
+        updateStatus({ answerMs: Math.round(performance.now() - asked) });
       },
       message: (message) => {
         const position = message.type === 'next' ? message.payload.extensions?.['position'] : undefined;

@@ -10,15 +10,15 @@ export interface LiveStatus {
   readonly connection: Connection;
   /** Of the last event heard, which need not be in the cache yet: `cachedPosition`. -1 before there is one. */
   readonly position: number;
-  /** How long the service takes to answer, in milliseconds; null until it was asked. */
-  readonly lagMs: number | null;
+  /** How long the service took to answer when it was last asked over the socket, in milliseconds; null until it was. */
+  readonly answerMs: number | null;
   readonly queueId: string | null;
 }
 
 export const liveStatus = createStore<LiveStatus>({
   connection: 'connecting',
   position: -1,
-  lagMs: null,
+  answerMs: null,
   queueId: null,
 });
 
