@@ -116,6 +116,22 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       expect(iris.problems).toEqual([]);
     });
 
+    test('code keeps its lines and spaces, and a long line of it moves nothing else', async () => {
+      await using iris = await chat.enter('owner');
+      const { page } = iris;
+      await open(page, 'website', 'launch');
+      const name = newName('f').replace(' ', '_').replaceAll('-', '_');
+      const code = `const ${name} = (x) => {\n    return x; // ${'and on '.repeat(60)}end\n};\n`;
+      await write(page, `\`\`\`js\n${code}\`\`\``);
+      const block = message(page, name).getByRole('code');
+      await block.waitFor();
+      expect(await block.evaluate((element) => (element as HTMLElement).innerText)).toBe(code);
+      const isWider = (element: Element) => element.scrollWidth > element.clientWidth;
+      expect(await block.locator('xpath=ancestor::pre').evaluate(isWider)).toBe(true);
+      expect(await page.getByRole('feed').evaluate(isWider)).toBe(false);
+      expect(iris.problems).toEqual([]);
+    });
+
     test('a key stroke draws nothing of the messages', async () => {
       await using iris = await chat.enter('owner');
       const { page } = iris;

@@ -269,9 +269,12 @@ async function groups(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1, name: 'Groups' }).waitFor();
 }
 
+/** What a row is of: not what is done with it, nor what shows further rows. */
+const NAMED = /^(?!(Manage|Remove) |More people$)/;
+
 /** The names in a list that open something. */
 const nameButtons = (page: Page, list: string): Promise<string[]> =>
-  page.getByRole('list', { name: list, exact: true }).locator('.person-button').allTextContents();
+  page.getByRole('list', { name: list, exact: true }).getByRole('button', { name: NAMED }).allTextContents();
 
 const groupButton = (page: Page, name: string) =>
   page.getByRole('list', { name: 'Groups', exact: true }).getByRole('button', { name, exact: true });

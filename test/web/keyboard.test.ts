@@ -17,7 +17,7 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
       await open(page, 'website', 'launch');
       await listOf(page);
       await page.keyboard.press('j');
-      const before = await focused(page);
+      const before = await focusedMessage(page);
       await page.keyboard.press('?');
       const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
       for (const name of ['Everywhere', 'In a list of messages', 'On a message']) {
@@ -29,7 +29,8 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
       expect(await page.getByRole('dialog').count()).toBe(1);
       await page.keyboard.press('Escape');
       await help.waitFor({ state: 'detached' });
-      await expect.poll(() => focused(page)).toBe(before);
+      expect(before).toBeTruthy();
+      await expect.poll(() => focusedMessage(page)).toBe(before);
       expect(iris.problems).toEqual([]);
     });
 
@@ -146,7 +147,10 @@ describe.runIf(hasChromium && isGroupPicked('web/keyboard.test.ts'))(
       for (const place of places) {
         await page.keyboard.press('n');
         await page.getByRole('feed', { name: `Messages in ${place.join(', ')}` }).waitFor();
-        await page.locator('article[data-unread="false"]').filter({ hasText: 'something in' }).waitFor();
+        await page
+          .getByRole('article', { name: 'Bela Novak', exact: true })
+          .filter({ hasText: 'something in' })
+          .waitFor();
       }
       await expect.poll(() => channelLink(page, 'website').textContent()).toBe('website');
       await page.keyboard.press('n');
@@ -197,5 +201,9 @@ async function closed(page: Page): Promise<void> {
 
 /** What the element with the focus says. */
 const focused = (page: Page): Promise<string> => page.evaluate(() => document.activeElement?.textContent ?? '');
+
+/** Which message has it; undefined where none has. */
+const focusedMessage = (page: Page): Promise<string | undefined> =>
+  page.evaluate(() => (document.activeElement as HTMLElement | null)?.dataset['id']);
 
 const focusedTag = (page: Page): Promise<string | undefined> => page.evaluate(() => document.activeElement?.tagName);

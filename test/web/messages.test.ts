@@ -135,7 +135,11 @@ describe.runIf(hasChromium && isGroupPicked('web/messages.test.ts'))(
       await open(page, 'general', topic);
       await message(page, 'number 30 of many').waitFor();
       const feed = page.getByRole('feed', { name: `Messages in general, ${topic}` });
-      const [line, last, first] = [feed.getByText('New', { exact: true }), 'number 29 of many', 'number 30 of many'];
+      const [line, last, first] = [
+        feed.getByRole('separator', { name: 'New messages' }),
+        'number 29 of many',
+        'number 30 of many',
+      ];
       await expect.poll(async () => (await topOf(line)) > (await topOf(message(page, last)))).toBe(true);
       expect(await topOf(line)).toBeLessThan(await topOf(message(page, first)));
       expect(await isShown(feed, message(page, first))).toBe(true);
@@ -153,6 +157,40 @@ describe.runIf(hasChromium && isGroupPicked('web/messages.test.ts'))(
       await say(iris, topic, 'And one that is new');
       await expect.poll(() => announced.textContent()).toContain('Iris Haddad: And one that is new');
       expect(gus.problems).toEqual([]);
+    });
+
+    test('a line before the first message of a day says which it is', async () => {
+      await using iris = await chat.enter('owner');
+      const { page, person } = iris;
+      const topic = newName('diary');
+      for (const text of ['dear diary', 'a day later', 'and that evening']) await say(person, topic, text);
+      await person.ok('POST', '/mark_all_as_read');
+      // As if the first had been sent a week before the others.
+      await page.route('**/graphql', async (route) => {
+        if (!route.request().postData()?.includes('query Timeline(')) return route.fallback();
+        const response = await route.fetch();
+        const json = JSON.parse(await response.text(), (_, value) =>
+          value?.renderedContent?.includes('dear diary') ? { ...value, sentAt: weekBefore(value.sentAt) } : value,
+        );
+        return route.fulfill({ response, json });
+      });
+      await open(page, 'general', topic);
+      await message(page, 'and that evening').waitFor();
+      const days = await page.evaluate(() => {
+        const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' });
+        return [7, 0].map((before) => format.format(Date.now() - before * 24 * 60 * 60_000));
+      });
+      const lines = page.getByRole('feed').getByRole('separator');
+      expect(await lines.evaluateAll((all) => all.map((one) => one.ariaLabel))).toEqual(days);
+      expect(await lines.allTextContents()).toEqual(days);
+      const tops = [lines.nth(0), message(page, 'dear diary'), lines.nth(1), message(page, 'a day later')].map(topOf);
+      const found = await Promise.all(tops);
+      expect(found).toEqual(found.toSorted((a, b) => a - b));
+      // The line stands clear of both.
+      const [line, above] = [await boxOf(lines.nth(1)), await boxOf(message(page, 'dear diary'))];
+      expect(line.y).toBeGreaterThanOrEqual(above.y + above.height);
+      expect(line.y + line.height).toBeLessThanOrEqual(await topOf(message(page, 'a day later')));
+      expect(iris.problems).toEqual([]);
     });
 
     test('what is on the screen is read, however fast more is coming', async () => {
@@ -204,16 +242,23 @@ describe.runIf(hasChromium && isGroupPicked('web/messages.test.ts'))(
         .getByRole('link', { name: new RegExp(`^${topic}`) });
       await act(page, 'two to read', 'Mark as unread from here');
       await expect.poll(() => link.textContent()).toBe(`${topic}2 unread`);
-      const line = page.getByRole('feed').getByText('New', { exact: true });
+      const line = page.getByRole('feed').getByRole('separator', { name: 'New messages' });
       expect(await topOf(line)).toBeLessThan(await topOf(message(page, 'two to read')));
       expect(await topOf(line)).toBeGreaterThan(await topOf(message(page, 'one to read')));
+      // What is unread says so to those who hear the page, and what is read nothing.
+      const heard = (name: string) => page.getByRole('article', { name, exact: true }).filter({ hasText: 'to read' });
+      await expect.poll(() => heard('Iris Haddad unread').count()).toBe(2);
+      expect(await heard('Iris Haddad').count()).toBe(1);
       await open(page, 'website', 'launch');
       await open(page, 'general', topic);
       await expect.poll(() => link.textContent()).toBe(topic);
+      await expect.poll(() => heard('Iris Haddad').count()).toBe(3);
       expect(gus.problems).toEqual([]);
     });
   },
 );
+
+const weekBefore = (at: string): string => new Date(Date.parse(at) - 7 * 24 * 60 * 60_000).toISOString();
 
 const say = (person: Person, topic: string, content: string) =>
   person.ok('POST', '/messages', { type: 'channel', to: 'general', topic, content });

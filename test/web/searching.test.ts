@@ -311,7 +311,7 @@ async function arrange(page: Page, choice: string): Promise<void> {
 }
 
 /** What the messages say that were found. */
-const found = (page: Page): Promise<string[]> => page.getByRole('feed').locator('article .markdown').allTextContents();
+const found = (page: Page): Promise<string[]> => page.getByRole('article').getByRole('paragraph').allTextContents();
 
 /** What of them is marked. */
 const marked = (page: Page): Promise<string[]> =>

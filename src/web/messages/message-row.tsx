@@ -36,47 +36,59 @@ export const MessageRow = memo(({ row, showsPlaces, viewerId, isStop, position }
   const isActive = useStore(activeMessage, (id) => id === message.id);
   const editing = useStore(edited, (one) => (one?.id === message.id ? one : undefined));
   return (
-    <>
-      {day !== undefined && <div className="day-line">{day}</div>}
-      {isFirstUnread && (
-        <div className="unread-line" id="unread-line">
-          <span>New</span>
+    <article
+      className="message"
+      data-id={message.id}
+      data-first={isFirst}
+      data-mentioned={message.flags.some((flag) => flag.includes('MENTIONED'))}
+      data-unread={!message.viewerHasRead}
+      aria-labelledby={`by-${message.id}`}
+      aria-describedby={`says-${message.id}`}
+      aria-posinset={position}
+      aria-setsize={-1}
+      tabIndex={isStop ? 0 : -1}
+    >
+      {/* They stand above it, and belong to it all the same: a feed has nothing but articles. */}
+      {day !== undefined && <Line className="day-line" name={day} />}
+      {isFirstUnread && <Line className="unread-line" name="New messages" shown="New" />}
+      {showsPlaces && (place || day !== undefined) && <PlaceLine message={message} viewerId={viewerId} />}
+      {isFirst ? <Avatar url={sender.avatarUrl} /> : <span className="message-gutter" />}
+      <div className="message-body">
+        <div className={isFirst ? 'message-head' : 'only-heard'} id={`by-${message.id}`}>
+          <PersonButton className="message-sender" userId={sender.id} tabIndex={-1}>
+            {sender.fullName}
+          </PersonButton>
+          {sender.isBot && <span className="message-tag">bot</span>}
+          {/* What is read says nothing of it. */}
+          {!message.viewerHasRead && <span className="only-heard">unread</span>}
         </div>
-      )}
-      <article
-        className="message"
-        data-id={message.id}
-        data-first={isFirst}
-        data-mentioned={message.flags.some((flag) => flag.includes('MENTIONED'))}
-        data-unread={!message.viewerHasRead}
-        aria-labelledby={`by-${message.id}`}
-        aria-describedby={`says-${message.id}`}
-        aria-posinset={position}
-        aria-setsize={-1}
-        tabIndex={isStop ? 0 : -1}
-      >
-        {showsPlaces && (place || day !== undefined) && <PlaceLine message={message} viewerId={viewerId} />}
-        {isFirst ? <Avatar url={sender.avatarUrl} /> : <span className="message-gutter" />}
-        <div className="message-body">
-          <div className={isFirst ? 'message-head' : 'only-heard'} id={`by-${message.id}`}>
-            <PersonButton className="message-sender" userId={sender.id} tabIndex={-1}>
-              {sender.fullName}
-            </PersonButton>
-            {sender.isBot && <span className="message-tag">bot</span>}
-          </div>
-          <Time message={message} isLink={showsPlaces} />
-          <div className="message-content" id={`says-${message.id}`}>
-            {editing === undefined ? <Markdown html={message.renderedContent} /> : <EditForm {...editing} />}
-            <EditTyping messageId={message.id} viewerId={viewerId} />
-            <Marks message={message} />
-          </div>
-          <Reactions message={message} viewerId={viewerId} />
-          {isActive && editing === undefined && <Toolbar message={message} viewerId={viewerId} />}
+        <Time message={message} isLink={showsPlaces} />
+        <div className="message-content" id={`says-${message.id}`}>
+          {editing === undefined ? <Markdown html={message.renderedContent} /> : <EditForm {...editing} />}
+          <EditTyping messageId={message.id} viewerId={viewerId} />
+          <Marks message={message} />
         </div>
-      </article>
-    </>
+        <Reactions message={message} viewerId={viewerId} />
+        {isActive && editing === undefined && <Toolbar message={message} viewerId={viewerId} />}
+      </div>
+    </article>
   );
 });
+
+interface LineProps {
+  readonly className: string;
+  readonly name: string;
+  /** Where it says less than its name. */
+  readonly shown?: string;
+}
+
+/** Where something begins: a day, what is new. */
+const Line = ({ className, name, shown = name }: LineProps) => (
+  // biome-ignore lint/a11y/useSemanticElements: a rule has no words in it.
+  <div className={className} role="separator" aria-label={name}>
+    <span>{shown}</span>
+  </div>
+);
 
 /** When it was sent. @param isLink Whether it leads to where the message stands. */
 function Time({ message: { id, sentAt }, isLink }: { readonly message: Message; readonly isLink: boolean }) {
