@@ -116,16 +116,19 @@ describe.runIf(hasChromium && isGroupPicked('web/formatting.test.ts'))(
       expect(iris.problems).toEqual([]);
     });
 
-    test('code keeps its lines and spaces, and a long line of it moves nothing else', async () => {
+    test('code keeps its lines and spaces, has colors, and a long line of it moves nothing else', async () => {
       await using iris = await chat.enter('owner');
       const { page } = iris;
       await open(page, 'website', 'launch');
       const name = newName('f').replace(' ', '_').replaceAll('-', '_');
-      const code = `const ${name} = (x) => {\n    return x; // ${'and on '.repeat(60)}end\n};\n`;
+      const code = `const ${name} = (x) => {\n    return x; // ${'and on '.repeat(35)}end\n};\n`;
       await write(page, `\`\`\`js\n${code}\`\`\``);
       const block = message(page, name).getByRole('code');
       await block.waitFor();
       expect(await block.evaluate((element) => (element as HTMLElement).innerText)).toBe(code);
+      const colorOf = (element: Element) => getComputedStyle(element).color;
+      const tokens = [block, block.getByText('const', { exact: true }), block.getByText('// and on')];
+      expect(new Set(await Promise.all(tokens.map((one) => one.evaluate(colorOf)))).size).toBe(3);
       const isWider = (element: Element) => element.scrollWidth > element.clientWidth;
       expect(await block.locator('xpath=ancestor::pre').evaluate(isWider)).toBe(true);
       expect(await page.getByRole('feed').evaluate(isWider)).toBe(false);
