@@ -62,8 +62,8 @@ describe.skipIf(DATABASE_URL === undefined)('nodes whose clocks differ by an hou
     queue.dirty = true;
     await queues.flush();
     const { queue_id: other } = await member.register({ fetch_event_types: [] });
-    const { expiresAt, lastActiveAt } = await db.eventQueue.findUniqueOrThrow({ where: { id: queue_id } });
-    const beside = await db.eventQueue.findUniqueOrThrow({ where: { id: other } });
+    const { expiresAt, lastActiveAt } = await db.eventQueue.findFirstOrThrow({ where: { id: queue_id } });
+    const beside = await db.eventQueue.findFirstOrThrow({ where: { id: other } });
     expect(Math.abs(lastActiveAt.getTime() - beside.lastActiveAt.getTime())).toBeLessThan(HOUR / 2);
     expect(Math.abs(expiresAt.getTime() - beside.expiresAt.getTime())).toBeLessThan(HOUR / 2);
     await using usual = await nodeBy(0);

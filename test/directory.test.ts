@@ -18,7 +18,7 @@ afterAll(() => service[Symbol.asyncDispose]());
 /** The text as the person writes it, and how many queries that took. */
 async function rendered(author: Pick<Person, 'id'>, source: string) {
   const { app } = service;
-  const { realm, ...user } = await app.db.user.findUniqueOrThrow({
+  const { realm, ...user } = await app.db.user.findFirstOrThrow({
     where: { id: author.id },
     include: { realm: true },
   });
@@ -49,7 +49,7 @@ test('people, groups, channels and topics are found as their author may know of 
   const namesake = await there.signUp('Ann', 'member');
   const ann = await there.signUp('Another', 'member');
   await administrator.ok('PATCH', `/users/${ann.id}`, { full_name: 'ANN' });
-  await service.app.db.user.update({ where: { id: namesake.id }, data: { isActive: false } });
+  await service.app.db.user.updateMany({ where: { id: namesake.id }, data: { isActive: false } });
 
   const link = `<a class="stream" data-stream-id="${open}" href="/#narrow/channel/${open}-Open">#Open</a>`;
   const topic =

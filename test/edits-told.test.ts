@@ -83,7 +83,7 @@ describe.runIf(isGroupPicked('edits-told.test.ts > what an edit tells stays as i
       const { channel, conversation } = message;
       const hearings = await hearingsOf(tx, realm, { channel, conversation, ids: [id] }, scene.owner.id);
       if (channel !== null) {
-        const to = await tx.channel.findUniqueOrThrow({ where: { id: scene.names.moderationChannelId } });
+        const to = await tx.channel.findFirstOrThrow({ where: { id: scene.names.moderationChannelId } });
         const at = { realm, now: service.app.now() };
         const { moved, gone } = await hearingsOfMove(tx, at, { from: channel, to, ids: [id] }, scene.owner.id);
         hearings.push(...moved, ...gone);

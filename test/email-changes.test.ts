@@ -60,7 +60,7 @@ const BAD_LINK = {
   message: 'The link was used already, is too old, or was not copied as a whole.',
 };
 const emailOf = async (person: Person) =>
-  (await service.app.db.user.findUniqueOrThrow({ where: { id: person.id } })).email;
+  (await service.app.db.user.findFirstOrThrow({ where: { id: person.id } })).email;
 
 /** Asks for an address, and gives the link that was sent there. */
 async function asked(person: Person, email: string): Promise<string> {
@@ -159,7 +159,7 @@ describe('an own address', () => {
     const { member, anonymous } = await place();
     const token = tokenOf(await asked(member, 'gone@new.example'));
     const where = { id: member.id };
-    await service.app.db.user.update({ where, data: { isActive: false } });
+    await service.app.db.user.updateMany({ where, data: { isActive: false } });
     expect((await confirm(anonymous, token)).code).toBe('USER_DEACTIVATED');
     expect(await emailOf(member)).toBe(member.email);
   });

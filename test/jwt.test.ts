@@ -138,7 +138,7 @@ const refusedAtStart = (entry: object, reason: RegExp) =>
 
 async function addUser(place: Place, email: string, more: object = {}) {
   const person = await at[place].signUp(`Person ${randomBytes(4).toString('hex').replaceAll(/\d/g, 'x')}`);
-  await service.app.db.user.update({ where: { id: person.id }, data: { email, ...more } });
+  await service.app.db.user.updateMany({ where: { id: person.id }, data: { email, ...more } });
   return person;
 }
 
@@ -531,7 +531,7 @@ describe('POST /jwt/fetch_api_key', () => {
     const { id } = await addUser('once', 'late@acme.example', { isActive: false });
     const late = tokenOf({ email: 'late@acme.example', jti: 'late', exp: NOW + 900 });
     expect((await offer('once', late)).body.code).toBe('USER_DEACTIVATED');
-    await service.app.db.user.update({ where: { id }, data: { isActive: true } });
+    await service.app.db.user.updateMany({ where: { id }, data: { isActive: true } });
     expect((await offer('once', late)).status).toBe(200);
     expect(await kept()).toBe(0);
     clock = NOW;

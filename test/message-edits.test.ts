@@ -569,7 +569,7 @@ describe('resolving a topic', () => {
     await send(owner, general, 'Lunch');
     await guest.ok('POST', '/user_topics', { stream_id: general, topic: 'lunch', visibility_policy: 3 });
     const settings = { resolved_topic_notice_auto_read_policy: 'never' };
-    await service.app.db.user.update({ where: { id: moderator.id }, data: { settings } });
+    await service.app.db.user.updateMany({ where: { id: moderator.id }, data: { settings } });
     const all = { propagate_mode: 'change_all' };
     const resolve = (by: Person, topic: string) => edit(by, id, { topic, ...all });
     const people = [owner, guest, moderator];

@@ -390,8 +390,8 @@ test('read receipts', async () => {
   expect(await receipts(dan, note)).toEqual({ ...BAD, msg: 'Invalid message(s)' });
   // Who marks it unread, keeps it to themselves or is gone is not listed; who leaves the channel is.
   await flag(bob, [id], 'remove', 'read');
-  await db.user.update({ where: { id: cleo.id }, data: { settings: { send_read_receipts: false } } });
-  await db.user.update({ where: { id: dan.id }, data: { isActive: false } });
+  await db.user.updateMany({ where: { id: cleo.id }, data: { settings: { send_read_receipts: false } } });
+  await db.user.updateMany({ where: { id: dan.id }, data: { isActive: false } });
   expect((await receipts(ann, id)).user_ids).toEqual([bot.id]);
   await leave(bot, ['general']);
   expect((await receipts(ann, id)).user_ids).toEqual([bot.id]);

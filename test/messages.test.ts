@@ -174,7 +174,7 @@ function named(name: 'ann'): Person {
 
 /** The member as services see them. */
 async function contextOf({ id }: Person): Promise<Ctx> {
-  const user = await service.app.db.user.findUniqueOrThrow({ where: { id } });
+  const user = await service.app.db.user.findFirstOrThrow({ where: { id } });
   const realm = await service.app.db.realm.findUniqueOrThrow({ where: { id: user.realmId } });
   const viewer = { realm, user, id, role: user.role, clientName: 'test', credential: null };
   return { app: service.app, realmId: realm.id, viewer };

@@ -49,6 +49,47 @@ describe.runIf(isGroupPicked('migrations.test.ts'))('migrating', () => {
     expect(await database.db.realm.count()).toBe(0);
   });
 
+  test('gives the rows of a database of before keys that begin with the organization', async () => {
+    const KEYS = '20261123230000_keys_by_organization';
+    await database.runScript(`
+    CREATE SCHEMA before; ALTER TABLE _prisma_migrations SET SCHEMA before; DROP SCHEMA public CASCADE; CREATE SCHEMA public;
+    ALTER TABLE before._prisma_migrations SET SCHEMA public; DROP SCHEMA before`);
+    for (const { name, sql } of readMigrations()) if (name < KEYS) await database.runScript(sql);
+    await database.runScript(`
+    DELETE FROM _prisma_migrations WHERE migration_name >= '${KEYS}';
+    INSERT INTO realm (subdomain, name) VALUES ('one', 'One'), ('two', 'Two');
+    INSERT INTO event_counter (realm_id) SELECT id FROM realm;
+    INSERT INTO user_account (realm_id, email, full_name) SELECT id, 'ann@example.com', 'Ann' FROM realm;
+    INSERT INTO channel (realm_id, name) SELECT id, 'general' FROM realm;
+    INSERT INTO subscription (realm_id, user_id, channel_id, color)
+      SELECT realm_id, id, (SELECT c.id FROM channel c WHERE c.realm_id = u.realm_id), '#ffffff' FROM user_account u;
+    INSERT INTO read_mark SELECT realm_id, user_id, channel_id * 2, 7 FROM subscription;
+    INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
+      SELECT realm_id, user_id, channel_id, 'Topic', 1, now() FROM subscription`);
+    const rows = () => database.db.$queryRaw`
+      SELECT u.realm_id, u.id, s.channel_id, r.read_through, t.id AS topic, t.policy
+      FROM user_account u JOIN subscription s ON s.user_id = u.id JOIN read_mark r ON r.user_id = u.id
+      JOIN user_topic t ON t.user_id = u.id ORDER BY u.id`;
+    const before = await rows();
+    expect(before).toHaveLength(2);
+    expect(await migrate(config, database)).toEqual(names.filter((name) => name >= KEYS));
+    expect(await rows()).toEqual(before);
+    // Numbers go on where they were, and what was unique is.
+    const { realmId, id } = await database.db.user.findFirstOrThrow({ orderBy: { id: 'desc' } });
+    const bob = await database.db.user.create({ data: { realmId, email: 'bob@example.com', fullName: 'Bob' } });
+    expect(bob.id).toBe(id + 1);
+    const again = database.db.user.create({ data: { realmId, email: 'ANN@example.com', fullName: 'Ann' } });
+    await expect(again).rejects.toMatchObject({ code: 'P2002' });
+    const twice = database.db.$executeRaw`
+      INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
+      SELECT realm_id, user_id, channel_id, 'TOPIC', 2, now() FROM user_topic`;
+    await expect(twice).rejects.toThrow('user_topic_key');
+    // A node that ended before it noted the migration finds that it has run.
+    await database.db.$executeRaw`
+      UPDATE _prisma_migrations SET finished_at = NULL, applied_steps_count = 0 WHERE migration_name >= ${KEYS}`;
+    expect(await migrate(config, database)).toEqual([]);
+  });
+
   test('refuses a database that is newer than the code, and changes nothing', async () => {
     await database.db.$executeRaw`
     INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)

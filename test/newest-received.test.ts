@@ -43,7 +43,7 @@ afterAll(() => service[Symbol.asyncDispose]());
 async function plansOf(range: Range): Promise<PlanNode[]> {
   const { app } = service;
   const { member, realm } = people;
-  const user = await app.db.user.findUniqueOrThrow({ where: { id: member.id } });
+  const user = await app.db.user.findFirstOrThrow({ where: { id: member.id } });
   const viewer = { id: user.id, realm, role: user.role, user } as unknown as Ctx['viewer'];
   const ctx = { app, viewer, realmId: realm.id } as Ctx;
   const narrow = await compileNarrow(ctx, []);

@@ -32,7 +32,7 @@ const OF_ALL: Readonly<Record<string, string>> = {
     'The worker that counts messages asks, now and then, which organisations have many that are not counted: one look at an ' +
     'index for each.',
   'SELECT DISTINCT q.realm_id FROM event_queue q': 'At the start: who is to be told of it, in all organisations.',
-  'SELECT "public"."api_key"."user_id", "public"."api_key"."sealed" FROM "public"."api_key" WHERE 1=1':
+  'SELECT "public"."api_key"."realm_id", "public"."api_key"."user_id", "public"."api_key"."sealed" FROM "public"."api_key" WHERE 1=1':
     'At the start: whether SECRET_KEY is the one that sealed the newest key.',
   'SELECT COUNT(*) AS "_count$_all" FROM (SELECT "public"."realm"."id" FROM "public"."realm" WHERE 1=1':
     'At the start: how many organisations there are, for the line that says so.',

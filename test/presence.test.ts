@@ -102,7 +102,7 @@ describe('POST /users/me/presence', () => {
   test('writes a ping down in one statement, and none down that says nothing new', async () => {
     const { member } = await place();
     const { id } = member;
-    const row = () => service.app.db.presence.findUnique({ where: { userId: id } });
+    const row = () => service.app.db.presence.findFirst({ where: { userId: id } });
     await quietly(member);
     const first = await row();
     pass(54);
@@ -217,7 +217,7 @@ describe('the event', () => {
     await quietly(member);
     const last = seconds();
     const again = await hear();
-    const { joinedAt } = await service.app.db.user.findUniqueOrThrow({ where: { id: member.id } });
+    const { joinedAt } = await service.app.db.user.findFirstOrThrow({ where: { id: member.id } });
     const joined = Math.floor(joinedAt.getTime() / 1000);
     const times = (active_timestamp: number, idle_timestamp: number) => ({ active_timestamp, idle_timestamp });
     expect([coming.modern, again.modern]).toEqual([
@@ -320,7 +320,7 @@ describe('who does not show their presence', () => {
     const { body } = await owner.rest('GET', `/users/${guest.id}/presence`);
     expect(body.msg).toBe(`No presence data for ${guest.id}`);
     expect((await owner.register({ fetch_event_types: ['presence'] })).presences).toEqual({});
-    const row = await service.app.db.presence.findUniqueOrThrow({ where: { userId: owner.id } });
+    const row = await service.app.db.presence.findFirstOrThrow({ where: { userId: owner.id } });
     expect(row.idleAt).toEqual(new Date(clock - 60_000));
     // Nor is anybody told of who hides there, though something is known of them from before.
     const told = await owner.hearing({ ...MODERN, event_types: ['presence', 'user_status'] });

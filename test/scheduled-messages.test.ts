@@ -335,7 +335,7 @@ describe('delivery', () => {
     await service.deliveries.deliverDue();
   }
   const here = <const P extends Readonly<Record<string, RoleName>>>(people: P) => house(people, { on: service });
-  const rowOf = (id: number) => service.app.db.scheduledMessage.findUniqueOrThrow({ where: { id } });
+  const rowOf = (id: number) => service.app.db.scheduledMessage.findFirstOrThrow({ where: { id } });
   /** What the notification bot wrote to somebody, of what was heard. */
   const noticesIn = (events: readonly Json[]) =>
     sentIn(events).filter(({ sender_full_name }) => sender_full_name === 'Notification Bot');
@@ -422,7 +422,7 @@ describe('delivery', () => {
     ];
     await owner.ok('DELETE', '/users/me/subscriptions', { subscriptions: ['hidden'], principals: [ann.id] });
     await owner.ok('DELETE', `/streams/${old}`);
-    await service.app.db.user.update({ where: { id: bob.id }, data: { isActive: false } });
+    await service.app.db.user.updateMany({ where: { id: bob.id }, data: { isActive: false } });
     await owner.ok('PATCH', `/streams/${general}`, { topics_policy: 'disable_empty_topic' });
     const [heard, others] = [await ann.hearing(), await owner.hearing()];
     await pass(MINUTE);
@@ -536,7 +536,7 @@ describe('delivery', () => {
     const { db } = service.app;
     const messages = () => db.message.count({ where: { realmId: realm.id } });
     const before = await messages();
-    await db.user.update({ where: { id: ann.id }, data: { isActive: false } });
+    await db.user.updateMany({ where: { id: ann.id }, data: { isActive: false } });
     await pass(15_000);
     await db.realm.update({ where: { id: realm.id }, data: { deactivatedAt: new Date(clock) } });
     await pass(15_000);

@@ -131,7 +131,7 @@ const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).fla
 /** How many entries of the table and of its indexes the first page of a search comes by. */
 async function readFor({ member, realm }: Organisation, terms: readonly NarrowTerm[], numBefore: number) {
   const { app } = service;
-  const user = await app.db.user.findUniqueOrThrow({ where: { id: member.id } });
+  const user = await app.db.user.findFirstOrThrow({ where: { id: member.id } });
   const viewer = { id: user.id, realm, role: user.role, user } as unknown as Ctx['viewer'];
   const ctx = { app, viewer, realmId: realm.id } as Ctx;
   const narrow = await compileNarrow(ctx, terms);

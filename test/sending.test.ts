@@ -352,12 +352,12 @@ test("tries anew, as the sender is by then, when others were quicker, and shows 
   ]);
   await owner.ok('PATCH', `/users/${member.id}`, { role: 400 });
   expect(
-    await sendingLate(member, () => db.user.update({ where: { id: member.id }, data: { isActive: false } })),
+    await sendingLate(member, () => db.user.updateMany({ where: { id: member.id }, data: { isActive: false } })),
   ).toEqual([401, 'USER_DEACTIVATED', 'Account is deactivated']);
   expect(messagesIn(await heard()).map(({ message }) => message.sender_id)).toEqual([moderator.id]);
 
   // Whoever has the same flags shares a rendering, but not with the sender, who knows the address their image hangs on.
-  await db.user.update({ where: { id: member.id }, data: { isActive: true, avatarSource: 'G' } });
+  await db.user.updateMany({ where: { id: member.id }, data: { isActive: true, avatarSource: 'G' } });
   await member.ok('PATCH', '/settings', { email_address_visibility: 5 });
   await owner.ok('PATCH', `/users/${moderator.id}`, { role: 400 });
   const queues = await Promise.all(

@@ -213,7 +213,7 @@ describe('a session', () => {
 
   test('is kept as a hash', async () => {
     const { tab, id } = await signedIn();
-    const row = await service.app.db.session.findUniqueOrThrow({ where: { id } });
+    const row = await service.app.db.session.findFirstOrThrow({ where: { id } });
     const token = tab.cookie.split('=')[1] ?? '';
     expect(JSON.stringify(row)).not.toContain(token);
     expect(Buffer.from(row.tokenHash).equals(service.app.keys.hash(token))).toBe(true);
@@ -239,7 +239,7 @@ describe('a session', () => {
   test('is one of so many: of too many the one not seen for longest ends', async () => {
     const { tab, id } = await signedIn();
     now += 1;
-    const row = await service.app.db.session.findUniqueOrThrow({ where: { id } });
+    const row = await service.app.db.session.findFirstOrThrow({ where: { id } });
     const { max } = TOTALS.sessions;
     const { id: _, ...like } = row;
     const later = Array.from({ length: max - 1 }, (_, i) => ({

@@ -86,7 +86,7 @@ test('of those who come at once, one reads, whatever has changed since somebody 
   const part = {
     ...{ realmId: realm.id, name: 'names', toldBy: ['realm_user'], bytesOf: () => 1 },
     async read() {
-      const { fullName } = await app.db.user.findUniqueOrThrow({ where: { id: owner.id } });
+      const { fullName } = await app.db.user.findFirstOrThrow({ where: { id: owner.id } });
       await new Promise<void>((end) => void readings.push({ end }));
       return fullName;
     },

@@ -107,9 +107,9 @@ describe('who comes while it changes', () => {
   test('begins with what it is then, and not at all when their maker may make nobody any more', async () => {
     const { app } = service;
     const { realm, owner, administrator } = await organisation({}, { on: service });
-    await app.db.user.update({ where: { id: administrator.id }, data: { canCreateUsers: true } });
+    await app.db.user.updateMany({ where: { id: administrator.id }, data: { canCreateUsers: true } });
     // As the request was when its password began to be hashed.
-    const account = await readAccount(app.db, administrator.id);
+    const account = await readAccount(app.db, realm.id, administrator.id);
     const viewer = { ...account, id: administrator.id, role: account.user.role, clientName: 'test', credential: null };
     const create = (name: string) =>
       createUser(

@@ -226,7 +226,7 @@ describe('consent', () => {
     clock += 600_000;
     expect(await complete(member, old)).toEqual(BAD_STATE);
     const late = await agreed();
-    await service.app.db.user.update({ where: { id: member.id }, data: { isActive: false } });
+    await service.app.db.user.updateMany({ where: { id: member.id }, data: { isActive: false } });
     expect((await complete(member, late)).slice(0, 2)).toEqual([401, 'USER_DEACTIVATED']);
   });
 
@@ -247,7 +247,7 @@ describe('consent', () => {
     const { member } = await organisation({}, { on: service });
     await connected(member);
     const [, url] = await create(member);
-    const { sealed } = await service.app.db.callToken.findUniqueOrThrow({ where: { userId: member.id } });
+    const { sealed } = await service.app.db.callToken.findFirstOrThrow({ where: { userId: member.id } });
     const token = String(url).split('/').at(-1) ?? '';
     expect(service.app.keys.open(sealed)).toContain(token);
     expect(Buffer.from(sealed).toString('latin1')).not.toContain(token);
@@ -312,9 +312,9 @@ describe('a token whose time is over', () => {
     const member = await withOldToken();
     const { app } = service;
     const where = { userId: member.id };
-    const { sealed } = await app.db.callToken.findUniqueOrThrow({ where });
+    const { sealed } = await app.db.callToken.findFirstOrThrow({ where });
     const leased = { ...JSON.parse(app.keys.open(sealed)), renewedUntil: clock + 15_000 };
-    await app.db.callToken.update({ where, data: { sealed: app.keys.seal(JSON.stringify(leased)) } });
+    await app.db.callToken.updateMany({ where, data: { sealed: app.keys.seal(JSON.stringify(leased)) } });
     provider.asked.token = 0;
     const waiting = create(member);
     expect(await Promise.race([waiting, member.ok('GET', '/users/me').then(() => 'still waiting')])).toBe(

@@ -35,7 +35,11 @@ describe.skipIf(DATABASE_URL === undefined)('while a change is under way that ha
   test.for<[string, (tx: Tx) => Promise<void>, (person: Person) => Promise<unknown>]>([
     ['a topic is muted: as channels are made', (tx) => lockNewChannels(tx, people.realm.id), mute],
     ['a topic is muted: as default channels are set', (tx) => lockDefaultChannels(tx, people.realm.id), mute],
-    ['a queue is registered: as the same user changes something', (tx) => lockUser(tx, people.member), register],
+    [
+      'a queue is registered: as the same user changes something',
+      (tx) => lockUser(tx, { realmId: people.realm.id, id: people.member.id }),
+      register,
+    ],
   ])('%s', async ([, hold, work]) => {
     await transact({ app: service.app, realmId: people.realm.id }, async (tx) => {
       await hold(tx);
@@ -46,7 +50,7 @@ describe.skipIf(DATABASE_URL === undefined)('while a change is under way that ha
   test.for<[string, boolean, (tx: Tx) => Promise<unknown>]>([
     ['its event counter', true, (tx) => bumpCounter(tx, people.realm.id)],
     ['its own row', true, (tx) => lockRealm(tx, people.realm.id)],
-    ['one of its people', false, (tx) => lockUser(tx, people.member)],
+    ['one of its people', false, (tx) => lockUser(tx, { realmId: people.realm.id, id: people.member.id })],
     ['one of its channels', false, (tx) => lockChannels(tx, people.realm.id, [channelId])],
     ['who has which role, as many may', false, (tx) => holdRoles(tx, people.realm.id)],
     [

@@ -87,7 +87,7 @@ export interface Viewer {
 /** A key, of which this is the SHA-256; or a session, of this number, which ends then unless it is made longer. */
 export type Credential =
   | { readonly kind: 'key'; readonly hash: Uint8Array<ArrayBuffer> }
-  | { readonly kind: 'session'; readonly id: number; readonly endsAt: Date };
+  | { readonly kind: 'session'; readonly realmId: number; readonly id: number; readonly endsAt: Date };
 
 /** What a change needs: where it happens. */
 export interface Scope {

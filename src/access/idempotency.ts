@@ -69,7 +69,7 @@ export async function withIdempotencyKey<T>(
   answer: (app: App) => Promise<T>,
   { repliesFirst = false }: { readonly repliesFirst?: boolean } = {},
 ): Promise<T> {
-  if (!repliesFirst || !(await hasAmpleRoom(app, key.userId))) return answerInTransaction(app, key, answer);
+  if (!repliesFirst || !(await hasAmpleRoom(app, key))) return answerInTransaction(app, key, answer);
   const request = new ReplyFirstRequest();
   const made = await replyFirst({ ...app, replyFirst: request }, request, key, answer);
   if (made !== undefined) return made.reply;
@@ -271,13 +271,15 @@ async function claim(tx: Tx, taken: IdempotencyKey): Promise<Trace | undefined> 
     RETURNING pg_current_xact_id()::text AS xid, extract(epoch FROM created_at)::text AS written_at`;
   if (claimed === undefined) return undefined;
   const row = Prisma.sql`
-    SELECT 1 AS found FROM idempotency_record WHERE user_id = ${userId} AND key = ${key}
+    SELECT 1 AS found FROM idempotency_record WHERE realm_id = ${realmId} AND user_id = ${userId} AND key = ${key}
       AND extract(epoch FROM created_at)::text = ${claimed.written_at}`;
   return { xid: claimed.xid, row };
 }
 
-async function replyUnder(tx: Tx, { userId, key, inputHash }: IdempotencyKey): Promise<unknown> {
-  const record = await tx.idempotencyRecord.findUniqueOrThrow({ where: { userId_key: { userId, key } } });
+async function replyUnder(tx: Tx, { realmId, userId, key, inputHash }: IdempotencyKey): Promise<unknown> {
+  const record = await tx.idempotencyRecord.findUniqueOrThrow({
+    where: { realmId_userId_key: { realmId, userId, key } },
+  });
   if (!Buffer.from(record.inputHash).equals(inputHash)) {
     throw new BadRequestError('This idempotency key was used for another request');
   }

@@ -5,6 +5,7 @@ import { requireWithin, TOTALS } from '../platform/totals.ts';
 
 /** A change that was made under an idempotency key, of one user. */
 interface Keyed {
+  readonly realmId: number;
   readonly userId: number;
   readonly key: string;
 }
@@ -35,11 +36,11 @@ const MARGIN = 1_000;
  *
  * @throws TotalReachedError
  */
-export async function requireRoomForKey(tx: Tx, { userId }: Keyed): Promise<void> {
+export async function requireRoomForKey(tx: Tx, { realmId, userId }: Keyed): Promise<void> {
   const { max } = TOTALS.idempotency_keys;
-  if ((await countKeys(tx, userId, max - MARGIN)) < max - MARGIN) return;
+  if ((await countKeys(tx, { realmId, userId }, max - MARGIN)) < max - MARGIN) return;
   await lockKind(tx, 'idempotency_keys', userId);
-  requireWithin('idempotency_keys', await countKeys(tx, userId, max + 1));
+  requireWithin('idempotency_keys', await countKeys(tx, { realmId, userId }, max + 1));
 }
 
 /** Our choice: in this time nobody uses so many keys that are left to them. */
@@ -51,24 +52,28 @@ const believed = new WeakMap<Database, Map<number, number>>();
 /** Whether a user holds so few keys that one more need not be counted. Asked of the database now and then. */
 export async function hasAmpleRoom(
   { database, db }: { readonly database: Database; readonly db: SqlClient },
-  userId: number,
+  { realmId, userId }: Pick<Keyed, 'realmId' | 'userId'>,
 ): Promise<boolean> {
   const untilByUser = believed.get(database) ?? new Map<number, number>();
   believed.set(database, untilByUser);
   const now = performance.now();
   if ((untilByUser.get(userId) ?? 0) > now) return true;
   const half = TOTALS.idempotency_keys.max / 2;
-  if ((await countKeys(db, userId, half)) >= half) return false;
+  if ((await countKeys(db, { realmId, userId }, half)) >= half) return false;
   if (untilByUser.size >= MAX_BELIEVED) untilByUser.clear();
   untilByUser.set(userId, now + BELIEVED_MS);
   return true;
 }
 
 /** Not counted further than to `limit`. */
-async function countKeys(tx: SqlClient, userId: number, limit: number): Promise<number> {
+async function countKeys(
+  tx: SqlClient,
+  { realmId, userId }: Pick<Keyed, 'realmId' | 'userId'>,
+  limit: number,
+): Promise<number> {
   const [held] = await tx.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
-      SELECT 1 FROM idempotency_record WHERE user_id = ${userId} LIMIT ${limit}) AS held`;
+      SELECT 1 FROM idempotency_record WHERE realm_id = ${realmId} AND user_id = ${userId} LIMIT ${limit}) AS held`;
   return held?.count ?? 0;
 }
 
@@ -81,16 +86,16 @@ export const isHardlyAnything = (reply: string): boolean => Buffer.byteLength(re
  *
  * @param reply JSON. Kept as a text: a JSON column would put its fields in another order.
  */
-export async function keepReply(tx: Tx, { userId, key }: Keyed, reply: string): Promise<void> {
+export async function keepReply(tx: Tx, { realmId, userId, key }: Keyed, reply: string): Promise<void> {
   const bytes = Buffer.byteLength(reply);
   if (bytes > MAX_REPLY_BYTES) return;
   // One statement, because the change may hold the event counter by now, for which the organisation's other changes
   // wait.
   await tx.$executeRaw`
     UPDATE idempotency_record SET result = ${JSON.stringify(reply)}::jsonb, reply_bytes = ${bytes}
-    WHERE user_id = ${userId} AND key = ${key} AND ${bytes} + (
+    WHERE realm_id = ${realmId} AND user_id = ${userId} AND key = ${key} AND ${bytes} + (
       SELECT COALESCE(sum(reply_bytes), 0) FROM idempotency_record
-      WHERE user_id = ${userId} AND reply_bytes > 1024) <= ${MAX_REPLIES_BYTES}`;
+      WHERE realm_id = ${realmId} AND user_id = ${userId} AND reply_bytes > 1024) <= ${MAX_REPLIES_BYTES}`;
 }
 
 /**

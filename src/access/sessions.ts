@@ -48,6 +48,9 @@ export interface SessionAccount extends Account {
   readonly session: Session;
 }
 
+/** What a session is found by in the database. */
+export type SessionKey = Pick<Session, 'realmId' | 'id'>;
+
 /** What a token looks like. */
 const TOKEN = /^[\w-]{43}$/;
 
@@ -68,8 +71,8 @@ export async function openSession(app: App, { id, realmId }: User, browser: Brow
     },
   });
   await app.db.$executeRaw`
-    DELETE FROM session WHERE id IN (
-      SELECT id FROM session WHERE idle_expires_at < ${now} LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
+    DELETE FROM session WHERE (realm_id, id) IN (
+      SELECT realm_id, id FROM session WHERE idle_expires_at < ${now} LIMIT ${PURGED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
   await endTooMany(app, { id, realmId });
   return { session, token, expiresAt };
 }
@@ -153,8 +156,12 @@ const sessionByHash = together<Uint8Array<ArrayBuffer>>(async (app, hashes) => {
   return hashes.map((hash) => byHash.get(hex(hash)));
 });
 
-const byId = together<number>(async (app, ids) => {
-  const found = await read(app.db, Prisma.sql`s.id = ANY(${ids}::int[])`);
+const byKey = together<SessionKey>(async (app, keys) => {
+  const [realmIds, ids] = [keys.map(({ realmId }) => realmId), keys.map(({ id }) => id)];
+  const found = await read(
+    app.db,
+    Prisma.sql`(s.realm_id, s.id) IN (SELECT k.realm_id, k.id FROM unnest(${realmIds}::int[], ${ids}::int[]) AS k(realm_id, id))`,
+  );
   const rows = new Map(found.map((one) => [one.session.id, one]));
   return ids.map((id) => rows.get(id));
 });
@@ -165,7 +172,7 @@ async function read(db: SqlClient, condition: Prisma.Sql): Promise<SessionAccoun
     db,
     Prisma.sql`
     SELECT ${columnsOf('s', SESSION_COLUMNS)}, ${columnsOf('u', USER_COLUMNS)}, ${columnsOf('r', REALM_COLUMNS)}
-    FROM session s JOIN user_account u ON u.id = s.user_id
+    FROM session s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
     CROSS JOIN LATERAL (SELECT * FROM realm WHERE id = s.realm_id OFFSET 0) AS r WHERE ${condition}`,
   );
   return rows.map((row) => ({
@@ -184,8 +191,8 @@ const isSame = (a: Uint8Array, b: Uint8Array | null) => b !== null && Buffer.fro
 const isLive = ({ now }: App, { idleExpiresAt }: Session) => idleExpiresAt > now();
 
 /** The session of this number; undefined when there is none, or it is over. */
-export async function sessionById(app: App, id: number): Promise<SessionAccount | undefined> {
-  const found = await byId(app, id);
+export async function sessionById(app: App, key: SessionKey): Promise<SessionAccount | undefined> {
+  const found = await byKey(app, key);
   return found !== undefined && isLive(app, found.session) ? found : undefined;
 }
 
@@ -235,6 +242,10 @@ export async function renewSession(
 }
 
 /** Of two that come together the first counts: they would write the same. */
-async function note(app: App, { id, tokenHash }: Session, data: Prisma.SessionUpdateManyMutationInput): Promise<void> {
-  await app.db.session.updateMany({ where: { id, tokenHash }, data });
+async function note(
+  app: App,
+  { realmId, id, tokenHash }: Session,
+  data: Prisma.SessionUpdateManyMutationInput,
+): Promise<void> {
+  await app.db.session.updateMany({ where: { realmId, id, tokenHash }, data });
 }

@@ -11,7 +11,14 @@ import { apiEmail } from './address.ts';
 import { type App, type Credential, type Ctx, type RequestCtx, type Scope, signedIn, type Viewer } from './context.ts';
 import { InvalidApiKeyError, RealmDeactivatedError, UnauthorizedError, UserDeactivatedError } from './errors.ts';
 import { accessRevoked } from './events.ts';
-import { renewSession, type SessionAccount, type SessionToken, sessionById, sessionByToken } from './sessions.ts';
+import {
+  renewSession,
+  type SessionAccount,
+  type SessionKey,
+  type SessionToken,
+  sessionById,
+  sessionByToken,
+} from './sessions.ts';
 
 /** What a request says of itself. */
 export interface RequestFacts {
@@ -34,7 +41,7 @@ export interface Credentials extends RequestFacts {
 
 /** A session that a browser shows: by the token in its cookie, or by its number, for what was opened with one. */
 export interface ShownSession {
-  readonly by: { readonly token: string } | { readonly id: number };
+  readonly by: { readonly token: string } | SessionKey;
   readonly networkAddress: string;
   /** Called with the token that the browser is to show from now on; absent where it cannot be told. */
   readonly renewed?: (token: SessionToken) => void;
@@ -84,14 +91,19 @@ async function inSession(
   request: RequestFacts,
   { by, networkAddress, renewed }: ShownSession,
 ): Promise<RequestCtx | undefined> {
-  const account = await ('token' in by ? sessionByToken(app, by.token) : sessionById(app, by.id));
+  const account = await ('token' in by ? sessionByToken(app, by.token) : sessionById(app, by));
   if (account?.realm.subdomain !== subdomainOf(app.config, request.host)) return undefined;
   requireActive(account);
   const { session } = account;
   const token = 'token' in by ? by.token : undefined;
   const next = await renewSession(app, session, { userAgent: request.userAgent, networkAddress }, token);
   if (next !== undefined) renewed?.(next);
-  return contextOf(app, request, account, { kind: 'session', id: session.id, endsAt: session.idleExpiresAt });
+  return contextOf(app, request, account, {
+    kind: 'session',
+    realmId: session.realmId,
+    id: session.id,
+    endsAt: session.idleExpiresAt,
+  });
 }
 
 function contextOf(app: App, request: RequestFacts, { user, realm }: Account, credential: Credential): RequestCtx {
@@ -118,7 +130,7 @@ export async function actAs(app: App, user: User): Promise<Ctx> {
 
 /** Whom credentials are of now; undefined when they are nobody's any more. Asked of the database. */
 async function ownerOf(app: App, credential: Credential): Promise<(Account & Partial<SessionAccount>) | undefined> {
-  return credential.kind === 'key' ? accountByKeyHash(app, credential.hash) : sessionById(app, credential.id);
+  return credential.kind === 'key' ? accountByKeyHash(app, credential.hash) : sessionById(app, credential);
 }
 
 /** What the viewer reads by, for as long as it is good. */
@@ -163,7 +175,7 @@ export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
  * @throws RealmDeactivatedError, UserDeactivatedError when they could not sign in any more.
  */
 export async function asOfNow(tx: SqlClient, ctx: Ctx): Promise<Ctx> {
-  const account = await readAccount(tx, ctx.viewer.id);
+  const account = await readAccount(tx, ctx.realmId, ctx.viewer.id);
   // The operator acts in an organisation before it is opened, too.
   if (ctx.viewer.credential !== null) requireActive(account);
   return { ...ctx, viewer: { ...ctx.viewer, ...account, role: account.user.role } };
@@ -232,7 +244,11 @@ export async function rotateKey(scope: Scope, userId: number): Promise<string> {
 export async function replaceKey(tx: Tx, emit: Emit, { app, realmId }: Scope, userId: number): Promise<string> {
   const key = app.keys.newKey();
   const data = { hash: app.keys.hash(key), sealed: app.keys.seal(key), createdAt: app.now() };
-  await tx.apiKey.upsert({ where: { userId }, create: { ...data, userId, realmId }, update: data });
+  await tx.apiKey.upsert({
+    where: { realmId_userId: { realmId, userId } },
+    create: { ...data, userId, realmId },
+    update: data,
+  });
   emit(accessRevoked(userId, 'key'), nobody());
   return key;
 }

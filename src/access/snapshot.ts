@@ -41,7 +41,7 @@ export function readAtOnce<T>({ app, viewer }: Ctx, read: (moment: Moment) => Pr
 }
 
 async function viewerIn(db: Tx, viewer: Viewer): Promise<Viewer> {
-  const account = await readAccount(db, viewer.id);
+  const account = await readAccount(db, viewer.realm.id, viewer.id);
   return { ...viewer, ...account, role: account.user.role };
 }
 

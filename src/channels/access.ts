@@ -58,21 +58,21 @@ export function seenBy({ person, groups, now }: ChannelActor): Prisma.ChannelWhe
   const { id, role, realm } = person;
   if (isAdministrator(role)) return { realmId: realm.id };
   const granted = METADATA_PERMISSIONS.map((name) => holding({ person, groups, now }, name));
-  return { realmId: realm.id, OR: [...openTo(role), subscribed(id), ...(isGuest(role) ? [] : granted)] };
+  return { realmId: realm.id, OR: [...openTo(role), subscribed(realm.id, id), ...(isGuest(role) ? [] : granted)] };
 }
 
 /** The channels `readsChannel` is true of, in the viewer's organisation. */
 export function readBy({ person, groups, now }: ChannelActor): Prisma.ChannelWhereInput {
   const { id, role, realm } = person;
   const granted = CONTENT_PERMISSIONS.map((name) => holding({ person, groups, now }, name));
-  return { realmId: realm.id, OR: [...openTo(role), subscribed(id), ...(isGuest(role) ? [] : granted)] };
+  return { realmId: realm.id, OR: [...openTo(role), subscribed(realm.id, id), ...(isGuest(role) ? [] : granted)] };
 }
 
 const openTo = (role: number): Prisma.ChannelWhereInput[] =>
   isGuest(role) ? [{ isWebPublic: true }] : [{ inviteOnly: false }];
 
-const subscribed = (userId: number): Prisma.ChannelWhereInput => ({
-  subscriptions: { some: { userId, active: true } },
+const subscribed = (realmId: number, userId: number): Prisma.ChannelWhereInput => ({
+  subscriptions: { some: { realmId, userId, active: true } },
 });
 
 /** The channels in which someone who is no guest holds the permission. */
@@ -186,7 +186,8 @@ async function readPlacedChannels(
     FROM channel c LEFT JOIN (
       SELECT s.channel_id, array_agg(s.user_id) AS user_ids
       FROM unnest(${listOf('int', userIds)}, ${listOf('int', channelIds)}) AS place (user_id, channel_id)
-      JOIN subscription s ON s.user_id = place.user_id AND s.channel_id = place.channel_id AND s.active
+      JOIN subscription s ON s.realm_id = ${realmId} AND s.user_id = place.user_id AND s.channel_id = place.channel_id
+        AND s.active
       GROUP BY s.channel_id) AS own ON own.channel_id = c.id
     WHERE c.realm_id = ${realmId} AND c.id = ANY(${listOf('int', [...new Set(channelIds)])})`,
   );

@@ -24,7 +24,7 @@ export async function archiveChannel(ctx: Ctx, channelId: number): Promise<void>
     const { channel, actor } = await lockAdministeredChannel(tx, ctx, channelId);
     if (channel.isArchived) throw new BadRequestError('Channel is already archived');
     const archived = await tx.channel.update({
-      where: { id: channelId },
+      where: { realmId_id: { realmId: channel.realmId, id: channelId } },
       data: { isArchived: true, isDefault: false },
     });
     if (channel.isDefault) await announceDefaultChannels(tx, emit, ctx.realmId);
@@ -58,7 +58,10 @@ export async function bringBack(
   { id, isArchived }: Channel,
 ): Promise<Channel> {
   if (!isArchived) throw new BadRequestError('Channel is not currently archived');
-  const channel = await tx.channel.update({ where: { id }, data: { isArchived: false } });
+  const channel = await tx.channel.update({
+    where: { realmId_id: { realmId: realm.id, id } },
+    data: { isArchived: false },
+  });
   const list = (await readSubscribers(tx, [id], now))(id);
   const wire = toWireChannel(channel, {
     groups: await systemGroups(tx, realm.id),
@@ -70,7 +73,10 @@ export async function bringBack(
   emit(channelUpdated(channel, { property: 'is_archived', value: false }, facts), audience);
   if (list.subscribers.length === 0) return channel;
   emit(peersAdded(channel, list.subscribers, 'unarchived'), audience);
-  const rows = await tx.subscription.findMany({ where: { channelId: id, active: true }, include: { user: true } });
+  const rows = await tx.subscription.findMany({
+    where: { realmId: realm.id, channelId: id, active: true },
+    include: { user: true },
+  });
   const subscribers = rows.map(({ user, ...row }) => ({ user, rows: [row] }));
   emit(subscriptionsAdded([{ ...facts, ...list }], subscribers, { unarchived: true }), subscribersOf(id));
   return channel;

@@ -77,7 +77,7 @@ export async function userIdsSeeing(tx: Tx, realm: Realm, channel: Channel, now:
   const groups = await systemGroups(tx, realm.id);
   const people = await tx.$queryRaw<PersonRow[]>`
     SELECT ${COLUMNS}, s.user_id IS NOT NULL AS subscribed
-    FROM user_account u LEFT JOIN subscription s ON s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
+    FROM user_account u LEFT JOIN subscription s ON s.realm_id = u.realm_id AND s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
     WHERE u.realm_id = ${realm.id}`;
   const seeing = people.filter(({ subscribed, ...user }) =>
     seesChannel({ person: { id: user.id, role: user.role, realm, user }, groups, now }, channel, subscribed),
@@ -96,7 +96,7 @@ export async function userIdsReading(
   const groups = await systemGroups(tx, realm.id);
   const people = await tx.$queryRaw<PersonRow[]>`
     SELECT ${COLUMNS}, s.user_id IS NOT NULL AS subscribed
-    FROM user_account u LEFT JOIN subscription s ON s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
+    FROM user_account u LEFT JOIN subscription s ON s.realm_id = u.realm_id AND s.user_id = u.id AND s.channel_id = ${channel.id} AND s.active
     WHERE u.realm_id = ${realm.id} AND u.id = ANY(${[...userIds]}) ORDER BY u.id`;
   const reading = people.filter(({ subscribed, ...user }) =>
     readsChannel({ person: { id: user.id, role: user.role, realm, user }, groups, now }, channel, subscribed),

@@ -81,7 +81,8 @@ function readList({ db, realmId }: ReadPlace, filter: OfChannel, userIds: readon
              COALESCE(own.user_ids, '{}') AS subscribers
       FROM channel c LEFT JOIN (
         SELECT s.channel_id, array_agg(s.user_id) AS user_ids FROM subscription s
-        WHERE s.user_id = ANY(${listOf('int', userIds)}) AND s.active GROUP BY s.channel_id) AS own ON own.channel_id = c.id
+        WHERE s.realm_id = ${realmId} AND s.user_id = ANY(${listOf('int', userIds)}) AND s.active
+        GROUP BY s.channel_id) AS own ON own.channel_id = c.id
       WHERE c.realm_id = ${realmId} AND ${conditionOf(filter)}`,
   );
 }

@@ -12,7 +12,7 @@ import { builder } from '../api/graphql/builder.ts';
 import type { ConnectionArguments } from '../api/graphql/connection.ts';
 import type { GraphQLContext } from '../api/graphql/context.ts';
 import { errorType } from '../api/graphql/errors.ts';
-import { nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
+import { byNumber, nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../api/graphql/order-by.ts';
 import { pageSize } from '../api/graphql/page-size.ts';
 import { permissionsType } from '../api/graphql/permission-fields.ts';
@@ -93,7 +93,7 @@ export const RETENTION = "Days to keep messages; -1 keeps them for ever, null is
 
 export const Channel = builder.prismaNode('Channel', {
   description: 'A place for messages, each under a topic.',
-  id: { field: 'id' },
+  ...byNumber,
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
     name: t.exposeString('name', { description: CALLED }),
@@ -159,7 +159,9 @@ builder.queryField('channel', (t) =>
       const me = signedIn(ctx);
       const found = async () => accessChannel(me, channelId ?? (await findChannelId(me, name ?? '')));
       const channel = await unlessAbsent(found());
-      return channel === null ? null : ctx.app.db.channel.findUnique({ ...query, where: { id: channel.id } });
+      return channel === null
+        ? null
+        : ctx.app.db.channel.findUnique({ ...query, where: { realmId_id: { realmId: me.realmId, id: channel.id } } });
     },
   }),
 );

@@ -26,7 +26,9 @@ export interface ChannelFilter {
 export async function channelsLike({ app, viewer }: Ctx, filter: ChannelFilter): Promise<Prisma.ChannelWhereInput> {
   const actor = await channelActor(app.db, viewer, app.now());
   const { botOwnerId } = viewer.user;
-  const subscribedBy = (userId: number) => ({ subscriptions: { some: { userId, active: true } } });
+  const subscribedBy = (userId: number) => ({
+    subscriptions: { some: { realmId: viewer.realm.id, userId, active: true } },
+  });
   const kinds: Prisma.ChannelWhereInput[] = [
     ...(filter.public && !isGuest(viewer.role) ? [{ inviteOnly: false }] : []),
     ...(filter.webPublic ? [{ isWebPublic: true }] : []),

@@ -30,7 +30,9 @@ export async function lockSeenChannel(tx: Tx, stale: Ctx, channelId: number): Pr
   const { app, realmId, viewer } = ctx;
   const [channel] = await lockChannels(tx, realmId, [channelId]);
   const actor = await channelActor(tx, viewer, app.now());
-  const subscriptions = await tx.subscription.count({ where: { userId: viewer.id, channelId, active: true } });
+  const subscriptions = await tx.subscription.count({
+    where: { realmId: viewer.realm.id, userId: viewer.id, channelId, active: true },
+  });
   const isSubscribed = subscriptions > 0;
   if (channel === undefined || !seesChannel(actor, channel, isSubscribed)) throw invalidChannelId();
   return { ctx, channel, actor, isSubscribed };

@@ -28,7 +28,7 @@ export const subscriptionsState: StateGroup = {
   async read(snapshot) {
     const { viewer, db, options } = snapshot;
     const { channels, listOf } = await snapshot.shared(readChannels);
-    const rows = await db.subscription.findMany({ where: { userId: viewer.id } });
+    const rows = await db.subscription.findMany({ where: { realmId: viewer.realm.id, userId: viewer.id } });
     const own = new Map(rows.map((row) => [row.channelId, row]));
     const inherited = toInherited(viewer.user);
     const personalOf = (row: Subscription) => {

@@ -229,7 +229,7 @@ async function apply(
   const data: UpdatePart['data'] = Object.assign({}, ...parts.map((part) => part.data));
   if (Object.keys(data).length === 0) return;
   const changes = parts.flatMap((part) => part.changes);
-  const channel = await tx.channel.update({ where: { id: before.id }, data });
+  const channel = await tx.channel.update({ where: { realmId_id: { realmId: before.realmId, id: before.id } }, data });
   const visibility = await visibilityChange(tx, context, before, channel, changes);
   for (const change of changes) {
     const event = channelUpdated({ id: channel.id, name: before.name, isArchived: channel.isArchived }, change);

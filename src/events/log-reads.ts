@@ -110,13 +110,23 @@ export interface SubscriptionStretch {
   readonly ended: number | null;
 }
 
+/** Of whom something is read. */
+interface LoggedUser {
+  readonly realmId: number;
+  readonly userId: number;
+}
+
 /** A user's stretches that reach past `after`. */
-export async function readStretches(db: SqlClient, userId: number, after: number): Promise<SubscriptionStretch[]> {
+export async function readStretches(
+  db: SqlClient,
+  { realmId, userId }: LoggedUser,
+  after: number,
+): Promise<SubscriptionStretch[]> {
   const rows = await readRows<{ channel_id: number; began: bigint; ended: bigint | null }>(
     db,
     Prisma.sql`
     SELECT channel_id, began_event_id AS began, ended_event_id AS ended FROM subscription_period
-    WHERE user_id = ${userId} AND (ended_event_id IS NULL OR ended_event_id > ${after})`,
+    WHERE realm_id = ${realmId} AND user_id = ${userId} AND (ended_event_id IS NULL OR ended_event_id > ${after})`,
   );
   return rows.map(({ channel_id, began, ended }) => ({
     channelId: channel_id,
@@ -126,11 +136,12 @@ export async function readStretches(db: SqlClient, userId: number, after: number
 }
 
 /** A user's role changes after `after`, in order. */
-export async function readRoleChanges(db: SqlClient, userId: number, after: number) {
+export async function readRoleChanges(db: SqlClient, { realmId, userId }: LoggedUser, after: number) {
   const rows = await readRows<{ event_id: bigint; old_role: number; new_role: number }>(
     db,
     Prisma.sql`
-    SELECT event_id, old_role, new_role FROM role_change WHERE user_id = ${userId} AND event_id > ${after}
+    SELECT event_id, old_role, new_role FROM role_change
+    WHERE realm_id = ${realmId} AND user_id = ${userId} AND event_id > ${after}
     ORDER BY event_id`,
   );
   return rows.map(({ event_id, old_role, new_role }) => ({

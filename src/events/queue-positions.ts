@@ -1,3 +1,4 @@
+import { Prisma } from '../generated/prisma/client.ts';
 import { databaseClock } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError, type QueueLoss } from './errors.ts';
@@ -57,8 +58,8 @@ export class QueuePositions {
     if (queues.length === 0) return;
     try {
       const rows = await this.#app.db.$queryRaw<{ id: string; endReason: string | null }[]>`
-        SELECT id::text AS id, end_reason AS "endReason" FROM event_queue
-        WHERE id = ANY(${queues.map(({ id }) => id)}::uuid[])`;
+        SELECT q.id::text AS id, q.end_reason AS "endReason" FROM ${keysOf(queues)}
+        JOIN event_queue q ON q.realm_id = of.realm_id AND q.id = of.id`;
       const found = new Map(rows.map((row) => [row.id, row]));
       for (const { id, reader } of queues) {
         const row = found.get(id);
@@ -79,6 +80,7 @@ export class QueuePositions {
       queue.writtenActive = queue.lastActive;
       return {
         id: queue.id,
+        realm_id: queue.realmId,
         epoch: queue.epoch,
         acked: queue.acked,
         scanned: queue.scanned,
@@ -98,8 +100,8 @@ export class QueuePositions {
   async #readOurs(silent: ReadonlyMap<string, Queue>): Promise<readonly string[]> {
     if (silent.size === 0) return [];
     const rows = await this.#app.db.$queryRaw<{ id: string; reader_epoch: number }[]>`
-      SELECT id::text AS id, reader_epoch FROM event_queue
-      WHERE id = ANY(${[...silent.keys()]}::uuid[]) AND ended_at IS NULL`;
+      SELECT q.id::text AS id, q.reader_epoch FROM ${keysOf([...silent.values()])}
+      JOIN event_queue q ON q.realm_id = of.realm_id AND q.id = of.id AND q.ended_at IS NULL`;
     return rows.filter(({ id, reader_epoch }) => reader_epoch === silent.get(id)?.epoch).map(({ id }) => id);
   }
 
@@ -111,12 +113,16 @@ export class QueuePositions {
           last_active_at = ${clock} - v.idle_ms * interval '1 millisecond',
           expires_at = ${clock} + (v.lifetime_ms - v.idle_ms) * interval '1 millisecond'
       FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS v(
-        id uuid, epoch int, acked bigint, scanned bigint, idle_ms float8, lifetime_ms float8)
-      WHERE q.id = v.id AND q.reader_epoch = v.epoch AND q.ended_at IS NULL
+        id uuid, realm_id int, epoch int, acked bigint, scanned bigint, idle_ms float8, lifetime_ms float8)
+      WHERE q.realm_id = v.realm_id AND q.id = v.id AND q.reader_epoch = v.epoch AND q.ended_at IS NULL
       RETURNING q.id::text AS id`;
     return written.map(({ id }) => id);
   }
 }
+
+/** A table `of` of the keys of queues. */
+const keysOf = (queues: readonly Queue[]): Prisma.Sql => Prisma.sql`
+  unnest(${queues.map(({ realmId }) => realmId)}::int[], ${queues.map(({ id }) => id)}::uuid[]) AS of(realm_id, id)`;
 
 /** What a queue that is over is to its reader. */
 export const lossOf = ({ endReason }: { readonly endReason: string | null }): QueueLoss =>

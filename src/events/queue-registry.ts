@@ -174,7 +174,7 @@ export class QueueRegistry {
     if (!UUID.test(queueId)) throw new BadEventQueueIdError(queueId, 'unknown');
     const [row] = await this.#app.db.$queryRaw<(QueueRow & { isOver: boolean; endReason: string | null })[]>`
       SELECT ${COLUMNS}, end_reason AS "endReason", ended_at IS NOT NULL OR expires_at <= ${databaseClock(this.#app)} AS "isOver"
-      FROM event_queue WHERE id = ${queueId}::uuid AND realm_id = ${viewer.realm.id} AND user_id = ${viewer.id}`;
+      FROM event_queue WHERE realm_id = ${viewer.realm.id} AND id = ${queueId}::uuid AND user_id = ${viewer.id}`;
     if (row === undefined) throw new BadEventQueueIdError(queueId, 'unknown');
     if (row.isOver) throw new BadEventQueueIdError(queueId, lossOf(row));
     return new Queue(row, passedMs(this.#app));
@@ -186,7 +186,7 @@ export class QueueRegistry {
     if (this.#queues.get(queue.id) === queue) return;
     await this.#app.db.$executeRaw`
       UPDATE event_queue SET acked_id = GREATEST(acked_id, ${upTo}), scanned_through = GREATEST(scanned_through, ${upTo})
-      WHERE id = ${queue.id}::uuid AND ended_at IS NULL`;
+      WHERE realm_id = ${queue.realmId} AND id = ${queue.id}::uuid AND ended_at IS NULL`;
   }
 
   /** Takes the queue over for this node: from now on only our acknowledgements count. */
@@ -227,7 +227,7 @@ export class QueueRegistry {
     const queue = await this.open(ctx, queueId, { claim: true });
     await this.#app.db.$executeRaw`
       UPDATE event_queue SET ended_at = ${databaseClock(this.#app)}, end_reason = 'deleted', options = '{}'
-      WHERE id = ${queue.id}::uuid AND ended_at IS NULL`;
+      WHERE realm_id = ${queue.realmId} AND id = ${queue.id}::uuid AND ended_at IS NULL`;
     queue.reader?.end('deleted');
     this.#drop(queueId);
   }

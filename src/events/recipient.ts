@@ -13,6 +13,7 @@ interface Stretch {
  * then kept exact by the events that pass, so that live delivery and replay judge by the same facts.
  */
 export class EventRecipient implements Listener {
+  readonly realmId: number;
   readonly userId: number;
   readonly #stretches = new Map<number, Stretch[]>();
   /** Ascending by id. */
@@ -24,7 +25,8 @@ export class EventRecipient implements Listener {
   #endings: { channelId: number; id: number }[] = [];
   #loading: Promise<void> = Promise.resolve();
 
-  constructor(userId: number) {
+  constructor(realmId: number, userId: number) {
+    this.realmId = realmId;
     this.userId = userId;
   }
 
@@ -41,9 +43,12 @@ export class EventRecipient implements Listener {
     if (after >= this.#knownAfter) return;
     // The role is read first: a change that commits between the two reads is then in the list of changes, which takes
     // precedence.
-    const { role } = await db.user.findUniqueOrThrow({ where: { id: this.userId }, select: { role: true } });
-    const changes = await readRoleChanges(db, this.userId, after);
-    for (const stretch of await readStretches(db, this.userId, after)) this.#mergeStretch(stretch);
+    const { role } = await db.user.findUniqueOrThrow({
+      where: { realmId_id: { realmId: this.realmId, id: this.userId } },
+      select: { role: true },
+    });
+    const changes = await readRoleChanges(db, this, after);
+    for (const stretch of await readStretches(db, this, after)) this.#mergeStretch(stretch);
     for (const change of changes) this.#mergeRole(change);
     if (this.#roleChanges.length === 0) this.#role = role;
     for (const { channelId, id } of this.#endings) this.#end(channelId, id);

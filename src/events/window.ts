@@ -330,7 +330,7 @@ export class RealmWindow implements EventHolder {
     this.#memory.use(this);
     // Another node was ahead of this one when it noted how far the queue is read.
     if (after > this.#through) await this.fill();
-    const entry = this.#recipients.get(userId) ?? { recipient: new EventRecipient(userId), lastUsed: 0 };
+    const entry = this.#recipients.get(userId) ?? { recipient: new EventRecipient(this.realmId, userId), lastUsed: 0 };
     entry.lastUsed = Date.now();
     this.#recipients.set(userId, entry);
     await entry.recipient.know(this.#app.db, after);

@@ -38,10 +38,10 @@ export const isMessageId = (id: number): boolean => Number.isSafeInteger(id) && 
 export function receivedBy(userId: number | Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(m.sender_id = ${userId} OR CASE
     WHEN m.conversation_id IS NOT NULL THEN EXISTS (
-      SELECT FROM conversation_member cm WHERE cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id)
+      SELECT FROM conversation_member cm WHERE cm.realm_id = m.realm_id AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id)
     ELSE EXISTS (
       SELECT FROM subscription_period p
-      WHERE p.user_id = ${userId} AND p.channel_id = m.sent_channel_id
+      WHERE p.realm_id = m.realm_id AND p.user_id = ${userId} AND p.channel_id = m.sent_channel_id
         AND p.began_message_id < m.id AND (p.ended_message_id IS NULL OR m.id <= p.ended_message_id))
     END)`;
 }
@@ -118,7 +118,7 @@ export async function findMessage(
     db,
     Prisma.sql`
     SELECT ${PLACED}, s.active AS "isSubscribed"
-    FROM ${PLACES} LEFT JOIN subscription s ON s.channel_id = m.channel_id AND s.user_id = ${id}
+    FROM ${PLACES} LEFT JOIN subscription s ON s.realm_id = m.realm_id AND s.channel_id = m.channel_id AND s.user_id = ${id}
     WHERE m.realm_id = ${realm.id} AND m.id = ${messageId} ${lock}`,
   );
   return row === undefined ? undefined : { message: placedIn(row), isSubscribed: row['isSubscribed'] === true };
@@ -159,7 +159,7 @@ export async function readableByEach(
     Prisma.sql`
     SELECT ${PLACED}, ARRAY(
       SELECT s.user_id FROM subscription s
-      WHERE s.channel_id = m.channel_id AND s.active AND s.user_id = ANY(${readerIds}::int[])) AS subscribers
+      WHERE s.realm_id = m.realm_id AND s.channel_id = m.channel_id AND s.active AND s.user_id = ANY(${readerIds}::int[])) AS subscribers
     FROM ${PLACES} WHERE m.realm_id = ${realmId} AND m.id = ANY(${ids}::bigint[])`,
   );
   const found = rows.map((row) => ({ message: placedIn(row), subscribers: new Set(row.subscribers) }));

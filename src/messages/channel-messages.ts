@@ -49,7 +49,7 @@ export async function messagesInChannels(
           { db, realmId, statement: textOf(page) },
           idsOf(open).map((channelId) => ({ channelId, page })),
         ),
-    guarded.length === 0 ? [] : readPages(db, realmId, idsOf(guarded), page, receivedIn(userId, page)),
+    guarded.length === 0 ? [] : readPages(db, realmId, idsOf(guarded), page, receivedIn({ realmId, userId }, page)),
   ]);
   const byChannel = Map.groupBy([...shared.flat(), ...own], ({ channelId }) => channelId);
   return (channelId) => (byChannel.get(channelId) ?? []).sort((a, b) => Number(b.id - a.id));
@@ -106,14 +106,17 @@ const anyIn = (page: MessagePage): Prisma.Sql =>
  * most of the channel may lie before the user's time: what they were sent here, what they sent themselves, and what was
  * moved here from where they were sent it (OFFSET 0 keeps that from being looked for among all that is here).
  */
-const receivedIn = (userId: number, page: MessagePage): Prisma.Sql => Prisma.sql`
+const receivedIn = (
+  { realmId, userId }: { readonly realmId: number; readonly userId: number },
+  page: MessagePage,
+): Prisma.Sql => Prisma.sql`
   SELECT sent.id FROM subscription_period p CROSS JOIN LATERAL (
     SELECT m.id FROM message m
     WHERE m.channel_id = wanted.id AND m.sent_channel_id = m.channel_id AND ${within(page)}
       AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
     ${first(page)}
   ) AS sent
-  WHERE p.user_id = ${userId} AND p.channel_id = wanted.id
+  WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = wanted.id
   UNION
   (SELECT m.id FROM message m
     WHERE m.channel_id = wanted.id AND m.sender_id = ${userId} AND ${within(page)} ${first(page)})
@@ -124,4 +127,4 @@ const receivedIn = (userId: number, page: MessagePage): Prisma.Sql => Prisma.sql
       AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
     OFFSET 0
   ) AS moved
-  WHERE p.user_id = ${userId} AND moved.channel_id = wanted.id`;
+  WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id = wanted.id`;

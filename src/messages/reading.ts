@@ -47,7 +47,7 @@ async function readByName({ app, viewer }: Pick<Ctx, 'app' | 'viewer'>): Promise
       SELECT c.id, c.invite_only AS "inviteOnly", c.is_web_public AS "isWebPublic", c.permissions,
              c.history_public_to_subscribers AS "historyPublicToSubscribers", c.creator_id AS "creatorId",
              COALESCE(s.active, false) AS "isSubscribed"
-      FROM channel c LEFT JOIN subscription s ON s.channel_id = c.id AND s.user_id = ${viewer.id}
+      FROM channel c LEFT JOIN subscription s ON s.realm_id = c.realm_id AND s.channel_id = c.id AND s.user_id = ${viewer.id}
       WHERE c.realm_id = ${viewer.realm.id} AND ${candidates}`,
   );
   return found.filter((channel) => readsChannel(actor, channel, channel.isSubscribed));
@@ -79,19 +79,21 @@ export async function readingRights({ app, viewer }: Ctx, within?: NamedChannel)
     readsChannel: Prisma.sql`(${isOpen} OR ${among(channels)})`,
     mayRead: Prisma.sql`CASE
       WHEN m.conversation_id IS NOT NULL THEN EXISTS (
-        SELECT FROM conversation_member cm WHERE cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id)
+        SELECT FROM conversation_member cm WHERE cm.realm_id = m.realm_id AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id)
       ELSE EXISTS (
         SELECT FROM channel c WHERE c.id = m.channel_id AND c.realm_id = ${realm.id}
           AND (${isOpen} OR ${among(shared)} OR (${among(guarded)} AND ${received})))
       END`,
-    holds: Prisma.sql`(${received} OR m.id IN (${takenUpBy(userId)}))`,
+    holds: Prisma.sql`(${received} OR m.id IN (${takenUpBy(realm.id, userId)}))`,
   };
 }
 
 /** The ids of messages that the user took up: starred, though never received, or marked unread one by one. */
-export const takenUpBy = (userId: number): Prisma.Sql => Prisma.sql`
-  SELECT um.message_id FROM user_message um WHERE um.user_id = ${userId} AND um.starred AND um.historical
-  UNION ALL SELECT x.message_id FROM read_exception x WHERE x.user_id = ${userId} AND NOT x.is_read`;
+export const takenUpBy = (realmId: number, userId: number): Prisma.Sql => Prisma.sql`
+  SELECT um.message_id FROM user_message um
+  WHERE um.realm_id = ${realmId} AND um.user_id = ${userId} AND um.starred AND um.historical
+  UNION ALL SELECT x.message_id FROM read_exception x
+  WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND NOT x.is_read`;
 
 /** `a AND b AND …`; true of nothing at all. */
 export const allOf = (conditions: readonly Prisma.Sql[]): Prisma.Sql =>

@@ -11,9 +11,9 @@ export const SENT_RECIPIENT = Prisma.sql`COALESCE(m.sent_channel_id::bigint * 2,
 /** Whether the user, who received the message `m`, has read it, as SQL. */
 export function isReadBy(userId: number | Prisma.Sql): Prisma.Sql {
   return Prisma.sql`COALESCE(
-    (SELECT x.is_read FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id),
+    (SELECT x.is_read FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id),
     (m.sender_id = ${userId} AND m.read_by_sender) OR m.id <= COALESCE(
-      (SELECT r.read_through FROM read_mark r WHERE r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0))`;
+      (SELECT r.read_through FROM read_mark r WHERE r.realm_id = m.realm_id AND r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0))`;
 }
 
 /**
@@ -22,9 +22,9 @@ export function isReadBy(userId: number | Prisma.Sql): Prisma.Sql {
  */
 export function isUnreadBy(userId: number | Prisma.Sql): Prisma.Sql {
   return unreadFrom(userId, {
-    isRead: Prisma.sql`(SELECT x.is_read FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id)`,
+    isRead: Prisma.sql`(SELECT x.is_read FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id)`,
     readThrough: Prisma.sql`
-      (SELECT r.read_through FROM read_mark r WHERE r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT})`,
+      (SELECT r.read_through FROM read_mark r WHERE r.realm_id = m.realm_id AND r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT})`,
     received: receivedBy(userId),
   });
 }
@@ -125,13 +125,13 @@ export async function readFlagsOfEach(
     JOIN message m ON m.realm_id = ${realmId} AND m.id = wanted.message_id
     LEFT JOIN LATERAL (
       SELECT um.starred, um.collapsed, um.mentioned, um.topic_wildcard_mentioned, um.has_alert_word
-      FROM user_message um WHERE um.user_id = wanted.user_id AND um.message_id = m.id OFFSET 0) AS um ON true
+      FROM user_message um WHERE um.realm_id = ${realmId} AND um.user_id = wanted.user_id AND um.message_id = m.id OFFSET 0) AS um ON true
     LEFT JOIN LATERAL (
       SELECT x.is_read FROM read_exception x
-      WHERE x.user_id = wanted.user_id AND x.message_id = m.id OFFSET 0) AS x ON true
+      WHERE x.realm_id = ${realmId} AND x.user_id = wanted.user_id AND x.message_id = m.id OFFSET 0) AS x ON true
     LEFT JOIN LATERAL (
       SELECT r.read_through FROM read_mark r
-      WHERE r.user_id = wanted.user_id AND r.recipient_id = ${SENT_RECIPIENT} OFFSET 0) AS r ON true
+      WHERE r.realm_id = ${realmId} AND r.user_id = wanted.user_id AND r.recipient_id = ${SENT_RECIPIENT} OFFSET 0) AS r ON true
     CROSS JOIN LATERAL (SELECT ${receivedBy(user)} AS so OFFSET 0) AS received`,
   );
   const flags = new Array<UserFlags | undefined>(wanted.length).fill(undefined);

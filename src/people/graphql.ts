@@ -6,7 +6,7 @@ import { USER_SETTINGS, type UserSettingName, userSetting } from '../access/user
 import { builder } from '../api/graphql/builder.ts';
 import type { ConnectionArguments } from '../api/graphql/connection.ts';
 import type { GraphQLContext } from '../api/graphql/context.ts';
-import { nodeModel, nodesOf, nodeType, unlessAbsent } from '../api/graphql/node.ts';
+import { byNumber, nodeModel, nodesOf, nodeType, unlessAbsent } from '../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../api/graphql/order-by.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf, settingFields } from '../api/graphql/setting-fields.ts';
@@ -79,7 +79,7 @@ export const IMPORTED =
 
 export const User = builder.prismaNode('User', {
   description: 'A person or a bot of the organization.',
-  id: { field: 'id' },
+  ...byNumber,
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
     fullName: t.exposeString('fullName', { description: FULL_NAME }),

@@ -6,6 +6,6 @@ export async function lockRealm(tx: Tx, realmId: number): Promise<void> {
 }
 
 /** Keeps a user as they are until the change is over. A change that locks the organisation's row too does so before. */
-export async function lockUser(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
-  await tx.$queryRaw`SELECT 1 AS held FROM user_account WHERE id = ${id} FOR NO KEY UPDATE`;
+export async function lockUser(tx: Tx, { realmId, id }: Pick<User, 'realmId' | 'id'>): Promise<void> {
+  await tx.$queryRaw`SELECT 1 AS held FROM user_account WHERE realm_id = ${realmId} AND id = ${id} FOR NO KEY UPDATE`;
 }

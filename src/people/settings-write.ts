@@ -35,7 +35,7 @@ export async function writeSettings(
   if (changed.length === 0) return before;
   const settings = isOwn ? withEdited(stored, changed) : stored;
   const after = { ...before, settings };
-  await tx.user.update({ where: { id: before.id }, data: { settings } });
+  await tx.user.update({ where: { realmId_id: { realmId: before.realmId, id: before.id } }, data: { settings } });
   for (const name of changed) emit(userSettingUpdated(name, userSetting(after, name)), users([before.id]));
   for (const name of changed) await EFFECTS[name]?.(tx, emit, { before, after, now });
   return after;

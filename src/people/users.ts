@@ -38,7 +38,7 @@ export async function findUserByEmail(db: Db, realmId: number, email: string): P
   if (email.includes('\0')) return null;
   const [found] = await db.$queryRaw<{ id: number }[]>`
     SELECT id FROM user_account WHERE realm_id = ${realmId} AND lower(email) = lower(${email.trim().toWellFormed()})`;
-  return db.user.findUnique({ where: { id: found?.id ?? 0 } });
+  return db.user.findUnique({ where: { realmId_id: { realmId, id: found?.id ?? 0 } } });
 }
 
 /**

@@ -56,7 +56,7 @@ async function openNode(databaseUrl: string): Promise<{ app: App; close(): Promi
 async function commitAll(orders: Orders): Promise<Done> {
   const random = seeded(orders.seed);
   const { app, close } = await openNode(orders.databaseUrl);
-  const reader = await app.db.user.findUniqueOrThrow({ where: { id: orders.readerId }, include: { realm: true } });
+  const reader = await app.db.user.findFirstOrThrow({ where: { id: orders.readerId }, include: { realm: true } });
   const failures: string[] = [];
   let [committed, runs] = [0, 0];
   for (let i = 0; i < orders.events; i++) {

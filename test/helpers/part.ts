@@ -130,6 +130,7 @@ const GROUPS = {
   'examples.test.ts': 1 / 6,
   'hidden-addresses.test.ts': 1 / 4,
   'isolation.test.ts': 1 / 3,
+  'keys.test.ts > what requests ask': 1 / 4,
   'migrations.test.ts': 1 / 6,
   'password-gate.test.ts > a server that is asked to hash passwords': 1 / 6,
   'socket-places.test.ts': 1 / 6,

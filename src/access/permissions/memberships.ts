@@ -43,11 +43,11 @@ export async function refreshMemberships(
       SELECT id, id FROM user_group WHERE realm_id = ${realmId} AND NOT is_system
       UNION SELECT w.top, s.subgroup_id
       FROM within w
-      CROSS JOIN LATERAL (SELECT subgroup_id FROM user_group_subgroup WHERE group_id = w.bottom OFFSET 0) AS s
+      CROSS JOIN LATERAL (SELECT subgroup_id FROM user_group_subgroup WHERE realm_id = ${realmId} AND group_id = w.bottom OFFSET 0) AS s
     ), held AS (
       SELECT m.user_id, w.top, false AS is_later
       FROM within w
-      CROSS JOIN LATERAL (SELECT user_id FROM user_group_member WHERE group_id = w.bottom OFFSET 0) AS m
+      CROSS JOIN LATERAL (SELECT user_id FROM user_group_member WHERE realm_id = ${realmId} AND group_id = w.bottom OFFSET 0) AS m
       WHERE ${ids}::int[] IS NULL OR m.user_id = ANY(${ids}::int[])
       UNION ALL
       SELECT u.id, w.top, g.name = 'role:fullmembers' AND u.role = ${MEMBER}::int
@@ -64,11 +64,11 @@ export async function refreshMemberships(
              COALESCE(array_agg(s.top ORDER BY s.top) FILTER (WHERE s.is_later), '{}') AS later_ids
       FROM user_account u LEFT JOIN settled s ON s.user_id = u.id
       WHERE u.realm_id = ${realmId} AND (${ids}::int[] IS NULL OR u.id = ANY(${ids}::int[]))
-      GROUP BY u.id
+      GROUP BY u.realm_id, u.id
     )
     UPDATE user_account u SET group_ids = fresh.ids, full_member_group_ids = fresh.later_ids
     FROM fresh
-    WHERE u.id = fresh.id AND (fresh.old_ids <> fresh.ids OR fresh.old_later_ids <> fresh.later_ids)
+    WHERE u.realm_id = ${realmId} AND u.id = fresh.id AND (fresh.old_ids <> fresh.ids OR fresh.old_later_ids <> fresh.later_ids)
     RETURNING u.id, u.role, u.joined_at AS "joinedAt", fresh.old_ids AS "oldGroupIds",
               fresh.old_later_ids AS "oldFullMemberGroupIds", u.group_ids AS "groupIds",
               u.full_member_group_ids AS "fullMemberGroupIds"`;

@@ -53,6 +53,7 @@ export function roleGroupsWithin(name: SystemGroupName): readonly SystemGroupNam
 
 /** The role groups of one organisation. Their ids never change. */
 export interface SystemGroups {
+  readonly realmId: number;
   id(name: SystemGroupName): number;
   /** Undefined for the id of any other group. */
   name(id: number): SystemGroupName | undefined;
@@ -80,13 +81,14 @@ export function systemGroups(db: GroupReader, realmId: number): Promise<SystemGr
 
 async function readSystemGroups(db: GroupReader, realmId: number): Promise<SystemGroups> {
   const rows = await db.userGroup.findMany({ where: { realmId, isSystem: true }, select: { id: true, name: true } });
-  return toSystemGroups(rows);
+  return toSystemGroups(realmId, rows);
 }
 
-function toSystemGroups(rows: readonly { id: number; name: string }[]): SystemGroups {
+function toSystemGroups(realmId: number, rows: readonly { id: number; name: string }[]): SystemGroups {
   const ids = new Map<string, number>(rows.map(({ id, name }) => [name, id]));
   const names = new Map(rows.map(({ id, name }) => [id, name as SystemGroupName]));
   return {
+    realmId,
     id(name) {
       const id = ids.get(name);
       if (id === undefined) throw new Error(`The organisation lacks the group ${name}`);

@@ -37,7 +37,7 @@ async function channelIdOf(tx: Tx, { app, viewer, realmId }: Ctx, key: ChannelKe
   if (key === null) return null;
   const id = 'id' in key ? key.id : await idOfName(tx, realmId, key.name);
   const channel = isRowId(id) ? await tx.channel.findFirst({ where: { realmId, id } }) : null;
-  const where = { userId: viewer.id, channelId: id, active: true };
+  const where = { realmId, userId: viewer.id, channelId: id, active: true };
   const isSubscribed = channel !== null && (await tx.subscription.count({ where })) > 0;
   if (channel === null || !readsChannel(await channelActor(tx, viewer, app.now()), channel, isSubscribed)) {
     throw 'id' in key ? invalidChannelId() : new BadRequestError(`Invalid channel name '${key.name}'`);

@@ -23,9 +23,10 @@ import { administeredBots, createBot, deactivateBot, ownBots, updateBot } from '
 
 /** The API keys of bots, opened, by the bot's id: only for who may administer them. */
 const keys = perOperation(
-  ({ app }) =>
+  (ctx) =>
     new DataLoader<number, string>(async (ids) => {
-      const rows = await app.db.apiKey.findMany({ where: { userId: { in: [...ids] } } });
+      const { app, realmId } = signedIn(ctx);
+      const rows = await app.db.apiKey.findMany({ where: { realmId, userId: { in: [...ids] } } });
       const byUser = new Map(rows.map(({ userId, sealed }) => [userId, app.keys.open(sealed)]));
       return ids.map((id) => byUser.get(id) ?? new Error(`There is no key of user ${id}`));
     }),

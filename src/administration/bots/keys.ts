@@ -15,7 +15,9 @@ export const regenerateOwnKey = (ctx: Ctx): Promise<string> => rotateKey(ctx, ct
 export async function readBotKey(ctx: Ctx, botId: number): Promise<string> {
   const { app } = ctx;
   const bot = await accessBot(app.db, ctx, botId);
-  const { sealed } = await app.db.apiKey.findUniqueOrThrow({ where: { userId: bot.id } });
+  const { sealed } = await app.db.apiKey.findUniqueOrThrow({
+    where: { realmId_userId: { realmId: bot.realmId, userId: bot.id } },
+  });
   return app.keys.open(sealed);
 }
 

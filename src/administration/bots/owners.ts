@@ -65,8 +65,9 @@ export async function requireMayReactivateBot(tx: Tx, ctx: Ctx, bot: User): Prom
 /** Gives a bot another owner, inside a change that holds the organisation's row, and tells everybody concerned. */
 export async function giveBotTo(tx: Tx, emit: Emit, bot: User, owner: Pick<User, 'id' | 'role'>): Promise<void> {
   const { id, realmId, botOwnerId } = bot;
-  const former = botOwnerId === null ? null : await tx.user.findUnique({ where: { id: botOwnerId } });
-  const after = await tx.user.update({ where: { id }, data: { botOwnerId: owner.id } });
+  const former =
+    botOwnerId === null ? null : await tx.user.findUnique({ where: { realmId_id: { realmId, id: botOwnerId } } });
+  const after = await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { botOwnerId: owner.id } });
   if (former !== null && !isAdministrator(former.role)) emit(botLost(id), users([former.id]));
   if (!isAdministrator(owner.role)) {
     for (const wire of await readWireBots(tx, realmId, [after])) emit(botAdded(wire, after), users([owner.id]));

@@ -105,7 +105,10 @@ export interface BotSurroundings {
 }
 
 async function surroundingsOf(tx: Tx, bot: User): Promise<BotSurroundings> {
-  const owner = bot.botOwnerId === null ? null : await tx.user.findUnique({ where: { id: bot.botOwnerId } });
+  const owner =
+    bot.botOwnerId === null
+      ? null
+      : await tx.user.findUnique({ where: { realmId_id: { realmId: bot.realmId, id: bot.botOwnerId } } });
   return { owner, nameOf: await channelNames(tx, bot.realmId, [bot]) };
 }
 
@@ -153,10 +156,15 @@ export async function updateBot(
       await rename(tx, emit, now, bot, fullName);
     }
     if (role !== undefined && role !== bot.role) await changeRole(tx, emit, now, bot, role);
-    await tellDefaults(tx, emit, bot, await tx.user.update({ where: { id: bot.id }, data: defaults }));
+    await tellDefaults(
+      tx,
+      emit,
+      bot,
+      await tx.user.update({ where: { realmId_id: { realmId: bot.realmId, id: bot.id } }, data: defaults }),
+    );
     if (image !== undefined) await setAvatar(tx, emit, bot, image);
     if (owner !== undefined) await giveBotTo(tx, emit, bot, owner);
-    const after = await tx.user.findUniqueOrThrow({ where: { id: bot.id } });
+    const after = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId: bot.realmId, id: bot.id } } });
     return { bot: after, ...(await surroundingsOf(tx, after)) };
   });
 }

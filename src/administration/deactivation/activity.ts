@@ -27,16 +27,16 @@ export async function deactivate(
   { realm, now }: ChangeContext,
   { id, realmId }: Pick<User, 'id' | 'realmId'>,
 ): Promise<void> {
-  await tx.user.update({ where: { id }, data: { isActive: false } });
+  await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { isActive: false } });
   await tx.session.deleteMany({ where: { realmId, userId: id } });
   await tx.eventQueue.updateMany({
-    where: { userId: id, endedAt: null },
+    where: { realmId, userId: id, endedAt: null },
     data: { endedAt: now, endReason: 'revoked' },
   });
-  await tx.emailChange.deleteMany({ where: { userId: id } });
+  await tx.emailChange.deleteMany({ where: { realmId, userId: id } });
   // Nobody is shown it any more, and no event would bring it back.
-  await tx.presence.deleteMany({ where: { userId: id } });
-  for (const channel of await channelsOf(tx, id)) {
+  await tx.presence.deleteMany({ where: { realmId, userId: id } });
+  for (const channel of await channelsOf(tx, { id, realmId })) {
     emit(peersRemoved(channel, [id]), except(await channelAudience(tx, realm, channel, now), [id]));
   }
   emit(userActivityChanged(id, false), everyone());
@@ -50,10 +50,10 @@ export async function reactivate(
   { realm, now }: ChangeContext,
   { id, realmId }: Pick<User, 'id' | 'realmId'>,
 ): Promise<void> {
-  await tx.user.update({ where: { id }, data: { isActive: true } });
+  await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { isActive: true } });
   emit(userActivityChanged(id, true), everyone());
   // Archived ones too, although the document names the others alone: what `peer_remove` took away comes back.
-  const subscribed = await channelsOf(tx, id);
+  const subscribed = await channelsOf(tx, { id, realmId });
   const channels = await lockChannels(
     tx,
     realmId,
@@ -65,9 +65,9 @@ export async function reactivate(
 }
 
 /** The channels somebody is subscribed to, archived ones included, by id. */
-function channelsOf(tx: Tx, userId: number): Promise<Channel[]> {
+function channelsOf(tx: Tx, { id, realmId }: Pick<User, 'id' | 'realmId'>): Promise<Channel[]> {
   return tx.channel.findMany({
-    where: { subscriptions: { some: { userId, active: true } } },
+    where: { realmId, subscriptions: { some: { realmId, userId: id, active: true } } },
     orderBy: { id: 'asc' },
   });
 }

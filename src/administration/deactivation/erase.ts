@@ -21,12 +21,18 @@ const ERASED_NAME = 'Deleted user';
 /** Takes a user's name, image, status and profile away, inside a change that holds the organisation's row. */
 export async function eraseProfile(tx: Tx, emit: Emit, user: User): Promise<void> {
   if (user.fullName !== ERASED_NAME) {
-    await tx.user.update({ where: { id: user.id }, data: { fullName: ERASED_NAME } });
+    await tx.user.update({
+      where: { realmId_id: { realmId: user.realmId, id: user.id } },
+      data: { fullName: ERASED_NAME },
+    });
     emit(userRenamed(user.id, ERASED_NAME), everyone());
   }
   await eraseAvatar(tx, emit, user);
-  await clearStatus(tx, emit, user.id);
-  const values = await tx.profileValue.findMany({ where: { userId: user.id }, orderBy: { fieldId: 'asc' } });
+  await clearStatus(tx, emit, user);
+  const values = await tx.profileValue.findMany({
+    where: { realmId: user.realmId, userId: user.id },
+    orderBy: { fieldId: 'asc' },
+  });
   const none = values.map(({ fieldId }) => ({ fieldId, value: null }));
   await setProfileValues(tx, emit, user, none, { changesAll: true });
 }
@@ -52,7 +58,7 @@ export async function messagesToErase(
   ];
   if (classes.length === 0) return [];
   const rows = await tx.$queryRaw<{ id: bigint; channel_id: number | null }[]>`
-    SELECT m.id, m.channel_id FROM message m LEFT JOIN channel c ON c.id = m.channel_id
+    SELECT m.id, m.channel_id FROM message m LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
     WHERE m.sender_id = ${id} AND m.realm_id = ${realmId} AND (${Prisma.join(classes, ' OR ')})
     ORDER BY m.id LIMIT ${limit}`;
   return rows.map((row) => ({ id: Number(row.id), channelId: row.channel_id }));

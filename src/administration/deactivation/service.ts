@@ -146,7 +146,10 @@ async function leaveInSteps(ctx: Ctx, erasure: Erasure, access: Access, comment:
       await lockPlaces(tx, leaving, doomed);
       for (const one of leaving) await leaveNow(tx, emit, now, one, erasure);
       if (comment !== null) await mailDeactivation(tx, ctx.app, now.viewer.realm, user, comment);
-      return { left: [], user: await tx.user.findUniqueOrThrow({ where: { id: user.id } }) };
+      return {
+        left: [],
+        user: await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId: user.realmId, id: user.id } } }),
+      };
     });
     if (left.length === 0) return user;
     for (const one of left) while ((await eraseBatch(ctx, one, erasure)) === BATCH);
@@ -173,7 +176,7 @@ async function lockPlaces(
   doomed: readonly { readonly channelId: number | null }[],
 ): Promise<void> {
   const subscriptions = await tx.subscription.findMany({
-    where: { userId: { in: leaving.map(({ id }) => id) }, active: true },
+    where: { realmId: leaving[0]?.realmId ?? 0, userId: { in: leaving.map(({ id }) => id) }, active: true },
     select: { channelId: true },
   });
   const channelIds = [...subscriptions, ...doomed].flatMap(({ channelId }) => channelId ?? []);
@@ -243,8 +246,8 @@ export function reactivateUser(ctx: Ctx, userId: number): Promise<User> {
       await giveBotTo(tx, emit, user, viewer.user);
     }
     await rejoinGroups(tx, emit, user, place);
-    await tellStatusAgain(tx, emit, user.id);
-    return tx.user.findUniqueOrThrow({ where: { id: userId } });
+    await tellStatusAgain(tx, emit, user);
+    return tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId: user.realmId, id: user.id } } });
   });
 }
 

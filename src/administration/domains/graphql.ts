@@ -3,7 +3,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { domainFacts } from './entity-facts.ts';
@@ -16,7 +16,7 @@ const SUBDOMAINS = 'Whether addresses of its subdomains may be used as well.';
 
 const RealmDomain = builder.prismaNode('RealmDomain', {
   description: 'A domain whose addresses may be used to join the organization.',
-  id: { field: 'id' },
+  ...byNumber,
   fields: (t) => ({
     domain: t.exposeString('domain', { description: DOMAIN }),
     allowSubdomains: t.exposeBoolean('allowSubdomains', { description: SUBDOMAINS }),

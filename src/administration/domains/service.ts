@@ -78,7 +78,10 @@ export async function updateRealmDomain(ctx: Ctx, domain: string, allowSubdomain
     await lockRealm(tx, ctx.realmId);
     requireOwner(await asOfNow(tx, ctx));
     const { id } = await findDomain(tx, ctx, domain);
-    const changed = await tx.realmDomain.update({ where: { id }, data: { allowSubdomains } });
+    const changed = await tx.realmDomain.update({
+      where: { realmId_id: { realmId: ctx.realmId, id } },
+      data: { allowSubdomains },
+    });
     emit(realmDomainChanged(changed), everyone());
     return changed;
   });
@@ -96,7 +99,7 @@ export async function removeRealmDomain(ctx: Ctx, domain: string): Promise<void>
     await lockRealm(tx, ctx.realmId);
     requireOwner(await asOfNow(tx, ctx));
     const removed = await findDomain(tx, ctx, domain);
-    await tx.realmDomain.delete({ where: { id: removed.id } });
+    await tx.realmDomain.delete({ where: { realmId_id: { realmId: ctx.realmId, id: removed.id } } });
     emit(realmDomainRemoved(removed), everyone());
     if ((await tx.realmDomain.count({ where: { realmId: ctx.realmId } })) === 0) {
       await setRealmSettings(tx, emit, ctx, { emails_restricted_to_domains: false });

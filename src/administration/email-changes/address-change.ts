@@ -19,8 +19,8 @@ import { BadRequestError } from '../../platform/errors.ts';
 export async function changeAddress(tx: Tx, emit: Emit, user: User, newEmail: string): Promise<User> {
   if (newEmail === user.email) return user;
   const after = { ...user, email: newEmail };
-  await tx.user.update({ where: { id: user.id }, data: { email: newEmail } });
-  await tx.emailChange.deleteMany({ where: { userId: user.id } });
+  await tx.user.update({ where: { realmId_id: { realmId: user.realmId, id: user.id } }, data: { email: newEmail } });
+  await tx.emailChange.deleteMany({ where: { realmId: user.realmId, userId: user.id } });
   for (const event of emailVisibilityChanged(user, after)) emit(event, everyone());
   return after;
 }
@@ -41,9 +41,14 @@ export function requireNewEmail({ viewer }: Ctx, newEmail: string): string {
 }
 
 /** Gives somebody the address, inside a change. Their row is locked for it. */
-export async function giveAddress(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>, newEmail: string): Promise<void> {
-  await lockUser(tx, { id });
-  await changeAddress(tx, emit, await tx.user.findUniqueOrThrow({ where: { id } }), newEmail);
+export async function giveAddress(
+  tx: Tx,
+  emit: Emit,
+  { id, realmId }: Pick<User, 'id' | 'realmId'>,
+  newEmail: string,
+): Promise<void> {
+  await lockUser(tx, { realmId, id });
+  await changeAddress(tx, emit, await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id } } }), newEmail);
 }
 
 /** Runs what gives somebody an address. The database is the judge of whether it is free: it alone sees every race. */

@@ -68,7 +68,7 @@ function requireMayChange(realm: Realm, { role }: Pick<User, 'role'>): void {
 export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token, isTaken }: WantedAddress): Promise<void> {
   const { app, realmId, viewer } = ctx;
   const now = app.now();
-  await tx.emailChange.deleteMany({ where: { userId: viewer.id } });
+  await tx.emailChange.deleteMany({ where: { realmId: viewer.realm.id, userId: viewer.id } });
   const expiresAt = new Date(now.getTime() + LINK_MS);
   await tx.emailChange.create({
     data: { realmId, userId: viewer.id, newEmail, tokenHash: hashOf(token), createdAt: now, expiresAt },
@@ -116,11 +116,11 @@ export async function confirmEmailChange({ app, realm }: RequestCtx, token: stri
       const change = { realmId: realm.id, tokenHash: hashOf(token), expiresAt: { gt: app.now() } };
       const found = await tx.emailChange.findFirst({ where: change });
       if (found === null) throw badLink();
-      await lockUser(tx, { id: found.userId });
+      await lockUser(tx, { realmId: realm.id, id: found.userId });
       // Of two who follow it at once, the second one finds it gone here.
-      const { count } = await tx.emailChange.deleteMany({ where: { id: found.id } });
+      const { count } = await tx.emailChange.deleteMany({ where: { realmId: realm.id, id: found.id } });
       if (count === 0) throw badLink();
-      const user = await tx.user.findUniqueOrThrow({ where: { id: found.userId } });
+      const user = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId: realm.id, id: found.userId } } });
       requireActive({ user, realm });
       return useAddress(tx, emit, { realm, user, newEmail: found.newEmail });
     }),

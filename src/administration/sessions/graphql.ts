@@ -7,7 +7,7 @@ import { pageOfList } from '../../api/graphql/connection.ts';
 import { type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { mutation, publicMutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { Session } from '../../generated/prisma/client.ts';
 import { User } from '../../people/graphql.ts';
@@ -24,7 +24,7 @@ import {
 } from './service.ts';
 
 const SessionNode = builder.prismaNode('Session', {
-  id: { field: 'id' },
+  ...byNumber,
   description: 'A browser that somebody signed in with a password. Only they see it.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),

@@ -76,7 +76,9 @@ export interface Login {
  */
 export async function logIn(app: App, account: Account): Promise<Login> {
   const user = await letIn(app, account);
-  const { sealed } = await app.db.apiKey.findUniqueOrThrow({ where: { userId: user.id } });
+  const { sealed } = await app.db.apiKey.findUniqueOrThrow({
+    where: { realmId_userId: { realmId: user.realmId, userId: user.id } },
+  });
   return { user, apiKey: app.keys.open(sealed) };
 }
 
@@ -90,7 +92,7 @@ export async function letIn(app: App, { user, realm }: Account): Promise<User> {
   requireActive({ user, realm });
   if (!user.isImportedStub) return user;
   await recordFirstLogin({ app, realmId: realm.id }, user.id);
-  return app.db.user.findUniqueOrThrow({ where: { id: user.id } });
+  return app.db.user.findUniqueOrThrow({ where: { realmId_id: { realmId: realm.id, id: user.id } } });
 }
 
 /**

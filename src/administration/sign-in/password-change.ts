@@ -54,8 +54,11 @@ export async function replacePassword(ctx: Ctx, newPassword: string): Promise<vo
   checkPassword(newPassword);
   const passwordHash = await hashPassword(app.config, newPassword, undefined);
   await transact(ctx, async (tx, emit) => {
-    await lockUser(tx, viewer);
-    await tx.user.update({ where: { id: viewer.id }, data: { passwordHash } });
+    await lockUser(tx, viewer.user);
+    await tx.user.update({
+      where: { realmId_id: { realmId: viewer.realm.id, id: viewer.id } },
+      data: { passwordHash },
+    });
     await endSessions(tx, emit, viewer.user);
   });
 }
@@ -74,6 +77,9 @@ export async function writePassword(
   { oldHash, newHash, user }: PasswordChange & { readonly user: User },
 ): Promise<void> {
   if (user.passwordHash !== oldHash) throw wrongPassword();
-  await tx.user.update({ where: { id: user.id }, data: { passwordHash: newHash } });
+  await tx.user.update({
+    where: { realmId_id: { realmId: user.realmId, id: user.id } },
+    data: { passwordHash: newHash },
+  });
   await endSessions(tx, emit, user, otherThan(viewer));
 }

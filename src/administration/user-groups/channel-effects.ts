@@ -72,7 +72,7 @@ async function tellVisibility(
 ): Promise<void> {
   if (channels.length === 0) return;
   const groups = await systemGroups(tx, realm.id);
-  const subscribed = await subscriptionsOf(tx, channels, changes);
+  const subscribed = await subscriptionsOf(tx, realm.id, channels, changes);
   const sees = (channel: Channel, person: Person) =>
     seesChannel({ person, groups, now }, channel, subscribed.has(`${channel.id} ${person.id}`));
   for (const channel of channels) {
@@ -109,10 +109,15 @@ async function channelsShownTo(tx: Tx, realmId: number, groupIds: readonly numbe
   });
 }
 
-async function subscriptionsOf(tx: Tx, channels: readonly Channel[], changes: readonly PersonChange[]) {
+async function subscriptionsOf(
+  tx: Tx,
+  realmId: number,
+  channels: readonly Channel[],
+  changes: readonly PersonChange[],
+) {
   const userIds = changes.map(({ after }) => after.id);
   const rows = await tx.$queryRaw<{ user_id: number; channel_id: number }[]>`
     SELECT user_id, channel_id FROM subscription
-    WHERE active AND channel_id = ANY(${channels.map(({ id }) => id)}) AND user_id = ANY(${userIds})`;
+    WHERE realm_id = ${realmId} AND active AND channel_id = ANY(${channels.map(({ id }) => id)}) AND user_id = ANY(${userIds})`;
   return new Set(rows.map(({ user_id, channel_id }) => `${channel_id} ${user_id}`));
 }

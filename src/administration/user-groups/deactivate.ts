@@ -24,7 +24,10 @@ export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<Us
     requireActiveGroup(group);
     const objections = await objectionsTo(tx, group);
     if (objections.length > 0) throw new CannotDeactivateGroupInUseError(objections);
-    const after = await tx.userGroup.update({ where: { id: group.id }, data: { deactivatedAt: actor.now } });
+    const after = await tx.userGroup.update({
+      where: { realmId_id: { realmId: group.realmId, id: group.id } },
+      data: { deactivatedAt: actor.now },
+    });
     emit(userGroupUpdated(subjectOf(group), { deactivated: true }, toFacts(actor.groups, after)), everyone());
     emit(userGroupRemoved(group.id), everyone());
     return after;

@@ -5,7 +5,7 @@ import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import type { ConnectionArguments } from '../../api/graphql/connection.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
-import { nodeModel, nodeOf, nodesOf, unlessAbsent } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel, nodeOf, nodesOf, unlessAbsent } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { GroupSetting, permissionsType } from '../../api/graphql/permission-fields.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
@@ -47,7 +47,7 @@ export const GROUP_DESCRIPTION = 'At most 1,024 characters.';
 
 export const UserGroup = builder.prismaNode('UserGroup', {
   description: 'A named set of users. There is one for each role, and any number of others.',
-  id: { field: 'id' },
+  ...byNumber,
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
     name: t.exposeString('name', { description: CALLED }),

@@ -122,13 +122,15 @@ async function removeMembers(tx: Tx, emit: Emit, { group }: HeldGroup, ids: read
   const known = await directMemberIds(tx, group, ids);
   const stranger = ids.find((id) => !known.has(id));
   if (stranger !== undefined) throw new BadRequestError(`There is no member '${stranger}' in this user group`);
-  await tx.userGroupMember.deleteMany({ where: { groupId: group.id, userId: { in: [...ids] } } });
+  await tx.userGroupMember.deleteMany({
+    where: { realmId: group.realmId, groupId: group.id, userId: { in: [...ids] } },
+  });
   emit(groupMembersRemoved(subjectOf(group), ids), everyone());
   return users;
 }
 
-async function directMemberIds(tx: Tx, { id }: UserGroup, userIds: readonly number[]): Promise<Set<number>> {
-  const rows = await tx.userGroupMember.findMany({ where: { groupId: id, userId: { in: [...userIds] } } });
+async function directMemberIds(tx: Tx, { realmId, id }: UserGroup, userIds: readonly number[]): Promise<Set<number>> {
+  const rows = await tx.userGroupMember.findMany({ where: { realmId, groupId: id, userId: { in: [...userIds] } } });
   return new Set(rows.map(({ userId }) => userId));
 }
 
@@ -144,12 +146,14 @@ async function removeGroups(tx: Tx, emit: Emit, { group }: HeldGroup, ids: reado
   const known = await directSubgroupIds(tx, group);
   const stranger = ids.find((id) => !known.has(id));
   if (stranger !== undefined) throw new BadRequestError(`User group ${stranger} is not a subgroup of this group.`);
-  await tx.userGroupSubgroup.deleteMany({ where: { groupId: group.id, subgroupId: { in: [...ids] } } });
+  await tx.userGroupSubgroup.deleteMany({
+    where: { realmId: group.realmId, groupId: group.id, subgroupId: { in: [...ids] } },
+  });
   emit(subgroupsRemoved(subjectOf(group), ids), everyone());
 }
 
-async function directSubgroupIds(tx: Tx, { id }: UserGroup): Promise<Set<number>> {
-  const rows = await tx.userGroupSubgroup.findMany({ where: { groupId: id } });
+async function directSubgroupIds(tx: Tx, { realmId, id }: UserGroup): Promise<Set<number>> {
+  const rows = await tx.userGroupSubgroup.findMany({ where: { realmId, groupId: id } });
   return new Set(rows.map(({ subgroupId }) => subgroupId));
 }
 

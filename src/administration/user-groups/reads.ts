@@ -42,7 +42,8 @@ export async function readMemberIds(
 ): Promise<(groupId: number) => readonly number[]> {
   const rows = await db.$queryRaw<{ group_id: number; user_ids: number[] }[]>`
     SELECT m.group_id, array_agg(u.id ORDER BY u.id) AS user_ids
-    FROM (${membersOf(realm, now, groupIds, direct)}) AS m JOIN user_account u ON u.id = m.user_id
+    FROM (${membersOf(realm, now, groupIds, direct)}) AS m
+    JOIN user_account u ON u.realm_id = ${realm.id} AND u.id = m.user_id
     WHERE u.is_active AND NOT u.is_system AND ${only === undefined ? Prisma.sql`true` : Prisma.sql`u.id = ${only}::int`}
     GROUP BY m.group_id`;
   const lists = new Map(rows.map(({ group_id, user_ids }) => [group_id, user_ids]));
@@ -61,7 +62,8 @@ export async function readMemberPages(
     SELECT group_id, id, key FROM (
       SELECT m.group_id, u.id, ${userKey(page)} AS key,
         row_number() OVER (PARTITION BY m.group_id ORDER BY ${usersInOrder(page)}) AS place
-      FROM (${membersOf(realm, now, groupIds, direct)}) AS m JOIN user_account u ON u.id = m.user_id
+      FROM (${membersOf(realm, now, groupIds, direct)}) AS m
+    JOIN user_account u ON u.realm_id = ${realm.id} AND u.id = m.user_id
       WHERE u.is_active AND NOT u.is_system AND ${isUserWithin(page)}
     ) AS placed
     WHERE place <= ${page.limit}::bigint ORDER BY place`;
@@ -79,7 +81,8 @@ export async function countMembers(
 ): Promise<(groupId: number) => number> {
   const rows = await db.$queryRaw<{ group_id: number; count: number }[]>`
     SELECT m.group_id, count(*)::int AS count
-    FROM (${membersOf(realm, now, groupIds, direct)}) AS m JOIN user_account u ON u.id = m.user_id
+    FROM (${membersOf(realm, now, groupIds, direct)}) AS m
+    JOIN user_account u ON u.realm_id = ${realm.id} AND u.id = m.user_id
     WHERE u.is_active AND NOT u.is_system GROUP BY m.group_id`;
   const counts = new Map(rows.map(({ group_id, count }) => [group_id, count]));
   return (groupId) => counts.get(groupId) ?? 0;
@@ -91,7 +94,8 @@ function membersOf(realm: RealmSettingsOf, now: Date, groupIds: readonly number[
 }
 
 const directMembers = (realmId: number, ids: number[], joined: Date) => Prisma.sql`
-  SELECT group_id, user_id FROM user_group_member WHERE group_id = ANY(${ids})
+  SELECT group_id, user_id FROM user_group_member
+  WHERE realm_id = ${realmId} AND group_id = ANY(${ids})
   UNION ALL
   SELECT g.id, u.id FROM user_group g
   LEFT JOIN (VALUES ${OWN_ROLE}) AS own (name, role) ON own.name = g.name
@@ -124,10 +128,13 @@ export async function readSubgroupIds(
   // OFFSET 0 has those of each group found by its id: the planner takes groups within groups for many, and reads all there are.
   const rows = await db.$queryRaw<{ top: number; bottom: number }[]>`
     WITH RECURSIVE within (top, bottom) AS (
-      SELECT group_id, subgroup_id FROM user_group_subgroup WHERE group_id = ANY(${ids})
+      SELECT group_id, subgroup_id FROM user_group_subgroup
+      WHERE realm_id = ${groups.realmId} AND group_id = ANY(${ids})
       UNION SELECT w.top, s.subgroup_id
       FROM within w
-      CROSS JOIN LATERAL (SELECT subgroup_id FROM user_group_subgroup WHERE group_id = w.bottom OFFSET 0) AS s
+      CROSS JOIN LATERAL (
+        SELECT subgroup_id FROM user_group_subgroup
+        WHERE realm_id = ${groups.realmId} AND group_id = w.bottom OFFSET 0) AS s
       WHERE ${!direct}::boolean
     ) SELECT top, bottom FROM within`;
   const below = Map.groupBy(rows, ({ top }) => top);

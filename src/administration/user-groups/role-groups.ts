@@ -66,7 +66,7 @@ export async function roleGroupsChanged(
 export async function rejoinGroups(tx: Tx, emit: Emit, user: User, context: ChangeContext): Promise<void> {
   const groups = await systemGroups(tx, user.realmId);
   const rows = await tx.userGroup.findMany({
-    where: { realmId: user.realmId, members: { some: { userId: user.id } } },
+    where: { realmId: user.realmId, members: { some: { realmId: user.realmId, userId: user.id } } },
     orderBy: { id: 'asc' },
     select: { id: true, deactivatedAt: true },
   });

@@ -158,7 +158,7 @@ export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroup
     };
     if (Object.keys(changes).length === 0) return group;
     const after = await tx.userGroup.update({
-      where: { id: group.id },
+      where: { realmId_id: { realmId: group.realmId, id: group.id } },
       data: {
         ...texts,
         ...(comesBack && { deactivatedAt: null }),

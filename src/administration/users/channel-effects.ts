@@ -35,7 +35,10 @@ export async function roleChangeEffects(
   { realmId, userId, oldRole, newRole, oldGroups, now }: RoleChange,
 ): Promise<void> {
   await holdChannels(tx, realmId);
-  const user = await tx.user.findUniqueOrThrow({ where: { id: userId }, include: { realm: true } });
+  const user = await tx.user.findUniqueOrThrow({
+    where: { realmId_id: { realmId, id: userId } },
+    include: { realm: true },
+  });
   const seenAs = async (role: number, memberships: Memberships) => {
     const person = { id: userId, role, realm: user.realm, user: { ...user, ...memberships } };
     return tx.channel.findMany({ where: seenBy(await channelActor(tx, person, now)), orderBy: { id: 'asc' } });

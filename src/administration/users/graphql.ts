@@ -90,7 +90,9 @@ mutation('updateSettings', {
   resolve: async (ctx, { fullName, email, oldPassword, newPassword, ...settings }) => {
     const account = given({ fullName, email, oldPassword, newPassword });
     await updateSettings(ctx, { ...account, settings: settingsGiven(USER_SETTINGS, settings) });
-    const user = await ctx.app.db.user.findUniqueOrThrow({ where: { id: ctx.viewer.id } });
+    const user = await ctx.app.db.user.findUniqueOrThrow({
+      where: { realmId_id: { realmId: ctx.realmId, id: ctx.viewer.id } },
+    });
     return { settings: user, user };
   },
 });

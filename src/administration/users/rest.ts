@@ -76,7 +76,7 @@ export const getOwnUser = endpoint({
   reply: { ...wireUser.shape, max_message_id: z.int() },
   async handle({ app, viewer }) {
     const [maxMessageId, profileData] = await Promise.all([
-      lastReceivedByTurn(app, viewer.id),
+      lastReceivedByTurn(app, { realmId: viewer.realm.id, userId: viewer.id }),
       profileDataByTurn(app, viewer.user),
     ]);
     return { ...toWireUser(viewer.user, viewer, { clientGravatar: false, profileData }), max_message_id: maxMessageId };

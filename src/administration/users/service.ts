@@ -165,7 +165,7 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
  */
 export async function rename(tx: Tx, emit: Emit, { viewer }: Ctx, { id }: User, fullName: string): Promise<void> {
   await requireUniqueName(tx, viewer.realm, fullName, id);
-  await tx.user.update({ where: { id }, data: { fullName } });
+  await tx.user.update({ where: { realmId_id: { realmId: viewer.realm.id, id } }, data: { fullName } });
   emit(userRenamed(id, fullName), everyone());
 }
 
@@ -189,7 +189,7 @@ export async function requireRoleChange(tx: Tx, { viewer }: Ctx, user: User, new
 export async function changeRole(tx: Tx, emit: Emit, { app, viewer }: Ctx, user: User, newRole: number): Promise<void> {
   const { id, realmId, role: oldRole } = user;
   const now = app.now();
-  const after = await tx.user.update({ where: { id }, data: { role: newRole } });
+  const after = await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { role: newRole } });
   emit(userRoleChanged(id, { oldRole, newRole }), everyone(), (eventId) =>
     tx.roleChange.create({ data: { realmId, userId: id, eventId, oldRole, newRole } }),
   );
@@ -220,10 +220,13 @@ export async function recordFirstLogin(scope: Scope, userId: number): Promise<vo
   const joinedAt = scope.app.now();
   await transact(scope, async (tx, emit) => {
     await lockRealm(tx, scope.realmId);
-    const before = await tx.user.findFirst({ where: { id: userId, isImportedStub: true }, include: { realm: true } });
+    const before = await tx.user.findFirst({
+      where: { realmId: scope.realmId, id: userId, isImportedStub: true },
+      include: { realm: true },
+    });
     if (before === null) return;
     const data = { isImportedStub: false, isPlaceholder: false, joinedAt };
-    const after = await tx.user.update({ where: { id: userId }, data });
+    const after = await tx.user.update({ where: { realmId_id: { realmId: scope.realmId, id: userId } }, data });
     for (const event of stubLoggedIn(userId, joinedAt)) emit(event, everyone());
     await roleGroupsChanged(tx, emit, { before, after }, { realm: before.realm, now: joinedAt });
   });

@@ -82,6 +82,7 @@ async function lockTargets(
     });
   const ids = active.filter(isTarget).map(({ id }) => id);
   if (ids.length > MAX_TARGETS) throw new BadRequestError(`Too many users (limit: ${MAX_TARGETS})`);
-  await tx.$queryRaw`SELECT 1 AS held FROM user_account WHERE id = ANY(${ids}) ORDER BY id FOR NO KEY UPDATE`;
-  return tx.user.findMany({ where: { id: { in: ids } }, orderBy: { id: 'asc' } });
+  await tx.$queryRaw`SELECT 1 AS held FROM user_account WHERE realm_id = ${realm.id} AND id = ANY(${ids})
+    ORDER BY id FOR NO KEY UPDATE`;
+  return tx.user.findMany({ where: { realmId: realm.id, id: { in: ids } }, orderBy: { id: 'asc' } });
 }

@@ -49,8 +49,10 @@ export async function updateSettings(ctx: Ctx, edit: SettingsEdit): Promise<User
   if (isNothing && Object.keys(values).length === 0) return viewer.user;
   return transact(ctx, async (tx, emit) => {
     if (fullName !== undefined) await lockRealm(tx, viewer.realm.id);
-    await lockUser(tx, viewer);
-    const before = await tx.user.findUniqueOrThrow({ where: { id: viewer.id } });
+    await lockUser(tx, viewer.user);
+    const before = await tx.user.findUniqueOrThrow({
+      where: { realmId_id: { realmId: viewer.realm.id, id: viewer.id } },
+    });
     if (password !== undefined) await writePassword(tx, emit, ctx, { ...password, user: before });
     if (address !== undefined) await sendConfirmation(tx, ctx, address);
     const after = await writeSettings(tx, emit, before, values, { now: ctx.app.now(), isOwn: true });

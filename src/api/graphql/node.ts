@@ -12,6 +12,15 @@ interface Row {
   readonly id: number | bigint;
 }
 
+/**
+ * How the rows of a model are found again, which a node type is made with: by the number that its global ids name, in the
+ * viewer's organisation.
+ */
+export const byNumber = {
+  id: { resolve: ({ id }: { readonly id: number }) => id },
+  findUnique: (id: string, ctx: GraphQLContext) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: Number(id) } }),
+} as const;
+
 type LoadForEach = (wanted: readonly Wanted<number>[]) => Promise<readonly (Row | null)[]>;
 type Load = (ctx: Ctx, ids: readonly number[]) => Promise<readonly Row[]>;
 
@@ -65,7 +74,9 @@ export function nodeModel<Model extends keyof PrismaTypes & string>(
     const delegate = Reflect.get(ctx.app.db, `${model[0]?.toLowerCase()}${model.slice(1)}`) as {
       findMany(query: object): Promise<{ readonly id: number }[]>;
     };
-    return delegate.findMany({ where: { AND: [await visibleTo(ctx), { id: { in: [...ids] } }] } });
+    return delegate.findMany({
+      where: { AND: [await visibleTo(ctx), { realmId: ctx.realmId, id: { in: [...ids] } }] },
+    });
   });
 }
 

@@ -210,7 +210,7 @@ class ConnectionState {
     if (this.#isInSession && credential == null) throw new UnauthorizedError();
     if (this.#session !== undefined && credential?.kind === 'session') {
       this.#isInSession = true;
-      this.#session = { ...this.#session, by: { id: credential.id } };
+      this.#session = { ...this.#session, by: { realmId: credential.realmId, id: credential.id } };
     }
     return signedIn;
   }

@@ -3,7 +3,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
@@ -27,7 +27,7 @@ const DESCRIPTION = 'Flavored Markdown; at most 1,024 characters.';
 
 export const ChannelFolder = builder.prismaNode('ChannelFolder', {
   description: 'A heading under which channels stand together.',
-  id: { field: 'id' },
+  ...byNumber,
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
     name: t.exposeString('name', { description: CALLED }),

@@ -1,8 +1,8 @@
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 
 /** Holds a folder until the change is over, against channels being put into it and against other changes of it. */
-export async function lockFolder(tx: Tx, folderId: number): Promise<void> {
-  await tx.$queryRaw`SELECT 1 AS held FROM channel_folder WHERE id = ${folderId} FOR NO KEY UPDATE`;
+export async function lockFolder(tx: Tx, realmId: number, folderId: number): Promise<void> {
+  await tx.$queryRaw`SELECT 1 AS held FROM channel_folder WHERE realm_id = ${realmId} AND id = ${folderId} FOR NO KEY UPDATE`;
 }
 
 /**

@@ -76,7 +76,10 @@ export async function createChannelFolder(
         data: { ...data, realmId: realm.id, creatorId, createdAt: ctx.app.now() },
       });
       // Ids rise, so a new folder stands behind every other, whatever order these are in.
-      const folder = await tx.channelFolder.update({ where: { id: made.id }, data: { order: made.id } });
+      const folder = await tx.channelFolder.update({
+        where: { realmId_id: { realmId: realm.id, id: made.id } },
+        data: { order: made.id },
+      });
       emit(channelFolderAdded(folder), everyone());
       return folder;
     }),
@@ -100,13 +103,18 @@ export async function updateChannelFolder(ctx: Ctx, folderId: number, edit: Fold
   };
   return refusingTakenNames(() =>
     transact(ctx, async (tx, emit) => {
-      await lockFolder(tx, folderId);
-      const folder = await tx.channelFolder.findUniqueOrThrow({ where: { id: folderId } });
+      await lockFolder(tx, ctx.realmId, folderId);
+      const folder = await tx.channelFolder.findUniqueOrThrow({
+        where: { realmId_id: { realmId: ctx.realmId, id: folderId } },
+      });
       const changes = differing(folder, wanted);
       if (Object.keys(changes).length === 0) return folder;
       if (changes.name !== undefined) await requireFreeName(tx, folder.realmId, changes.name, folderId);
-      if (changes.isArchived === true) await requireEmpty(tx, folderId);
-      const changed = await tx.channelFolder.update({ where: { id: folderId }, data: changes });
+      if (changes.isArchived === true) await requireEmpty(tx, ctx.realmId, folderId);
+      const changed = await tx.channelFolder.update({
+        where: { realmId_id: { realmId: ctx.realmId, id: folderId } },
+        data: changes,
+      });
       emit(channelFolderUpdated(changed, changes), everyone());
       return changed;
     }),
@@ -165,8 +173,8 @@ async function requireFreeName(tx: Tx, realmId: number, name: string, except?: n
   if (await isFolderNameTaken(tx, realmId, name, except)) throw nameInUse();
 }
 
-async function requireEmpty(tx: Tx, folderId: number): Promise<void> {
-  if ((await tx.channel.count({ where: { folderId } })) > 0) {
+async function requireEmpty(tx: Tx, realmId: number, folderId: number): Promise<void> {
+  if ((await tx.channel.count({ where: { realmId, folderId } })) > 0) {
     throw new BadRequestError('You need to remove all the channels from this folder to archive it.');
   }
 }

@@ -42,6 +42,6 @@ export async function setDefaultChannel(ctx: Ctx, channelId: number, isDefault: 
 
 async function saveDefault(tx: Tx, emit: Emit, { id, realmId, ...channel }: Channel, isDefault: boolean) {
   if (channel.isDefault === isDefault) return;
-  await tx.channel.update({ where: { id }, data: { isDefault } });
+  await tx.channel.update({ where: { realmId_id: { realmId, id } }, data: { isDefault } });
   await announceDefaultChannels(tx, emit, realmId);
 }

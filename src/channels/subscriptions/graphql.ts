@@ -53,9 +53,9 @@ export const ChannelSubscription = builder.prismaNode('Subscription', {
   name: 'ChannelSubscription',
   // No number's: the user, and the channel.
   id: { resolve: ({ userId, channelId }) => `${userId}:${channelId}` as never },
-  findUnique: (id) => {
+  findUnique: (id, ctx) => {
     const [userId = 0, channelId = 0] = String(id).split(':').map(Number);
-    return { userId_channelId: { userId, channelId } };
+    return { realmId_userId_channelId: { realmId: signedIn(ctx).realmId, userId, channelId } };
   },
   description: "The viewer's relation to a channel they are subscribed to.",
   fields: (t) => ({

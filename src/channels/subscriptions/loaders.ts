@@ -16,7 +16,7 @@ export const ownSubscriptions = acrossReaders<number, Subscription | null>(async
   if (first === undefined) return [];
   const userIds = [...new Set(wanted.map(({ ctx }) => ctx.viewer.id))];
   const channelIds = [...new Set(wanted.map(({ key }) => key))];
-  const rows = await subscriptionsAmong(first.ctx.app.db, userIds, channelIds);
+  const rows = await subscriptionsAmong(first.ctx.app.db, first.ctx.realmId, userIds, channelIds);
   const found = new Map(rows.map((row) => [`${row.userId} ${row.channelId}`, row]));
   return wanted.map(({ ctx, key }) => found.get(`${ctx.viewer.id} ${key}`) ?? null);
 });
@@ -30,7 +30,10 @@ export const channelsOfUsers = perOperation(
       const idsOf = await subscribedChannelIds(signedIn(ctx), userIds);
       const ids = [...new Set(userIds.flatMap(idsOf))];
       const select = { id: true, name: true, createdAt: true };
-      const rows = await ctx.app.db.channel.findMany({ where: { id: { in: ids } }, select });
+      const rows = await ctx.app.db.channel.findMany({
+        where: { realmId: signedIn(ctx).realmId, id: { in: ids } },
+        select,
+      });
       const byId = new Map(rows.map((channel) => [channel.id, channel]));
       return userIds.map((userId) => idsOf(userId).flatMap((id) => byId.get(id) ?? []));
     }),

@@ -52,7 +52,7 @@ export async function join(
   joinings: readonly Joining[],
   { announced = false } = {},
 ): Promise<Moved> {
-  const pairs = await newPairs(tx, joinings);
+  const pairs = await newPairs(tx, context.realm.id, joinings);
   const joined = Map.groupBy(pairs, ({ channel }) => channel);
   if (!announced) await showToNewcomers(tx, emit, context, joined);
   const saved = await saveSubscriptions(tx, context.realm.id, pairs);
@@ -79,10 +79,11 @@ interface Known {
 }
 
 /** The subscriptions to begin, channels by id, each with its colour. */
-async function newPairs(tx: Tx, joinings: readonly Joining[]): Promise<Pair[]> {
+async function newPairs(tx: Tx, realmId: number, joinings: readonly Joining[]): Promise<Pair[]> {
   const userIds = [...new Set(joinings.flatMap(({ subjects }) => subjects.map(({ id }) => id)))];
   const rows = await tx.$queryRaw<Known[]>`
-    SELECT user_id, channel_id, color, active FROM subscription WHERE user_id = ANY(${userIds})`;
+    SELECT user_id, channel_id, color, active FROM subscription
+    WHERE realm_id = ${realmId} AND user_id = ANY(${userIds})`;
   const known = new Map(rows.map((row) => [`${row.user_id} ${row.channel_id}`, row]));
   const used = new Map(userIds.map((id) => [id, [] as string[]]));
   for (const { user_id, color, active } of rows) if (active) used.get(user_id)?.push(color);
@@ -137,7 +138,7 @@ function saveSubscriptions(tx: Tx, realmId: number, pairs: readonly Pair[]): Pro
     INSERT INTO subscription AS s (realm_id, user_id, channel_id, color)
     SELECT ${realmId}, user_id, channel_id, color
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int, color text)
-    ON CONFLICT (user_id, channel_id) DO UPDATE SET active = true, color = EXCLUDED.color
+    ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET active = true, color = EXCLUDED.color
     RETURNING ${fieldsOf('s', SUBSCRIPTION_COLUMNS)}`;
 }
 
@@ -188,7 +189,7 @@ export interface Leaving {
  * @returns Who was subscribed.
  */
 export async function leave(tx: Tx, emit: Emit, context: ChangeContext, leavings: readonly Leaving[]): Promise<Moved> {
-  const removed = await endSubscriptions(tx, leavings);
+  const removed = await endSubscriptions(tx, context.realm.id, leavings);
   const left = leavings
     .toSorted((a, b) => a.channel.id - b.channel.id)
     .flatMap(({ channel }) => {
@@ -218,7 +219,7 @@ interface SubscriptionKey {
 }
 
 /** Whose they are is said twice, or the planner reads everybody's. */
-function endSubscriptions(tx: Tx, leavings: readonly Leaving[]): Promise<SubscriptionKey[]> {
+function endSubscriptions(tx: Tx, realmId: number, leavings: readonly Leaving[]): Promise<SubscriptionKey[]> {
   const rows = leavings.flatMap(({ channel, subjects }) =>
     subjects.map(({ id }) => ({ user_id: id, channel_id: channel.id })),
   );
@@ -226,7 +227,8 @@ function endSubscriptions(tx: Tx, leavings: readonly Leaving[]): Promise<Subscri
   return tx.$queryRaw<SubscriptionKey[]>`
     UPDATE subscription s SET active = false
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p(user_id int, channel_id int)
-    WHERE s.user_id = p.user_id AND s.channel_id = p.channel_id AND s.active AND s.user_id = ANY(${userIds})
+    WHERE s.realm_id = ${realmId} AND s.user_id = p.user_id AND s.channel_id = p.channel_id AND s.active
+      AND s.user_id = ANY(${userIds})
     RETURNING s.user_id, s.channel_id`;
 }
 
@@ -237,7 +239,8 @@ function endPeriods(tx: Tx, realmId: number, rows: readonly SubscriptionKey[], e
         ended_message_id = COALESCE((SELECT max(m.id) FROM message m WHERE m.realm_id = ${realmId}), 0)
     FROM unnest(${rows.map(({ user_id }) => user_id)}::int[], ${rows.map(({ channel_id }) => channel_id)}::int[])
       AS ended(user_id, channel_id)
-    WHERE p.user_id = ended.user_id AND p.channel_id = ended.channel_id AND p.ended_event_id IS NULL`;
+    WHERE p.realm_id = ${realmId} AND p.user_id = ended.user_id AND p.channel_id = ended.channel_id
+      AND p.ended_event_id IS NULL`;
 }
 
 async function hideFromLeavers(

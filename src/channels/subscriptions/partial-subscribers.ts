@@ -19,10 +19,10 @@ export async function partialSubscribers(
   const since = new Date(now.getTime() - ACTIVE_MS);
   const rows = await db.$queryRaw<{ channel_id: number; user_ids: number[] }[]>`
     SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
-    FROM subscription s JOIN user_account u ON u.id = s.user_id
+    FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
     WHERE s.channel_id = ANY(${[...channelIds]}) AND s.active AND u.is_active AND (
       u.bot_type IS NOT NULL OR u.joined_at >= ${since}
-      OR EXISTS (SELECT 1 FROM event_queue q WHERE q.user_id = u.id AND q.last_active_at >= ${since}))
+      OR EXISTS (SELECT 1 FROM event_queue q WHERE q.realm_id = u.realm_id AND q.user_id = u.id AND q.last_active_at >= ${since}))
     GROUP BY s.channel_id`;
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
 }

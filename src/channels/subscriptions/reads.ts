@@ -29,7 +29,9 @@ export async function channelSubscriberIds(ctx: Ctx, channelId: number): Promise
 export async function isUserSubscribed(ctx: Ctx, userId: number, channelId: number): Promise<boolean> {
   const user = await accessUser(ctx, userId);
   await accessChannel(ctx, channelId);
-  const count = await ctx.app.db.subscription.count({ where: { userId: user.id, channelId, active: true } });
+  const count = await ctx.app.db.subscription.count({
+    where: { realmId: user.realmId, userId: user.id, channelId, active: true },
+  });
   return count > 0;
 }
 
@@ -45,6 +47,7 @@ export async function subscribedChannelIds(
 ): Promise<(userId: number) => readonly number[]> {
   const rows = await ctx.app.db.subscription.findMany({
     where: {
+      realmId: ctx.realmId,
       userId: { in: [...userIds] },
       active: true,
       user: { isActive: true },
@@ -78,13 +81,14 @@ export const listedSubscriptions = ({ app, viewer }: Ctx, includeArchived: boole
   readRows<ListedSubscription>(
     app.db,
     Prisma.sql`
-      SELECT ${SUBSCRIPTION}, c.name AS "channelName" FROM subscription s JOIN channel c ON c.id = s.channel_id
-      WHERE s.user_id = ${viewer.id} AND s.active AND (${includeArchived}::boolean OR NOT c.is_archived)`,
+      SELECT ${SUBSCRIPTION}, c.name AS "channelName" FROM subscription s JOIN channel c ON c.realm_id = s.realm_id AND c.id = s.channel_id
+      WHERE s.realm_id = ${viewer.realm.id} AND s.user_id = ${viewer.id} AND s.active AND (${includeArchived}::boolean OR NOT c.is_archived)`,
   );
 
 /** The subscriptions of users to channels: of any of the users to any of the channels. */
 export const subscriptionsAmong = (
   db: SqlClient,
+  realmId: number,
   userIds: readonly number[],
   channelIds: readonly number[],
 ): Promise<Subscription[]> =>
@@ -92,7 +96,8 @@ export const subscriptionsAmong = (
     db,
     Prisma.sql`
       SELECT ${SUBSCRIPTION} FROM subscription s
-      WHERE s.user_id = ANY(${[...userIds]}::int[]) AND s.channel_id = ANY(${[...channelIds]}::int[]) AND s.active`,
+      WHERE s.realm_id = ${realmId} AND s.user_id = ANY(${[...userIds]}::int[])
+        AND s.channel_id = ANY(${[...channelIds]}::int[]) AND s.active`,
   );
 
 /**
@@ -100,7 +105,7 @@ export const subscriptionsAmong = (
  */
 export async function listSubscriptions({ app, viewer }: Ctx, include: IncludeSubscribers) {
   const rows = await app.db.subscription.findMany({
-    where: { userId: viewer.id, active: true, channel: { isArchived: false } },
+    where: { realmId: viewer.realm.id, userId: viewer.id, active: true, channel: { isArchived: false } },
     include: { channel: true },
   });
   rows.sort((a, b) => (a.channel.name < b.channel.name ? -1 : 1));

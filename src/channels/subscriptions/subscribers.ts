@@ -13,7 +13,7 @@ export async function countSubscribers(db: SqlClient, channelIds: readonly numbe
     db,
     Prisma.sql`
     SELECT s.channel_id, count(*)::int AS count
-    FROM subscription s JOIN user_account u ON u.id = s.user_id
+    FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
     WHERE s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active GROUP BY s.channel_id`,
   );
   const counts = new Map(rows.map(({ channel_id, count }) => [channel_id, count]));
@@ -63,7 +63,7 @@ async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Pro
     db,
     Prisma.sql`
     SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
-    FROM subscription s JOIN user_account u ON u.id = s.user_id
+    FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
     WHERE s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active GROUP BY s.channel_id`,
   );
   return new Map(rows.map(({ channel_id, user_ids }) => [channel_id, user_ids]));
@@ -81,7 +81,7 @@ export async function readSubscriberPages(
     SELECT c.id AS channel_id, page.id, page.key FROM unnest(${[...channelIds]}::int[]) AS c(id)
     CROSS JOIN LATERAL (
       SELECT u.id, ${userKey(page)} AS key, row_number() OVER (ORDER BY ${usersInOrder(page)}) AS place
-      FROM subscription s JOIN user_account u ON u.id = s.user_id
+      FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
       WHERE s.channel_id = c.id AND s.active AND u.is_active AND ${isUserWithin(page)}
       ORDER BY place LIMIT ${page.limit}::bigint
     ) AS page

@@ -63,6 +63,7 @@ export async function updateSubscriptionSettings(
     for (const change of checked) apply(emit, after, change);
     await save(
       tx,
+      ctx.realmId,
       [...after.values()].filter((row) => row !== before.get(row.channelId)),
     );
     return [...new Set(changes.map(({ channelId }) => channelId))].flatMap((id) => after.get(id) ?? []);
@@ -94,10 +95,16 @@ async function lockSubscriptions(
   const where = { AND: [readBy(await channelActor(tx, viewer, app.now())), { id: { in: ids.filter(isRowId) } }] };
   const readable = await tx.channel.findMany({ where, select: { id: true } });
   await tx.$queryRaw`
-    SELECT 1 AS held FROM subscription WHERE user_id = ${viewer.id} AND channel_id = ANY(${ids.filter(isRowId)})
+    SELECT 1 AS held FROM subscription
+    WHERE realm_id = ${viewer.realm.id} AND user_id = ${viewer.id} AND channel_id = ANY(${ids.filter(isRowId)})
     ORDER BY channel_id FOR NO KEY UPDATE`;
   const rows = await tx.subscription.findMany({
-    where: { userId: viewer.id, active: true, channelId: { in: readable.map(({ id }) => id) } },
+    where: {
+      realmId: viewer.realm.id,
+      userId: viewer.id,
+      active: true,
+      channelId: { in: readable.map(({ id }) => id) },
+    },
     include: { channel: { select: { id: true, isArchived: true } } },
   });
   const subscriptions = new Map(rows.map((row) => [row.channelId, row]));
@@ -135,13 +142,14 @@ const ASSIGNMENTS = Prisma.raw(SETTABLE.map((name) => `"${SUBSCRIPTION_COLUMNS[n
 const DEFINITIONS = Prisma.raw(SETTABLE.map((name) => `"${name}" ${TYPES[name]}`).join(', '));
 
 /** One statement, however many subscriptions. Whose they are is said twice, or the planner reads everybody's. */
-async function save(tx: Tx, rows: readonly Subscribed[]): Promise<void> {
+async function save(tx: Tx, realmId: number, rows: readonly Subscribed[]): Promise<void> {
   if (rows.length === 0) return;
   const userIds = [...new Set(rows.map(({ userId }) => userId))];
   await tx.$executeRaw`
     UPDATE subscription s SET ${ASSIGNMENTS}
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS r("userId" int, "channelId" int, ${DEFINITIONS})
-    WHERE s.user_id = r."userId" AND s.channel_id = r."channelId" AND s.user_id = ANY(${userIds})`;
+    WHERE s.realm_id = ${realmId} AND s.user_id = r."userId" AND s.channel_id = r."channelId"
+      AND s.user_id = ANY(${userIds})`;
 }
 
 /** Muting is told by both its names. */

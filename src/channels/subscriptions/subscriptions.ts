@@ -145,7 +145,7 @@ async function lockWithActor(tx: Tx, { app, viewer, realmId }: Ctx, found: reado
   const locked = await lockChannels(tx, realmId, idsOf(found));
   const actor = await channelActor(tx, viewer, app.now());
   const own = await tx.subscription.findMany({
-    where: { userId: viewer.id, active: true, channelId: { in: locked.map(({ id }) => id) } },
+    where: { realmId, userId: viewer.id, active: true, channelId: { in: locked.map(({ id }) => id) } },
     select: { channelId: true },
   });
   const ownIds = new Set(own.map(({ channelId }) => channelId));

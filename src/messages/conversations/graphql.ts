@@ -57,7 +57,7 @@ builder.prismaObjectField(Message, 'directConversation', (t) =>
 const ALL = { field: 'id', above: undefined, below: undefined, descending: false } as const;
 
 const withIds = ({ app, viewer }: Ctx, ids: readonly number[]) =>
-  readConversations(app.db, viewer.id, { ...ALL, ids, limit: ids.length });
+  readConversations(app.db, { realmId: viewer.realm.id, userId: viewer.id }, { ...ALL, ids, limit: ids.length });
 
 nodeType('DirectConversation', withIds);
 
@@ -97,12 +97,16 @@ builder.queryField('directConversations', (t) =>
         const orderBy = by ?? LAST_WRITTEN_FIRST;
         const sorted = { list: 'conversations', orderBy, keyType: 'number', args } as const;
         const { field } = orderBy;
-        const rows = await readConversations(app.db, viewer.id, { field, ...keysetOf(sorted) });
+        const rows = await readConversations(
+          app.db,
+          { realmId: viewer.realm.id, userId: viewer.id },
+          { field, ...keysetOf(sorted) },
+        );
         const page = pageRead(
           rows.map((one) => placeOf(field, one)),
           sorted,
         );
-        const totalCount = () => countConversations(app.db, viewer.id);
+        const totalCount = () => countConversations(app.db, { realmId: viewer.realm.id, userId: viewer.id });
         return sortedConnection(rows, page, { ...sorted, idOf: ({ id }) => id, totalCount });
       },
     },

@@ -34,13 +34,19 @@ const KEYS: Readonly<Record<ConversationField, Prisma.Sql>> = {
   id: Prisma.sql`v.id::bigint`,
 };
 
+/** Whose conversations. */
+export interface Participant {
+  readonly realmId: number;
+  readonly userId: number;
+}
+
 /**
  * The conversations a user takes part in and that hold a message, in the order in which the page comes to them. Each costs
  * one step into an index, however many messages it holds.
  */
 export async function readConversations(
   db: SqlClient,
-  userId: number,
+  { realmId, userId }: Participant,
   { field, ids, ...page }: ConversationPage,
 ): Promise<Conversation[]> {
   const key = KEYS[field];
@@ -52,7 +58,7 @@ export async function readConversations(
     CROSS JOIN LATERAL (
       SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1
     ) AS last
-    WHERE cm.user_id = ${userId} AND ${isWithin(page, key, ID)}
+    WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId} AND ${isWithin(page, key, ID)}
       AND (${ids === undefined} OR cm.conversation_id = ANY(${[...(ids ?? [])]}::int[]))
     ORDER BY ${inOrder(page, key, ID)} LIMIT ${page.limit}::bigint`,
   );
@@ -60,12 +66,13 @@ export async function readConversations(
 }
 
 /** How many conversations with a message a user takes part in. */
-export async function countConversations(db: SqlClient, userId: number): Promise<number> {
+export async function countConversations(db: SqlClient, { realmId, userId }: Participant): Promise<number> {
   const [row] = await readRows<{ count: bigint }>(
     db,
     Prisma.sql`
     SELECT count(*) FROM conversation_member cm
-    WHERE cm.user_id = ${userId} AND EXISTS (SELECT FROM message m WHERE m.conversation_id = cm.conversation_id)`,
+    WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId} AND EXISTS (
+      SELECT FROM message m WHERE m.conversation_id = cm.conversation_id)`,
   );
   return Number(row?.count ?? 0);
 }

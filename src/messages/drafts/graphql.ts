@@ -4,7 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { Channel } from '../../channels/graphql.ts';
@@ -33,7 +33,7 @@ const EDITED = 'When its author last changed it.';
 const PEOPLE = 'Whom it is for, of type DIRECT; else nobody.';
 
 export const Draft = builder.prismaNode('Draft', {
-  id: { field: 'id' },
+  ...byNumber,
   description: 'What somebody has begun to write. Only they see it.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),

@@ -90,7 +90,7 @@ export async function createDrafts(ctx: Ctx, drafts: readonly NewDraft[]): Promi
   const data = await toRows(ctx, drafts, (i) => `drafts[${i}]`);
   if (data.length === 0) return [];
   return transact(ctx, async (tx, emit) => {
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     const saved = await tx.draft.createManyAndReturn({ data });
     requireWithin('drafts', await tx.draft.count({ where: visibleTo(ctx) }));
     await requireLength(tx, ctx);
@@ -113,7 +113,7 @@ export async function updateDraft(ctx: Ctx, draftId: number, draft: NewDraft): P
   const [data] = await toRows(ctx, [draft], () => 'draft');
   if (data === undefined) throw new Error('One draft makes one row');
   return transact(ctx, async (tx, emit) => {
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     const where = { id: draftId, ...visibleTo(ctx) };
     const before = await tx.draft.findFirst({ where, select: { content: true } });
     const [saved] = await tx.draft.updateManyAndReturn({ where, data });

@@ -209,7 +209,8 @@ async function readReceipts(
   const sentBy = new Map([...Map.groupBy(messages, (m) => m.sender_id)].map(([id, rows]) => [id, numbers(rows)]));
   const periods = await tx.$queryRaw<Period[]>`
     SELECT user_id, channel_id, began_message_id AS began, ended_message_id AS ended FROM subscription_period
-    WHERE channel_id = ANY(${[...sentIn.keys()]}) AND user_id = ANY(${[...userIds]}) ORDER BY channel_id, began_event_id`;
+    WHERE realm_id = ${realmId} AND channel_id = ANY(${[...sentIn.keys()]}) AND user_id = ANY(${[...userIds]})
+    ORDER BY channel_id, began_event_id`;
   const periodsOf = Map.groupBy(periods, ({ user_id }) => user_id);
   // Few differ in what they received: each such list is made once.
   const made = new Map<string, readonly number[]>();

@@ -105,7 +105,7 @@ export async function writeFlags(
       SELECT user_id AS id FROM user_message WHERE realm_id = ${realmId} AND message_id = ${id}
       UNION SELECT unnest(${[...mentioned, ...topicMentioned, ...alerted]}::int[])
     ) AS concerned ORDER BY concerned.id
-    ON CONFLICT (user_id, message_id) DO UPDATE SET
+    ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET
       mentioned = EXCLUDED.mentioned, topic_wildcard_mentioned = EXCLUDED.topic_wildcard_mentioned,
       has_alert_word = EXCLUDED.has_alert_word`;
   await tx.$executeRaw`

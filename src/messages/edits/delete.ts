@@ -52,14 +52,16 @@ async function couldRead(tx: Tx, viewer: Viewer, messageId: number, now: Date): 
     WHERE d.realm_id = ${viewer.realm.id} AND d.id = ${messageId}`;
   if (deleted === undefined) return false;
   if (deleted.channel_id === null) return deleted.received;
-  const channel = await tx.channel.findUnique({ where: { id: deleted.channel_id, realmId: viewer.realm.id } });
+  const channel = await tx.channel.findUnique({
+    where: { realmId_id: { realmId: viewer.realm.id, id: deleted.channel_id } },
+  });
   if (channel === null || !(await reads(tx, viewer, channel, now))) return false;
   return !hasProtectedHistory(channel) || deleted.received;
 }
 
 async function reads(tx: Tx, viewer: Viewer, channel: Channel, now: Date): Promise<boolean> {
   const subscriptions = await tx.subscription.count({
-    where: { userId: viewer.id, channelId: channel.id, active: true },
+    where: { realmId: viewer.realm.id, userId: viewer.id, channelId: channel.id, active: true },
   });
   return readsChannel(await channelActor(tx, viewer, now), channel, subscriptions > 0);
 }

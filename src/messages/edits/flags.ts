@@ -82,7 +82,7 @@ export async function readFlagsAndReactions(
       FROM changed c CROSS JOIN recipient h
       LEFT JOIN subscriber s ON s.id = h.id
       LEFT JOIN read_exception x ON x.realm_id = ${realmId} AND x.message_id = ${messageId} AND x.user_id = h.id
-      LEFT JOIN read_mark k ON k.user_id = h.id AND k.recipient_id = c.recipient_id
+      LEFT JOIN read_mark k ON k.realm_id = ${realmId} AND k.user_id = h.id AND k.recipient_id = c.recipient_id
       CROSS JOIN LATERAL (SELECT c.sent_channel_id IS NULL OR h.id = c.sender_id OR s.id IS NOT NULL AS received) AS r
     ), sum AS (
       SELECT array_agg(id) FILTER (WHERE received AND unread) AS unread,

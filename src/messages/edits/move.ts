@@ -68,17 +68,17 @@ interface MoveAttempt {
 }
 
 async function accessTargetChannel(tx: Tx, actor: ChannelActor, channelId: number): Promise<Channel> {
-  const { id, realm } = actor.person;
+  const { realm } = actor.person;
   const channel = isRowId(channelId)
     ? await tx.channel.findFirst({ where: { id: channelId, realmId: realm.id } })
     : null;
   if (channel === null || channel.isArchived) throw invalidChannelId();
-  if (!readsChannel(actor, channel, await isSubscribed(tx, id, channelId))) throw invalidChannelId();
+  if (!readsChannel(actor, channel, await isSubscribed(tx, actor.person, channelId))) throw invalidChannelId();
   return channel;
 }
 
-const isSubscribed = async (tx: Tx, userId: number, channelId: number): Promise<boolean> =>
-  (await tx.subscription.count({ where: { userId, channelId, active: true } })) > 0;
+const isSubscribed = async (tx: Tx, { id, realm }: ChannelActor['person'], channelId: number): Promise<boolean> =>
+  (await tx.subscription.count({ where: { realmId: realm.id, userId: id, channelId, active: true } })) > 0;
 
 /** What becomes of the mark of a resolved topic, when that is all that changes of its name. */
 function resolutionOf(realm: Realm, before: string, after: string): MessageMove['resolution'] {
@@ -163,8 +163,8 @@ export const mayResolve = (
   !isLateToMove(viewer, last, 'move_messages_within_stream_limit_seconds', holders[0].now);
 
 /** What sending takes besides reading a channel that is not archived. */
-async function requireMayPost({ tx, viewer, to, now }: MoveAttempt): Promise<void> {
-  if (hasProtectedHistory(to) && !(await isSubscribed(tx, viewer.id, to.id))) {
+async function requireMayPost({ tx, viewer, actor, to, now }: MoveAttempt): Promise<void> {
+  if (hasProtectedHistory(to) && !(await isSubscribed(tx, actor.person, to.id))) {
     throw new BadRequestError(`Not authorized to send to channel '${to.name}'`);
   }
   if (!(await holdsInChannel(tx, viewer, to, 'can_send_message_group', now))) {

@@ -36,7 +36,7 @@ export async function readChannels(
     WITH reader AS (
       SELECT u.id, u.channel_id, u.channel_id::bigint * 2 AS recipient_id, COALESCE(r.read_through, 0) AS read_through
       FROM unnest(${userIds}::int[], ${channelIds}::int[]) AS u(id, channel_id)
-      LEFT JOIN read_mark r ON r.user_id = u.id AND r.recipient_id = u.channel_id::bigint * 2
+      LEFT JOIN read_mark r ON r.realm_id = ${realmId} AND r.user_id = u.id AND r.recipient_id = u.channel_id::bigint * 2
     ), moved_away AS (
       INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
       SELECT ${realmId}, reader.id, away.id, reader.recipient_id, false FROM reader CROSS JOIN LATERAL (
@@ -50,8 +50,8 @@ export async function readChannels(
     ), moved_there AS (
       INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
       SELECT ${realmId}, reader.id, there.id, period.channel_id::bigint * 2, true FROM reader
-      CROSS JOIN LATERAL (SELECT * FROM subscription_period p WHERE p.user_id = reader.id OFFSET 0) AS period
-      LEFT JOIN read_mark r ON r.user_id = reader.id AND r.recipient_id = period.channel_id::bigint * 2
+      CROSS JOIN LATERAL (SELECT * FROM subscription_period p WHERE p.realm_id = ${realmId} AND p.user_id = reader.id OFFSET 0) AS period
+      LEFT JOIN read_mark r ON r.realm_id = ${realmId} AND r.user_id = reader.id AND r.recipient_id = period.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT m.id FROM message m
         WHERE m.sent_channel_id = period.channel_id AND m.channel_id <> m.sent_channel_id
@@ -65,22 +65,23 @@ export async function readChannels(
       SELECT reader.id, reader.channel_id, e.message_id FROM reader
       CROSS JOIN LATERAL (
         SELECT e.message_id FROM read_exception e
-        WHERE e.user_id = reader.id AND NOT e.is_read AND e.message_id <= ${through} OFFSET 0) AS e
+        WHERE e.realm_id = ${realmId} AND e.user_id = reader.id AND NOT e.is_read AND e.message_id <= ${through} OFFSET 0) AS e
     ), unread AS (
       DELETE FROM read_exception x USING (
         SELECT held.id, held.message_id FROM held
         CROSS JOIN LATERAL (
           SELECT m.channel_id FROM message m WHERE m.realm_id = ${realmId} AND m.id = held.message_id OFFSET 0) AS placed
         WHERE placed.channel_id = held.channel_id) AS there
-      WHERE x.user_id = there.id AND x.message_id = there.message_id
+      WHERE x.realm_id = ${realmId} AND x.user_id = there.id AND x.message_id = there.message_id
     ), needless AS (
       DELETE FROM read_exception x USING reader
-      WHERE x.user_id = reader.id AND x.recipient_id = reader.recipient_id AND x.is_read AND x.message_id <= ${through}
+      WHERE x.realm_id = ${realmId} AND x.user_id = reader.id AND x.recipient_id = reader.recipient_id
+        AND x.is_read AND x.message_id <= ${through}
         AND x.user_id = ANY(${userIds})
     )
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
     SELECT ${realmId}, id, recipient_id, LEAST(${through}::bigint, ${lastMessage(realmId)}) FROM reader
-    ON CONFLICT (user_id, recipient_id)
+    ON CONFLICT (realm_id, user_id, recipient_id)
       DO UPDATE SET read_through = GREATEST(read_mark.read_through, EXCLUDED.read_through)`;
 }
 
@@ -105,5 +106,5 @@ export async function readToTheEnd(tx: Tx, realmId: number, left: readonly ReadC
     UPDATE read_mark r SET read_through = ${lastMessage(realmId)}
     FROM unnest(${left.map(({ userId }) => userId)}::int[], ${left.map(({ channelId }) => channelId)}::int[])
       AS l(user_id, channel_id)
-    WHERE r.user_id = l.user_id AND r.recipient_id = l.channel_id::bigint * 2`;
+    WHERE r.realm_id = ${realmId} AND r.user_id = l.user_id AND r.recipient_id = l.channel_id::bigint * 2`;
 }

@@ -135,7 +135,10 @@ async function changeFlags(
 
 /** A registration lists them all. The user is locked. */
 async function requireRoomForStars(tx: Tx, { viewer }: Ctx): Promise<void> {
-  requireWithin('starred_messages', await tx.userMessage.count({ where: { userId: viewer.id, starred: true } }));
+  requireWithin(
+    'starred_messages',
+    await tx.userMessage.count({ where: { realmId: viewer.realm.id, userId: viewer.id, starred: true } }),
+  );
 }
 
 function announce(emit: Emit, { viewer }: Ctx, { operation, flag }: FlagChange, changed: readonly FlaggedMessage[]) {
@@ -195,10 +198,10 @@ async function readMessages(tx: Tx, { realmId, viewer }: Ctx, ids: readonly numb
            COALESCE(um.mentioned, false) AS mentioned,
            COALESCE(um.topic_wildcard_mentioned, false) OR (m.channel_wildcard AND ${receivedBy(userId)}) AS wildcard
     FROM message m
-    LEFT JOIN conversation c ON c.id = m.conversation_id
-    LEFT JOIN subscription s ON s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active
-    LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)
-    LEFT JOIN user_message um ON um.user_id = ${userId} AND um.message_id = m.id
+    LEFT JOIN conversation c ON c.realm_id = m.realm_id AND c.id = m.conversation_id
+    LEFT JOIN subscription s ON s.realm_id = m.realm_id AND s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active
+    LEFT JOIN user_topic t ON t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)
+    LEFT JOIN user_message um ON um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id
     WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...ids]}::bigint[])`;
   return rows.map((row) => ({ ...row, id: Number(row.id) }));
 }
@@ -239,7 +242,7 @@ async function setFlag(
     SELECT ${realmId}, ${viewer.id}, there.id, true, NOT there.received FROM (
       SELECT m.id, ${receivedBy(viewer.id)} AS received FROM message m
       WHERE m.realm_id = ${realmId} AND m.id = ANY(${rows.map(({ id }) => id)}::bigint[]) FOR KEY SHARE OF m) AS there
-    ON CONFLICT (user_id, message_id) DO UPDATE SET ${column} = true WHERE NOT user_message.${column}
+    ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET ${column} = true WHERE NOT user_message.${column}
     RETURNING message_id AS id`;
   return among(rows, changed);
 }
@@ -247,19 +250,19 @@ async function setFlag(
 /** @returns The messages that had the flag. A row that says nothing any more goes. */
 async function clearFlag(
   tx: Tx,
-  { viewer }: Ctx,
+  { realmId, viewer }: Ctx,
   flag: 'starred' | 'collapsed',
   rows: readonly FlaggedMessage[],
 ): Promise<FlaggedMessage[]> {
   const column = columnOf(flag);
   const changed = await tx.$queryRaw<{ id: bigint }[]>`
     UPDATE user_message SET ${column} = false
-    WHERE user_id = ${viewer.id} AND message_id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND ${column}
+    WHERE realm_id = ${realmId} AND user_id = ${viewer.id} AND message_id = ANY(${rows.map(({ id }) => id)}::bigint[]) AND ${column}
     RETURNING message_id AS id`;
   if (changed.length > 0) {
     await tx.$executeRaw`
       DELETE FROM user_message
-      WHERE user_id = ${viewer.id} AND message_id = ANY(${changed.map(({ id }) => id)}::bigint[]) AND NOT (starred
+      WHERE realm_id = ${realmId} AND user_id = ${viewer.id} AND message_id = ANY(${changed.map(({ id }) => id)}::bigint[]) AND NOT (starred
         OR collapsed OR mentioned OR topic_wildcard_mentioned OR has_alert_word OR historical)`;
   }
   return among(rows, changed);

@@ -33,7 +33,7 @@ export async function markTopicAsRead(ctx: Ctx, channelId: number, topic: string
   refuseNullBytes('topic_name', topic);
   const channel = await accessChannelContent(ctx, channelId);
   const name = topicNamed(ctx.viewer.realm, topic.toWellFormed());
-  if (name !== '' && !(await hasReceivedInTopic(ctx.app.db, ctx.viewer.id, channel.id, name))) {
+  if (name !== '' && !(await hasReceivedInTopic(ctx.app.db, holderOf(ctx), channel.id, name))) {
     throw new BadRequestError(`No such topic '${name}'`);
   }
   return transact(ctx, async (tx, emit) => {
@@ -98,19 +98,19 @@ export async function markAllAsRead(ctx: Ctx, maxSeconds = MAX_SECONDS): Promise
 
 /** @returns Whether there were more exceptions than are cleared at once. */
 async function clearSome(ctx: Ctx): Promise<boolean> {
-  const { userId } = holderOf(ctx);
+  const { realmId, userId } = holderOf(ctx);
   const [few] = await ctx.app.db.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
-      SELECT FROM read_exception WHERE user_id = ${userId} AND NOT is_read LIMIT ${MAX_EXCEPTIONS_AT_ONCE + 1}) AS few`;
+      SELECT FROM read_exception WHERE realm_id = ${realmId} AND user_id = ${userId} AND NOT is_read LIMIT ${MAX_EXCEPTIONS_AT_ONCE + 1}) AS few`;
   if ((few?.count ?? 0) <= MAX_EXCEPTIONS_AT_ONCE) return false;
   await transact({ app: ctx.app, realmId: ctx.realmId }, async (tx, emit) => {
     await lockReaders(tx, ctx.realmId, [userId]);
     // What is unread by an exception is read without one.
     const rows = await tx.$queryRaw<{ id: bigint }[]>`
-      DELETE FROM read_exception x USING (
-        SELECT message_id FROM read_exception WHERE user_id = ${userId} AND NOT is_read
-        ORDER BY message_id LIMIT ${MAX_EXCEPTIONS_AT_ONCE}) AS few
-      WHERE x.user_id = ${userId} AND x.message_id = few.message_id RETURNING x.message_id AS id`;
+      DELETE FROM read_exception WHERE realm_id = ${realmId} AND user_id = ${userId} AND message_id = ANY(ARRAY(
+        SELECT message_id FROM read_exception WHERE realm_id = ${realmId} AND user_id = ${userId} AND NOT is_read
+        ORDER BY message_id LIMIT ${MAX_EXCEPTIONS_AT_ONCE}))
+      RETURNING message_id AS id`;
     announceRead(
       emit,
       ctx,
@@ -129,11 +129,13 @@ async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
     WITH last AS (SELECT ${lastMessage(realmId)} AS id),
     held AS (
       SELECT recipient.id, COALESCE(r.read_through, 0) AS read_through FROM (
-        SELECT DISTINCT channel_id::bigint * 2 AS id FROM subscription_period WHERE user_id = ${userId}
-        UNION ALL SELECT conversation_id::bigint * 2 + 1 FROM conversation_member WHERE user_id = ${userId}
-      ) AS recipient LEFT JOIN read_mark r ON r.user_id = ${userId} AND r.recipient_id = recipient.id
+        SELECT DISTINCT channel_id::bigint * 2 AS id FROM subscription_period
+        WHERE realm_id = ${realmId} AND user_id = ${userId}
+        UNION ALL SELECT conversation_id::bigint * 2 + 1 FROM conversation_member
+        WHERE realm_id = ${realmId} AND user_id = ${userId}
+      ) AS recipient LEFT JOIN read_mark r ON r.realm_id = ${realmId} AND r.user_id = ${userId} AND r.recipient_id = recipient.id
     ), gone AS (
-      DELETE FROM read_exception WHERE user_id = ${userId}
+      DELETE FROM read_exception WHERE realm_id = ${realmId} AND user_id = ${userId}
     ), moved AS (
       INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
       SELECT ${realmId}, ${userId}, held.id, last.id FROM held, last
@@ -142,7 +144,7 @@ async function moveAllMarks(tx: Tx, emit: Emit, ctx: Ctx): Promise<void> {
         ELSE EXISTS (SELECT FROM message m WHERE m.channel_id = held.id / 2 AND m.id > held.read_through)
           OR EXISTS (SELECT FROM message m WHERE m.sent_channel_id = held.id / 2 AND m.channel_id <> m.sent_channel_id
             AND m.id > held.read_through) END
-      ON CONFLICT (user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through
+      ON CONFLICT (realm_id, user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through
     )
     SELECT id AS through FROM last`;
   // Everything sent before this event is read by it. The counter is held, so no message can come in between.
@@ -155,6 +157,6 @@ function readSince(tx: Tx, { realmId, userId }: Holder, through: bigint): Promis
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
     SELECT ${realmId}, ${userId}, ${SENT_RECIPIENT}, max(m.id) FROM message m
     WHERE m.realm_id = ${realmId} AND m.id > ${through} AND ${receivedBy(userId)} GROUP BY ${SENT_RECIPIENT}
-    ON CONFLICT (user_id, recipient_id)
+    ON CONFLICT (realm_id, user_id, recipient_id)
       DO UPDATE SET read_through = GREATEST(read_mark.read_through, EXCLUDED.read_through)`;
 }

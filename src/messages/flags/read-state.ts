@@ -54,22 +54,22 @@ export async function setRead(tx: Tx, holder: Holder, messageIds: readonly numbe
       SELECT m.id, ${SENT_RECIPIENT} AS recipient_id,
              (m.sender_id = ${userId} AND m.read_by_sender) OR m.id <= COALESCE((
                SELECT r.read_through FROM read_mark r
-               WHERE r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0)
+               WHERE r.realm_id = m.realm_id AND r.user_id = ${userId} AND r.recipient_id = ${SENT_RECIPIENT}), 0)
              OR NOT ${receivedBy(userId)} AS by_itself
       FROM message m WHERE m.realm_id = ${realmId} AND m.id = ANY(${[...messageIds]}::bigint[]) FOR KEY SHARE OF m
     ), put AS (
       INSERT INTO read_exception (realm_id, user_id, message_id, recipient_id, is_read)
       SELECT ${realmId}, ${userId}, id, recipient_id, ${isRead}::boolean FROM wanted WHERE by_itself <> ${isRead}::boolean
-      ON CONFLICT (user_id, message_id) DO UPDATE SET is_read = EXCLUDED.is_read
+      ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET is_read = EXCLUDED.is_read
       RETURNING recipient_id
     ), gone AS (
       DELETE FROM read_exception x USING wanted
-      WHERE x.user_id = ${userId} AND x.message_id = wanted.id AND wanted.by_itself = ${isRead}::boolean
+      WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND x.message_id = wanted.id AND wanted.by_itself = ${isRead}::boolean
       RETURNING x.recipient_id
     )
     SELECT w.recipient_id,
            (SELECT count(*)::int FROM read_exception x
-            WHERE x.user_id = ${userId} AND x.recipient_id = w.recipient_id) AS before,
+            WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND x.recipient_id = w.recipient_id) AS before,
            (SELECT count(*)::int FROM put WHERE put.recipient_id = w.recipient_id) AS put,
            (SELECT count(*)::int FROM gone WHERE gone.recipient_id = w.recipient_id) AS gone
     FROM (SELECT DISTINCT recipient_id FROM wanted) AS w`;
@@ -96,7 +96,7 @@ export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: 
   const places = sentTo(recipientId).map(
     (place) => Prisma.sql`(
       SELECT m.id, m.sender_id = ${userId} AND m.read_by_sender AS by_itself, x.is_read
-      FROM mark, last, message m LEFT JOIN read_exception x ON x.user_id = ${userId} AND x.message_id = m.id
+      FROM mark, last, message m LEFT JOIN read_exception x ON x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id
       WHERE m.realm_id = ${realmId} AND ${place} AND m.id > mark.id AND m.id <= last.id AND ${receivedBy(userId)}
       ORDER BY m.id LIMIT ${MAX_SPAN})`,
   );
@@ -105,10 +105,10 @@ export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: 
   await tx.$executeRaw`
     WITH mark AS (
       SELECT COALESCE(max(read_through), 0) AS id FROM read_mark
-      WHERE user_id = ${userId} AND recipient_id = ${recipientId}::bigint
+      WHERE realm_id = ${realmId} AND user_id = ${userId} AND recipient_id = ${recipientId}::bigint
     ), last AS (
       SELECT max(message_id) AS id FROM read_exception
-      WHERE user_id = ${userId} AND recipient_id = ${recipientId}::bigint
+      WHERE realm_id = ${realmId} AND user_id = ${userId} AND recipient_id = ${recipientId}::bigint
     ), span AS MATERIALIZED (
       SELECT id, by_itself, is_read, sum(CASE WHEN by_itself THEN 0 WHEN is_read THEN -1 ELSE 1 END) OVER (ORDER BY id) AS dearer
       FROM (SELECT * FROM (${Prisma.join(places, ' UNION ALL ')}) AS sent ORDER BY id LIMIT ${MAX_SPAN}) AS few
@@ -123,9 +123,9 @@ export async function compact(tx: Tx, { realmId, userId }: Holder, recipientId: 
         FOR KEY SHARE OF m) AS there
     ), gone AS (
       DELETE FROM read_exception x USING best
-      WHERE x.user_id = ${userId} AND x.recipient_id = ${recipientId}::bigint AND x.is_read AND x.message_id <= best.id
+      WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND x.recipient_id = ${recipientId}::bigint AND x.is_read AND x.message_id <= best.id
     )
     INSERT INTO read_mark (realm_id, user_id, recipient_id, read_through)
     SELECT ${realmId}, ${userId}, ${recipientId}::bigint, id FROM best
-    ON CONFLICT (user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through`;
+    ON CONFLICT (realm_id, user_id, recipient_id) DO UPDATE SET read_through = EXCLUDED.read_through`;
 }

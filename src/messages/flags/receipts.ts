@@ -45,15 +45,15 @@ const READERS = Prisma.sql`(
     SELECT p.user_id FROM subscription_period p
     WHERE p.channel_id = m.sent_channel_id AND p.began_message_id < m.id
       AND (p.ended_message_id IS NULL OR m.id <= p.ended_message_id)
-    UNION SELECT unnest(c.member_ids) FROM conversation c WHERE c.id = m.conversation_id
+    UNION SELECT unnest(c.member_ids) FROM conversation c WHERE c.realm_id = m.realm_id AND c.id = m.conversation_id
     UNION SELECT um.user_id FROM user_message um WHERE um.realm_id = m.realm_id AND um.message_id = m.id
-  ) AS holder JOIN user_account u ON u.id = holder.user_id
+  ) AS holder JOIN user_account u ON u.realm_id = m.realm_id AND u.id = holder.user_id
   WHERE u.is_active AND u.id <> m.sender_id
     AND COALESCE((u.settings->>'send_read_receipts')::boolean, ${USER_SETTINGS.send_read_receipts.initial})
     AND NOT ${isUnreadBy(Prisma.sql`u.id`)}
     AND (m.channel_id IS NOT DISTINCT FROM m.sent_channel_id
-      OR NOT EXISTS (SELECT FROM channel c WHERE c.id = m.channel_id AND c.invite_only)
-      OR EXISTS (SELECT FROM subscription s WHERE s.user_id = u.id AND s.channel_id = m.channel_id AND s.active))`;
+      OR NOT EXISTS (SELECT FROM channel c WHERE c.realm_id = m.realm_id AND c.id = m.channel_id AND c.invite_only)
+      OR EXISTS (SELECT FROM subscription s WHERE s.realm_id = m.realm_id AND s.user_id = u.id AND s.channel_id = m.channel_id AND s.active))`;
 
 /** The same page of those who have read each of the messages, in the order in which it comes to them: one query for all. */
 export async function readReceiptPages(

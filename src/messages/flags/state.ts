@@ -7,7 +7,9 @@ import { toWireUnread } from './wire.ts';
 /** `max_message_id`. */
 export const maxMessageIdState: StateGroup = {
   name: 'message',
-  read: async ({ viewer, db }) => ({ max_message_id: await lastReceivedId(db, viewer.id) }),
+  read: async ({ viewer, db }) => ({
+    max_message_id: await lastReceivedId(db, { realmId: viewer.realm.id, userId: viewer.id }),
+  }),
 };
 
 /** `unread_msgs`, for clients that keep both what is new and what becomes of it. */
@@ -29,14 +31,16 @@ export const unreadState: StateGroup = {
 /** `starred_messages`. */
 export const starredMessagesState: StateGroup = {
   name: 'starred_messages',
-  read: async ({ viewer, db }) => ({ starred_messages: await starredIds(db, viewer.id) }),
+  read: async ({ viewer, db }) => ({
+    starred_messages: await starredIds(db, { realmId: viewer.realm.id, userId: viewer.id }),
+  }),
 };
 
 /** `recent_private_conversations`. */
 export const recentConversationsState: StateGroup = {
   name: 'recent_private_conversations',
   async read({ viewer, db }) {
-    const recent = await recentConversations(db, viewer.id);
+    const recent = await recentConversations(db, { realmId: viewer.realm.id, userId: viewer.id });
     return {
       recent_private_conversations: recent.map(({ maxId, memberIds }) => ({
         max_message_id: maxId,

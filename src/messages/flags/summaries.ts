@@ -1,17 +1,19 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { readRows } from '../../platform/db/rows.ts';
+import type { Holder } from './read-state.ts';
 
 /** What registration returns at most. */
 const [MAX_STARRED, MAX_CONVERSATIONS] = [10_000, 1_000];
 
 /** The newest messages the user has starred, ascending. */
-export async function starredIds(db: SqlClient, userId: number): Promise<number[]> {
+export async function starredIds(db: SqlClient, { realmId, userId }: Holder): Promise<number[]> {
   const [row] = await readRows<{ ids: number[] | null }>(
     db,
     Prisma.sql`
     SELECT json_agg(message_id ORDER BY message_id) AS ids FROM (
-      SELECT message_id FROM user_message WHERE user_id = ${userId} AND starred
+      SELECT message_id FROM user_message
+      WHERE realm_id = ${realmId} AND user_id = ${userId} AND starred
       ORDER BY message_id DESC LIMIT ${MAX_STARRED}) AS newest`,
   );
   return row?.ids ?? [];
@@ -26,15 +28,15 @@ export interface RecentConversation {
 }
 
 /** The user's conversations, the one last written to first. */
-export async function recentConversations(db: SqlClient, userId: number): Promise<RecentConversation[]> {
+export async function recentConversations(db: SqlClient, { realmId, userId }: Holder): Promise<RecentConversation[]> {
   const rows = await readRows<{ max_id: bigint; member_ids: number[] }>(
     db,
     Prisma.sql`
     SELECT last.id AS max_id, c.member_ids FROM conversation_member cm
     CROSS JOIN LATERAL (
       SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1) AS last
-    JOIN conversation c ON c.id = cm.conversation_id
-    WHERE cm.user_id = ${userId} ORDER BY last.id DESC LIMIT ${MAX_CONVERSATIONS}`,
+    JOIN conversation c ON c.realm_id = cm.realm_id AND c.id = cm.conversation_id
+    WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId} ORDER BY last.id DESC LIMIT ${MAX_CONVERSATIONS}`,
   );
   return rows.map(({ max_id, member_ids }) => ({ maxId: Number(max_id), memberIds: member_ids }));
 }
@@ -45,12 +47,12 @@ export async function recentConversations(db: SqlClient, userId: number): Promis
  *
  * `COALESCE` of a comparison keeps the planner from taking it for a rare thing, and so from reading the whole channel.
  */
-export async function lastReceivedId(db: SqlClient, userId: number): Promise<number> {
-  return (await lastReceivedIds(db, [userId])).get(userId) ?? -1;
+export async function lastReceivedId(db: SqlClient, holder: Holder): Promise<number> {
+  return (await lastReceivedIds(db, [holder])).get(holder.userId) ?? -1;
 }
 
 /** The same of several users, by user id; who has received nothing is not there. One query. */
-export async function lastReceivedIds(db: SqlClient, userIds: readonly number[]): Promise<Map<number, number>> {
+export async function lastReceivedIds(db: SqlClient, holders: readonly Holder[]): Promise<Map<number, number>> {
   const rows = await readRows<{ user_id: number; id: bigint | null }>(
     db,
     Prisma.sql`
@@ -58,18 +60,19 @@ export async function lastReceivedIds(db: SqlClient, userIds: readonly number[])
       SELECT (SELECT m.id FROM message m
               WHERE m.channel_id = p.channel_id AND COALESCE(m.sent_channel_id = m.channel_id) AND m.id > p.began_message_id
                 AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) ORDER BY m.id DESC LIMIT 1) AS id
-      FROM subscription_period p WHERE p.user_id = u.id
+      FROM subscription_period p WHERE p.realm_id = u.realm_id AND p.user_id = u.id
       UNION ALL
       SELECT (SELECT m.id FROM message m
               WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND m.id > p.began_message_id
                 AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) ORDER BY m.id DESC LIMIT 1)
-      FROM subscription_period p WHERE p.user_id = u.id
+      FROM subscription_period p WHERE p.realm_id = u.realm_id AND p.user_id = u.id
       UNION ALL
       SELECT (SELECT m.id FROM message m WHERE m.conversation_id = cm.conversation_id ORDER BY m.id DESC LIMIT 1)
-      FROM conversation_member cm WHERE cm.user_id = u.id
+      FROM conversation_member cm WHERE cm.realm_id = u.realm_id AND cm.user_id = u.id
       UNION ALL
       (SELECT m.id FROM message m WHERE m.sender_id = u.id ORDER BY m.id DESC LIMIT 1)
-    ) AS last) AS id FROM unnest(${[...userIds]}::int[]) AS u(id)`,
+    ) AS last) AS id FROM unnest(
+      ${holders.map(({ realmId }) => realmId)}::int[], ${holders.map(({ userId }) => userId)}::int[]) AS u(realm_id, id)`,
   );
   return new Map(rows.flatMap(({ user_id, id }) => (id === null ? [] : [[user_id, Number(id)] as const])));
 }

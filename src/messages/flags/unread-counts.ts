@@ -29,12 +29,12 @@ function countsOf(holder: AnyHolder): Prisma.Sql {
   return Prisma.sql`
     WITH ${talliedOf(realmId)}, ${placesOf(holder)},
     base AS MATERIALIZED (
-      SELECT p.*, ${countedAbove(IN_CHANNEL)} AS n FROM place p WHERE p.channel_id IS NOT NULL
-      UNION ALL SELECT p.*, ${countedAbove(IN_CONVERSATION)} FROM place p WHERE p.conversation_id IS NOT NULL
+      SELECT p.*, ${countedAbove(realmId, IN_CHANNEL)} AS n FROM place p WHERE p.channel_id IS NOT NULL
+      UNION ALL SELECT p.*, ${countedAbove(realmId, IN_CONVERSATION)} FROM place p WHERE p.conversation_id IS NOT NULL
     ), apart AS MATERIALIZED (
       -- Topics that are muted, or not, unlike their channel.
-      SELECT p.channel_id, p.is_muted, ${countedAbove(inTopic(Prisma.sql`lower(t.topic)`))} AS n
-      FROM base p JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = p.channel_id
+      SELECT p.channel_id, p.is_muted, ${countedAbove(realmId, inTopic(Prisma.sql`lower(t.topic)`))} AS n
+      FROM base p JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = p.channel_id
       CROSS JOIN LATERAL (SELECT p.is_muted) AS s
       WHERE p.n > 0 AND ${IS_TOPIC_MUTED} <> s.is_muted
     ), otherwise AS (${countedOtherwise(holder, Prisma.sql`base`)}),
@@ -45,7 +45,7 @@ function countsOf(holder: AnyHolder): Prisma.Sql {
       UNION ALL
       SELECT o.channel_id, o.conversation_id, ${IS_TOPIC_MUTED}, o.n FROM otherwise o
       LEFT JOIN place s ON s.channel_id = o.channel_id
-      LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = o.channel_id AND lower(t.topic) = lower(o.topic)
+      LEFT JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = o.channel_id AND lower(t.topic) = lower(o.topic)
     )
     SELECT channel_id AS "channelId", conversation_id AS "conversationId", is_muted AS "isMuted", sum(n)::int AS count
     FROM counted GROUP BY 1, 2, 3 HAVING sum(n) > 0`;
@@ -121,7 +121,7 @@ export async function countUnreadInTopics(
       WITH ${talliedOf(realmId)}, ${wantedBy(holder, places)}, ${placesOf(holder, { ...WANTED, conversations: null })},
       base AS MATERIALIZED (SELECT p.*, 1 AS n FROM place p),
       otherwise AS MATERIALIZED (${countedOtherwise(holder, Prisma.sql`base`)})
-      SELECT w.nth, (${countedAbove(inTopic(Prisma.sql`w.topic`))} + COALESCE(o.n, 0))::int AS count
+      SELECT w.nth, (${countedAbove(realmId, inTopic(Prisma.sql`w.topic`))} + COALESCE(o.n, 0))::int AS count
       FROM wanted w JOIN place p ON p.channel_id = w.channel_id
       LEFT JOIN (SELECT channel_id, lower(topic) AS topic, sum(n) AS n FROM otherwise GROUP BY 1, 2) AS o
         ON o.channel_id = w.channel_id AND o.topic = w.topic`;
@@ -141,7 +141,7 @@ export async function firstUnreadIn(
       SELECT m.id FROM message m
       WHERE ${stands} AND m.id > p.above AND m.channel_id IS NOT DISTINCT FROM m.sent_channel_id
         AND NOT (m.sender_id = ${userId} AND m.read_by_sender)
-        AND NOT EXISTS (SELECT FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id)
+        AND NOT EXISTS (SELECT FROM read_exception x WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND x.message_id = m.id)
       ORDER BY m.id LIMIT 1)`;
     return Prisma.sql`
       WITH ${talliedOf(realmId)}, ${wantedBy(holder, places)}, ${placesOf(holder, WANTED)},

@@ -29,30 +29,31 @@ function mentionsOf(holder: AnyHolder): Prisma.Sql {
   return Prisma.sql`
     WITH ${placesOf(holder)}, found AS (
       (SELECT um.message_id AS id FROM user_message um
-       WHERE um.user_id = ${userId} AND (um.mentioned OR um.topic_wildcard_mentioned)
+       WHERE um.realm_id = ${realmId} AND um.user_id = ${userId} AND (um.mentioned OR um.topic_wildcard_mentioned)
        ORDER BY um.message_id DESC LIMIT ${MAX_MENTIONS})
       UNION ${wildcards(Prisma.sql`m.channel_id IS NOT NULL AND m.channel_id = p.channel_id`)}
       UNION ${wildcards(Prisma.sql`m.conversation_id IS NOT NULL AND m.conversation_id = p.conversation_id`)}
       -- Marked unread one by one, or moved: before the mark of where they are.
-      UNION SELECT x.message_id FROM read_exception x WHERE x.user_id = ${userId} AND NOT x.is_read
+      UNION SELECT x.message_id FROM read_exception x
+      WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND NOT x.is_read
       UNION
       SELECT m.id FROM subscription_period p
       JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
-      WHERE p.user_id = ${userId} AND m.channel_wildcard
+      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND m.channel_wildcard
     )
     SELECT m.channel_id AS "channelId", m.conversation_id AS "conversationId", lower(m.topic) AS topic, count(*)::int AS count
     FROM found JOIN message m ON m.realm_id = ${realmId} AND m.id = found.id
     JOIN place s ON s.recipient_id = COALESCE(m.channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)
-    LEFT JOIN user_message um ON um.user_id = ${userId} AND um.message_id = m.id
-    LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)
+    LEFT JOIN user_message um ON um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id
+    LEFT JOIN user_topic t ON t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)
     WHERE (um.mentioned OR NOT (${IS_TOPIC_MUTED}) AND (m.channel_wildcard OR um.topic_wildcard_mentioned))
       AND ${isUnreadBy(userId)}
       -- What somebody sends without being subscribed waits for nobody.
       AND (m.sender_id <> ${userId} OR m.conversation_id IS NOT NULL
-        OR EXISTS (SELECT FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id)
+        OR EXISTS (SELECT FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id)
         OR EXISTS (
           SELECT FROM subscription_period p
-          WHERE p.user_id = ${userId} AND p.channel_id = m.sent_channel_id AND p.began_message_id < m.id
+          WHERE p.realm_id = m.realm_id AND p.user_id = ${userId} AND p.channel_id = m.sent_channel_id AND p.began_message_id < m.id
             AND (p.ended_message_id IS NULL OR m.id <= p.ended_message_id)))
     GROUP BY 1, 2, 3`;
 }

@@ -52,8 +52,8 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
   const channels =
     place === undefined
       ? Prisma.sql`
-          SELECT s.channel_id FROM subscription s JOIN channel c ON c.id = s.channel_id AND NOT c.is_archived
-          WHERE s.user_id = ${userId} AND s.active`
+          SELECT s.channel_id FROM subscription s JOIN channel c ON c.realm_id = s.realm_id AND c.id = s.channel_id AND NOT c.is_archived
+          WHERE s.realm_id = ${realmId} AND s.user_id = ${userId} AND s.active`
       : Prisma.sql`SELECT ${place.channelId}::int AS channel_id`;
   const columns = Prisma.sql`m.id, m.channel_id, m.topic, m.conversation_id, m.channel_wildcard`;
   const within = Prisma.sql`
@@ -61,14 +61,15 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
     ${window === undefined ? Prisma.empty : Prisma.sql`AND m.id > ${window.above} AND m.id <= ${window.through}`}`;
   const byMark = Prisma.sql`
     NOT (m.sender_id = ${userId} AND m.read_by_sender)
-    AND NOT EXISTS (SELECT FROM read_exception x WHERE x.user_id = ${userId} AND x.message_id = m.id) ${within}`;
+    AND NOT EXISTS (SELECT FROM read_exception x WHERE x.realm_id = m.realm_id AND x.user_id = ${userId} AND x.message_id = m.id) ${within}`;
   const inPeriod = Prisma.sql`
     m.id > GREATEST(p.began_message_id, r.read_through) AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)`;
   const parts = [
     // Where they were sent.
     Prisma.sql`
-      SELECT sent.* FROM place JOIN subscription_period p ON p.user_id = ${userId} AND p.channel_id = place.channel_id
-      LEFT JOIN read_mark r ON r.user_id = ${userId} AND r.recipient_id = place.channel_id::bigint * 2
+      SELECT sent.* FROM place 
+      JOIN subscription_period p ON p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = place.channel_id
+      LEFT JOIN read_mark r ON r.realm_id = ${realmId} AND r.user_id = ${userId} AND r.recipient_id = place.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
         WHERE m.channel_id = place.channel_id AND m.sent_channel_id = m.channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
@@ -76,30 +77,30 @@ export function unreadMessages({ realmId, userId }: AnyHolder, place?: UnreadPla
     // Moved there from elsewhere.
     Prisma.sql`
       SELECT moved.* FROM subscription_period p
-      LEFT JOIN read_mark r ON r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
+      LEFT JOIN read_mark r ON r.realm_id = p.realm_id AND r.user_id = p.user_id AND r.recipient_id = p.channel_id::bigint * 2
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
         WHERE m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id AND ${inPeriod} AND ${byMark} OFFSET 0
       ) AS moved
-      WHERE p.user_id = ${userId} AND moved.channel_id IN (SELECT channel_id FROM place)`,
+      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT channel_id FROM place)`,
     // Marked unread one by one, or left behind by the mark.
     Prisma.sql`
       SELECT excepted.* FROM read_exception x CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m WHERE m.realm_id = ${realmId} AND m.id = x.message_id ${within} OFFSET 0
       ) AS excepted
-      WHERE x.user_id = ${userId} AND NOT x.is_read
+      WHERE x.realm_id = ${realmId} AND x.user_id = ${userId} AND NOT x.is_read
         AND (excepted.channel_id IN (SELECT channel_id FROM place)
           OR ${place === undefined ? Prisma.sql`excepted.conversation_id IS NOT NULL` : Prisma.sql`false`})`,
   ];
   if (place === undefined) {
     parts.push(Prisma.sql`
       SELECT direct.* FROM conversation_member cm
-      LEFT JOIN read_mark r ON r.user_id = cm.user_id AND r.recipient_id = cm.conversation_id::bigint * 2 + 1
+      LEFT JOIN read_mark r ON r.realm_id = cm.realm_id AND r.user_id = cm.user_id AND r.recipient_id = cm.conversation_id::bigint * 2 + 1
       CROSS JOIN LATERAL (
         SELECT ${columns} FROM message m
         WHERE m.conversation_id = cm.conversation_id AND m.id > COALESCE(r.read_through, 0) AND ${byMark} OFFSET 0
       ) AS direct
-      WHERE cm.user_id = ${userId}`);
+      WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId}`);
   }
   return Prisma.sql`(WITH place AS MATERIALIZED (${channels}) ${Prisma.join(parts, ' UNION ALL ')})`;
 }
@@ -126,7 +127,7 @@ async function readGroups(
 }
 
 function groupsOf(holder: AnyHolder, limit: number, place?: UnreadPlace, window?: Window): Prisma.Sql {
-  const { userId } = holder;
+  const { realmId, userId } = holder;
   return Prisma.sql`
     WITH unread AS MATERIALIZED (
       SELECT * FROM ${unreadMessages(holder, place, window)} AS found LIMIT ${limit}
@@ -134,16 +135,17 @@ function groupsOf(holder: AnyHolder, limit: number, place?: UnreadPlace, window?
       SELECT u.channel_id, u.conversation_id, lower(u.topic) AS key, (array_agg(u.topic ORDER BY u.id DESC))[1] AS topic,
              json_agg(u.id ORDER BY u.id) AS ids, json_agg(u.id ORDER BY u.id) FILTER (WHERE um.mentioned) AS mentioned,
              json_agg(u.id ORDER BY u.id) FILTER (WHERE u.channel_wildcard OR um.topic_wildcard_mentioned) AS wildcards
-      FROM unread u LEFT JOIN user_message um ON um.user_id = ${userId} AND um.message_id = u.id
+      FROM unread u LEFT JOIN user_message um
+        ON um.realm_id = ${realmId} AND um.user_id = ${userId} AND um.message_id = u.id
         AND (um.mentioned OR um.topic_wildcard_mentioned)
       GROUP BY u.channel_id, u.conversation_id, lower(u.topic)
     )
     SELECT g.channel_id, g.topic, c.member_ids, g.ids, g.mentioned, g.wildcards,
            ${IS_TOPIC_MUTED} AS is_muted
     FROM gathered g
-    LEFT JOIN conversation c ON c.id = g.conversation_id
-    LEFT JOIN subscription s ON s.user_id = ${userId} AND s.channel_id = g.channel_id
-    LEFT JOIN user_topic t ON t.user_id = ${userId} AND t.channel_id = g.channel_id AND lower(t.topic) = g.key`;
+    LEFT JOIN conversation c ON c.realm_id = ${realmId} AND c.id = g.conversation_id
+    LEFT JOIN subscription s ON s.realm_id = ${realmId} AND s.user_id = ${userId} AND s.channel_id = g.channel_id
+    LEFT JOIN user_topic t ON t.realm_id = ${realmId} AND t.user_id = ${userId} AND t.channel_id = g.channel_id AND lower(t.topic) = g.key`;
 }
 
 const toGroup = (row: UnreadGroupRow): UnreadGroup => ({

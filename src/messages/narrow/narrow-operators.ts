@@ -65,12 +65,13 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
       channel,
     };
   },
-  channels: (_ctx, operand) => {
+  channels: ({ realmId }, operand) => {
     if (operand !== 'public' && operand !== 'web-public')
       throw new BadNarrowError(`unknown channels operand ${operand}`);
     const isOne = operand === 'public' ? sql`NOT pc.invite_only` : sql`pc.is_web_public`;
     return {
-      ofPlace: ({ channelId }) => sql`EXISTS (SELECT FROM channel pc WHERE pc.id = ${channelId} AND ${isOne})`,
+      ofPlace: ({ channelId }) =>
+        sql`EXISTS (SELECT FROM channel pc WHERE pc.realm_id = ${realmId} AND pc.id = ${channelId} AND ${isOne})`,
       lead: { by: 'channels', isOne },
       kind: 'channel',
       opensHistory: true,
@@ -93,13 +94,13 @@ export const OPERATORS: Readonly<Record<string, Operator>> = {
     return { ofPlace, lead, kind: 'direct' };
   },
   'dm-including': async (ctx, operand) => {
-    const { id } = await findUser(ctx, operand);
-    return { ofPlace: ({ conversationId }) => includes(conversationId, id), lead: { by: 'direct' }, kind: 'direct' };
+    const user = await findUser(ctx, operand);
+    return { ofPlace: ({ conversationId }) => includes(conversationId, user), lead: { by: 'direct' }, kind: 'direct' };
   },
   'group-pm-with': async (ctx, operand) => {
-    const { id } = await findUser(ctx, operand);
-    const ofPlace = ({ conversationId }: MessagePlace) => sql`(${includes(conversationId, id)} AND EXISTS (
-      SELECT FROM conversation g WHERE g.id = ${conversationId} AND cardinality(g.member_ids) > 2))`;
+    const user = await findUser(ctx, operand);
+    const ofPlace = ({ conversationId }: MessagePlace) => sql`(${includes(conversationId, user)} AND EXISTS (
+      SELECT FROM conversation g WHERE g.realm_id = ${ctx.realmId} AND g.id = ${conversationId} AND cardinality(g.member_ids) > 2))`;
     return { ofPlace, lead: { by: 'direct' }, kind: 'direct' };
   },
   is: ({ viewer }, operand) => {
@@ -187,15 +188,15 @@ const ofRow = (userId: number, isOne: Prisma.Sql): Meaning => ({
 });
 
 const hasRow = (userId: number, isOne: Prisma.Sql) =>
-  sql`EXISTS (SELECT FROM user_message um WHERE um.user_id = ${userId} AND um.message_id = m.id AND ${isOne})`;
+  sql`EXISTS (SELECT FROM user_message um WHERE um.realm_id = m.realm_id AND um.user_id = ${userId} AND um.message_id = m.id AND ${isOne})`;
 
-const includes = (conversationId: Prisma.Sql, userId: number) =>
-  sql`EXISTS (SELECT FROM conversation_member o WHERE o.user_id = ${userId} AND o.conversation_id = ${conversationId})`;
+const includes = (conversationId: Prisma.Sql, { realmId, id }: Pick<User, 'realmId' | 'id'>) => sql`EXISTS (
+  SELECT FROM conversation_member o WHERE o.realm_id = ${realmId} AND o.user_id = ${id} AND o.conversation_id = ${conversationId})`;
 
 /** How visible the user made the topic of `m`: `INHERITED` for no choice. */
 const policyOf = (userId: number) => sql`COALESCE((
   SELECT t.policy FROM user_topic t
-  WHERE t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)), ${literal(INHERITED)})`;
+  WHERE t.realm_id = m.realm_id AND t.user_id = ${userId} AND t.channel_id = m.channel_id AND lower(t.topic) = lower(m.topic)), ${literal(INHERITED)})`;
 
 /**
  * Whether the message `m` is muted for the user, by its topic or its channel, as SQL.
@@ -204,7 +205,7 @@ const policyOf = (userId: number) => sql`COALESCE((
  */
 export const isMutedFor = (userId: number, heedsChannel = true): Prisma.Sql => {
   const byChannel = sql`EXISTS (
-    SELECT FROM subscription s WHERE s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active AND s.is_muted)`;
+    SELECT FROM subscription s WHERE s.realm_id = m.realm_id AND s.user_id = ${userId} AND s.channel_id = m.channel_id AND s.active AND s.is_muted)`;
   return sql`(CASE ${policyOf(userId)} WHEN ${literal(MUTED)} THEN true
     WHEN ${literal(INHERITED)} THEN ${heedsChannel ? byChannel : none()} ELSE false END)`;
 };

@@ -113,7 +113,8 @@ function fromChannel(narrow: CompiledNarrow, channelId: number): Source {
 function fromConversation(narrow: CompiledNarrow, conversationId: number): Source {
   const isOpen = sql`EXISTS (
     SELECT FROM conversation_member cm
-    WHERE cm.user_id = ${narrow.rights.userId} AND cm.conversation_id = ${conversationId})`;
+    WHERE cm.realm_id = ${narrow.rights.realmId} AND cm.user_id = ${narrow.rights.userId}
+      AND cm.conversation_id = ${conversationId})`;
   return fromPlace(narrow, sql`m.conversation_id = ${conversationId}`, isOpen);
 }
 
@@ -151,7 +152,8 @@ function fromRows(narrow: CompiledNarrow, userId: number, isOne: Prisma.Sql): So
   const id = sql`um.message_id`;
   return (stretch) => sql`
     SELECT m.id FROM user_message um JOIN message m ON m.realm_id = um.realm_id AND m.id = um.message_id
-    WHERE um.user_id = ${userId} AND ${isOne} AND ${within(id, stretch)} AND ${isInNarrow(narrow)} ${firstOf(id, stretch)}`;
+    WHERE um.realm_id = ${narrow.rights.realmId} AND um.user_id = ${userId} AND ${isOne} AND ${within(id, stretch)}
+      AND ${isInNarrow(narrow)} ${firstOf(id, stretch)}`;
 }
 
 /** The history of all channels of a kind that are open to the viewer. */
@@ -159,7 +161,7 @@ function fromChannels(narrow: CompiledNarrow, isOne: Prisma.Sql): Source {
   const { rights, ofPlace, ofMessage } = narrow;
   const place = ofPlace({ channelId: sql`c.id`, conversationId: NOWHERE });
   return (stretch) => sql`
-    SELECT there.id FROM channel pc JOIN channel c ON c.id = pc.id AND ${rights.readsChannel}
+    SELECT there.id FROM channel pc JOIN channel c ON c.realm_id = pc.realm_id AND c.id = pc.id AND ${rights.readsChannel}
     CROSS JOIN LATERAL (
       SELECT m.id FROM message m
       WHERE ${along(narrow, CHANNEL, sql`c.id`, stretch)} AND ${checked(ofMessage)} ${firstOf(ID, stretch)}
@@ -206,7 +208,9 @@ function fromReceived(
   const { userId, realmId } = rights;
   const there = sql`${isOne} AND ${checked(allOf([ofMessage, also]))}`;
   const marks = (recipientId: Prisma.Sql) =>
-    afterMarks ? sql`LEFT JOIN read_mark r ON r.user_id = ${userId} AND r.recipient_id = ${recipientId}` : empty;
+    afterMarks
+      ? sql`LEFT JOIN read_mark r ON r.realm_id = ${realmId} AND r.user_id = ${userId} AND r.recipient_id = ${recipientId}`
+      : empty;
   const channelMarks = marks(sql`p.channel_id::bigint * 2`);
   // Where there is no mark its part is null, and counts for nothing.
   const afterMark = (above = FIRST) => (afterMarks ? sql`GREATEST(${above}, r.read_through)` : above);
@@ -218,13 +222,13 @@ function fromReceived(
     // Where it was sent.
     (stretch) => sql`
       SELECT sent.id FROM subscription_period p
-      JOIN channel c ON c.id = p.channel_id AND c.realm_id = ${realmId} AND ${rights.readsChannel} ${channelMarks}
+      JOIN channel c ON c.realm_id = ${realmId} AND c.id = p.channel_id AND ${rights.readsChannel} ${channelMarks}
       CROSS JOIN LATERAL (
         SELECT m.id FROM message m
         WHERE ${along(narrow, CHANNEL, sql`p.channel_id`, inPeriod(stretch))}
           AND ${checked(sql`m.sent_channel_id = m.channel_id`)} AND ${there} ${firstOf(ID, stretch)}
       ) AS sent
-      WHERE p.user_id = ${userId} AND ${ofPlace({ channelId: sql`p.channel_id`, conversationId: NOWHERE })}`,
+      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND ${ofPlace({ channelId: sql`p.channel_id`, conversationId: NOWHERE })}`,
     (stretch) => sql`
       SELECT direct.id FROM conversation_member cm ${marks(sql`cm.conversation_id::bigint * 2 + 1`)}
       CROSS JOIN LATERAL (
@@ -232,7 +236,8 @@ function fromReceived(
         WHERE ${along(narrow, CONVERSATION, sql`cm.conversation_id`, { ...stretch, above: afterMark(stretch.above) })}
           AND ${there} ${firstOf(ID, stretch)}
       ) AS direct
-      WHERE cm.user_id = ${userId} AND ${ofPlace({ channelId: NOWHERE, conversationId: sql`cm.conversation_id` })}`,
+      WHERE cm.realm_id = ${realmId} AND cm.user_id = ${userId}
+        AND ${ofPlace({ channelId: NOWHERE, conversationId: sql`cm.conversation_id` })}`,
     // What may be where the user never was: moved away, sent by themselves, or taken up. Seldom much.
     (stretch) => sql`
       SELECT there.id FROM (
@@ -240,12 +245,12 @@ function fromReceived(
           SELECT m.id FROM message m
           WHERE ${along(narrow, SENT_CHANNEL, sql`p.channel_id`, inPeriod(stretch))} AND m.channel_id <> m.sent_channel_id
           OFFSET 0
-        ) AS moved WHERE p.user_id = ${userId}
+        ) AS moved WHERE p.realm_id = ${realmId} AND p.user_id = ${userId}
         UNION ALL
         SELECT m.id FROM message m
         WHERE ${along(narrow, SENDER, sql`${userId}::int`, stretch)} ${afterMarks ? sql`AND NOT m.read_by_sender` : empty}
         UNION ALL
-        SELECT taken.message_id FROM (${takenUpBy(userId)}) AS taken WHERE ${within(sql`taken.message_id`, stretch)}
+        SELECT taken.message_id FROM (${takenUpBy(realmId, userId)}) AS taken WHERE ${within(sql`taken.message_id`, stretch)}
       ) AS other CROSS JOIN LATERAL (
         SELECT m.id FROM message m
         WHERE m.realm_id = ${realmId} AND m.id = other.id AND ${isOne}

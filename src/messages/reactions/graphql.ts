@@ -1,3 +1,4 @@
+import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { type EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
 import { errorType } from '../../api/graphql/errors.ts';
@@ -25,7 +26,7 @@ const NAMESPACE = 'The namespace of `emojiCode`.';
 
 const Reaction = builder.prismaNode('Reaction', {
   id: { resolve: ({ id }) => id },
-  findUnique: (id) => ({ id: BigInt(id) }),
+  findUnique: (id, ctx) => ({ realmId_id: { realmId: signedIn(ctx).realmId, id: BigInt(id) } }),
   description: 'An emoji that somebody has put on a message.',
   fields: (t) => ({
     emojiName: t.exposeString('emojiName', { description: NAME }),

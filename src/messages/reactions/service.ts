@@ -55,10 +55,12 @@ export async function addReaction(ctx: Ctx, messageId: number, reference: EmojiR
 async function followTopic(tx: Tx, emit: Emit, { app, viewer }: Ctx, { channel, topic }: PlacedMessage): Promise<void> {
   if (channel === null) return;
   const subscription = await tx.subscription.findUnique({
-    where: { userId_channelId: { userId: viewer.id, channelId: channel.id } },
+    where: { realmId_userId_channelId: { realmId: viewer.realm.id, userId: viewer.id, channelId: channel.id } },
     select: { isMuted: true, active: true },
   });
-  const [topicPolicy = INHERITED] = await readPolicies(tx, [{ userId: viewer.id, channelId: channel.id, topic }]);
+  const [topicPolicy = INHERITED] = await readPolicies(tx, [
+    { realmId: viewer.realm.id, userId: viewer.id, channelId: channel.id, topic },
+  ]);
   const isMuted = subscription?.active === true && subscription.isMuted;
   const policy = policyFor(viewer.user, 'participates', { isMuted, topicPolicy });
   if (policy === undefined) return;
@@ -109,7 +111,7 @@ export async function removeReaction(ctx: Ctx, messageId: number, emoji: Removed
       ({ emojiCode, reactionType }) => emojiCode === wanted.code && reactionType === wanted.type,
     );
     if (reaction === undefined) throw new ReactionDoesNotExistError();
-    await tx.reaction.delete({ where: { id: reaction.id } });
+    await tx.reaction.delete({ where: { realmId_id: { realmId: reaction.realmId, id: reaction.id } } });
     const { told } = await readReactions(tx, reaction);
     for (const { audience } of await hearingsOfOne(tx, ctx, message)) emit(reactionRemoved(reaction, told), audience);
   });

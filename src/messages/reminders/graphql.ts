@@ -4,7 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel, nodeOf } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel, nodeOf } from '../../api/graphql/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { MAX_REMINDER_NOTE_LENGTH } from '../../platform/limits.ts';
@@ -15,7 +15,7 @@ import { accessReminder, createReminder, deleteReminder, undelivered, visibleTo 
 
 export const Reminder = builder.prismaNode('ScheduledMessage', {
   variant: 'Reminder',
-  id: { field: 'id' },
+  ...byNumber,
   description: 'What the notification bot sends its owner when its time comes.',
   fields: (t) => ({
     ...deliveryFields(t, {

@@ -73,7 +73,7 @@ export async function createReminder(ctx: Ctx, { messageId, timestamp, note = ''
   const bot = senderFor(viewer.realm, await notificationBot(app.db, viewer.realm.id), viewer.clientName);
   const { html } = await renderContent(app.db, app, bot, content);
   const id = await transact(ctx, async (tx, emit) => {
-    await lockUser(tx, viewer);
+    await lockUser(tx, viewer.user);
     const saved = await tx.scheduledMessage.create({
       data: {
         kind: 'reminder',

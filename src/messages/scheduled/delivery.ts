@@ -123,12 +123,12 @@ async function remind({ tx, emit, app }: Change, { row, owner, realm }: Claimed)
 }
 
 /** Raw, because everybody who sends to the organisation waits for it. */
-const markDelivered = (tx: Tx, { id }: ScheduledMessage, messageId: number) =>
+const markDelivered = (tx: Tx, { realmId, id }: ScheduledMessage, messageId: number) =>
   tx.$executeRaw`
-    UPDATE scheduled_message SET state = 'delivered', delivered_message_id = ${messageId} WHERE id = ${id}`;
+    UPDATE scheduled_message SET state = 'delivered', delivered_message_id = ${messageId} WHERE realm_id = ${realmId} AND id = ${id}`;
 
-const markFailed = (tx: Tx, { id }: ScheduledMessage, failureMessage: string) =>
-  tx.scheduledMessage.update({ where: { id }, data: { state: 'failed', failureMessage } });
+const markFailed = (tx: Tx, { realmId, id }: ScheduledMessage, failureMessage: string) =>
+  tx.scheduledMessage.update({ where: { realmId_id: { realmId, id } }, data: { state: 'failed', failureMessage } });
 
 async function fail(
   { tx, emit, app }: Change,

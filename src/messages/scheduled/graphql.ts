@@ -4,7 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
@@ -29,7 +29,7 @@ import {
 } from './service.ts';
 
 export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
-  id: { field: 'id' },
+  ...byNumber,
   description: 'A message that is sent in the name of its owner when its time comes.',
   fields: (t) => ({
     ...deliveryFields(t, {

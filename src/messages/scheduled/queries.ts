@@ -1,9 +1,14 @@
 import type { SqlClient, Tx } from '../../platform/db/client.ts';
 
 /** Holds one of the owner's rows until the change is over: after a delivery of it that is under way. */
-export async function lockScheduled(tx: Tx, ownerId: number, id: number): Promise<void> {
+export async function lockScheduled(
+  tx: Tx,
+  { realmId, ownerId }: { readonly realmId: number; readonly ownerId: number },
+  id: number,
+): Promise<void> {
   await tx.$queryRaw`
-    SELECT 1 AS held FROM scheduled_message WHERE id = ${id} AND owner_id = ${ownerId} FOR NO KEY UPDATE`;
+    SELECT 1 AS held FROM scheduled_message
+    WHERE realm_id = ${realmId} AND id = ${id} AND owner_id = ${ownerId} FOR NO KEY UPDATE`;
 }
 
 /** How much of a kind an owner has waiting: how many, and how long they are together with their HTML, in code points. */

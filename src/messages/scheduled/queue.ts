@@ -80,7 +80,10 @@ export async function claim(tx: Tx, app: App, id: number, passedOver: readonly n
     FOR NO KEY UPDATE OF s SKIP LOCKED`;
   if (found === undefined) return undefined;
   const { now, ...row } = found;
-  const { realm, ...owner } = await tx.user.findUniqueOrThrow({ where: { id: row.ownerId }, include: { realm: true } });
+  const { realm, ...owner } = await tx.user.findUniqueOrThrow({
+    where: { realmId_id: { realmId: row.realmId, id: row.ownerId } },
+    include: { realm: true },
+  });
   return { row, owner, realm, now };
 }
 

@@ -100,7 +100,7 @@ export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): P
   const destination = destinationIn(type, to);
   const prepared = await prepareMessage(app.db, app, viewer, { to: destination, topic, content, readBySender });
   const id = await transact(ctx, async (tx, emit) => {
-    await lockUser(tx, viewer);
+    await lockUser(tx, viewer.user);
     const saved = await tx.scheduledMessage.create({
       data: {
         ...toColumns(prepared),
@@ -133,12 +133,12 @@ export async function updateScheduledMessage(ctx: Ctx, id: number, edit: Schedul
   const { app, viewer } = ctx;
   const scheduledAt = requireEdit(edit, app.now());
   await transact(ctx, async (tx, emit) => {
-    await lockUser(tx, viewer);
+    await lockUser(tx, viewer.user);
     const row = await lockOwn(tx, viewer, id);
     if (row.state === 'failed' && scheduledAt === undefined) throw notInFuture();
     const content = await changesOf(tx, ctx, row, edit);
     const saved = await tx.scheduledMessage.update({
-      where: { id },
+      where: { realmId_id: { realmId: row.realmId, id } },
       data: {
         ...content,
         clientName: viewer.clientName,
@@ -177,7 +177,7 @@ function requireEdit(edit: ScheduledMessageEdit, now: Date): Date | undefined {
 export async function cancelScheduledMessage(ctx: Ctx, id: number): Promise<void> {
   await transact(ctx, async (tx, emit) => {
     await lockOwn(tx, ctx.viewer, id);
-    await tx.scheduledMessage.delete({ where: { id } });
+    await tx.scheduledMessage.delete({ where: { realmId_id: { realmId: ctx.realmId, id } } });
     emit(scheduledMessageRemoved(id), users([ctx.viewer.id]));
   });
 }
@@ -185,7 +185,7 @@ export async function cancelScheduledMessage(ctx: Ctx, id: number): Promise<void
 /** Waits for a delivery that is under way, and then finds it sent. */
 async function lockOwn(tx: Tx, viewer: Owner, id: number): Promise<ScheduledMessage> {
   if (!isRowId(id)) throw noSuchMessage();
-  await lockScheduled(tx, viewer.id, id);
+  await lockScheduled(tx, { realmId: viewer.realm.id, ownerId: viewer.id }, id);
   const row = await tx.scheduledMessage.findFirst({ where: { id, ...own(viewer) } });
   if (row === null) throw noSuchMessage();
   if (row.state === 'delivered') throw new BadRequestError('Scheduled message was already sent');

@@ -136,7 +136,7 @@ async function loadChannels(
            c.creator_id AS "creatorId", c.history_public_to_subscribers AS "historyPublicToSubscribers",
            s.user_id IS NOT NULL AS "isSubscribed"
     FROM channel c
-    LEFT JOIN subscription s ON s.channel_id = c.id AND s.user_id = ${author.id} AND s.active
+    LEFT JOIN subscription s ON s.realm_id = c.realm_id AND s.channel_id = c.id AND s.user_id = ${author.id} AND s.active
     WHERE c.realm_id = ${author.realm.id} AND c.name = ANY(${[...channelNames]}::text[])`;
   const { isSystem } = author.user;
   const actor = { person: author, groups: await systemGroups(db, author.realm.id), now };
@@ -167,7 +167,7 @@ async function loadLatest(
   const rows = await db.$queryRaw<{ channelId: number; topic: string; id: bigint | null }[]>`
     SELECT t.channel_id AS "channelId", t.topic,
            (SELECT m.id FROM (
-              SELECT id, sender_id, sent_channel_id, conversation_id FROM message
+              SELECT realm_id, id, sender_id, sent_channel_id, conversation_id FROM message
               WHERE channel_id = t.channel_id AND lower(topic) = lower(t.topic) ORDER BY id DESC LIMIT ${MAX_LOOKED_AT}
             ) AS m WHERE NOT t.is_protected OR ${receivedBy(author.id)} ORDER BY m.id DESC LIMIT 1) AS id
     FROM unnest(${known.map(({ channel }) => channel.id)}::int[], ${known.map(({ topic }) => topic)}::text[],

@@ -13,10 +13,10 @@ export const viewerAsSender = perOperation((ctx) => {
 export const ownerIsSubscribed = perOperation(
   (ctx) =>
     new DataLoader<number, boolean>(async (ids) => {
-      const { app, viewer } = signedIn(ctx);
+      const { app, realmId, viewer } = signedIn(ctx);
       const { botOwnerId } = viewer.user;
       if (botOwnerId === null) return ids.map(() => false);
-      const where = { userId: botOwnerId, active: true, channelId: { in: [...ids] } };
+      const where = { realmId, userId: botOwnerId, active: true, channelId: { in: [...ids] } };
       const rows = await app.db.subscription.findMany({ where, select: { channelId: true } });
       const subscribed = new Set(rows.map(({ channelId }) => channelId));
       return ids.map((id) => subscribed.has(id));

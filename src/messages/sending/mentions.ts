@@ -58,7 +58,7 @@ async function requireMayMentionAll(
 async function countSubscribers(db: MentionDb, channelId: number): Promise<number> {
   const [row] = await db.$queryRaw<{ count: number }[]>`
     SELECT count(*)::int AS count FROM (
-      SELECT FROM subscription s JOIN user_account u ON u.id = s.user_id AND u.is_active
+      SELECT FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id AND u.is_active
       WHERE s.channel_id = ${channelId} AND s.active LIMIT ${FEW + 1}) AS few`;
   return row?.count ?? 0;
 }
@@ -82,9 +82,9 @@ async function participants(db: MentionDb, { channel, topic }: NonNullable<Where
   const rows = await db.$queryRaw<{ id: number }[]>`
     WITH topic AS (
       SELECT realm_id, id, sender_id FROM message m WHERE m.channel_id = ${channel.id} AND lower(m.topic) = lower(${topic}))
-    SELECT u.id FROM user_account u WHERE u.is_active AND u.id IN (
-      SELECT sender_id FROM topic
-      UNION SELECT r.user_id FROM topic t JOIN reaction r ON r.realm_id = t.realm_id AND r.message_id = t.id)`;
+    SELECT u.id FROM user_account u WHERE u.is_active AND (u.realm_id, u.id) IN (
+      SELECT realm_id, sender_id FROM topic
+      UNION SELECT r.realm_id, r.user_id FROM topic t JOIN reaction r ON r.realm_id = t.realm_id AND r.message_id = t.id)`;
   return rows.map(({ id }) => id);
 }
 
@@ -157,7 +157,7 @@ export async function membersMentioned(
       OR (u.full_member_group_ids <> '{}' AND u.full_member_group_ids && ${ids}::int[]
           AND u.joined_at <= ${fullMemberSince(realm, now)}))
       AND (${receivers === null}::boolean OR u.id = ANY(${[...userIds]}::int[]) OR EXISTS (
-        SELECT FROM subscription s WHERE s.user_id = u.id AND s.channel_id = ${channelId}::int AND s.active))`;
+        SELECT FROM subscription s WHERE s.realm_id = u.realm_id AND s.user_id = u.id AND s.channel_id = ${channelId}::int AND s.active))`;
   return rows.map(({ id }) => id);
 }
 

@@ -127,12 +127,12 @@ function preparing({ app, viewer }: Ctx, input: NewMessage): (db: Tx) => Promise
     const prepared = await prepareMessage(db, app, sender, input);
     const { newPolicy, target } = prepared;
     if (newPolicy === undefined || target?.topicPolicy !== INHERITED) return prepared;
-    return (await hasRoomForAutomaticPolicy(db, sender.id)) ? prepared : { ...prepared, newPolicy: undefined };
+    return (await hasRoomForAutomaticPolicy(db, sender.user)) ? prepared : { ...prepared, newPolicy: undefined };
   };
 }
 
 async function asOfNow(db: Tx, viewer: Viewer): Promise<Viewer> {
-  const account = await readAccount(db, viewer.id);
+  const account = await readAccount(db, viewer.realm.id, viewer.id);
   requireActive(account);
   return { ...viewer, ...account, role: account.user.role };
 }

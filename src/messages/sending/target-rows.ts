@@ -110,11 +110,11 @@ async function readTargets(
       WITH ORDINALITY AS w(realm_id, sender_id, owner_id, channel, topic, place)
     JOIN LATERAL (SELECT c.*, c.xmin FROM channel c WHERE c.realm_id = w.realm_id AND ${isChannel} LIMIT 1) AS c ON true
     LEFT JOIN LATERAL (SELECT s.xmin::text AS version, s.is_muted FROM subscription s
-      WHERE s.channel_id = c.id AND s.user_id = w.sender_id AND s.active LIMIT 1) AS s ON true
+      WHERE s.realm_id = w.realm_id AND s.channel_id = c.id AND s.user_id = w.sender_id AND s.active LIMIT 1) AS s ON true
     LEFT JOIN LATERAL (SELECT o.xmin::text AS version FROM subscription o
-      WHERE o.channel_id = c.id AND o.user_id = w.owner_id AND o.active LIMIT 1) AS o ON true
+      WHERE o.realm_id = w.realm_id AND o.channel_id = c.id AND o.user_id = w.owner_id AND o.active LIMIT 1) AS o ON true
     LEFT JOIN LATERAL (SELECT t.policy FROM user_topic t
-      WHERE t.user_id = w.sender_id AND t.channel_id = c.id AND lower(t.topic) = lower(w.topic) LIMIT 1) AS t ON true`,
+      WHERE t.realm_id = w.realm_id AND t.user_id = w.sender_id AND t.channel_id = c.id AND lower(t.topic) = lower(w.topic) LIMIT 1) AS t ON true`,
   );
   const byPlace = new Map(rows.map(({ place, ...row }) => [Number(place), row]));
   return wanted.map((_, i) => byPlace.get(i + 1));

@@ -196,5 +196,5 @@ export function requireTopicPolicy(
 /** Whether there is a message in the topic that the sender may see. */
 async function isKnown(db: TargetDb, sender: Sender, row: TargetRow, topic: string): Promise<boolean> {
   if (row.last_in_topic === null || !hasProtectedHistory(row)) return row.last_in_topic !== null;
-  return hasReceivedInTopic(db, sender.id, row.id, topic);
+  return hasReceivedInTopic(db, { realmId: sender.realm.id, userId: sender.id }, row.id, topic);
 }

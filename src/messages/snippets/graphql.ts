@@ -3,7 +3,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
@@ -19,7 +19,7 @@ const CONTENT_GIVEN = `${CONTENT} Not blank; at most 10,000 characters.`;
 const CREATED = 'When it was saved first.';
 
 export const SavedSnippet = builder.prismaNode('SavedSnippet', {
-  id: { field: 'id' },
+  ...byNumber,
   description: 'A text that somebody keeps for use in messages. Only they see it.',
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),

@@ -56,7 +56,7 @@ export function listSavedSnippets(ctx: Ctx): Promise<SavedSnippet[]> {
 export async function createSavedSnippet(ctx: Ctx, { title, content }: Required<SnippetEdit>): Promise<SavedSnippet> {
   const data = { ...checked({ title, content }), realmId: ctx.viewer.realm.id, authorId: ctx.viewer.id };
   return transact(ctx, async (tx, emit) => {
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     const saved = await tx.savedSnippet.create({ data: { ...data, createdAt: ctx.app.now() } });
     requireWithin('saved_snippets', await tx.savedSnippet.count({ where: visibleTo(ctx) }));
     await requireLength(tx, ctx);
@@ -76,7 +76,7 @@ export async function updateSavedSnippet(ctx: Ctx, snippetId: number, edit: Snip
   const data = checked(edit);
   if (Object.keys(data).length === 0) return snippet;
   return transact(ctx, async (tx, emit) => {
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     const where = { id: snippetId, ...visibleTo(ctx) };
     const before = await tx.savedSnippet.findFirst({ where, select: { content: true } });
     const [saved] = await tx.savedSnippet.updateManyAndReturn({ where, data });

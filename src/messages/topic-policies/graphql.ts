@@ -4,7 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
@@ -27,7 +27,7 @@ const CHOICE = "The viewer's choice for it.";
 const CHOSEN_AT = 'When the choice was last made.';
 
 const UserTopic = builder.prismaNode('UserTopic', {
-  id: { field: 'id' },
+  ...byNumber,
   description: 'A topic that is not as visible to the viewer as its channel is. It need hold no message.',
   fields: (t) => ({
     channel: t.field({
@@ -52,7 +52,7 @@ const UserTopic = builder.prismaNode('UserTopic', {
   }),
 });
 
-nodeModel('UserTopic', 'UserTopic', ({ viewer }) => ({ userId: viewer.id }));
+nodeModel('UserTopic', 'UserTopic', ({ realmId, viewer }) => ({ realmId, userId: viewer.id }));
 
 const UserTopicConnection = builder.connectionObject(
   { type: UserTopic, name: 'UserTopicConnection' },
@@ -83,7 +83,8 @@ builder.queryField('userTopics', (t) =>
         }),
       },
       resolve: async (_root, args, ctx, info) => {
-        const where = { userId: signedIn(ctx).viewer.id };
+        const { realmId, viewer } = signedIn(ctx);
+        const where = { realmId, userId: viewer.id };
         const orderBy = args.orderBy ?? FIRST_CHOSEN;
         if (orderBy.field !== 'topic')
           return pageOf('UserTopic', { where, order: columnsBy(orderBy), args, ctx, info });

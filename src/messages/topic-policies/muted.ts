@@ -38,10 +38,10 @@ export async function mutedTopics(
     SELECT t.user_id AS "userId", c.name, t.topic, t.last_updated AS "lastUpdated"
     FROM user_topic t
     JOIN channel c ON c.realm_id = t.realm_id AND c.id = t.channel_id AND NOT c.is_archived
-    JOIN user_account u ON u.id = t.user_id
+    JOIN user_account u ON u.realm_id = t.realm_id AND u.id = t.user_id
     WHERE t.realm_id = ${realm.id} AND t.user_id = ANY(${[...userIds]}) AND ${MUTES_TOPIC}
       AND (c.is_web_public OR (NOT c.invite_only AND u.role <> ${GUEST})
-           OR EXISTS (SELECT FROM subscription s WHERE s.user_id = t.user_id AND s.channel_id = c.id AND s.active))
+           OR EXISTS (SELECT FROM subscription s WHERE s.realm_id = t.realm_id AND s.user_id = t.user_id AND s.channel_id = c.id AND s.active))
     ORDER BY t.id`;
   const byUser = Map.groupBy(rows, ({ userId }) => userId);
   return new Map(userIds.map((id) => [id, (byUser.get(id) ?? []).map(toWireMuted)]));

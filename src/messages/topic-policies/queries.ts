@@ -22,29 +22,27 @@ export interface StoredPolicy extends TopicPolicyFacts {
 /** The policies a user has set, of all channels or of one, in the order they were first set. */
 export async function topicPolicies(
   db: Pick<Tx, 'userTopic'>,
-  userId: number,
+  { realmId, userId }: { readonly realmId: number; readonly userId: number },
   channelId?: number,
 ): Promise<StoredPolicy[]> {
   const rows = await db.userTopic.findMany({
-    where: { userId, ...(channelId !== undefined && { channelId }) },
+    where: { realmId, userId, ...(channelId !== undefined && { channelId }) },
     orderBy: { id: 'asc' },
   });
   return rows.map((row) => ({ ...row, policy: row.policy as TopicPolicy }));
 }
 
 /** Users' policies of topics, in their order, however their names are written: one query. */
-export async function readPolicies(
-  db: SqlClient,
-  topics: readonly Omit<TopicOfUser, 'realmId'>[],
-): Promise<TopicPolicy[]> {
+export async function readPolicies(db: SqlClient, topics: readonly TopicOfUser[]): Promise<TopicPolicy[]> {
   const userIds = topics.map(({ userId }) => userId);
   const channelIds = topics.map(({ channelId }) => channelId);
+  const realmIds = topics.map(({ realmId }) => realmId);
   const names = topics.map(({ topic }) => topic);
   const rows = await db.$queryRaw<{ policy: TopicPolicy | null }[]>`
-    SELECT t.policy FROM unnest(${userIds}::int[], ${channelIds}::int[], ${names}::text[])
-      WITH ORDINALITY AS wanted(user_id, channel_id, topic, place)
-    LEFT JOIN user_topic t ON t.user_id = wanted.user_id AND t.channel_id = wanted.channel_id
-      AND lower(t.topic) = lower(wanted.topic)
+    SELECT t.policy FROM unnest(${realmIds}::int[], ${userIds}::int[], ${channelIds}::int[], ${names}::text[])
+      WITH ORDINALITY AS wanted(realm_id, user_id, channel_id, topic, place)
+    LEFT JOIN user_topic t ON t.realm_id = wanted.realm_id AND t.user_id = wanted.user_id
+      AND t.channel_id = wanted.channel_id AND lower(t.topic) = lower(wanted.topic)
     ORDER BY wanted.place`;
   return rows.map(({ policy }) => policy ?? INHERITED);
 }
@@ -77,12 +75,13 @@ export async function savePolicy(
   const [saved] = await tx.$queryRaw<ReplacedPolicy[]>`
     WITH before AS (
       SELECT policy FROM user_topic
-      WHERE user_id = ${userId} AND channel_id = ${channelId} AND lower(topic) = lower(${topic}) FOR UPDATE
+      WHERE realm_id = ${realmId} AND user_id = ${userId} AND channel_id = ${channelId}
+        AND lower(topic) = lower(${topic}) FOR UPDATE
     )
     INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
     SELECT ${realmId}, ${userId}, ${channelId}, ${topic}, ${policy}, ${now}::timestamptz
     FROM (SELECT) AS once LEFT JOIN before ON true
-    ON CONFLICT (user_id, channel_id, lower(topic))
+    ON CONFLICT (realm_id, user_id, channel_id, lower(topic))
       DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated
       WHERE user_topic.policy <> EXCLUDED.policy
     RETURNING COALESCE((SELECT policy FROM before), CASE WHEN xmax = 0 THEN ${literal(INHERITED)} END) AS was`;
@@ -132,7 +131,7 @@ export async function savePolicies(
     INSERT INTO user_topic (realm_id, user_id, channel_id, topic, policy, last_updated)
     SELECT ${realmId}, user_id, ${channelId}, ${topic}, ${policy}, ${now}
     FROM unnest(${[...userIds]}::int[]) AS holder(user_id) ORDER BY user_id
-    ON CONFLICT (user_id, channel_id, lower(topic))
+    ON CONFLICT (realm_id, user_id, channel_id, lower(topic))
       DO UPDATE SET topic = EXCLUDED.topic, policy = EXCLUDED.policy, last_updated = EXCLUDED.last_updated`;
 }
 

@@ -53,13 +53,18 @@ export async function setTopicVisibility(ctx: Ctx, { channelId, topic, policy }:
   const isReadable = await readable(ctx, channelId);
   if (!isReadable && policy !== INHERITED) throw invalidChannelId();
   await transact(ctx, async (tx, emit) => {
-    await lockUser(tx, viewer);
+    await lockUser(tx, viewer.user);
     const place = { realm: viewer.realm, userId: viewer.id, now: app.now() };
-    const [before] = isReadable ? await readPolicies(tx, [{ userId: viewer.id, channelId, topic: name }]) : [];
+    const [before] = isReadable
+      ? await readPolicies(tx, [{ realmId: viewer.realm.id, userId: viewer.id, channelId, topic: name }])
+      : [];
     const changed = await setTopicPolicy(tx, emit, place, { channelId, topic: name, policy });
     if (!changed && !isReadable) throw invalidChannelId();
     if (changed && before === INHERITED) {
-      requireWithin('user_topics', await tx.userTopic.count({ where: { userId: viewer.id } }));
+      requireWithin(
+        'user_topics',
+        await tx.userTopic.count({ where: { realmId: viewer.realm.id, userId: viewer.id } }),
+      );
     }
   });
   return { channelId, topic: name, policy };
@@ -82,8 +87,10 @@ async function readable(ctx: Ctx, channelId: number): Promise<boolean> {
 const MAX_AUTOMATIC = 0.9 * TOTALS.user_topics.max;
 
 /** Whether a user may be given one more policy that they have not asked for. */
-export const hasRoomForAutomaticPolicy = async (tx: Pick<Tx, 'userTopic'>, userId: number): Promise<boolean> =>
-  (await tx.userTopic.count({ where: { userId } })) < MAX_AUTOMATIC;
+export const hasRoomForAutomaticPolicy = async (
+  tx: Pick<Tx, 'userTopic'>,
+  { id: userId, realmId }: { readonly id: number; readonly realmId: number },
+): Promise<boolean> => (await tx.userTopic.count({ where: { realmId, userId } })) < MAX_AUTOMATIC;
 
 /**
  * As `setTopicPolicy`, for a policy that follows from the user's taking part in a topic: not to be had, it is no reason to
@@ -97,9 +104,9 @@ export async function setAutomaticPolicy(
   place: PolicyPlace,
   visibility: TopicVisibility,
 ): Promise<boolean> {
-  const { userId } = place;
-  if (!(await hasRoomForAutomaticPolicy(tx, userId))) {
-    const [before] = await readPolicies(tx, [{ ...visibility, userId }]);
+  const { userId, realm } = place;
+  if (!(await hasRoomForAutomaticPolicy(tx, { id: userId, realmId: realm.id }))) {
+    const [before] = await readPolicies(tx, [{ ...visibility, realmId: realm.id, userId }]);
     if (before === INHERITED) return false;
   }
   await setTopicPolicy(tx, emit, place, visibility);

@@ -9,7 +9,7 @@ export const userTopicsState: StateGroup = {
   name: 'user_topic',
   async read({ viewer, db, options }) {
     const knowsEmptyTopic = options.capabilities.empty_topic_name;
-    const rows = await topicPolicies(db, viewer.id);
+    const rows = await topicPolicies(db, { realmId: viewer.realm.id, userId: viewer.id });
     return {
       user_topics: rows.map((row) => withShownTopic(toWire(row), emptyTopicName(viewer.realm), knowsEmptyTopic)),
     };

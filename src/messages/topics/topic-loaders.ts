@@ -100,7 +100,7 @@ export const ownPolicy = (ctx: GraphQLContext, { channelId, name }: TopicKey): P
 
 const policiesByText = acrossReaders<string, TopicPolicy>((wanted) => {
   const topics = wanted.map(({ ctx, key }) => ({
-    ...{ userId: ctx.viewer.id, channelId: Number(key.slice(0, key.indexOf(' '))) },
+    ...{ realmId: ctx.realmId, userId: ctx.viewer.id, channelId: Number(key.slice(0, key.indexOf(' '))) },
     topic: key.slice(key.indexOf(' ') + 1),
   }));
   const [first] = wanted;

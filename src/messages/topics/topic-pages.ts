@@ -32,9 +32,9 @@ const KEYS: Readonly<Record<TopicField, Prisma.Sql>> = {
 };
 
 /** What decides how much of a channel's history a user who reads the channel may read. */
-type Readable = Pick<Channel, 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
+type Readable = Pick<Channel, 'realmId' | 'id' | 'inviteOnly' | 'historyPublicToSubscribers'>;
 
-/** A channel, and a user who may read it. */
+/** A channel, and a user who may read it: all those that are asked for together are of one organisation. */
 export interface ReadChannel {
   readonly userId: number;
   readonly channel: Readable;
@@ -88,10 +88,11 @@ type OwnRow = TopicRow & { readonly user_id: number };
 function readGuarded(db: SqlClient, guarded: readonly ReadChannel[], page: TopicPage): Promise<OwnRow[]> {
   const [userIds, ids] = [guarded.map(({ userId }) => userId), guarded.map(({ channel }) => channel.id)];
   const users = [...new Set(userIds)];
+  const realmId = guarded[0]?.channel.realmId ?? 0;
   const pagesFor = (user: Prisma.Sql) => {
     const channels = Prisma.sql`
       SELECT c.id FROM unnest(${userIds}::int[], ${ids}::int[]) AS c(user_id, id) WHERE c.user_id = ${user}`;
-    return pagesOf(channels, lastReceivedBy(user), page);
+    return pagesOf(channels, lastReceivedBy(realmId, user), page);
   };
   const [user] = users;
   if (users.length === 1) {
@@ -146,10 +147,10 @@ const LAST_OF_ALL = Prisma.sql`SELECT channel_id, name, max_id FROM step`;
  * they sent themselves, and what was moved here from where they were sent it (OFFSET 0 keeps that from being looked for
  * among all that is here).
  */
-const lastReceivedBy = (userId: Prisma.Sql): Prisma.Sql => Prisma.sql`
+const lastReceivedBy = (realmId: number, userId: Prisma.Sql): Prisma.Sql => Prisma.sql`
   SELECT DISTINCT ON (channel_id, key) channel_id, name, max_id FROM (
     SELECT step.channel_id, step.key, sent.name, sent.max_id
-    FROM step JOIN subscription_period p ON p.user_id = ${userId} AND p.channel_id = step.channel_id
+    FROM step JOIN subscription_period p ON p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = step.channel_id
     CROSS JOIN LATERAL (
       SELECT m.topic AS name, m.id AS max_id FROM message m
       WHERE m.channel_id = step.channel_id AND lower(m.topic) = step.key AND m.sent_channel_id = m.channel_id
@@ -167,6 +168,6 @@ const lastReceivedBy = (userId: Prisma.Sql): Prisma.Sql => Prisma.sql`
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
       OFFSET 0
     ) AS moved
-    WHERE p.user_id = ${userId} AND moved.channel_id IN (SELECT id FROM wanted)
+    WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND moved.channel_id IN (SELECT id FROM wanted)
   ) AS received (channel_id, key, name, max_id)
   ORDER BY channel_id, key, max_id DESC`;

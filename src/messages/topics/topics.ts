@@ -142,7 +142,7 @@ const WHOLE_LIST: MessagePage = {
 /** Whether the user received a message that stands in the topic: `receivedBy`, taken apart so that each part has an index. */
 export async function hasReceivedInTopic(
   db: SqlClient,
-  userId: number,
+  { realmId, userId }: { readonly realmId: number; readonly userId: number },
   channelId: number,
   topic: string,
 ): Promise<boolean> {
@@ -155,7 +155,7 @@ export async function hasReceivedInTopic(
         WHERE m.channel_id = p.channel_id AND lower(m.topic) = lower(${topic}) AND m.sent_channel_id = m.channel_id
           AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807) LIMIT 1
       ) AS sent
-      WHERE p.user_id = ${userId} AND p.channel_id = ${channelId}
+      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.channel_id = ${channelId}
     ) OR EXISTS (
       SELECT FROM message m
       WHERE m.sender_id = ${userId} AND m.channel_id = ${channelId} AND lower(m.topic) = lower(${topic})
@@ -163,7 +163,7 @@ export async function hasReceivedInTopic(
       SELECT FROM subscription_period p
       JOIN message m ON m.sent_channel_id = p.channel_id AND m.channel_id <> m.sent_channel_id
         AND m.id > p.began_message_id AND m.id <= COALESCE(p.ended_message_id, 9223372036854775807)
-      WHERE p.user_id = ${userId} AND m.channel_id = ${channelId} AND lower(m.topic) = lower(${topic})
+      WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND m.channel_id = ${channelId} AND lower(m.topic) = lower(${topic})
     ) AS received`,
   );
   return row?.received === true;

@@ -26,7 +26,7 @@ export async function listenersOf(
                                AND ${receivedBy(Prisma.sql`u.id`)})`;
   const rows = await db.$queryRaw<{ id: number; willing: boolean }[]>`
     SELECT u.id, ${WILLING} ${among} AS willing
-    FROM subscription s JOIN user_account u ON u.id = s.user_id AND u.is_active
+    FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id AND u.is_active
     WHERE s.channel_id = ${channelId} AND s.active LIMIT ${MAX_SUBSCRIBERS + 1}`;
   return rows.length > MAX_SUBSCRIBERS ? [] : rows.filter(({ willing }) => willing).map(({ id }) => id);
 }

@@ -53,7 +53,7 @@ function receives(among: Receivers | null): Prisma.Sql {
   const isListed = Prisma.sql`a.user_id = ANY(${[...userIds]}::int[])`;
   if (channelId === undefined) return isListed;
   return Prisma.sql`(${isListed} OR EXISTS (
-    SELECT FROM subscription s WHERE s.user_id = a.user_id AND s.channel_id = ${channelId} AND s.active))`;
+    SELECT FROM subscription s WHERE s.realm_id = a.realm_id AND s.user_id = a.user_id AND s.channel_id = ${channelId} AND s.active))`;
 }
 
 /** Whether the word stands in the content by itself; both in lower case. */

@@ -38,7 +38,7 @@ export async function addAlertWords(ctx: Ctx, words: readonly string[]): Promise
   if (given.length === 0) return listAlertWords(ctx);
   return transact(ctx, async (tx, emit) => {
     await noteAlertWords(tx, realm);
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     const added = await insertAlertWords(tx, { realmId: realm.id, userId: id }, given);
     const all = await tell(tx, emit, ctx.viewer, added);
     if (added > 0) requireWithin('alert_words', all.length);
@@ -57,7 +57,7 @@ export async function removeAlertWords(ctx: Ctx, words: readonly string[]): Prom
   const given = checked(words);
   if (given.length === 0) return listAlertWords(ctx);
   return transact(ctx, async (tx, emit) => {
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     const removed = await deleteAlertWords(tx, { realmId: realm.id, userId: id }, given);
     return tell(tx, emit, ctx.viewer, removed);
   });

@@ -51,7 +51,7 @@ export async function removeOwnAvatar(ctx: Ctx): Promise<User> {
 /** An image takes its time to be read: somebody may have deactivated the viewer, and erased their avatar, meanwhile. */
 function changeOwn(ctx: Ctx, change: (tx: Tx, emit: Emit) => Promise<User>): Promise<User> {
   return transact(ctx, async (tx, emit) => {
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     requireChangeable(await asOfNow(tx, ctx));
     return change(tx, emit);
   });
@@ -63,13 +63,16 @@ function requireChangeable({ viewer }: Ctx): void {
   }
 }
 
+/** Whose avatar. */
+type UserKey = Pick<User, 'realmId' | 'id'>;
+
 /**
  * Makes an image a user's avatar, inside a change, and tells everybody. The one before it is deleted.
  *
  * @returns The user as they are after it.
  */
-export function setAvatar(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>, image: PreparedImage): Promise<User> {
-  return replaceAvatar(tx, emit, id, async ({ realmId }) => ({
+export function setAvatar(tx: Tx, emit: Emit, user: UserKey, image: PreparedImage): Promise<User> {
+  return replaceAvatar(tx, emit, user, async ({ realmId }) => ({
     avatarSource: 'U',
     avatarImageId: await storeImage(tx, realmId, image),
   }));
@@ -80,8 +83,8 @@ export function setAvatar(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>, image: P
  *
  * @returns The user as they are after it.
  */
-export function removeAvatar(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>): Promise<User> {
-  return replaceAvatar(tx, emit, id, async ({ realmId, avatarSource }) => {
+export function removeAvatar(tx: Tx, emit: Emit, user: UserKey): Promise<User> {
+  return replaceAvatar(tx, emit, user, async ({ realmId, avatarSource }) => {
     const realm = await tx.realm.findUniqueOrThrow({ where: { id: realmId } });
     const source = realmSetting(realm, 'default_avatar_source');
     return source === avatarSource ? undefined : { avatarSource: source, avatarImageId: null };
@@ -94,23 +97,23 @@ export function removeAvatar(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>): Prom
  *
  * @returns The user as they are after it.
  */
-export function eraseAvatar(tx: Tx, emit: Emit, { id }: Pick<User, 'id'>): Promise<User> {
-  return replaceAvatar(tx, emit, id, async () => ({ avatarSource: 'J', avatarImageId: null }));
+export function eraseAvatar(tx: Tx, emit: Emit, user: UserKey): Promise<User> {
+  return replaceAvatar(tx, emit, user, async () => ({ avatarSource: 'J', avatarImageId: null }));
 }
 
 /** @param make The picture in place of the user's; undefined when they keep what they have. */
 async function replaceAvatar(
   tx: Tx,
   emit: Emit,
-  userId: number,
+  { realmId, id }: UserKey,
   make: (user: User) => Promise<Pick<User, 'avatarSource' | 'avatarImageId'> | undefined>,
 ): Promise<User> {
-  await lockUser(tx, { id: userId });
-  const before = await tx.user.findUniqueOrThrow({ where: { id: userId } });
+  await lockUser(tx, { realmId, id });
+  const before = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id } } });
   const made = await make(before);
   if (made === undefined) return before;
   const data = { ...made, avatarVersion: before.avatarVersion + 1 };
-  const after = await tx.user.update({ where: { id: userId }, data });
+  const after = await tx.user.update({ where: { realmId_id: { realmId, id } }, data });
   if (before.avatarImageId !== null) await deleteImage(tx, before.realmId, before.avatarImageId);
   emit(userAvatarChanged(before, after), everyone());
   return after;

@@ -4,7 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
@@ -22,7 +22,7 @@ const STILL_URL = 'Where its first frame is; null for an image that does not mov
 
 export const CustomEmoji = builder.prismaNode('CustomEmoji', {
   description: "An emoji of the organization's own.",
-  id: { field: 'id' },
+  ...byNumber,
   fields: (t) => ({
     databaseId: t.exposeInt('id', {
       description: 'The number that the REST API knows it by, there a text. It is `emojiCode` in reactions.',

@@ -95,7 +95,10 @@ export async function deactivateCustomEmoji(ctx: Ctx, name: string): Promise<Cus
     if (found.authorId !== viewer.id && !isAdministrator(viewer.role)) {
       throw new BadRequestError('Must be an organization administrator or emoji author');
     }
-    const deactivated = await tx.customEmoji.update({ where: { id: found.id }, data: { deactivatedAt: app.now() } });
+    const deactivated = await tx.customEmoji.update({
+      where: { realmId_id: { realmId: found.realmId, id: found.id } },
+      data: { deactivatedAt: app.now() },
+    });
     emit(customEmojiDeactivated(deactivated), everyone());
     emit(customEmojiChanged(await everyEmoji(tx, realmId)), everyone());
     return deactivated;

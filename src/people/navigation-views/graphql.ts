@@ -4,7 +4,7 @@ import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { viewFacts } from './entity-facts.ts';
 import type { KnownView } from './events.ts';
@@ -16,7 +16,7 @@ const NAME = 'What a custom view is called; none for a built-in one.';
 
 export const NavigationView = builder.prismaNode('NavigationView', {
   description: 'A view that a user has set up in their sidebar.',
-  id: { field: 'id' },
+  ...byNumber,
   fields: (t) => ({
     fragment: t.exposeString('fragment', { description: FRAGMENT }),
     isPinned: t.exposeBoolean('isPinned', { description: PINNED }),

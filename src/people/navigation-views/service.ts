@@ -56,7 +56,7 @@ export async function addNavigationView(ctx: Ctx, input: NewNavigationView): Pro
   if (BUILT_IN.has(fragment)) requireNoName(name);
   else if (name === null) throw new BadRequestError('Custom views must have a valid name.');
   return transact(ctx, async (tx, emit) => {
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     await requireFree(tx, ctx, { fragment, name });
     requireWithin('navigation_views', 1 + (await tx.navigationView.count({ where: visibleTo(ctx) })));
     const view = await tx.navigationView.create({
@@ -105,7 +105,7 @@ export async function updateNavigationView(
 ): Promise<NavigationView> {
   const name = edit.name === undefined ? undefined : requireName(edit.name);
   return transact(ctx, async (tx, emit) => {
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     const view = await findView(tx, ctx, fragment);
     if (BUILT_IN.has(view.fragment)) requireNoName(name ?? null);
     const change: NavigationViewChange = {
@@ -115,7 +115,7 @@ export async function updateNavigationView(
     if (Object.keys(change).length === 0) return view;
     if (change.name != null) await requireFree(tx, ctx, { name: change.name });
     const saved = await tx.navigationView.update({
-      where: { id: view.id },
+      where: { realmId_id: { realmId: ctx.realmId, id: view.id } },
       data: { isPinned: change.is_pinned ?? view.isPinned, name: change.name ?? view.name },
     });
     emit(navigationViewUpdated(saved, change), users([ctx.viewer.id]));
@@ -130,9 +130,9 @@ export async function updateNavigationView(
  */
 export async function removeNavigationView(ctx: Ctx, fragment: string): Promise<void> {
   await transact(ctx, async (tx, emit) => {
-    await lockUser(tx, ctx.viewer);
+    await lockUser(tx, ctx.viewer.user);
     const view = await findView(tx, ctx, fragment);
-    await tx.navigationView.delete({ where: { id: view.id } });
+    await tx.navigationView.delete({ where: { realmId_id: { realmId: ctx.realmId, id: view.id } } });
     emit(navigationViewRemoved(view), users([ctx.viewer.id]));
   });
 }

@@ -22,7 +22,7 @@ export async function noteSeenOnline(
   const [row] = await db.$queryRaw<{ isOnline: boolean }[]>`
     WITH known AS (
       SELECT CASE WHEN ${isActive} THEN active_at ELSE idle_at END AS seen_at
-      FROM presence WHERE user_id = ${userId} AND idle_at > ${offlineAt}
+      FROM presence WHERE realm_id = ${realmId} AND user_id = ${userId} AND idle_at > ${offlineAt}
     ), counter AS (
       UPDATE presence_counter c SET last_id = c.last_id + 1
       FROM known WHERE c.realm_id = ${realmId} AND (seen_at IS NULL OR seen_at < ${freshAt})
@@ -31,7 +31,7 @@ export async function noteSeenOnline(
       UPDATE presence p
       SET idle_at = GREATEST(p.idle_at, ${now}), update_id = counter.last_id,
           active_at = CASE WHEN ${isActive} THEN GREATEST(p.active_at, ${now}) ELSE p.active_at END
-      FROM counter WHERE p.user_id = ${userId} AND p.idle_at > ${offlineAt}
+      FROM counter WHERE p.realm_id = ${realmId} AND p.user_id = ${userId} AND p.idle_at > ${offlineAt}
     )
     SELECT EXISTS (SELECT FROM known) AS "isOnline"`;
   return row?.isOnline === true;
@@ -56,11 +56,11 @@ export async function noteSeen(
     ), kept AS (
       INSERT INTO presence AS p (user_id, realm_id, active_at, idle_at, update_id)
       SELECT ${userId}, ${realmId}, ${activeAt}::timestamptz, ${now}, last_id FROM counter
-      ON CONFLICT (user_id) DO UPDATE
+      ON CONFLICT (realm_id, user_id) DO UPDATE
       SET active_at = GREATEST(p.active_at, excluded.active_at), idle_at = GREATEST(p.idle_at, excluded.idle_at),
           update_id = excluded.update_id
     )
-    SELECT EXISTS (SELECT FROM presence WHERE user_id = ${userId} AND idle_at > ${offlineAt}) AS "wasOnline"`;
+    SELECT EXISTS (SELECT FROM presence WHERE realm_id = ${realmId} AND user_id = ${userId} AND idle_at > ${offlineAt}) AS "wasOnline"`;
   return row?.wasOnline === true;
 }
 
@@ -73,11 +73,11 @@ export async function hideSeen(tx: Tx, { userId, realmId }: PresenceOwner, offli
   const hidden = await tx.$executeRaw`
     WITH counter AS (
       UPDATE presence_counter c SET last_id = c.last_id + 1 FROM presence p
-      WHERE c.realm_id = ${realmId} AND p.user_id = ${userId} RETURNING c.last_id
+      WHERE c.realm_id = ${realmId} AND p.realm_id = ${realmId} AND p.user_id = ${userId} RETURNING c.last_id
     )
     UPDATE presence p
     SET idle_at = LEAST(p.idle_at, ${offlineAt}), active_at = LEAST(p.active_at, ${offlineAt}), update_id = counter.last_id
-    FROM counter WHERE p.user_id = ${userId}`;
+    FROM counter WHERE p.realm_id = ${realmId} AND p.user_id = ${userId}`;
   return hidden > 0;
 }
 

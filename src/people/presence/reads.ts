@@ -59,7 +59,7 @@ const COLUMNS = Prisma.sql`
   AS visibility, extract(epoch FROM COALESCE(p.active_at, u.joined_at))::float8 * 1000 AS "activeAt",
   extract(epoch FROM COALESCE(p.idle_at, u.joined_at))::float8 * 1000 AS "idleAt", p.update_id AS "updateId"`;
 
-const SEEN = Prisma.sql`presence p JOIN user_account u ON u.id = p.user_id AND u.is_active AND u.bot_type IS NULL`;
+const SEEN = Prisma.sql`presence p JOIN user_account u ON u.realm_id = p.realm_id AND u.id = p.user_id AND u.is_active AND u.bot_type IS NULL`;
 
 const toPresence = ({ userId, email, visibility, activeAt, idleAt, updateId }: PresenceRow): Presence => ({
   user: { id: userId, email, botType: null, emailAddressVisibility: visibility },

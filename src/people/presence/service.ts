@@ -59,8 +59,8 @@ async function comeOnline({ app, realmId, viewer }: Ctx, ping: PresencePing): Pr
   const now = app.now();
   const activeAt = ping === 'active' ? now : null;
   await transact({ app, realmId }, async (tx, emit) => {
-    await lockUser(tx, viewer);
-    const user = await tx.user.findUniqueOrThrow({ where: { id: viewer.id } });
+    await lockUser(tx, viewer.user);
+    const user = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id: viewer.id } } });
     if (!userSetting(user, 'presence_enabled')) return;
     const wasOnline = await noteSeen(tx, { userId: viewer.id, realmId }, activeAt, {
       now,
@@ -83,7 +83,7 @@ export async function presenceSwitched(tx: Tx, emit: Emit, user: User, now: Date
 
 /** Tells everyone when the user was seen, in an organisation that wants it told and is small enough for it. */
 async function tell(tx: Tx, emit: Emit, user: User, now: Date): Promise<void> {
-  const row = await tx.presence.findUnique({ where: { userId: user.id } });
+  const row = await tx.presence.findUnique({ where: { realmId_userId: { realmId: user.realmId, userId: user.id } } });
   if (row === null || (await tellsNobody(tx, user.realmId))) return;
   const { activeAt, idleAt, updateId } = row;
   const seen = { activeAt: activeAt ?? user.joinedAt, idleAt: idleAt ?? user.joinedAt, updateId: Number(updateId) };

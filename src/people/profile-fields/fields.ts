@@ -90,7 +90,7 @@ export async function createProfileField(ctx: Ctx, type: number, input: FieldEdi
     requireRoomInSummary(others, content);
     const { id } = await tx.profileField.create({ data: { ...content, realmId, type, order: 0 } });
     // Ids rise, so a new field stands behind every other, whatever order these are in.
-    const field = await tx.profileField.update({ where: { id }, data: { order: id } });
+    const field = await tx.profileField.update({ where: { realmId_id: { realmId, id } }, data: { order: id } });
     emit(profileFieldsChanged([...others, field]), everyone());
     return field;
   });
@@ -115,7 +115,7 @@ export async function updateProfileField(ctx: Ctx, fieldId: number, edit: FieldE
     const others = (await readProfileFields(tx, realmId)).filter(({ id }) => id !== fieldId);
     await requireFreeLabel(tx, realmId, content.name, fieldId);
     requireRoomInSummary(others, content);
-    const changed = await tx.profileField.update({ where: { id: fieldId }, data: content });
+    const changed = await tx.profileField.update({ where: { realmId_id: { realmId, id: fieldId } }, data: content });
     await tellOfFields(tx, emit, realmId);
     if (content.fieldData !== field.fieldData) await dropLostChoices(tx, emit, changed);
     return changed;
@@ -134,7 +134,7 @@ export async function deleteProfileField(ctx: Ctx, fieldId: number): Promise<voi
     await lockRealm(tx, ctx.realmId);
     requireAdministrator(await asOfNow(tx, ctx));
     await requireField(tx, ctx.realmId, fieldId);
-    await tx.profileField.delete({ where: { id: fieldId } });
+    await tx.profileField.delete({ where: { realmId_id: { realmId: ctx.realmId, id: fieldId } } });
     await tellOfFields(tx, emit, ctx.realmId);
   });
 }
@@ -227,7 +227,8 @@ async function dropLostChoices(tx: Tx, emit: Emit, field: ProfileField): Promise
   const choices = choicesOf(field);
   if (choices === undefined) return;
   const lost = await tx.$queryRaw<{ userId: number }[]>`
-    DELETE FROM profile_value WHERE field_id = ${field.id} AND value <> ALL(${choices.map(({ key }) => key)}::text[])
+    DELETE FROM profile_value
+    WHERE realm_id = ${field.realmId} AND field_id = ${field.id} AND value <> ALL(${choices.map(({ key }) => key)}::text[])
     RETURNING user_id AS "userId"`;
   for (const userId of lost.map((row) => row.userId).sort((a, b) => a - b)) {
     emit(profileValueChanged(userId, field.id, undefined), everyone());

@@ -3,7 +3,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
-import { nodeModel } from '../../api/graphql/node.ts';
+import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ProfileValueInput, toEntries, User } from '../graphql.ts';
@@ -63,7 +63,7 @@ const ProfileChoice = builder.objectRef<Choice>('ProfileChoice').implement({
 const CustomProfileField = builder.prismaNode('ProfileField', {
   name: 'CustomProfileField',
   description: 'What the profiles of people can tell, besides what all users have.',
-  id: { field: 'id' },
+  ...byNumber,
   fields: (t) => ({
     databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
     type: t.field({ type: CustomProfileFieldType, description: TYPE, resolve: ({ type }) => type as FieldType }),

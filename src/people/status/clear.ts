@@ -1,15 +1,20 @@
 import { everyone } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
+import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { userStatusSet } from './events.ts';
 import { isAway } from './state.ts';
 import { toWire } from './wire.ts';
 
 /** Takes a user's status away, inside a change, and tells everybody when there was one. */
-export async function clearStatus(tx: Tx, emit: Emit, userId: number): Promise<void> {
-  const status = await tx.userStatus.findUnique({ where: { userId } });
+export async function clearStatus(
+  tx: Tx,
+  emit: Emit,
+  { id: userId, realmId }: Pick<User, 'id' | 'realmId'>,
+): Promise<void> {
+  const status = await tx.userStatus.findUnique({ where: { realmId_userId: { realmId, userId } } });
   if (status === null) return;
-  await tx.userStatus.delete({ where: { userId } });
+  await tx.userStatus.delete({ where: { realmId_userId: { realmId, userId } } });
   const change = {
     ...(status.text !== '' && { status_text: '' }),
     ...(status.emojiName !== '' && { emoji_name: '', emoji_code: '', reaction_type: '' }),
@@ -18,8 +23,15 @@ export async function clearStatus(tx: Tx, emit: Emit, userId: number): Promise<v
 }
 
 /** Tells everybody the status of a user who is active again: registration shows none of those who are not. */
-export async function tellStatusAgain(tx: Tx, emit: Emit, userId: number): Promise<void> {
-  const { status, ...user } = await tx.user.findUniqueOrThrow({ where: { id: userId }, include: { status: true } });
+export async function tellStatusAgain(
+  tx: Tx,
+  emit: Emit,
+  { id: userId, realmId }: Pick<User, 'id' | 'realmId'>,
+): Promise<void> {
+  const { status, ...user } = await tx.user.findUniqueOrThrow({
+    where: { realmId_id: { realmId, id: userId } },
+    include: { status: true },
+  });
   const shown = toWire(status, isAway(user));
   if (Object.keys(shown).length > 0) emit(userStatusSet(userId, shown), everyone());
 }

@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { type Scope, signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { perOperation } from '../../api/graphql/context.ts';
 import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
@@ -7,7 +8,6 @@ import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeType } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import type { UserStatus as StatusRow } from '../../generated/prisma/client.ts';
-import type { Db } from '../../platform/db/client.ts';
 import type { ReactionType } from '../emoji/emoji.ts';
 import { ReactionTypeEnum } from '../emoji/reaction-type.ts';
 import { User } from '../graphql.ts';
@@ -46,20 +46,23 @@ builder.node(UserStatus, {
 });
 
 /** What is stored of the statuses of users; null for one who never set any. */
-async function readStatuses(db: Db, ids: readonly number[]): Promise<(userId: number) => StatusRow | null> {
-  const rows = await db.userStatus.findMany({ where: { userId: { in: [...ids] } } });
+async function readStatuses(
+  { app, realmId }: Scope,
+  ids: readonly number[],
+): Promise<(userId: number) => StatusRow | null> {
+  const rows = await app.db.userStatus.findMany({ where: { realmId, userId: { in: [...ids] } } });
   const byUser = new Map(rows.map((row) => [row.userId, row]));
   return (userId) => byUser.get(userId) ?? null;
 }
 
 const statuses = perOperation(
-  ({ app }) => new DataLoader<number, StatusRow | null>(async (ids) => ids.map(await readStatuses(app.db, ids))),
+  (ctx) => new DataLoader<number, StatusRow | null>(async (ids) => ids.map(await readStatuses(signedIn(ctx), ids))),
 );
 
-nodeType('UserStatus', async ({ app, viewer }, ids) => {
-  const users = await app.db.user.findMany({ where: { AND: [visibleTo(viewer), { id: { in: [...ids] } }] } });
+nodeType('UserStatus', async (ctx, ids) => {
+  const users = await ctx.app.db.user.findMany({ where: { AND: [visibleTo(ctx.viewer), { id: { in: [...ids] } }] } });
   const statusOf = await readStatuses(
-    app.db,
+    ctx,
     users.map(({ id }) => id),
   );
   return users.map((user) => ({ ...toWire(statusOf(user.id), isAway(user)), id: user.id }));

@@ -56,7 +56,10 @@ export async function setStatusOf(ctx: Ctx, userId: number, edit: StatusEdit): P
 /** The status of somebody. */
 export async function readStatus(ctx: Ctx, userId: number): Promise<WireStatus> {
   const user = await accessUser(ctx, userId);
-  return toWire(await ctx.app.db.userStatus.findUnique({ where: { userId: user.id } }), isAway(user));
+  return toWire(
+    await ctx.app.db.userStatus.findUnique({ where: { realmId_userId: { realmId: user.realmId, userId: user.id } } }),
+    isAway(user),
+  );
 }
 
 function requireStatusText({ statusText }: StatusEdit): string | undefined {
@@ -85,7 +88,7 @@ async function setStatus(ctx: Ctx, target: User, edit: StatusEdit, text: string 
   const emoji = await emojiOf(ctx, edit);
   return transact(ctx, async (tx, emit) => {
     await lockUser(tx, target);
-    const user = await tx.user.findUniqueOrThrow({ where: { id: target.id } });
+    const user = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId: target.realmId, id: target.id } } });
     const how = { now: ctx.app.now(), isOwn: user.id === ctx.viewer.id };
     const after = away === undefined ? user : await writeSettings(tx, emit, user, { presence_enabled: !away }, how);
     const row =
@@ -98,7 +101,8 @@ async function setStatus(ctx: Ctx, target: User, edit: StatusEdit, text: string 
   });
 }
 
-const findStatus = (tx: Tx, { id }: User) => tx.userStatus.findUnique({ where: { userId: id } });
+const findStatus = (tx: Tx, { realmId, id }: User) =>
+  tx.userStatus.findUnique({ where: { realmId_userId: { realmId, userId: id } } });
 
 function save(
   tx: Tx,
@@ -112,7 +116,11 @@ function save(
     ...(text !== undefined && { text }),
     ...(emoji !== undefined && { emojiName: emoji.name, emojiCode: emoji.code, reactionType: emoji.type }),
   };
-  return tx.userStatus.upsert({ where: { userId: id }, create: { ...data, userId: id, realmId }, update: data });
+  return tx.userStatus.upsert({
+    where: { realmId_userId: { realmId, userId: id } },
+    create: { ...data, userId: id, realmId },
+    update: data,
+  });
 }
 
 function tell(

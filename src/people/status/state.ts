@@ -12,7 +12,7 @@ export const userStatusState: StateGroup = {
     const rows = await db.$queryRaw<UserStatusRow[]>`
       SELECT u.id, u.settings, s.user_id AS "userId", s.text, s.emoji_name AS "emojiName", s.emoji_code AS "emojiCode",
              s.reaction_type AS "reactionType"
-      FROM user_account u LEFT JOIN user_status s ON s.user_id = u.id
+      FROM user_account u LEFT JOIN user_status s ON s.realm_id = u.realm_id AND s.user_id = u.id
       WHERE u.realm_id = ${viewer.realm.id} AND u.is_active
         AND (s.user_id IS NOT NULL OR u.settings->'presence_enabled' = 'false'::jsonb)`;
     const shown = rows.map(

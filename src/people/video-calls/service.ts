@@ -13,7 +13,7 @@ export function requireProvider({ config: { videoProvider } }: App): VideoProvid
 
 /** Whether calls can be made in the viewer's name. */
 export async function hasCallToken({ app, viewer }: Ctx): Promise<boolean> {
-  return (await app.db.callToken.count({ where: { userId: viewer.id } })) > 0;
+  return (await app.db.callToken.count({ where: { realmId: viewer.realm.id, userId: viewer.id } })) > 0;
 }
 
 /**

@@ -4,6 +4,9 @@ import type { StateGroup } from '../../api/state-group.ts';
 export const videoCallsState: StateGroup = {
   name: 'video_calls',
   async read({ viewer, db }) {
-    return { has_videoprovider_token: (await db.callToken.count({ where: { userId: viewer.id } })) > 0 };
+    return {
+      has_videoprovider_token:
+        (await db.callToken.count({ where: { realmId: viewer.realm.id, userId: viewer.id } })) > 0,
+    };
   },
 };

@@ -43,8 +43,12 @@ export async function keepToken(scope: Scope, userId: number, answer: TokenAnswe
   const { app, realmId } = scope;
   const row = { realmId, sealed: seal(app, toStored(app, answer)), updatedAt: app.now() };
   await transact(scope, async (tx, emit) => {
-    await lockUser(tx, { id: userId });
-    await tx.callToken.upsert({ where: { userId }, create: { ...row, userId }, update: row });
+    await lockUser(tx, { realmId, id: userId });
+    await tx.callToken.upsert({
+      where: { realmId_userId: { realmId, userId } },
+      create: { ...row, userId },
+      update: row,
+    });
     emit(callTokenChanged(true), users([userId]));
   });
 }
@@ -53,7 +57,7 @@ export async function keepToken(scope: Scope, userId: number, answer: TokenAnswe
 export async function dropToken(ctx: Ctx, { sealed }: Pick<HeldToken, 'sealed'>): Promise<void> {
   const { viewer } = ctx;
   await transact(ctx, async (tx, emit) => {
-    const { count } = await tx.callToken.deleteMany({ where: { userId: viewer.id, sealed } });
+    const { count } = await tx.callToken.deleteMany({ where: { realmId: viewer.realm.id, userId: viewer.id, sealed } });
     if (count > 0) emit(callTokenChanged(false), users([viewer.id]));
   });
 }
@@ -68,7 +72,9 @@ export async function heldToken(ctx: Ctx, provider: VideoProvider): Promise<Held
   const { app, viewer } = ctx;
   const patience = performance.now() + LEASE_MS;
   while (performance.now() < patience) {
-    const row = await app.db.callToken.findUnique({ where: { userId: viewer.id } });
+    const row = await app.db.callToken.findUnique({
+      where: { realmId_userId: { realmId: viewer.realm.id, userId: viewer.id } },
+    });
     if (row === null) throw new InvalidVideoCallProviderTokenError();
     const sealed = new Uint8Array(row.sealed);
     const stored = open(app, sealed);
@@ -121,7 +127,10 @@ async function askAgain(
 /** Writes `stored` where `sealed` was read. @returns The row's content; undefined when it had another by then. */
 async function replace({ app, viewer }: Ctx, sealed: Uint8Array<ArrayBuffer>, stored: Stored) {
   const data = { sealed: seal(app, stored), updatedAt: app.now() };
-  const { count } = await app.db.callToken.updateMany({ where: { userId: viewer.id, sealed }, data });
+  const { count } = await app.db.callToken.updateMany({
+    where: { realmId: viewer.realm.id, userId: viewer.id, sealed },
+    data,
+  });
   return count === 0 ? undefined : data.sealed;
 }
 

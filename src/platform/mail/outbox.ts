@@ -70,7 +70,7 @@ export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail |
   const time = now();
   const [mail] = await db.$queryRaw<ClaimedMail[]>`
     UPDATE outgoing_mail SET attempts = attempts + 1, next_attempt_at = ${new Date(time.getTime() + LEASE_MS)}
-    WHERE id = (SELECT id FROM outgoing_mail WHERE next_attempt_at <= ${time}
+    WHERE (realm_id, id) = (SELECT realm_id, id FROM outgoing_mail WHERE next_attempt_at <= ${time}
                 ORDER BY next_attempt_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, realm_id AS "realmId", recipient, subject, body, created_at AS "createdAt", attempts`;
   return mail;
@@ -82,8 +82,11 @@ export async function isMailDue({ db, now }: MailContext): Promise<boolean> {
 }
 
 /** Notes that the mail server has taken a mail. */
-export async function noteSent({ db, now }: MailContext, { id }: ClaimedMail): Promise<void> {
-  await db.outgoingMail.update({ where: { id }, data: { sentAt: now(), nextAttemptAt: null, lastError: null } });
+export async function noteSent({ db, now }: MailContext, { id, realmId }: ClaimedMail): Promise<void> {
+  await db.outgoingMail.update({
+    where: { realmId_id: { realmId, id } },
+    data: { sentAt: now(), nextAttemptAt: null, lastError: null },
+  });
 }
 
 /**
@@ -94,7 +97,7 @@ export async function noteSent({ db, now }: MailContext, { id }: ClaimedMail): P
  */
 export async function noteFailure(
   { db, now }: MailContext,
-  { id, attempts, createdAt }: ClaimedMail,
+  { id, realmId, attempts, createdAt }: ClaimedMail,
   { reason, isFinal }: { reason: string; isFinal: boolean },
 ): Promise<Date | null> {
   const time = now().getTime();
@@ -103,7 +106,10 @@ export async function noteFailure(
   const nextAttemptAt = isOver ? null : new Date(time + wait);
   const lastError = reason.replaceAll('\0', '').toWellFormed();
   // Not when another node has taken it in the meantime.
-  await db.outgoingMail.updateMany({ where: { id, attempts, sentAt: null }, data: { nextAttemptAt, lastError } });
+  await db.outgoingMail.updateMany({
+    where: { realmId, id, attempts, sentAt: null },
+    data: { nextAttemptAt, lastError },
+  });
   return nextAttemptAt;
 }
 

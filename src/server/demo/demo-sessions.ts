@@ -6,6 +6,7 @@ import { CsrfFailedError, requireOwnPage } from '../../api/cross-site.ts';
 import { readForm } from '../../api/rest/form.ts';
 import type { Web } from '../../api/rest/router.ts';
 import { headersOf } from '../../api/sessions.ts';
+import type { User } from '../../generated/prisma/client.ts';
 import { Caller } from '../../platform/caller.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { shownUser } from '../operator/commands.ts';
@@ -34,20 +35,21 @@ const HEADERS = { 'Cache-Control': 'private, no-store' };
 export function addDemoSessions(web: Web, app: App, demo: DemoAccess): void {
   web.get(DEMO_PEOPLE_PATH, async ({ env }) => {
     const people = demo.isOpenTo(env.incoming) ? await peopleOf(app, demo) : [];
-    return Response.json({ people }, { headers: HEADERS });
+    return Response.json({ people: people.map(shownPerson) }, { headers: HEADERS });
   });
   web.post(DEMO_SESSION_PATH, ({ env }) => begin(app, demo, env.incoming, env.outgoing as ServerResponse));
 }
 
-async function peopleOf({ db }: App, { owner }: DemoAccess): Promise<DemoPerson[]> {
-  const rows = await db.user.findMany({
+function peopleOf({ db }: App, { owner }: DemoAccess): Promise<User[]> {
+  return db.user.findMany({
     where: { id: { in: [...owner.everybody] }, botType: null, isActive: true },
     orderBy: { id: 'asc' },
   });
-  return rows.map((row) => {
-    const { role, email, user_id } = shownUser(row, '');
-    return { user_id, full_name: row.fullName, email, role };
-  });
+}
+
+function shownPerson(user: User): DemoPerson {
+  const { role, email, user_id } = shownUser(user, '');
+  return { user_id, full_name: user.fullName, email, role };
 }
 
 /** @throws CsrfFailedError for a browser that did not open the start address, BadRequestError when it is nobody there. */
@@ -63,10 +65,10 @@ async function begin(
   const { fields } = await readForm(incoming, false);
   const asked = Number(fields.get('user_id'));
   const people = await peopleOf(app, demo);
-  const person = people.find(({ user_id }) => user_id === asked);
+  const person = people.find(({ id }) => id === asked);
   if (person === undefined) throw new BadRequestError('There is nobody of this user_id in the demo');
   const caller = new Caller(incoming, app.config.trustedProxies);
   const setCookie = (cookie: string) => void outgoing.appendHeader('set-cookie', cookie);
-  await beginSession({ app, caller }, await readAccount(app.db, person.user_id), { header, setCookie });
+  await beginSession({ app, caller }, await readAccount(app.db, person.realmId, person.id), { header, setCookie });
   return new Response(null, { status: 204, headers: HEADERS });
 }

@@ -156,13 +156,13 @@ export const commands: readonly Command[] = [
       revoke: z.boolean().default(false).describe('take it'),
     }),
     async (app, { right, revoke, ...at }) => {
-      const { id } = await userAt(app, at);
+      const { id, realmId } = await userAt(app, at);
       const columns = {
         can_create_users: 'canCreateUsers',
         can_change_user_emails: 'canChangeUserEmails',
         can_forge_sender: 'canForgeSender',
       } as const;
-      await app.db.user.update({ where: { id }, data: { [columns[right]]: !revoke } });
+      await app.db.user.update({ where: { realmId_id: { realmId, id } }, data: { [columns[right]]: !revoke } });
       return { user_id: id, [right]: !revoke };
     },
   ),
@@ -364,6 +364,8 @@ async function findUser({ db }: App, { id: realmId }: Realm, idOrEmail: string):
 }
 
 async function withKey({ db, keys }: App, user: User): Promise<ShownUser> {
-  const { sealed } = await db.apiKey.findUniqueOrThrow({ where: { userId: user.id } });
+  const { sealed } = await db.apiKey.findUniqueOrThrow({
+    where: { realmId_userId: { realmId: user.realmId, userId: user.id } },
+  });
   return shownUser(user, keys.open(sealed));
 }
