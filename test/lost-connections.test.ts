@@ -1,8 +1,14 @@
-import { Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
+import { openBus } from '../src/events/bus.ts';
+import type { Config } from '../src/platform/config.ts';
 import { isBusy, isCertainlyNotDone } from '../src/platform/db/errors.ts';
 import { rowReader } from '../src/platform/db/pg-rows.ts';
+import { createDatabase } from './helpers/database.ts';
 
 /** What reading fails with where every connection ends as the system says. */
 async function failing(code: string, syscall: string): Promise<unknown> {
@@ -29,4 +35,43 @@ test.each([
   expect(error).toMatchObject({ code });
   expect(isBusy(error)).toBe(true);
   expect(isCertainlyNotDone(error)).toBe(isNotDone);
+});
+
+const { DATABASE_URL: databaseServer = '' } = process.env;
+
+/** The address of a way to the database on which the first connection that is asked for wake-ups is cut. */
+async function cutAtFirstListen(databaseUrl: string): Promise<string> {
+  const target = new URL(databaseUrl);
+  let isCut = false;
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port || 5432), target.hostname);
+    const end = () => [client, upstream].forEach((socket) => void socket.destroy());
+    for (const socket of [client, upstream]) socket.on('error', end).on('close', end);
+    upstream.pipe(client);
+    client.on('data', (bytes) => {
+      const isFirst = !isCut && bytes.includes('LISTEN ');
+      isCut ||= isFirst;
+      if (isFirst) end();
+      else upstream.write(bytes);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return Object.assign(new URL(databaseUrl), { hostname: '127.0.0.1', port: (server.address() as AddressInfo).port })
+    .href;
+}
+
+test.skipIf(databaseServer === '')('a node whose connection for wake-ups was cut makes one in its place', async () => {
+  await using database = await createDatabase(databaseServer);
+  const bus = openBus({ databaseUrl: await cutAtFirstListen(database.url) } as Config, pino({ level: 'silent' }));
+  await sleep(2_500);
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const { rows } = await client.query(
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
+  );
+  await client.end();
+  await bus.close();
+  expect(rows).toHaveLength(1);
 });

@@ -121,7 +121,11 @@ function postgresWire(connectionString: string, log: Logger): Wire {
   let listen: (text: string) => void = () => {};
   const connect = async (): Promise<void> => {
     const fresh = new Session({ connectionString });
+    let isOver = false;
     const again = () => {
+      // A connection that ends amid what it is asked first is told of twice.
+      if (isOver) return;
+      isOver = true;
       if (client === fresh) client = undefined;
       fresh.removeAllListeners('end');
       fresh.end().catch(() => {});
