@@ -79,7 +79,8 @@ export async function readingRights({ app, viewer }: Ctx, within?: NamedChannel)
     readsChannel: Prisma.sql`(${isOpen} OR ${among(channels)})`,
     mayRead: Prisma.sql`CASE
       WHEN m.conversation_id IS NOT NULL THEN EXISTS (
-        SELECT FROM conversation_member cm WHERE cm.realm_id = m.realm_id AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id)
+        SELECT FROM conversation_member cm
+        WHERE cm.realm_id = m.realm_id AND cm.user_id = ${userId} AND cm.conversation_id = m.conversation_id OFFSET 0)
       ELSE EXISTS (
         SELECT FROM channel c WHERE c.id = m.channel_id AND c.realm_id = ${realm.id}
           AND (${isOpen} OR ${among(shared)} OR (${among(guarded)} AND ${received})))
