@@ -78,7 +78,10 @@ export function countNew(cache: Cache, { topic, flags }: Counted, placed: Placed
     else countUnread(cache, 'DirectConversation', conversation, isMention);
     return;
   }
-  if (topic !== null) countUnread(cache, 'Topic', keyOf(cache, 'Topic', topic.id), isMention);
+  const topicKey = topic === null ? undefined : keyOf(cache, 'Topic', topic.id);
+  if (topicKey !== undefined) countUnread(cache, 'Topic', topicKey, isMention);
+  // A channel's count is without its muted topics.
+  if (topicKey !== undefined && cache.resolve(topicKey, 'viewerVisibility') === 'MUTED') return;
   const subscription = cache.resolve(keyOf(cache, 'Channel', placed.channelId), 'ownSubscription');
   if (typeof subscription === 'string') countUnread(cache, 'ChannelSubscription', subscription, isMention);
 }
