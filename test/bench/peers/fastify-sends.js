@@ -4,8 +4,9 @@ import { openPool, signInWith, workAsPeer } from './served.js';
 
 const TABLE = `
   CREATE TABLE IF NOT EXISTS peer_message (
-    id bigserial PRIMARY KEY, realm_id integer NOT NULL, sender_id integer NOT NULL REFERENCES user_account (id),
-    channel_id integer NOT NULL REFERENCES channel (id), topic text NOT NULL, content text NOT NULL,
+    id bigserial PRIMARY KEY, realm_id integer NOT NULL, sender_id integer NOT NULL, channel_id integer NOT NULL,
+    FOREIGN KEY (realm_id, sender_id) REFERENCES user_account (realm_id, id),
+    FOREIGN KEY (realm_id, channel_id) REFERENCES channel (realm_id, id), topic text NOT NULL, content text NOT NULL,
     rendered_content text NOT NULL, sent_at timestamptz NOT NULL DEFAULT now());
   CREATE INDEX IF NOT EXISTS peer_message_by_channel ON peer_message (channel_id, id);`;
 
@@ -14,7 +15,7 @@ const SEND = `
     INSERT INTO peer_message (realm_id, sender_id, channel_id, topic, content, rendered_content)
     SELECT c.realm_id, $1, c.id, $4, $5, $6 FROM channel c
     WHERE c.id = $3 AND c.realm_id = $2 AND NOT c.is_archived
-      AND (NOT c.invite_only OR EXISTS (SELECT FROM subscription s WHERE s.channel_id = c.id AND s.user_id = $1 AND s.active))
+      AND (NOT c.invite_only OR EXISTS (SELECT FROM subscription s WHERE s.realm_id = c.realm_id AND s.channel_id = c.id AND s.user_id = $1 AND s.active))
     RETURNING id, channel_id
   )
   SELECT id, pg_notify('peer_message', json_build_object('id', id, 'channel', channel_id)::text) FROM sent`;
