@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
 import type { Person } from '../helpers/person.ts';
-import { demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
+import { channelLink, demoChat, message, newName, open, sidebarOf } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/messages.test.ts'))(
   `messages in the chat${CHROMIUM_NOTE}`,
@@ -31,6 +31,34 @@ describe.runIf(hasChromium && isGroupPicked('web/messages.test.ts'))(
       expect(await steps.nth(1).getByRole('deletion').allTextContents()).toEqual(['five']);
       expect(await steps.nth(1).getByRole('insertion').allTextContents()).toEqual(['seven']);
       expect([...iris.problems, ...bela.problems]).toEqual([]);
+    });
+
+    test('what came while nobody looked is read when they look again, however much it was', async () => {
+      await using bela = await chat.enter('member');
+      const iris = chat.person('owner');
+      const topic = newName('much');
+      await say(iris, topic, 'Beginning');
+      await bela.person.ok('POST', '/mark_all_as_read');
+      await open(bela.page, 'general', topic);
+      await message(bela.page, 'Beginning').waitFor();
+      // As a window is that lies behind another one: browsers under test always have the focus.
+      const look = (looks: boolean) =>
+        bela.page.evaluate((isLookedAt) => {
+          document.hasFocus = () => isLookedAt;
+          if (isLookedAt) dispatchEvent(new Event('focus'));
+        }, looks);
+      await look(false);
+      for (let i = 1; i <= 250; i++) {
+        await say(iris, topic, `Number ${i}.`);
+        // As many as are on the screen together, so that all have been there.
+        if (i % 5 > 0) continue;
+        await message(bela.page, `Number ${i}.`).waitFor();
+        await bela.page.evaluate(() => new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve))));
+      }
+      await channelLink(bela.page, 'general').getByText('250 unread').waitFor();
+      await look(true);
+      await expect.poll(() => channelLink(bela.page, 'general').textContent(), { timeout: 10_000 }).toBe('general');
+      expect(bela.problems).toEqual([]);
     });
 
     test('who has read a message is listed, but those who do not let others know', async () => {

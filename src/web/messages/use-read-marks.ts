@@ -39,7 +39,9 @@ export function useReadMarks(list: RefObject<HTMLElement | null>, version: unkno
       if (document.visibilityState !== 'visible' || !document.hasFocus()) return;
       if (unreadFrom.get() !== undefined) return;
       const messageIds = [...seen].slice(0, AT_ONCE);
-      seen.clear();
+      for (const id of messageIds) seen.delete(id);
+      // While nobody looked, more may have gone by than are told of at once.
+      plan();
       const input = { messageIds, flag: 'READ', operation: 'ADD' } as const;
       void client
         .mutation(MarkReadDocument, { input })
