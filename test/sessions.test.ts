@@ -99,9 +99,14 @@ async function openEverything(tab: Tab) {
   ];
   const { queue_id, last_event_id } = await newQueue();
   const poll = tab.ask('GET', `/api/v1/events?queue_id=${queue_id}&last_event_id=${last_event_id}`);
-  const viewer = { id: owner.id, realm: people.realm, clientName: 'test' };
-  await expect.poll(async () => (await service.app.queues.look({ viewer }, queue_id)).reader).toBeDefined();
+  await isRead(queue_id);
   return { ws, sse, poll };
+}
+
+/** Waits until somebody reads the owner's queue. */
+async function isRead(queueId: string): Promise<void> {
+  const viewer = { id: owner.id, realm: people.realm, clientName: 'test' };
+  await expect.poll(async () => (await service.app.queues.look({ viewer }, queueId)).reader).toBeDefined();
 }
 
 async function expectAllEnded({ ws, sse, poll }: Awaited<ReturnType<typeof openEverything>>): Promise<void> {
@@ -344,6 +349,20 @@ describe('what is open in a session ends', () => {
     await expectAllEnded(opened);
     await second.ok('POST', `/users/${owner.id}/reactivate`);
     expect(await tab.status()).toBe(401);
+  });
+
+  // Whoever ends a queue tells of it by the log as well. Its row may be read before, here as if another node had written it.
+  test.for([
+    ['revoked', { how: 'closed', code: 4403 }],
+    ['deleted', { how: 'complete' }],
+    ['surplus', { how: 'errors', errors: [{ extensions: { code: 'BAD_EVENT_QUEUE_ID', reason: 'expired' } }] }],
+    ['restored', { how: 'errors', errors: [{ extensions: { code: 'BAD_EVENT_QUEUE_ID', reason: 'restored' } }] }],
+  ] as const)('when its queue is %s on another node, as it does there', async ([endReason, end]) => {
+    const { queue_id: id } = await owner.register({ fetch_event_types: [] });
+    await using stream = await owner.events('position', { queueId: id });
+    await isRead(id);
+    await service.app.db.eventQueue.updateMany({ where: { id }, data: { endedAt: new Date(now), endReason } });
+    expect(await stream.ended).toMatchObject(end);
   });
 
   test('and not with another session, nor with the key; nor the key with it', async () => {

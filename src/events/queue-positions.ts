@@ -2,7 +2,7 @@ import { Prisma } from '../generated/prisma/client.ts';
 import { databaseClock } from '../platform/db/clock.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError, type QueueLoss } from './errors.ts';
-import type { Queue } from './queue.ts';
+import type { Queue, ReaderEnd } from './queue.ts';
 
 /** Our choice: a queue without a reader is dropped from memory, not from the database, after this. */
 const FORGET_MS = 120_000;
@@ -53,7 +53,7 @@ export class QueuePositions {
     await this.#endGone(gone.filter(({ reader }) => reader !== undefined));
   }
 
-  /** Ends the readers of queues that are not ours any more: taken by another node, or lost where the database was restored. */
+  /** Ends the readers of queues that are not ours any more: taken by another node, or over, as the database says why. */
   async #endGone(queues: readonly Queue[]): Promise<void> {
     if (queues.length === 0) return;
     try {
@@ -61,11 +61,7 @@ export class QueuePositions {
         SELECT q.id::text AS id, q.end_reason AS "endReason" FROM ${keysOf(queues)}
         JOIN event_queue q ON q.realm_id = of.realm_id AND q.id = of.id`;
       const found = new Map(rows.map((row) => [row.id, row]));
-      for (const { id, reader } of queues) {
-        const row = found.get(id);
-        const loss = row === undefined ? 'unknown' : lossOf(row);
-        reader?.end(loss === 'expired' ? 'displaced' : new BadEventQueueIdError(id, loss));
-      }
+      for (const { id, reader } of queues) reader?.end(endOf(id, found.get(id)));
     } catch (error) {
       for (const { reader } of queues) reader?.end('unavailable');
       throw error;
@@ -124,7 +120,15 @@ export class QueuePositions {
 const keysOf = (queues: readonly Queue[]): Prisma.Sql => Prisma.sql`
   unnest(${queues.map(({ realmId }) => realmId)}::int[], ${queues.map(({ id }) => id)}::uuid[]) AS of(realm_id, id)`;
 
-/** What a queue that is over is to its reader. */
+/** Why its reader ends here, as where it was ended. */
+function endOf(id: string, row: { readonly endReason: string | null } | undefined): ReaderEnd {
+  if (row === undefined) return new BadEventQueueIdError(id, 'unknown');
+  const { endReason } = row;
+  if (endReason === null) return 'displaced';
+  return endReason === 'revoked' || endReason === 'deleted' ? endReason : new BadEventQueueIdError(id, lossOf(row));
+}
+
+/** What a queue that is over is to whoever wants to read it. */
 export const lossOf = ({ endReason }: { readonly endReason: string | null }): QueueLoss =>
   endReason === 'restored' ? 'restored' : 'expired';
 
