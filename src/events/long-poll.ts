@@ -120,6 +120,10 @@ class Poll implements LiveReader, QueueReader {
     this.answer([]);
   }
 
+  restored(): void {
+    this.end(new BadEventQueueIdError(this.#queue.id, 'restored'));
+  }
+
   rendered(events: readonly StoredEvent[]): readonly EventPiece[] {
     return events.flatMap((event) =>
       piecesFor(this.#app, event, { queue: this.#queue, recipient: this.recipient }).filter(

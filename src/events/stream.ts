@@ -192,6 +192,10 @@ export class EventStream implements LiveReader, QueueReader {
     this.#finish('unavailable');
   }
 
+  restored(): void {
+    this.#finish(new BadEventQueueIdError(this.queue.id, 'restored'));
+  }
+
   /**
    * What takes reading first is read from the window instead, as by a stream that has just begun: so nothing that comes
    * meanwhile can overtake it, and what waits is held once for all.

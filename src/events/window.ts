@@ -34,6 +34,8 @@ export interface LiveReader {
   pass(through: number): void;
   /** The reader failed: it ends, and its client comes back. Must not throw. */
   broken(): void;
+  /** Another epoch of the log has begun: the queue is over. Must not throw. */
+  restored(): void;
 }
 
 interface WindowStart {
@@ -231,11 +233,14 @@ export class RealmWindow implements EventHolder {
     await this.fill();
   }
 
-  /** Ends whoever still reads here: the log is another. */
+  /**
+   * Ends whoever still reads here: the log is another. Those whose queue the registry has let go of already, and asks the
+   * database why, are told here.
+   */
   abandon(): void {
     this.letGo();
     this.#early.clear();
-    for (const readers of this.#readers.values()) for (const reader of [...readers]) reader.broken();
+    for (const readers of this.#readers.values()) for (const reader of [...readers]) reader.restored();
   }
 
   /** Nothing in here may throw: a failure of one event or reader must not keep others from being served. */
