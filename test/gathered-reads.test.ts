@@ -74,6 +74,32 @@ describe('reads that are gathered', () => {
     expect(String(bad.status === 'rejected' && bad.reason)).toContain('division by zero');
   });
 
+  test.for([
+    ['a connection was lost', '57P01'],
+    ['all connections are taken', '53300'],
+    ['a race was lost', '40001'],
+  ])('are not made by each alone where %s: the database has enough to do', async ([, code]) => {
+    let statements = 0;
+    const reads = new GatheredReads<number, number>(() => {
+      statements++;
+      return Promise.reject(Object.assign(new Error('refused'), { code }));
+    });
+    const askers = Array.from({ length: 100 }, () => reads.of({ db: server.app.db, realmId: REALM }, [1]));
+    const answers = await Promise.allSettled(askers);
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason)).toEqual(
+      Array.from({ length: 100 }, () => expect.objectContaining({ code })),
+    );
+    expect(statements).toBe(1);
+  });
+
+  test('that throw at once fail who asked, and nobody else', async () => {
+    const reads = new GatheredReads<number, number>(() => {
+      throw new TypeError('thrown');
+    });
+    const ask = () => reads.of({ db: server.app.db, realmId: REALM }, [1]);
+    for (let i = 0; i < 2; i++) await expect(Promise.all([ask(), ask()])).rejects.toThrow('thrown');
+  });
+
   test('are never more at once than a statement takes quickly', async () => {
     const { statements, of } = reading();
     const many = Array.from({ length: 1_500 }, (_, i) => i + 100);

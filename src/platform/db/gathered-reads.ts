@@ -1,5 +1,6 @@
 import type { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from './client.ts';
+import { isBusy, isLostRace } from './errors.ts';
 import { readRows } from './rows.ts';
 
 /** What is read for each of the askers' items, in their order. */
@@ -55,7 +56,10 @@ export class GatheredReads<T, V> {
     this.#weightOf = weightOf;
   }
 
-  /** What each of the items leads to. Whoever shares a statement that fails reads by themselves. */
+  /**
+   * What each of the items leads to. Whoever shares a statement that another one's item may have failed reads by themselves;
+   * where the database could not take it, all are told so: as many statements as there are askers would not help it.
+   */
   async of(place: ReadPlace, items: readonly T[]): Promise<readonly V[]> {
     const gathering = this.#gatheringAt(place);
     const start = gathering.items.length;
@@ -68,7 +72,7 @@ export class GatheredReads<T, V> {
     try {
       return (await gathering.read).slice(start, start + items.length);
     } catch (error) {
-      if (gathering.askers === 1) throw error;
+      if (gathering.askers === 1 || isBusy(error) || isLostRace(error)) throw error;
       return this.#read(place, items);
     }
   }
@@ -93,7 +97,8 @@ export class GatheredReads<T, V> {
         lane.gathering = undefined;
         clearTimeout(timer);
         lane.reading++;
-        const reading = this.#read(place, gathering.items).finally(() => {
+        // What throws at once fails those who asked, as what is rejected does: nobody stands behind a timer.
+        const reading = new Promise<readonly V[]>((done) => done(this.#read(place, gathering.items))).finally(() => {
           lane.reading--;
           if (lane.gathering !== undefined) lane.gathering.start();
           else if (lane.reading === 0) forget();
