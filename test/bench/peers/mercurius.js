@@ -16,7 +16,7 @@ function readsOf(pool, viewer) {
   const run = async (name, values) => (await pool.query({ name, text: sql[name], values })).rows;
   const byId = (name) =>
     new DataLoader(async (ids) => {
-      const found = new Map((await run(name, [ids])).map((row) => [row.databaseId, row]));
+      const found = new Map((await run(name, [realmId, ids])).map((row) => [row.databaseId, row]));
       return ids.map((id) => found.get(id) ?? null);
     });
   const newest = new Map();
@@ -27,7 +27,7 @@ function readsOf(pool, viewer) {
     users: byId('USERS'),
     channelsById: byId('CHANNELS_BY_ID'),
     subscriberCounts: new DataLoader(async (ids) => {
-      const counts = new Map((await run('SUBSCRIBER_COUNTS', [ids])).map(({ id, count }) => [id, count]));
+      const counts = new Map((await run('SUBSCRIBER_COUNTS', [realmId, ids])).map(({ id, count }) => [id, count]));
       return ids.map((id) => counts.get(id) ?? 0);
     }),
     reactions: new DataLoader(async (ids) => {
@@ -43,7 +43,7 @@ function readsOf(pool, viewer) {
       const loader =
         newest.get(count) ??
         new DataLoader(async (ids) => {
-          const rows = await run('NEWEST_OF_CHANNELS', [viewerId, ids, count]);
+          const rows = await run('NEWEST_OF_CHANNELS', [viewerId, ids, count, realmId]);
           const byChannel = Map.groupBy(rows, ({ channel_id }) => channel_id);
           return ids.map((id) => byChannel.get(id) ?? []);
         });
@@ -52,11 +52,11 @@ function readsOf(pool, viewer) {
     },
     /** Read once, whoever asks: a number for each channel, and for all. */
     unread() {
-      unread ??= run('UNREAD', [viewerId]).then(unreadOf);
+      unread ??= run('UNREAD', [viewerId, realmId]).then(unreadOf);
       return unread;
     },
     channels: (count) => run('CHANNELS', [viewerId, isGuest, realmId, count]),
-    subscriptions: (count) => run('SUBSCRIPTIONS', [viewerId, count]),
+    subscriptions: (count) => run('SUBSCRIPTIONS', [viewerId, realmId, count]),
     received: (count) => run('RECEIVED', [viewerId, isGuest, realmId, count]),
     topic: (channelId, topic, count) => run('TOPIC', [viewerId, isGuest, channelId, topic, count, realmId]),
   };

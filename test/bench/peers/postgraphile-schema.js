@@ -1,5 +1,5 @@
 // What a user of PostGraphile writes: a schema of views, each of what the viewer may see, of which the GraphQL schema is made.
-import { IN_PERIOD, SEES, UNREAD } from './mercurius-statements.js';
+import { IN_PERIOD, SEES, unread } from './mercurius-statements.js';
 
 /** What the service's process tells PostgreSQL of who asks, for each request. */
 export const SETTINGS = { viewer: 'bench.viewer', realm: 'bench.realm', guest: 'bench.guest' };
@@ -16,9 +16,9 @@ const RECEIVED = `(m.sender_id = ${VIEWER} OR ${asSettings(IN_PERIOD)})`;
 /** The viewer's flags of the message `m`, under the service's names and in its order. */
 const FLAGS = `ARRAY(
   SELECT flag FROM (SELECT m.conversation_id IS NOT NULL OR ${RECEIVED} AS it) AS received
-  LEFT JOIN user_message um ON um.user_id = ${VIEWER} AND um.message_id = m.id
-  LEFT JOIN read_exception x ON x.user_id = ${VIEWER} AND x.message_id = m.id
-  LEFT JOIN read_mark r ON r.user_id = ${VIEWER}
+  LEFT JOIN user_message um ON um.realm_id = m.realm_id AND um.user_id = ${VIEWER} AND um.message_id = m.id
+  LEFT JOIN read_exception x ON x.realm_id = m.realm_id AND x.user_id = ${VIEWER} AND x.message_id = m.id
+  LEFT JOIN read_mark r ON r.realm_id = m.realm_id AND r.user_id = ${VIEWER}
     AND r.recipient_id = COALESCE(m.sent_channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1)
   CROSS JOIN LATERAL (VALUES
     ('READ', COALESCE(x.is_read, NOT received.it OR (m.sender_id = ${VIEWER} AND m.read_by_sender)
@@ -60,8 +60,8 @@ ${comment('folder', BY_RELATION, ['@primaryKey database_id'])}
 CREATE VIEW peer.channel AS
   SELECT c.id AS database_id, c.name, lower(c.name) COLLATE "C" AS sort_name, c.description, c.invite_only AS is_private,
     c.created_at, c.folder_id, c.creator_id,
-    (SELECT count(*)::int FROM subscription s JOIN user_account u ON u.id = s.user_id AND u.is_active
-     WHERE s.channel_id = c.id AND s.active) AS subscriber_count
+    (SELECT count(*)::int FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id AND u.is_active
+     WHERE s.realm_id = c.realm_id AND s.channel_id = c.id AND s.active) AS subscriber_count
   FROM channel c WHERE c.realm_id = ${REALM} AND NOT c.is_archived AND ${SEEN};
 ${comment('channel', REACHABLE, [
   '@primaryKey database_id',
@@ -73,9 +73,10 @@ CREATE VIEW peer.message AS
   SELECT m.id AS database_id, m.realm_id, m.content, m.rendered_content, m.topic AS topic_name, lower(m.topic) AS topic_key,
     m.sent_at, m.last_edited_at, m.sender_id, m.channel_id, m.conversation_id IS NOT NULL OR ${RECEIVED} AS is_received,
     ${FLAGS} AS flags
-  FROM message m LEFT JOIN channel c ON c.id = m.channel_id
+  FROM message m LEFT JOIN channel c ON c.realm_id = m.realm_id AND c.id = m.channel_id
   WHERE m.realm_id = ${REALM} AND CASE WHEN m.conversation_id IS NOT NULL THEN EXISTS (
-      SELECT FROM conversation_member cm WHERE cm.user_id = ${VIEWER} AND cm.conversation_id = m.conversation_id)
+      SELECT FROM conversation_member cm
+      WHERE cm.realm_id = m.realm_id AND cm.user_id = ${VIEWER} AND cm.conversation_id = m.conversation_id)
     ELSE ${SEEN} AND (c.history_public_to_subscribers OR NOT c.invite_only OR ${RECEIVED}) END;
 ${comment('message', REACHABLE, [
   '@primaryKey database_id',
@@ -94,14 +95,14 @@ ${comment('reaction', BY_RELATION, [
 ])}
 
 CREATE FUNCTION peer_private.unread() RETURNS TABLE (channel_id int, is_muted boolean, count int) LANGUAGE sql STABLE AS $$
-  ${asSettings(UNREAD)} $$;
+  ${unread(VIEWER, REALM)} $$;
 
 CREATE VIEW peer.channel_subscription AS
   SELECT s.channel_id, s.color, s.is_muted, s.pin_to_top, COALESCE(unread.count, 0)::int AS unread_count
-  FROM subscription s JOIN channel c ON c.id = s.channel_id
+  FROM subscription s JOIN channel c ON c.realm_id = s.realm_id AND c.id = s.channel_id
   LEFT JOIN (SELECT u.channel_id, sum(u.count) AS count FROM peer_private.unread() u GROUP BY u.channel_id) AS unread
     ON unread.channel_id = s.channel_id
-  WHERE s.user_id = ${VIEWER} AND s.active AND NOT c.is_archived;
+  WHERE s.realm_id = ${REALM} AND s.user_id = ${VIEWER} AND s.active AND NOT c.is_archived;
 ${comment('channel_subscription', REACHABLE, [
   '@primaryKey channel_id',
   '@foreignKey (channel_id) references peer.channel (database_id)|@fieldName channel',
