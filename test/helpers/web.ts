@@ -152,8 +152,12 @@ export async function open(page: Page, channel: string, topic?: string): Promise
   await topics.getByRole('link', { name: new RegExp(`^${topic}`) }).click();
 }
 
-/** The messages that are shown with this text. */
-export const message = (page: Page, text: string): Locator => page.getByRole('article').filter({ hasText: text });
+/** The messages that are shown with this text, without what is not sent yet. */
+export const message = (page: Page, text: string): Locator =>
+  page.getByRole('article').and(page.locator(':not([aria-label="Not sent yet"])')).filter({ hasText: text });
+
+/** What was written and is not in the log yet. */
+export const notSent = (page: Page): Locator => page.getByRole('article', { name: 'Not sent yet' });
 
 /** Writes where somebody is, and sends it. */
 export async function write(page: Page, text: string): Promise<void> {

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { AxeResults } from 'axe-core';
-import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
 import { demoChat } from '../helpers/web.ts';
@@ -21,7 +18,6 @@ describe.runIf(hasChromium && isGroupPicked('web/accessibility.test.ts'))(
   `the chat for those who do not see it, or not well${CHROMIUM_NOTE}`,
   { timeout: 240_000 },
   () => {
-    const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     const chat = demoChat((one) => fillPlaces({ person: one.person('owner') }, one.person('moderator')));
 
     test.for(LOOKS)(
@@ -29,7 +25,6 @@ describe.runIf(hasChromium && isGroupPicked('web/accessibility.test.ts'))(
       async ([, look]) => {
         await using iris = await chat.enter('owner', look);
         const { page, problems } = iris;
-        await page.evaluate(axe);
         const faults: Record<string, readonly string[]> = {};
         for (const name of [...VIEWS, ...DIALOGS]) {
           await show(iris, name);
@@ -46,7 +41,6 @@ describe.runIf(hasChromium && isGroupPicked('web/accessibility.test.ts'))(
         if (look.viewport === NARROW) await page.getByRole('button', { name: 'Back to the sidebar' }).click();
         await page.getByRole('button', { name: 'Sign out' }).click();
         await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-        await page.evaluate(axe);
         expect(await faultsOf(page), name).toEqual([]);
         expect(
           problems.filter((problem) => problem.startsWith('asked')),
@@ -56,14 +50,3 @@ describe.runIf(hasChromium && isGroupPicked('web/accessibility.test.ts'))(
     });
   },
 );
-
-/** What is serious or critical, with what has it. */
-async function faultsOf(page: Page): Promise<string[]> {
-  const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join('\n')}`,
-    );
-}

@@ -2,7 +2,17 @@ import type { Page, Request, Route } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { type Chatter, channelLink, demoChat, message, newName, open, sidebarOf, write } from '../helpers/web.ts';
+import {
+  type Chatter,
+  channelLink,
+  demoChat,
+  message,
+  newName,
+  notSent,
+  open,
+  sidebarOf,
+  write,
+} from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
   `the chat in two browsers${CHROMIUM_NOTE}`,
@@ -28,7 +38,7 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
         await expect.poll(() => message(page, said).count()).toBe(1);
         await expect.poll(() => message(page, said).getByText('🎉').count()).toBe(1);
       }
-      await expect.poll(() => iris.page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
+      await expect.poll(() => notSent(iris.page).count()).toBe(0);
       // Once, politely, for those who hear the page.
       const announced = bela.page.locator('[aria-live="polite"]');
       await expect.poll(() => announced.textContent()).toContain(`Iris Haddad: ${said}`);
@@ -163,7 +173,7 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
         Object.assign(window, { rest });
       });
       await write(page, said);
-      const pending = page.getByRole('region', { name: 'Not sent yet' }).getByText(said);
+      const pending = notSent(page).getByText(said);
       // The service has said that it is sent, and the socket has brought it.
       await answered.promise;
       await page.evaluate(() => new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve))));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
 import type { Person } from '../helpers/person.ts';
-import { demoChat, message, newName, open, sidebarOf, write } from '../helpers/web.ts';
+import { demoChat, message, newName, notSent, open, sidebarOf, write } from '../helpers/web.ts';
 
 describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
   `what is not sent yet${CHROMIUM_NOTE}`,
@@ -94,14 +94,14 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
       );
       await open(page, 'website', 'launch');
       await write(page, kept);
-      await page.getByRole('region', { name: 'Not sent yet' }).getByText(kept).waitFor();
+      await notSent(page).getByText(kept).waitFor();
       // The session ends elsewhere, and not by their signing out.
       await page.context().clearCookies();
       await page.goto(chat.startUrl);
       await signIn('Bela Novak');
-      await expect.poll(() => page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
+      await expect.poll(() => notSent(page).count()).toBe(0);
       await write(page, lost);
-      await page.getByRole('region', { name: 'Not sent yet' }).getByText(lost).waitFor();
+      await notSent(page).getByText(lost).waitFor();
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByRole('region', { name: 'The demo' }).waitFor();
       expect(await inTab()).toContain(kept);
@@ -109,7 +109,7 @@ describe.runIf(hasChromium && isGroupPicked('web/drafts.test.ts'))(
       isRefused = false;
       await signIn('Gus Marino');
       await message(page, kept).waitFor();
-      await expect.poll(() => page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
+      await expect.poll(() => notSent(page).count()).toBe(0);
     });
 
     test('is one draft with the last words, though the answer to its making was lost', async () => {

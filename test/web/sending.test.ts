@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
-import { demoChat, message, newName, open, write } from '../helpers/web.ts';
+import { demoChat, message, newName, notSent, open, write } from '../helpers/web.ts';
 
 /** More than the page asks for in a minute of these tests. */
 const PER_MINUTE = 250;
@@ -21,17 +22,20 @@ describe.runIf(hasChromium && isGroupPicked('web/sending.test.ts'))(
       let asked = 0;
       while ((await person.rest('GET', '/users/me')).status !== 429) expect(asked++).toBeLessThan(PER_MINUTE);
       const texts = [newName('the first'), newName('the second'), newName('the third')];
-      for (const text of texts) await write(page, text);
+      const regretted = newName('regretted');
+      for (const text of [regretted, ...texts]) await write(page, text);
       await page.getByText(BUSY).first().waitFor();
+      expect(await faultsOf(page)).toEqual([]);
+      await notSent(page).filter({ hasText: regretted }).getByRole('button', { name: 'Discard' }).click();
       expect(await page.getByRole('button', { name: 'Send again' }).count()).toBe(0);
       // A window of the limit is a minute.
       for (const text of texts) await message(page, text).waitFor({ timeout: 75_000 });
-      await expect.poll(() => page.getByRole('region', { name: 'Not sent yet' }).count()).toBe(0);
+      await expect.poll(() => notSent(page).count()).toBe(0);
       const { messages } = await chat
         .person('owner')
         .ok('GET', '/messages', { anchor: 'newest', num_before: 5, num_after: 0, apply_markdown: false });
       const sent = messages.map(({ content }: { content: string }) => content);
-      expect(sent.filter((content: string) => texts.includes(content))).toEqual(texts);
+      expect(sent.filter((content: string) => [regretted, ...texts].includes(content))).toEqual(texts);
     });
 
     test('asks again under the same key after the time that the service wants, and for the next one only then', async () => {

@@ -17,8 +17,7 @@ import { refusalOf } from './refusal.ts';
 
 /**
  * `waiting` to be sent, being `sending`, `sent` and to be heard of, or `failed`: refused by the service, for `reason`.
- * Only what failed needs somebody to decide;
- * what the service cannot take just now waits until it can.
+ * Only what failed needs somebody to decide; what the service cannot take just now waits until it can.
  */
 export type PendingState = 'waiting' | 'sending' | 'sent' | 'failed';
 

@@ -31,7 +31,7 @@ function PendingMessage({ pending }: { readonly pending: Pending }) {
   const { id, input, state, reason } = pending;
   const connection = useStore(liveStatus, (status) => status.connection);
   return (
-    <section className="message message-pending" aria-label="Not sent yet">
+    <article className="message message-pending" aria-label="Not sent yet">
       <span className="message-gutter" />
       <div className="message-body">
         <div className="message-content pending-content">{input.content}</div>
@@ -47,11 +47,19 @@ function PendingMessage({ pending }: { readonly pending: Pending }) {
               </Button>
             </>
           ) : (
-            <span>{progressOf(pending, connection)}</span>
+            <>
+              <span>{progressOf(pending, connection)}</span>
+              {/* Whoever waits may think better of it. What is on its way cannot be called back. */}
+              {state === 'waiting' && (
+                <Button kind="quiet" onClick={() => discard(id)}>
+                  Discard
+                </Button>
+              )}
+            </>
           )}
         </div>
       </div>
-    </section>
+    </article>
   );
 }
 
