@@ -120,6 +120,8 @@ describe.runIf(hasChromium && isGroupPicked('web/searching.test.ts'))(
       const line = page.getByRole('combobox', { name: 'Search messages' });
       await line.pressSequentially('chan');
       await page.getByRole('option', { name: 'channel: in a channel' }).waitFor();
+      // Where it is heard: of what lies below a modal dialog nothing is.
+      await page.locator('dialog [aria-live="polite"]').getByText('suggestion').waitFor({ state: 'attached' });
       await line.press('ArrowDown');
       await line.press('Enter');
       await line.pressSequentially('web');

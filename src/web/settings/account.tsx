@@ -3,7 +3,6 @@ import { useClient, useQuery } from 'urql';
 import { useCommand } from '../api/use-command.ts';
 import { OwnProfileDocument, UpdateSettingsDocument } from '../generated/graphql.ts';
 import { signOut } from '../session/session.ts';
-
 import { Button } from '../ui/button.tsx';
 import { Refusal, TextField } from '../ui/form.tsx';
 import { notify } from '../ui/notices.tsx';

@@ -1,5 +1,6 @@
 import { createContext, type ReactNode, Suspense, use, useId, useLayoutEffect, useRef } from 'react';
 import { createStore, useStore } from '../api/store.ts';
+import { Announcer } from './announcer.tsx';
 import { IconButton } from './button.tsx';
 import './dialog.css';
 import { Notices } from './notices.tsx';
@@ -75,6 +76,7 @@ export function Dialog({ title, children, size = 'small' }: Props) {
         {children}
       </div>
       <Notices />
+      <Announcer />
     </dialog>
   );
 }

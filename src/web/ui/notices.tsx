@@ -1,6 +1,6 @@
-import { useId, useLayoutEffect } from 'react';
 import { createStore, useStore } from '../api/store.ts';
 import './notices.css';
+import { uppermostPlace } from './uppermost.ts';
 
 /** Long enough to be read. */
 const SHOWN_MS = 6_000;
@@ -21,20 +21,11 @@ export function notify(text: string): void {
   setTimeout(() => notices.set(notices.get().filter((one) => one !== notice)), SHOWN_MS);
 }
 
-/** Where notices can be, by when they came to be there. */
-const places = createStore<readonly string[]>([]);
+const useIsUppermost = uppermostPlace();
 
-/**
- * Where notices are: on the page, and in each dialog. They are shown in the uppermost place, since of what lies below a modal
- * dialog nothing is heard, and little seen.
- */
+/** Where notices are: on the page, and in each dialog. */
 export function Notices() {
-  const id = useId();
-  useLayoutEffect(() => {
-    places.set([...places.get(), id]);
-    return () => places.set(places.get().filter((one) => one !== id));
-  }, [id]);
-  const isUppermost = useStore(places, (all) => all.at(-1) === id);
+  const isUppermost = useIsUppermost();
   const all = useStore(notices);
   return (
     // It is there before there is anything in it: what comes with its words is not said.
