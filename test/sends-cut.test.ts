@@ -24,7 +24,7 @@ async function contentsOf(person: Person, { queue_id, last_event_id }: Json): Pr
   }
 }
 
-describe.skipIf(DATABASE_URL === undefined)('many who send at once in one organization', () => {
+describe.skipIf(DATABASE_URL === undefined)('many who send at once', () => {
   const stack = new AsyncDisposableStack();
   let proxy: DatabaseProxy;
   let server: ServerProcess;
@@ -53,19 +53,31 @@ describe.skipIf(DATABASE_URL === undefined)('many who send at once in one organi
     return cuts;
   }
 
-  test.for([false, true])(
-    'have each message sent once, and are refused none that was, while answers of the database are lost (under keys: %s)',
+  /** Two who send and hear, in an organization of their own. */
+  async function scene() {
+    const { owner, member } = await organisation({}, { on: server });
+    const to = await channelOf(owner, 'rush', [owner, member]);
+    return { owner, member, to, queue: await owner.register({ fetch_event_types: [] }) };
+  }
+
+  test.for([
+    [1, false],
+    [1, true],
+    [8, false],
+    [8, true],
+  ] as const)(
+    'in %i organizations have each message sent once, and are refused none that was, while answers of the database are lost (under keys: %s)',
     { timeout: 60_000 },
-    async (isKeyed) => {
-      const { owner, member } = await organisation({}, { on: server });
-      const to = await channelOf(owner, 'rush', [owner, member]);
-      const queue = await owner.register({ fetch_event_types: [] });
+    async ([count, isKeyed]) => {
+      const scenes = await Promise.all(Array.from({ length: count }, scene));
       const outcomes = new Map<string, { status: number; msg: string }>();
       const statuses: number[] = [];
       const write = async (sender: number) => {
         for (let i = 0; i < MESSAGES_EACH; i++) {
           const content = `${sender}.${i}`;
-          const person = sender % 2 === 0 ? owner : member;
+          // TypeScript does not know that there is one of each number.
+          const { owner, member, to } = scenes[sender % count] as Awaited<ReturnType<typeof scene>>;
+          const person = Math.floor(sender / count) % 2 === 0 ? owner : member;
           const message = { type: 'channel', to, topic: 'rush', content };
           const options = isKeyed ? { headers: { 'idempotency-key': content } } : {};
           const { status, body } = await person.rest('POST', '/messages', message, options);
@@ -83,7 +95,7 @@ describe.skipIf(DATABASE_URL === undefined)('many who send at once in one organi
       await Promise.all(Array.from({ length: SENDERS }, (_, sender) => write(sender)));
       isOver = true;
       expect(await cutting).toBeGreaterThan(0);
-      const sent = await contentsOf(owner, queue);
+      const sent = (await Promise.all(scenes.map(({ owner, queue }) => contentsOf(owner, queue)))).flat();
       expect(sent.length).toBe(new Set(sent).size);
       const known = new Set(sent);
       const isUnknown = (msg: string) => /may have been (sent|done)/.test(msg);

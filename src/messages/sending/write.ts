@@ -85,6 +85,37 @@ export async function writeMessages(
     db,
     Prisma.sql`SELECT * FROM send_messages(${realmId}::int, ${input}::jsonb)`,
   );
+  return outcomesOf(messages, rows);
+}
+
+/** Messages of one organisation. */
+export interface Batch {
+  readonly realmId: number;
+  readonly messages: readonly MessageToWrite[];
+}
+
+/**
+ * As `writeMessages`, in one statement for several organisations. It waits for nobody: one in which somebody else is changing
+ * something, or of which a message cannot be written as it is, is left out, and nothing of it was written.
+ *
+ * @returns For each message of those that were not left out, by organisation.
+ * @throws What keeps all of them from being written.
+ */
+export async function writeMessagesOfMany(db: SqlClient, batches: readonly Batch[]): Promise<Map<number, Outcome[]>> {
+  const input = batches.map(({ realmId, messages }) => ({ realm_id: realmId, messages: messages.map(argumentsOf) }));
+  const rows = await readRows<WrittenRow & { readonly realm_id: number }>(
+    db,
+    Prisma.sql`SELECT * FROM send_messages_of_many(${JSON.stringify(input)}::jsonb)`,
+  );
+  const byRealm = Map.groupBy(rows, (row) => row.realm_id);
+  const done = batches.flatMap(({ realmId, messages }) => {
+    const written = byRealm.get(realmId);
+    return written === undefined ? [] : [[realmId, outcomesOf(messages, written)] as const];
+  });
+  return new Map(done);
+}
+
+function outcomesOf(messages: readonly MessageToWrite[], rows: readonly WrittenRow[]): Outcome[] {
   const byPlace = new Map(rows.map((row) => [row.place, row]));
   return messages.map((message, i) => {
     const row = byPlace.get(i + 1);

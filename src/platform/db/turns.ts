@@ -88,6 +88,11 @@ export class Turns {
     }
   }
 
+  /** Whether nobody is changing anything of the organisation from here, or waits to. */
+  isFree(realmId: number): boolean {
+    return !this.#lines.has(realmId);
+  }
+
   #lineOf(realmId: number): OrganizationQueue {
     let line = this.#lines.get(realmId);
     if (line === undefined) {

@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createDatabase } from './helpers/database.ts';
+import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
+import { organisation } from './helpers/server.ts';
+import { aroundStatements } from './helpers/statements.ts';
+import { channelOf, messagesIn } from './helpers/talk.ts';
+
+// Organisations that send at the same moment share a statement. None of them may tell by what it has to do with the others.
+
+const { DATABASE_URL } = process.env;
+const OF_MANY = 'send_messages_of_many';
+
+let server: InProcess;
+beforeAll(async () => {
+  server = await shareInProcess({ counts: true });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** Somebody with a channel, in an organisation of their own, and what is heard there. */
+async function scene(on = server) {
+  const { owner, realm } = await organisation({}, { on });
+  const to = await channelOf(owner, 'square', [owner]);
+  await owner.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content: 'first' });
+  const { queue_id, last_event_id } = await owner.register({ fetch_event_types: [] });
+  return {
+    ...{ owner, realm, to },
+    async heard() {
+      const events = messagesIn(await owner.poll(queue_id, last_event_id, { dontBlock: true }));
+      return events.map(({ id, message }) => ({ event: id - last_event_id, content: message.content }));
+    },
+    say: (content: string, channel = to) =>
+      owner.rest('POST', '/messages', { type: 'channel', to: channel, topic: 'a', content }),
+  };
+}
+
+const scenes = (count: number, on = server) => Promise.all(Array.from({ length: count }, () => scene(on)));
+
+/** @returns Statements that were for several organisations: their texts, while `work` is done. */
+async function sharedDuring(work: () => Promise<unknown>): Promise<number> {
+  let shared = 0;
+  const mend = aroundStatements(server.app, (run, sql) => {
+    if (sql.includes(OF_MANY)) shared++;
+    return run();
+  });
+  await work().finally(mend);
+  return shared;
+}
+
+test('a moment of many organisations takes few statements, and each has its own messages, in its own order', async () => {
+  const all = await scenes(12);
+  const shared = await sharedDuring(async () => {
+    for (let i = 0; i < 5; i++) {
+      const replies = await Promise.all(all.map(({ say }, n) => say(`${n}.${i}`)));
+      expect(replies.map(({ status }) => status)).toEqual(all.map(() => 200));
+    }
+  });
+  expect(shared).toBeGreaterThan(0);
+  expect(shared).toBeLessThan((12 * 5) / 2);
+  for (const [n, { heard }] of all.entries()) {
+    expect(await heard()).toEqual([0, 1, 2, 3, 4].map((i) => ({ event: i + 1, content: `${n}.${i}` })));
+  }
+});
+
+test('what cannot be sent in one organisation is no matter to the others', async () => {
+  const all = await scenes(8);
+  const [first, ...others] = all;
+  const { owner, to, say } = first ?? (await scene());
+  const closed = await channelOf(owner, 'closed', [owner]);
+  // It was open when the message was prepared, and is not when the statement comes.
+  const mend = aroundStatements(server.app, async (run, sql) => {
+    if (!sql.includes(OF_MANY)) return run();
+    mend();
+    await owner.ok('DELETE', `/streams/${closed}`);
+    return run();
+  });
+  onTestFinished(mend);
+  const [refused, sent, ...replies] = await Promise.all([
+    say('late', closed),
+    say('in time', to),
+    ...others.map((other, n) => other.say(`of ${n}`)),
+  ]);
+  expect([refused.status, sent.status]).toEqual([400, 200]);
+  expect(replies.map(({ status }) => status)).toEqual(others.map(() => 200));
+  expect((await first?.heard())?.map(({ content }) => content)).toEqual(['in time']);
+});
+
+test('a lost answer is found again by each organisation, and nothing sent twice', async () => {
+  const all = await scenes(6);
+  // The connection breaks once before the statement comes through, and once after.
+  let losses = 2;
+  const mend = aroundStatements(server.app, async (run, sql) => {
+    if (losses === 0 || !sql.includes(OF_MANY)) return run();
+    if (--losses === 0) await run();
+    throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+  });
+  onTestFinished(mend);
+  const replies = await Promise.all(all.map(({ say }) => say('once')));
+  expect([losses, ...replies.map(({ status }) => status)]).toEqual([0, ...all.map(() => 200)]);
+  for (const { heard } of all) expect((await heard()).map(({ content }) => content)).toEqual(['once']);
+});
+
+test.skipIf(DATABASE_URL === undefined)(
+  'an organisation whose log somebody holds waits for it alone, and is sent then',
+  async () => {
+    await using database = await createDatabase(DATABASE_URL ?? '');
+    await using service = await startInProcess({
+      env: { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) },
+    });
+    const [held, ...others] = await scenes(6, service);
+    const holder = new pg.Client({ connectionString: database.url });
+    await holder.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM event_counter WHERE realm_id = $1 FOR UPDATE', [held?.realm.id]);
+    let isSent = false;
+    const waiting = held?.say('after').then(({ status }) => {
+      isSent = true;
+      return status;
+    });
+    for (let i = 0; i < 3; i++) {
+      const replies = await Promise.all(others.map(({ say }) => say(`while ${i}`)));
+      expect(replies.map(({ status }) => status)).toEqual(others.map(() => 200));
+    }
+    await sleep(50);
+    expect(isSent).toBe(false);
+    await holder.query('COMMIT');
+    expect(await waiting).toBe(200);
+    expect((await held?.heard())?.map(({ content }) => content)).toEqual(['after']);
+    await holder.end();
+  },
+);
