@@ -6,6 +6,7 @@ import { serverAudits } from 'graphql-http';
 import { describe, expect, test } from 'vitest';
 import { DOCUMENT_LIMITS } from '../src/api/graphql/documents.ts';
 import { documentOf, type Limit, nested } from './helpers/documents.ts';
+import { globalId } from './helpers/global-ids.ts';
 import { type Json, type Sent, send } from './helpers/http.ts';
 import { basic, type Visitor } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
@@ -117,6 +118,55 @@ test.concurrent('takes one operation at a time: no batch', async () => {
   expect(status).toBe(400);
   expect(body.errors).toHaveLength(1);
   expect(await snippetsOf(member)).toEqual([]);
+});
+
+/** Who names an encoding of text is answered by the server that answers all, everybody else by the short way. */
+const WAYS = ['application/json', 'application/json; charset=utf-8'];
+
+describe('is answered alike on the short way and on the long one:', () => {
+  test.concurrent.for<[string, unknown]>([
+    ['a query', { query: '{ viewer { fullName role } }', extensions: {} }],
+    ['variables', { query: 'query ($n: Int!) { users(first: $n) { nodes { role } } }', variables: { n: 2 } }],
+    ['what has no length in bytes', { query: '{ viewer { fullName } } # \u0000 ß 👋' }],
+    ['variables that do not fit', { query: 'query ($n: Int!) { users(first: $n) { totalCount } }', variables: {} }],
+    ['variables that are a list', { query: '{ __typename }', variables: [] }],
+    ['extensions that are a text', { query: '{ __typename }', extensions: 'x' }],
+    ['one field that is refused', { query: '{ viewer { role } userGroups { totalCount } }' }],
+    ['a broken document', { query: '{' }],
+    ['a field there is not', { query: '{ nothing }' }],
+    ['no document', {}],
+    ['a document nobody knows', { documentId: `sha256:${'0'.repeat(64)}` }],
+    ['a parameter there is not', { query: '{ __typename }', more: 1 }],
+    ['an operation there is not', { query: 'query A { __typename }', operationName: 'B' }],
+    ['one of two operations, unnamed', { query: 'query A { __typename } query B { __typename }' }],
+    ['a subscription', { query: 'subscription { events(queueId: "x") { position } }' }],
+    ['too large a document', { query: documentOf.tokens(DOCUMENT_LIMITS.tokens + 1) }],
+    ['too dear a document', { query: documentOf.cost(DOCUMENT_LIMITS.cost + 1) }],
+    ['a list', []],
+    ['nothing', null],
+  ])('%s', async ([, operation]) => {
+    const { guest } = await organisation();
+    const body = JSON.stringify(operation);
+    const [short, long] = await Promise.all(
+      WAYS.map((accept) => ask(guest, { headers: { ...JSON_TYPE, accept }, body })),
+    );
+    expect(short?.body).toEqual(long?.body);
+    expect(short?.status).toBe(long?.status);
+    expect(short?.headers['content-type']).toBe(long?.headers['content-type']);
+  });
+});
+
+test.concurrent('makes a change once, also where a part of its answer is refused', async () => {
+  const { member, owner } = await organisation();
+  const to = globalId('User', owner.id);
+  const query = `mutation { sendMessage(input: { directTo: ["${to}"], content: "once" }) {
+    ... on SendMessagePayload { sentMessage { content readReceipts(first: 1, after: "nonsense") { totalCount } } } } }`;
+  const sent = await post(member, { query });
+  const next = await post(member, { query: '{ messages(last: 10) { nodes { content } } }' });
+  expect(sent.status).toBe(200);
+  expect(sent.body.data.sendMessage.sentMessage).toMatchObject({ content: 'once' });
+  expect(sent.body.errors).toMatchObject([{ path: ['sendMessage', 'sentMessage', 'readReceipts'] }]);
+  expect(next.body.data.messages.nodes).toEqual([{ content: 'once' }]);
 });
 
 test.concurrent('takes JSON with its encoding named, and gives no answer to a cache', async () => {

@@ -116,3 +116,8 @@ export function budgetHeaders({ limit, remaining, resetAt }: Budget): Record<str
     'X-RateLimit-Reset': String(Math.ceil(resetAt.getTime() / 1000)),
   };
 }
+
+/** Has a reply tell the budget. */
+export function setBudgetHeaders(reply: ServerResponse, budget: Budget): void {
+  for (const [name, value] of Object.entries(budgetHeaders(budget))) reply.setHeader(name, value);
+}

@@ -141,13 +141,18 @@ export function documentText(persisted: PersistedDocuments, params: DocumentPara
   return query;
 }
 
-interface Parts {
+/** Where documents come from, and what they are checked by. */
+export interface DocumentSources {
   readonly documents: Documents;
   readonly persisted: PersistedDocuments;
 }
 
 /** Checks an operation's document, and keeps it where its client asks for that. */
-export function checkDocument({ documents, persisted }: Parts, text: string, { extensions }: DocumentParams): Checked {
+export function checkDocument(
+  { documents, persisted }: DocumentSources,
+  text: string,
+  { extensions }: DocumentParams,
+): Checked {
   const checked = documents.check(text);
   const id = registeredId(extensions);
   if (checked.errors === undefined && typeof id === 'string') persisted.keep(hashNamed(id), text);
@@ -159,7 +164,7 @@ export function checkDocument({ documents, persisted }: Parts, text: string, { e
  *
  * @throws GraphQLError as `documentText`.
  */
-export const readDocument = (parts: Parts, params: DocumentParams): Checked =>
+export const readDocument = (parts: DocumentSources, params: DocumentParams): Checked =>
   checkDocument(parts, documentText(parts.persisted, params), params);
 
 const refusal = (message: string, code: string): GraphQLError => new GraphQLError(message, { extensions: { code } });

@@ -1,27 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema, getOperationAST } from 'graphql';
-import {
-  createYoga,
-  type GraphQLParams,
-  type Plugin,
-  type YogaInitialContext,
-  type YogaServerOptions,
-} from 'graphql-yoga';
+import { type ExecutionArgs, type ExecutionResult, GraphQLError, type GraphQLSchema } from 'graphql';
+import { createYoga, type Plugin, type YogaInitialContext, type YogaServerOptions } from 'graphql-yoga';
 import type { App } from '../../access/context.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
-import { parseJson } from '../../platform/json.ts';
 import { observeRefusal } from '../../platform/metrics.ts';
 import { challengeOf } from '../cross-site.ts';
-import { budgetHeaders } from '../rate-limits.ts';
-import { FILE_BODY_LIMIT_BYTES, readBody } from '../request-body.ts';
-import { signInBy } from '../sessions.ts';
-import { browserOf, type GraphQLContext } from './context.ts';
+import type { GraphQLContext } from './context.ts';
+import { answerDirectly } from './direct-answer.ts';
 import { createDocuments, type Documents } from './documents.ts';
 import { presentError } from './errors.ts';
-import { type Arrival, admit, admitArrived, beginOperation, executeOperation, type Sender } from './operation.ts';
+import { HttpOperation, isJson, MAX_BODY_BYTES } from './http-operation.ts';
 import { checkDocument, documentText, type PersistedDocuments, readPersistedDocuments } from './persisted-documents.ts';
-import { isUpload, NEITHER_JSON_NOR_UPLOAD, readUpload } from './uploads.ts';
+import { isUpload, NEITHER_JSON_NOR_UPLOAD } from './uploads.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
@@ -46,12 +37,10 @@ interface Parts {
   readonly page: Handler;
 }
 
-/** Our choice: several times the longest texts the interface takes, in one mutation. */
-const MAX_BODY_BYTES = 4 * 1024 * 1024;
-
 interface NodeContext {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  readonly httpOperation: HttpOperation;
 }
 
 /**
@@ -67,6 +56,11 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
   const parts = { schema, documents, persisted };
   const streamEvents = eventStream(parts);
   const yoga = createYoga(optionsFor(app, parts));
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const httpOperation = new HttpOperation({ app, documents }, request, response);
+    if (await answerDirectly(parts, httpOperation)) return;
+    await yoga(request, response, { httpOperation });
+  };
   return {
     ...parts,
     handle(request, response) {
@@ -78,27 +72,20 @@ export function createGraphQL(app: App, { schema, eventStream, page }: Parts): G
       if (method === 'POST' && !isJson(type) && !upload) refuseBody(response, 415, NEITHER_JSON_NOR_UPLOAD);
       else if (isForEventStream(method, form)) void streamEvents(request, response);
       else if (form === 'text/html' && method === 'GET') void page(request, response);
-      // It is measured as it is read.
-      else if (upload) void yoga(request, response);
-      else if (Number(length) > MAX_BODY_BYTES) refuseBody(response, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
-      else void yoga(request, response);
+      // An upload is measured as it is read.
+      else if (!upload && Number(length) > MAX_BODY_BYTES) {
+        refuseBody(response, 413, `The body is over ${MAX_BODY_BYTES} bytes`);
+      } else void answer(request, response);
     },
   };
 }
 
 function optionsFor(app: App, parts: GraphQLParts): YogaServerOptions<NodeContext, GraphQLContext> {
   const { schema, documents, persisted } = parts;
-  const senders: Senders = new WeakMap();
   return {
     schema,
-    plugins: [
-      useRequests(app, senders),
-      useObjects,
-      usePersistedDocuments(persisted),
-      useDocuments(parts),
-      useExecution,
-    ],
-    context: (initial) => makeContext(app, documents, senders, initial),
+    plugins: [useRequests, useObjects, usePersistedDocuments(persisted), useDocuments(parts), useExecution],
+    context: (initial) => makeContext(documents, initial),
     maskedErrors: { maskError: (error) => maskError(app, error) },
     // `documents` keeps them, for all transports.
     parserAndValidationCache: false,
@@ -130,8 +117,6 @@ function isForEventStream(method: string, form: string | undefined): boolean {
   return form === 'text/event-stream' && (method === 'GET' || method === 'POST');
 }
 
-const isJson = (contentType = '') => /^application\/json *(;|$)/i.test(contentType);
-
 function refuseBody(response: ServerResponse, status: number, message: string): void {
   const errors = [{ message, extensions: { code: 'BAD_REQUEST' } }];
   // The connection stays: closed with the body still on its way, it would take this answer with it.
@@ -139,89 +124,23 @@ function refuseBody(response: ServerResponse, status: number, message: string): 
   response.end(JSON.stringify({ errors }));
 }
 
-/** Who sends each request that is under way. */
-type Senders = WeakMap<IncomingMessage, Sender>;
-
 /**
  * In place of Yoga's own reading, which takes JSON however long and deep, takes JSON that is none in a query string for a
- * fault of the server, and believes what it is told of files' places. Whoever sends a request is signed in and counted when
- * it is there, and nothing of it was looked at.
+ * fault of the server, and believes what it is told of files' places.
  */
-function useRequests(app: App, senders: Senders): Plugin<object, NodeContext> {
-  return {
-    onRequestParse({ serverContext: { req, res }, setRequestParser }) {
-      const form = formOf(req);
-      if (form === undefined) return;
-      const arrival: Arrival = {
-        signIn: () => signInBy(app, req, { allowBearer: true, answer: res }),
-        answer: res,
-        told: (budget) => res.setHeaders(new Headers(budgetHeaders(budget))),
-      };
-      setRequestParser(async () => {
-        try {
-          const { arrived, sender } = await admitArrived(form.arriving(), () => admit(app, req, arrival));
-          senders.set(req, sender);
-          return await form.read(arrived);
-        } catch (error) {
-          const expected = expectedError(error);
-          throw expected === undefined ? error : refusal(expected, req);
-        }
-      });
-    },
-  };
-}
-
-/** How a request holds what it asks for. */
-interface RequestForm {
-  /** Resolves when all that is to be read is there. */
-  arriving(): Promise<Buffer>;
-  /** What is no object is refused before anything looks into it. */
-  read(arrived: Buffer): GraphQLParams | Promise<GraphQLParams>;
-}
-
-/** Undefined for a request of no form there is. */
-function formOf(req: IncomingMessage): RequestForm | undefined {
-  const { 'content-type': type = '' } = req.headers;
-  if (req.method === 'GET') {
-    return { arriving: async () => NOTHING, read: () => readQueryString(req.url ?? '') };
-  }
-  if (isUpload(req)) {
-    return { arriving: () => readBody(req, FILE_BODY_LIMIT_BYTES), read: (body) => readUpload(body, type) };
-  }
-  if (req.method !== 'POST' || !isJson(type)) return undefined;
-  return {
-    arriving: () => readBody(req, MAX_BODY_BYTES),
-    read: (body) => readJson(new TextDecoder().decode(body), 'The body') as GraphQLParams,
-  };
-}
-
-const NOTHING = Buffer.alloc(0);
-
-function readJson(text: string, name: string): unknown {
-  try {
-    return parseJson(text, name);
-  } catch (error) {
-    throw error instanceof ChatError ? error : new BadRequestError(`${name} is not valid JSON`);
-  }
-}
-
-function readQueryString(url: string): GraphQLParams {
-  const fields = new URLSearchParams(url.slice(url.indexOf('?') + 1));
-  const text = (name: string) => fields.get(name) || undefined;
-  const json = (name: string) => {
-    const value = text(name);
-    return value === undefined ? undefined : readJson(value, `"${name}"`);
-  };
-  return Object.fromEntries(
-    Object.entries({
-      query: text('query'),
-      documentId: text('documentId'),
-      operationName: text('operationName'),
-      variables: json('variables'),
-      extensions: json('extensions'),
-    }).filter(([, value]) => value !== undefined),
-  );
-}
+const useRequests: Plugin<object, NodeContext> = {
+  onRequestParse({ serverContext: { req, httpOperation }, setRequestParser }) {
+    if (!httpOperation.hasForm) return;
+    setRequestParser(async () => {
+      try {
+        return await httpOperation.params();
+      } catch (error) {
+        const expected = expectedError(error);
+        throw expected === undefined ? error : refusal(expected, req);
+      }
+    });
+  },
+};
 
 /** Before anything looks into it: a JSON body may be anything. */
 const useObjects: Plugin = {
@@ -280,33 +199,29 @@ const useExecution: Plugin<GraphQLContext> = {
 };
 
 async function executeForHttp(args: ExecutionArgs): Promise<ExecutionResult> {
-  const result = await executeOperation(args);
+  const { schema, document, operationName, variableValues: variables } = args;
+  const context = args.contextValue as GraphQLContext & NodeContext;
+  const result = await context.httpOperation.result({
+    schema,
+    document,
+    context,
+    params: { operationName, variables },
+  });
   if (result.data !== undefined || result.errors === undefined) return result;
   // Nothing was executed: the variables or the idempotency key were wrong, which is a failure of the HTTP request as well.
-  const { req } = args.contextValue as NodeContext;
   const asRefusal = (error: GraphQLError) =>
-    error.originalError instanceof ChatError ? refusal(error.originalError, req) : asInvalid(error);
+    error.originalError instanceof ChatError ? refusal(error.originalError, context.req) : asInvalid(error);
   return { ...result, errors: result.errors.map(asRefusal) };
 }
 
 async function makeContext(
-  app: App,
   documents: Documents,
-  senders: Senders,
-  { req, res, params }: YogaInitialContext & NodeContext,
+  { req, params, httpOperation }: YogaInitialContext & NodeContext,
 ): Promise<GraphQLContext> {
   try {
     const { document } = documents.check(params.query ?? '');
     if (document === undefined) throw new Error('The document was checked before');
-    if (getOperationAST(document, params.operationName)?.operation === 'subscription') {
-      throw new BadRequestError('Subscriptions run over WebSocket, or with "Accept: text/event-stream"');
-    }
-    const cost = documents.cost(document, params.operationName, params.variables);
-    const sender = senders.get(req);
-    if (sender === undefined) throw new Error('The request was admitted before');
-    const keyHeader = req.headers['idempotency-key'];
-    const context = await beginOperation(app, sender, { cost, document, extensions: params.extensions, keyHeader });
-    return { ...context, browser: browserOf(req, res) };
+    return await httpOperation.context(document, params);
   } catch (error) {
     const expected = expectedError(error);
     if (expected !== undefined) throw refusal(expected, req);

@@ -9,7 +9,7 @@ import { expectedError } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import { challengeOf } from '../cross-site.ts';
-import { budgetHeaders } from '../rate-limits.ts';
+import { setBudgetHeaders } from '../rate-limits.ts';
 import { readBody } from '../request-body.ts';
 import { signInBy } from '../sessions.ts';
 import { browserOf } from './context.ts';
@@ -60,7 +60,7 @@ export function createEventStreamTransport(app: App, parts: GraphQLParts) {
       const arrival: Arrival = {
         signIn: () => signInBy(app, request, { allowBearer: true, answer: response }),
         answer: response,
-        told: (budget) => response.setHeaders(new Headers(budgetHeaders(budget))),
+        told: (budget) => setBudgetHeaders(response, budget),
       };
       const { arrived, sender } = await admitArrived(arriving(request), () => admit(app, request, arrival));
       const sent = readOperation(request, arrived);
