@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { BenchUser, Stage } from './stage.ts';
 
 /** How much there is: a chat that fewer organisations than not would fill. */
@@ -43,8 +44,19 @@ export async function makePeerGround({ db, users }: Stage, count: number): Promi
   const long = channelIds.slice(0, count);
   await makeMessages({ db }, { realmId, senderIds, channelIds, long });
   await makeMarks({ db }, { realmId, readerIds, senderIds, channelId });
+  await counted({ db }, realmId);
   await db.query('VACUUM ANALYZE');
   return { realmId, channelIds: long, topic: LONG_TOPIC, readers };
+}
+
+/**
+ * Waits until the service has counted the messages, which it does as they are sent. Statistics of tables that were still
+ * empty would have it plan for empty ones.
+ */
+async function counted({ db }: Pick<Stage, 'db'>, realmId: number): Promise<void> {
+  const isBehind = `SELECT FROM message WHERE realm_id = $1
+    AND id > (SELECT COALESCE(max(through_id), 0) FROM message_tally WHERE realm_id = $1) LIMIT 1`;
+  while ((await db.query(isBehind, [realmId])).rowCount !== 0) await setTimeout(500);
 }
 
 interface Ids {
