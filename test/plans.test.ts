@@ -6,6 +6,7 @@ import {
   type FragmentDefinitionNode,
   type GraphQLError,
   type GraphQLFieldResolver,
+  type GraphQLObjectType,
   type GraphQLSchema,
   isObjectType,
   type OperationDefinitionNode,
@@ -15,6 +16,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { compilePlan, MAX_PLANNED } from '../src/api/graphql/plans/compile.ts';
 import { executeDocument, keptPlans, MAX_KEPT_FIELDS } from '../src/api/graphql/plans/queries.ts';
+import { together } from '../src/api/graphql/together.ts';
 
 const SDL = `
   enum Color { RED GREEN }
@@ -57,6 +59,22 @@ function outcome(seed: number, make: () => unknown, trouble: number): unknown {
 const hash = (seed: number, text: string): number =>
   [...text].reduce((sum, char) => (Math.imul(sum, 31) + char.charCodeAt(0)) >>> 0, seed + 17) % 1_000_003;
 
+/** Of these, what all the objects of a list have is read at once. */
+const READ_TOGETHER = new Set(['next', 'title', 'must', 'color']);
+
+/** What a resolver comes to for each of the objects, an error in the place of what it throws. */
+const settled =
+  (resolve: GraphQLFieldResolver<Thing | undefined, unknown>) => (sources: readonly (Thing | undefined)[]) =>
+    Promise.all(
+      sources.map(async (source) => {
+        try {
+          return await resolve(source, {}, undefined, undefined as never);
+        } catch (error) {
+          return error as Error;
+        }
+      }),
+    );
+
 /** @param trouble One in so many resolvers does each of what may go wrong. */
 function makeSchema(trouble: number) {
   const schema = buildSchema(SDL);
@@ -76,6 +94,7 @@ function makeSchema(trouble: number) {
       // Most resolvers of the service take no more than they need.
       const { name } = field;
       if (name === 'place') field.resolve = resolve;
+      else if (READ_TOGETHER.has(name)) field.resolve = together(settled(resolve));
       else field.resolve = (source, args, context) => resolve(source, args, context, undefined as never);
     }
   }
@@ -181,6 +200,25 @@ describe('plans', () => {
     expect(compared.documents).toBeGreaterThan(60);
     expect(compared.errors).toBeGreaterThan(20);
     if (trouble === 6) expect(compared.voids).toBeGreaterThan(5);
+  });
+
+  test('fail for each object where what is read of all at once fails', async () => {
+    const schema = buildSchema(SDL);
+    const [query, thing] = [
+      schema.getQueryType()?.getFields(),
+      (schema.getType('Thing') as GraphQLObjectType).getFields(),
+    ];
+    if (query?.['many'] === undefined || thing['name'] === undefined) throw new Error('No such fields');
+    query['many'].resolve = () => [
+      { seed: 1, id: 1 },
+      { seed: 2, id: 2 },
+    ];
+    thing['name'].resolve = together(() => Promise.reject(new Error('gone')));
+    const args = { schema, document: parse('{ many { id name } }') };
+    const planned = await executeDocument({ ...args, contextValue: {} });
+    expect(planned.errors?.map(shown)).toHaveLength(2);
+    const { data, errors } = await execute(args);
+    expect(JSON.stringify(planned)).toBe(JSON.stringify({ data, errors }));
   });
 
   test('tell what is wrong with variables as the general executor does', async () => {

@@ -12,6 +12,7 @@ import { builder } from '../api/graphql/builder.ts';
 import type { ConnectionArguments } from '../api/graphql/connection.ts';
 import type { GraphQLContext } from '../api/graphql/context.ts';
 import { errorType } from '../api/graphql/errors.ts';
+import { present } from '../api/graphql/keyed-loader.ts';
 import { byNumber, nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../api/graphql/order-by.ts';
 import { pageSize } from '../api/graphql/page-size.ts';
@@ -19,6 +20,7 @@ import { permissionsType } from '../api/graphql/permission-fields.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf } from '../api/graphql/setting-fields.ts';
 import { sortedRows } from '../api/graphql/sorted-list.ts';
+import { byKeyIfAny } from '../api/graphql/together.ts';
 import type { Channel as ChannelRow } from '../generated/prisma/client.ts';
 import { User } from '../people/graphql.ts';
 import { usersById } from '../people/loaders.ts';
@@ -124,13 +126,13 @@ export const Channel = builder.prismaNode('Channel', {
       type: User,
       nullable: true,
       description: CREATOR,
-      resolve: ({ creatorId }, _args, ctx) => (creatorId === null ? null : usersById(ctx).load(creatorId)),
+      resolve: byKeyIfAny(usersById, ({ creatorId }) => creatorId),
     }),
     folder: t.field({
       type: ChannelFolder,
       nullable: true,
       description: FOLDER,
-      resolve: ({ folderId }, _args, ctx) => (folderId === null ? null : foldersById(ctx).load(folderId)),
+      resolve: byKeyIfAny(foldersById, ({ folderId }) => folderId),
     }),
     permissions: t.field({
       type: ChannelPermissionsType,
@@ -251,10 +253,7 @@ builder.queryField('channels', (t) =>
         const places = await channelPlaces(ctx, sorted.orderBy.field, wanted);
         return sortedRows<ChannelRow>({
           ...{ ...sorted, places, idOf: ({ id }) => id },
-          read: async (ids) => {
-            const found = await Promise.all(ids.map((id) => visibleChannels(ctx).load(id)));
-            return found.filter((channel) => channel !== null);
-          },
+          read: async (ids) => present(await visibleChannels(ctx).loadAll(ids)),
         });
       },
     },

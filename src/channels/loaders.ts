@@ -1,7 +1,8 @@
 import DataLoader from 'dataloader';
 import { signedIn, type Viewer } from '../access/context.ts';
 import { channelActor } from '../access/permissions/require.ts';
-import { acrossReaders, forEverybody, type GraphQLContext, perOperation, type Wanted } from '../api/graphql/context.ts';
+import { acrossReaders, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/context.ts';
+import type { Loads, Wanted } from '../api/graphql/keyed-loader.ts';
 import { type Channel, Prisma } from '../generated/prisma/client.ts';
 import { CHANNEL_COLUMNS, fieldsOf } from '../platform/db/columns.ts';
 import { listOf } from '../platform/db/lists.ts';
@@ -43,17 +44,21 @@ export const visibleFor = async (wanted: readonly Wanted<number>[]): Promise<rea
   (await heldFor(wanted)).map(seen);
 
 /** A channel, by its id; null when the viewer does not see it. */
-export const visibleChannels = (ctx: GraphQLContext) => ({
-  load: (id: number): Promise<Channel | null> => heldChannels(ctx).load(id).then(seen),
-});
+export const visibleChannels = (ctx: GraphQLContext) => viewed(heldChannels(ctx), seen);
 
 /** Channels, each for one viewer, who may read what is written in it; null where they may not. */
 export const readableFor = async (wanted: readonly Wanted<number>[]): Promise<readonly (Channel | null)[]> =>
   (await heldFor(wanted)).map(readable);
 
 /** A channel, by its id; null when the viewer may not read what is written in it. */
-export const readableChannels = (ctx: GraphQLContext) => ({
-  load: (id: number): Promise<Channel | null> => heldChannels(ctx).load(id).then(readable),
+export const readableChannels = (ctx: GraphQLContext) => viewed(heldChannels(ctx), readable);
+
+const viewed = (
+  { load, loadAll }: Loads<number, HeldChannel | null>,
+  view: (held: HeldChannel | null) => Channel | null,
+): Loads<number, Channel | null> => ({
+  load: async (id) => view(await load(id)),
+  loadAll: async (ids) => (await loadAll(ids)).map((held) => (held instanceof Error ? held : view(held))),
 });
 
 const seen = (held: HeldChannel | null): Channel | null => (held?.isSeen ? held.channel : null);

@@ -2,14 +2,16 @@ import { type Ctx, signedIn } from '../access/context.ts';
 import { builder } from '../api/graphql/builder.ts';
 import { nodeTypeForEach, unlessAbsent } from '../api/graphql/node.ts';
 import { refersTo } from '../api/graphql/refs.ts';
+import { byKey, byKeyIfAny, madeByKey } from '../api/graphql/together.ts';
 import { Channel } from '../channels/graphql.ts';
 import { visibleChannels } from '../channels/loaders.ts';
+import type { Message as MessageRow } from '../generated/prisma/client.ts';
 import { isMeMessage, type TopicLink, topicLinks } from '../markdown/render.ts';
 import { User } from '../people/graphql.ts';
 import { usersById } from '../people/loaders.ts';
 import { accessMessage } from './access.ts';
 import { ownFlags, readableFor } from './loaders.ts';
-import { isFlag, toWireFlags } from './wire.ts';
+import { isFlag, toWireFlags, type UserFlags } from './wire.ts';
 
 const MessageType = builder.enumType('MessageType', {
   description: 'Where a message is.',
@@ -41,6 +43,10 @@ export const TopicLinkType = builder.objectRef<TopicLink>('TopicLink').implement
   }),
 });
 
+/** What is made of what the viewer has with a message. */
+const byFlags = <Made>(make: (flags: UserFlags) => Made) =>
+  madeByKey(ownFlags, ({ id }: Pick<MessageRow, 'id'>) => Number(id), make);
+
 /** A resolver that has a message may show it: access is checked wherever one is obtained. */
 export const Message = builder.prismaNode('Message', {
   description: 'A message in a channel, or among people.',
@@ -60,14 +66,14 @@ export const Message = builder.prismaNode('Message', {
     sender: t.field({
       type: User,
       description: 'Who sent it.',
-      resolve: ({ senderId }, _args, ctx) => usersById(ctx).load(senderId),
+      resolve: byKey(usersById, ({ senderId }) => senderId),
     }),
     client: t.exposeString('clientName', { description: "The sender's client, by its own name." }),
     channel: t.field({
       type: Channel,
       nullable: true,
       description: 'Where it stands; null for a direct message.',
-      resolve: ({ channelId }, _args, ctx) => (channelId === null ? null : visibleChannels(ctx).load(channelId)),
+      resolve: byKeyIfAny(visibleChannels, ({ channelId }) => channelId),
     }),
     topicName: t.exposeString('topic', { description: 'Empty for a direct message, and for the empty topic.' }),
     topicLinks: t.field({
@@ -106,15 +112,15 @@ export const Message = builder.prismaNode('Message', {
     flags: t.field({
       type: [MessageFlag],
       description: "The viewer's own.",
-      resolve: async ({ id }, _args, ctx) => toWireFlags(await ownFlags(ctx).load(Number(id))).filter(isFlag),
+      resolve: byFlags((flags) => toWireFlags(flags).filter(isFlag)),
     }),
     viewerHasRead: t.boolean({
       description: 'Whether the viewer has read it.',
-      resolve: async ({ id }, _args, ctx) => (await ownFlags(ctx).load(Number(id))).read === true,
+      resolve: byFlags(({ read }) => read === true),
     }),
     viewerHasStarred: t.boolean({
       description: 'Whether the viewer keeps it among those they have starred.',
-      resolve: async ({ id }, _args, ctx) => (await ownFlags(ctx).load(Number(id))).starred === true,
+      resolve: byFlags(({ starred }) => starred === true),
     }),
   }),
 });

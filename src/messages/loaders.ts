@@ -1,12 +1,7 @@
 import DataLoader from 'dataloader';
 import { signedIn } from '../access/context.ts';
-import {
-  acrossRequests,
-  forEverybody,
-  type GraphQLContext,
-  perOperation,
-  type Wanted,
-} from '../api/graphql/context.ts';
+import { acrossRequests, forEverybody, type GraphQLContext, perOperation } from '../api/graphql/context.ts';
+import { present, type Wanted } from '../api/graphql/keyed-loader.ts';
 import { readableChannels } from '../channels/loaders.ts';
 import { type Message, Prisma } from '../generated/prisma/client.ts';
 import { fieldsOf, MESSAGE_COLUMNS } from '../platform/db/columns.ts';
@@ -43,8 +38,7 @@ export const foundMessages = forEverybody<number, Message | null>(async (db, rea
 
 /** Those of the messages that are still there, in the order of their ids. */
 export async function messagesFound(ctx: GraphQLContext, ids: readonly number[]): Promise<Message[]> {
-  const found = await Promise.all(ids.map((id) => foundMessages(ctx).load(id)));
-  return found.filter((message) => message !== null);
+  return present(await foundMessages(ctx).loadAll(ids));
 }
 
 /** Messages, each for one viewer, who may read it; null where they may not. */
@@ -72,8 +66,8 @@ export const channelMessages = perOperation(
     new DataLoader<ChannelPageKey, readonly number[], string>(
       async (keys) => {
         const { app, viewer } = signedIn(ctx);
-        const rows = await Promise.all(keys.map(({ channelId }) => readableChannels(ctx).load(channelId)));
-        const channels = new Map(rows.flatMap((channel) => (channel === null ? [] : [[channel.id, channel] as const])));
+        const rows = present(await readableChannels(ctx).loadAll(keys.map(({ channelId }) => channelId)));
+        const channels = new Map(rows.map((channel) => [channel.id, channel]));
         const found = new Map<ChannelPageKey, readonly number[]>();
         for (const [page, ...others] of Map.groupBy(keys, pageOf).values()) {
           if (page === undefined) continue;

@@ -11,6 +11,7 @@ import { type OrderBy, orderInput } from '../api/graphql/order-by.ts';
 import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf, settingFields } from '../api/graphql/setting-fields.ts';
 import { keysetOf, pageRead, readPage, type SortedPage } from '../api/graphql/sorted-list.ts';
+import { byKeyIfAny } from '../api/graphql/together.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import { refuseNullBytes } from '../platform/text.ts';
@@ -132,7 +133,7 @@ builder.prismaObjectField(User, 'botOwner', (t) =>
     type: User,
     nullable: true,
     description: BOT_OWNER,
-    resolve: ({ botOwnerId }, _args, ctx) => (botOwnerId === null ? null : usersById(ctx).load(botOwnerId)),
+    resolve: byKeyIfAny(usersById, ({ botOwnerId }) => botOwnerId),
   }),
 );
 nodeModel('User', 'User', ({ viewer }) => visibleTo(viewer));

@@ -8,6 +8,7 @@ import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeType, unlessAbsent } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { byKeyIfAny } from '../../api/graphql/together.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import type { User as UserRow } from '../../generated/prisma/client.ts';
@@ -57,13 +58,13 @@ builder.node(Bot, {
       type: Channel,
       nullable: true,
       description: `${SENDING} Null for nowhere, and where the viewer does not see the channel.`,
-      resolve: ({ defaultSendingChannelId: id }, _args, ctx) => (id === null ? null : visibleChannels(ctx).load(id)),
+      resolve: byKeyIfAny(visibleChannels, ({ defaultSendingChannelId: id }) => id),
     }),
     defaultEventsChannel: t.field({
       type: Channel,
       nullable: true,
       description: `${EVENTS} Null for none, and where the viewer does not see the channel.`,
-      resolve: ({ defaultEventsChannelId: id }, _args, ctx) => (id === null ? null : visibleChannels(ctx).load(id)),
+      resolve: byKeyIfAny(visibleChannels, ({ defaultEventsChannelId: id }) => id),
     }),
     hearsAllPublicChannels: t.exposeBoolean('defaultAllPublicChannels', {
       description: HEARS,

@@ -10,6 +10,7 @@ import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { GroupSetting, permissionsType } from '../../api/graphql/permission-fields.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { pageRead, sortedAmong, sortedConnection, sortedPageOf } from '../../api/graphql/sorted-list.ts';
+import { byKeyIfAny } from '../../api/graphql/together.ts';
 import { viewerAsActor } from '../../channels/loaders.ts';
 import type { UserGroup as Row } from '../../generated/prisma/client.ts';
 import {
@@ -61,7 +62,7 @@ export const UserGroup = builder.prismaNode('UserGroup', {
       type: User,
       nullable: true,
       description: CREATOR,
-      resolve: ({ creatorId }, _args, ctx) => (creatorId === null ? null : usersById(ctx).load(creatorId)),
+      resolve: byKeyIfAny(usersById, ({ creatorId }) => creatorId),
     }),
     permissions: t.field({
       type: GroupPermissions,

@@ -142,7 +142,7 @@ const endsOf = (edges: Connection<unknown>['edges']) => ({
 });
 
 /** A row in its list. Its cursor is written where it is asked for: most documents ask for rows alone. */
-class Edge<Row> {
+export class Edge<Row> {
   readonly node: Row;
   readonly #cursorOf: (row: Row) => string;
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import DataLoader from 'dataloader';
-import { type Ctx, type RequestCtx, signedIn } from '../../access/context.ts';
+import { type RequestCtx, signedIn } from '../../access/context.ts';
 import type { Budget } from '../../platform/budget.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { GatheredReads } from '../../platform/db/gathered-reads.ts';
 import type { Browser } from '../cookies.ts';
 import { headersOf } from '../sessions.ts';
+import { BatchedLoads, type KeyedLoader, type LoadEach, type Wanted } from './keyed-loader.ts';
 import type { ReaderBatch } from './reader-batch.ts';
 
 /** What a document costs to answer, and the most it may. */
@@ -48,39 +48,18 @@ export function perOperation<T>(make: (ctx: GraphQLContext) => T): (ctx: GraphQL
   };
 }
 
-/** What one viewer asks for: some of many, who are all of one organisation. */
-export interface Wanted<K> {
-  readonly ctx: Ctx;
-  readonly key: K;
-}
-
-/** What the viewer of one operation is given. */
-export interface KeyedLoader<K, V> {
-  readonly load: (key: K) => Promise<V>;
-  /** Keeps what was found on another way. */
-  readonly prime: (key: K, value: V) => void;
-}
-
 /**
- * A DataLoader for each operation; where something is delivered to many, one for all of them, which is what keeps the
- * number of statements from growing with theirs.
+ * A loader for each operation; where something is delivered to many, one for all of them, which is what keeps the number of
+ * statements from growing with theirs.
  *
  * @param load What each of the viewers gets, in order: the viewers differ only in a delivery.
  */
 export function acrossReaders<K extends number | string, V>(
-  load: (wanted: readonly Wanted<K>[]) => Promise<readonly (V | Error)[]>,
+  load: LoadEach<K, V>,
 ): (ctx: GraphQLContext) => KeyedLoader<K, V> {
-  const make = () =>
-    new DataLoader<Wanted<K>, V, string>(load, { cacheKeyFn: ({ ctx, key }) => `${ctx.viewer.id} ${key}` });
-  const own = perOperation(make);
-  return (ctx) => {
-    const loader = ctx.batch === undefined ? own(ctx) : ctx.batch.once(make);
-    const signed = signedIn(ctx);
-    return {
-      load: (key) => loader.load({ ctx: signed, key }),
-      prime: (key, value) => void loader.prime({ ctx: signed, key }, value),
-    };
-  };
+  const make = () => new BatchedLoads<K, V>(load);
+  const own = perOperation((ctx) => make().of(signedIn(ctx)));
+  return (ctx) => (ctx.batch === undefined ? own(ctx) : ctx.batch.once(make).of(signedIn(ctx)));
 }
 
 /**
@@ -89,7 +68,7 @@ export function acrossReaders<K extends number | string, V>(
  * @param load What each of the viewers gets, in order: as much work as there are keys, not viewers times keys.
  */
 export function acrossRequests<K extends number | string, V>(
-  load: (wanted: readonly Wanted<K>[]) => Promise<readonly (V | Error)[]>,
+  load: LoadEach<K, V>,
 ): (ctx: GraphQLContext) => KeyedLoader<K, V> {
   const reads = new GatheredReads<Wanted<K>, V | Error>((_place, wanted) => load(wanted));
   return acrossReaders<K, V>(async (wanted) => {

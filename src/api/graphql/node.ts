@@ -3,8 +3,9 @@ import { type Ctx, signedIn } from '../../access/context.ts';
 import type PrismaTypes from '../../generated/pothos.ts';
 import { BadRequestError, ChatError, type ErrorCode } from '../../platform/errors.ts';
 import { builder } from './builder.ts';
-import { acrossReaders, type GraphQLContext, type Wanted } from './context.ts';
+import { acrossReaders, type GraphQLContext } from './context.ts';
 import { readGlobalId, splitGlobalId } from './global-ids.ts';
+import type { Wanted } from './keyed-loader.ts';
 import { MAX_PAGE_SIZE } from './page-size.ts';
 
 /** A row of a node type. */

@@ -3,7 +3,7 @@ import type PrismaTypes from '../../generated/pothos.ts';
 import type { Keyset, Place, SortKey } from '../../platform/db/keyset.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
-import { type Connection, type ConnectionArguments, isBackward, paged, readSelected } from './connection.ts';
+import { type Connection, type ConnectionArguments, Edge, isBackward, paged, readSelected } from './connection.ts';
 import type { GraphQLContext } from './context.ts';
 import type { OrderBy } from './order-by.ts';
 import { pageSize } from './page-size.ts';
@@ -166,7 +166,7 @@ export function connectionOf<P extends Place, Row>(
 ): Connection<Row> {
   const edges = places.flatMap((place) => {
     const node = rowAt(place);
-    return node === undefined ? [] : [{ cursor: cursorOf(sorted, place), node }];
+    return node === undefined ? [] : [new Edge(node, () => cursorOf(sorted, place))];
   });
   return paged(edges, more, sorted.args);
 }

@@ -7,6 +7,7 @@ import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
+import { byKeyIfAny } from '../../api/graphql/together.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
@@ -40,7 +41,7 @@ export const ChannelFolder = builder.prismaNode('ChannelFolder', {
       type: User,
       nullable: true,
       description: CREATOR,
-      resolve: ({ creatorId }, _args, ctx) => (creatorId === null ? null : usersById(ctx).load(creatorId)),
+      resolve: byKeyIfAny(usersById, ({ creatorId }) => creatorId),
     }),
   }),
 });

@@ -2,6 +2,7 @@ import { builder } from '../../api/graphql/builder.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { nodesOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { byKey } from '../../api/graphql/together.ts';
 import { User } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { CHANNEL_DESCRIPTION, Channel } from '../graphql.ts';
@@ -56,7 +57,7 @@ const SubscribeOutcome = builder.objectRef<ChannelOutcome>('SubscribeOutcome').i
       type: Channel,
       nullable: true,
       description: OUTCOME_CHANNEL,
-      resolve: ({ channelId }, _args, ctx) => visibleChannels(ctx).load(channelId),
+      resolve: byKey(visibleChannels, ({ channelId }) => channelId),
     }),
     name: t.exposeString('name', { description: 'What the channel is called.' }),
     subscribed: t.field({
@@ -79,7 +80,7 @@ const UnsubscribeOutcome = builder.objectRef<ChannelOutcome>('UnsubscribeOutcome
       type: Channel,
       nullable: true,
       description: OUTCOME_CHANNEL,
-      resolve: ({ channelId }, _args, ctx) => visibleChannels(ctx).load(channelId),
+      resolve: byKey(visibleChannels, ({ channelId }) => channelId),
     }),
     name: t.exposeString('name', { description: 'What the channel is called.' }),
     unsubscribed: t.field({

@@ -1,10 +1,12 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
+import { present } from '../../api/graphql/keyed-loader.ts';
 import { nodeByText } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { MAX_SIDEBAR_SIZE, pageSize } from '../../api/graphql/page-size.ts';
 import { pageAmong, pageRead, sortedConnection, sortedRows } from '../../api/graphql/sorted-list.ts';
+import { byKey } from '../../api/graphql/together.ts';
 import type { Channel as ChannelRow } from '../../generated/prisma/client.ts';
 import {
   BY_ID,
@@ -62,7 +64,7 @@ export const ChannelSubscription = builder.prismaNode('Subscription', {
     channel: t.field({
       type: Channel,
       description: 'What the viewer is subscribed to.',
-      resolve: ({ channelId }, _args, ctx) => channelsById(ctx).load(channelId),
+      resolve: byKey(channelsById, ({ channelId }) => channelId),
     }),
     color: t.exposeString('color', { description: COLOR }),
     isMuted: t.exposeBoolean('isMuted', { description: MUTED }),
@@ -103,13 +105,13 @@ builder.prismaObjectFields(Channel, (t) => ({
   }),
   subscriberCount: t.int({
     description: 'Users who are subscribed, deactivated ones left out.',
-    resolve: ({ id }, _args, ctx) => subscriberCounts(ctx).load(id),
+    resolve: byKey(subscriberCounts, ({ id }) => id),
   }),
   ownSubscription: t.field({
     type: ChannelSubscription,
     nullable: true,
     description: "The viewer's own; null when there is none.",
-    resolve: ({ id }, _args, ctx) => ownSubscriptions(ctx).load(id),
+    resolve: byKey(ownSubscriptions, ({ id }) => id),
   }),
   subscribers: t.connection(
     {
@@ -154,8 +156,7 @@ async function channelsPage(userId: number, args: ChannelListArguments, ctx: Gra
   const sorted = sortedChannels('channels of a user', args, OLDEST_FIRST);
   const places = await channelPlaces(ctx, sorted.orderBy.field, await channelsOfUsers(ctx).load(userId));
   const page = pageAmong(places, sorted);
-  const rows = await Promise.all(page.places.map((place) => visibleChannels(ctx).load(place.id)));
-  const seen = rows.filter((channel) => channel !== null);
+  const seen = present(await visibleChannels(ctx).loadAll(page.places.map(({ id }) => id)));
   return sortedConnection(seen, page, { ...sorted, idOf: ({ id }) => id, totalCount: () => places.length });
 }
 

@@ -7,6 +7,7 @@ import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { byKey } from '../../api/graphql/together.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
@@ -61,7 +62,7 @@ export const Draft = builder.prismaNode('Draft', {
     author: t.field({
       type: User,
       description: 'Who writes it.',
-      resolve: ({ authorId }, _args, ctx) => usersById(ctx).load(authorId),
+      resolve: byKey(usersById, ({ authorId }) => authorId),
     }),
   }),
 });

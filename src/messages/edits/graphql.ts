@@ -6,6 +6,7 @@ import { errorType } from '../../api/graphql/errors.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { byKey } from '../../api/graphql/together.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { htmlDiff } from '../../markdown/diff.ts';
 import { User } from '../../people/graphql.ts';
@@ -39,7 +40,7 @@ const MessageSnapshot = builder.objectRef<Snapshot>('MessageSnapshot').implement
     editor: t.field({
       type: User,
       description: 'Who sent or edited it.',
-      resolve: ({ userId }, _args, ctx) => usersById(ctx).load(userId),
+      resolve: byKey(usersById, ({ userId }) => userId),
     }),
     topicName: t.string({ description: 'The topic it had then.', resolve: ({ state }) => state.topic }),
     topic: t.field({

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../access/context.ts';
-import { acrossReaders, type GraphQLContext, perOperation, type Wanted } from '../../api/graphql/context.ts';
+import { acrossReaders, type GraphQLContext, perOperation } from '../../api/graphql/context.ts';
+import type { Wanted } from '../../api/graphql/keyed-loader.ts';
 import { topicKey } from '../../channels/topic-name.ts';
 import type { Db } from '../../platform/db/client.ts';
 import {

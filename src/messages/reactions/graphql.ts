@@ -6,6 +6,7 @@ import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodesOf, nodeType } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { byKey } from '../../api/graphql/together.ts';
 import type { ReactionType } from '../../people/emoji/emoji.ts';
 import { ReactionTypeEnum } from '../../people/emoji/reaction-type.ts';
 import { namedUser } from '../../people/entity-facts.ts';
@@ -39,7 +40,7 @@ const Reaction = builder.prismaNode('Reaction', {
     user: t.field({
       type: User,
       description: 'Who reacted.',
-      resolve: ({ userId }, _args, ctx) => usersById(ctx).load(userId),
+      resolve: byKey(usersById, ({ userId }) => userId),
     }),
   }),
 });
@@ -48,7 +49,7 @@ builder.prismaObjectField(Message, 'reactions', (t) =>
   t.field({
     type: [Reaction],
     description: 'The emoji on it, the oldest first.',
-    resolve: ({ id }, _args, ctx) => reactionsOf(ctx).load(Number(id)),
+    resolve: byKey(reactionsOf, ({ id }) => Number(id)),
   }),
 );
 
@@ -84,7 +85,7 @@ builder.prismaObjectField(Message, 'reactionGroups', (t) =>
   t.field({
     type: [ReactionGroupType],
     description: 'The emoji on it, the one that came first before the others; at most 100.',
-    resolve: ({ id }, _args, ctx) => reactionGroups(ctx).load(Number(id)),
+    resolve: byKey(reactionGroups, ({ id }) => Number(id)),
   }),
 );
 

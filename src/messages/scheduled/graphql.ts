@@ -7,6 +7,7 @@ import { given, mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel, nodeOf, nodesOf } from '../../api/graphql/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { byKey, byKeyIfAny } from '../../api/graphql/together.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
@@ -42,7 +43,7 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
       nullable: true,
       description:
         'The channel it is for; null for a direct message, and when the viewer does not see the channel any more.',
-      resolve: ({ channelId }, _args, ctx) => (channelId === null ? null : visibleChannels(ctx).load(channelId)),
+      resolve: byKeyIfAny(visibleChannels, ({ channelId }) => channelId),
     }),
     recipients: t.field({
       type: [User],
@@ -74,7 +75,7 @@ export const ScheduledMessage = builder.prismaNode('ScheduledMessage', {
     owner: t.field({
       type: User,
       description: 'Who scheduled it, and in whose name it is sent.',
-      resolve: ({ ownerId }, _args, ctx) => usersById(ctx).load(ownerId),
+      resolve: byKey(usersById, ({ ownerId }) => ownerId),
     }),
   }),
 });

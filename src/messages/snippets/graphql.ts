@@ -7,6 +7,7 @@ import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
+import { byKey } from '../../api/graphql/together.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { snippetFacts } from './entity-facts.ts';
@@ -29,7 +30,7 @@ export const SavedSnippet = builder.prismaNode('SavedSnippet', {
     author: t.field({
       type: User,
       description: 'Who saved it.',
-      resolve: ({ authorId }, _args, ctx) => usersById(ctx).load(authorId),
+      resolve: byKey(usersById, ({ authorId }) => authorId),
     }),
   }),
 });

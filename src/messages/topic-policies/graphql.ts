@@ -9,6 +9,7 @@ import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.
 import { refersTo } from '../../api/graphql/refs.ts';
 import { fromUnix } from '../../api/graphql/scalars.ts';
 import { sortedPageOf } from '../../api/graphql/sorted-list.ts';
+import { byKey } from '../../api/graphql/together.ts';
 import { channelReference } from '../../channels/entity-facts.ts';
 import { Channel, stillSeen } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
@@ -34,7 +35,7 @@ const UserTopic = builder.prismaNode('UserTopic', {
       type: Channel,
       nullable: true,
       description: 'Its channel; null when the viewer does not see it any more.',
-      resolve: ({ channelId }, _args, ctx) => visibleChannels(ctx).load(channelId),
+      resolve: byKey(visibleChannels, ({ channelId }) => channelId),
     }),
     topicName: t.exposeString('topic', { description: `${NAME} Compared without regard to case.` }),
     topic: t.field({

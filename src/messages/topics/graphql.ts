@@ -8,6 +8,7 @@ import { type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { connectionOf, keysetOf, pageRead } from '../../api/graphql/sorted-list.ts';
+import { byKey, together } from '../../api/graphql/together.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { ChannelSubscription } from '../../channels/subscriptions/graphql.ts';
@@ -62,7 +63,7 @@ builder.node(Topic, {
       type: Channel,
       nullable: true,
       description: 'The channel it is of.',
-      resolve: ({ channelId }, _args, ctx) => visibleChannels(ctx).load(channelId),
+      resolve: byKey(visibleChannels, ({ channelId }) => channelId),
     }),
     lastMessage: t.field({
       type: Message,
@@ -199,11 +200,17 @@ builder.prismaObjectField(Channel, 'topics', (t) =>
 builder.prismaObjectFields(ChannelSubscription, (t) => ({
   unreadCount: t.int({
     description: 'How many messages in the channel are unread, muted topics included.',
-    resolve: async ({ channelId }, _args, ctx) => (await ownCountsIn(ctx)).channel(channelId),
+    resolve: together(async (rows, ctx) => {
+      const counts = await ownCountsIn(ctx);
+      return rows.map(({ channelId }) => counts.channel(channelId));
+    }),
   }),
   unreadMentionCount: t.int({
     description: 'How many of these mention the viewer.',
-    resolve: async ({ channelId }, _args, ctx) => (await ownMentionsIn(ctx)).channel(channelId),
+    resolve: together(async (rows, ctx) => {
+      const mentions = await ownMentionsIn(ctx);
+      return rows.map(({ channelId }) => mentions.channel(channelId));
+    }),
   }),
 }));
 

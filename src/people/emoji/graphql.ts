@@ -6,6 +6,7 @@ import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.ts';
+import { byKeyIfAny } from '../../api/graphql/together.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { User } from '../graphql.ts';
@@ -38,7 +39,7 @@ export const CustomEmoji = builder.prismaNode('CustomEmoji', {
       type: User,
       nullable: true,
       description: AUTHOR,
-      resolve: ({ authorId }, _args, ctx) => (authorId === null ? null : usersById(ctx).load(authorId)),
+      resolve: byKeyIfAny(usersById, ({ authorId }) => authorId),
     }),
   }),
 });

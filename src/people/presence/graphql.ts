@@ -8,6 +8,7 @@ import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeType } from '../../api/graphql/node.ts';
 import { pageSize } from '../../api/graphql/page-size.ts';
+import { byKey } from '../../api/graphql/together.ts';
 import { userReference } from '../entity-facts.ts';
 import { User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
@@ -42,7 +43,7 @@ builder.node(UserPresence, {
     user: t.field({
       type: User,
       description: 'Whom it is about.',
-      resolve: ({ user }, _args, ctx) => usersById(ctx).load(user.id),
+      resolve: byKey(usersById, ({ user }) => user.id),
     }),
     status: t.field({
       type: PresenceStatus,

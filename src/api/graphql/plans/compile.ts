@@ -20,6 +20,7 @@ import {
   type ValueNode,
 } from 'graphql';
 import { isLeftOut, isOf } from '../cost.ts';
+import type { ForAll, Together } from '../together.ts';
 
 export type Variables = Readonly<Record<string, unknown>>;
 
@@ -27,6 +28,8 @@ export type Variables = Readonly<Record<string, unknown>>;
 export interface ObjectPlan {
   readonly type: GraphQLObjectType;
   readonly fields: readonly FieldPlan[];
+  /** What an object in the response is before anything of it has come: its fields, in their order. */
+  readonly blank: Readonly<Record<string, undefined>>;
   /** Whether a resolver in it, however deep, is told where it stands. */
   readonly isPlaced: boolean;
   /** Of how many fields it is, with all below. */
@@ -42,6 +45,8 @@ export interface FieldPlan {
   readonly isTypename: boolean;
   /** Whether the resolver is told what is selected, and where. */
   readonly isTold: boolean;
+  /** Reads it of all objects at once, where its resolver can. */
+  readonly forAll: ForAll<unknown, unknown> | undefined;
   /** Undefined where they hang on variables. */
   readonly args: Record<string, unknown> | undefined;
   readonly shape: Shape;
@@ -104,6 +109,7 @@ function planObject(source: Source, type: GraphQLObjectType, sets: readonly Sele
   const fields = [...selected].map(([key, nodes]) => planField(source, type, key, nodes as [FieldNode]));
   return {
     ...{ type, fields },
+    blank: Object.fromEntries(fields.map(({ key }) => [key, undefined])),
     isPlaced: fields.some(({ isTold, below }) => isTold || below?.isPlaced === true),
     size: fields.reduce((sum, { below }) => sum + 1 + (below?.size ?? 0), 0),
   };
@@ -153,6 +159,7 @@ function planField(
     ...{ key, nodes, parent, field, isTypename },
     // One without parameters of its own may take them as a list.
     isTold: !isTypename && resolve !== undefined && (resolve.length > 3 || resolve.length === 0),
+    forAll: (resolve as Partial<Together<unknown, unknown>> | undefined)?.forAll,
     args: isVariable ? undefined : getArgumentValues(field, node),
     shape: shapeOf(field.type),
     below: planBelow(source, getNamedType(field.type as GraphQLOutputType), nodes),

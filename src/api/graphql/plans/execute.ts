@@ -1,5 +1,6 @@
 import { type GraphQLError, type GraphQLResolveInfo, getArgumentValues, locatedError } from 'graphql';
 import type { GraphQLContext } from '../context.ts';
+import type { ForAll } from '../together.ts';
 import type { FieldPlan, ObjectPlan, Shape, Variables } from './compile.ts';
 import { Ways } from './steps.ts';
 
@@ -72,13 +73,14 @@ interface Slot {
 class Run {
   readonly #execution: Execution;
   readonly #ways: Ways;
-  readonly data: Target = {};
+  readonly data: Target;
   readonly errors: GraphQLError[] = [];
   /** Whether a null went up to the top. */
   isVoid = false;
 
   constructor(plan: ObjectPlan, execution: Execution) {
     this.#execution = execution;
+    this.data = { ...plan.blank };
     this.#ways = new Ways(plan, this.data);
   }
 
@@ -93,16 +95,22 @@ class Run {
   }
 
   #field(plan: FieldPlan, objects: Objects): Promise<unknown> | undefined {
+    const { shape, forAll } = plan;
+    if (forAll !== undefined) return this.#readForAll(forAll, plan, objects);
     const values = this.#resolve(plan, objects);
-    let isAwaited = false;
-    for (let i = 0; i < values.length; i++) {
-      // In the order of the selection, whenever its value comes.
-      (objects.targets[i] as Target)[plan.key] = undefined;
-      isAwaited ||= isToCome(plan.shape, values[i]);
-    }
-    if (!isAwaited) return this.#complete(plan, values, objects);
-    const awaited = values.map((value) => whenCome(plan.shape, value));
+    if (!values.some((value) => isToCome(shape, value))) return this.#complete(plan, values, objects);
+    const awaited = values.map((value) => whenCome(shape, value));
     return Promise.all(awaited).then((come) => this.#complete(plan, come, objects));
+  }
+
+  async #readForAll(forAll: ForAll<unknown, unknown>, plan: FieldPlan, objects: Objects): Promise<unknown> {
+    let values: readonly unknown[];
+    try {
+      values = await forAll(objects.sources, this.#execution.context);
+    } catch (error) {
+      values = objects.sources.map(() => new Failure(error));
+    }
+    return this.#complete(plan, values, objects);
   }
 
   /** What the resolver returns for each object. */
@@ -180,7 +188,7 @@ class Run {
     if (value instanceof Error) throw new Fault(value instanceof Failure ? value.cause : value);
     if (shape.kind === 'leaf') return serialized(shape, value);
     if (shape.kind === 'list') return this.#list(shape.item, value, slot, path, within);
-    const target: Target = {};
+    const target: Target = { ...slot.plan.below?.blank };
     slot.next.sources.push(value);
     slot.next.targets.push(target);
     if (path !== undefined) slot.next.paths.push(path);
