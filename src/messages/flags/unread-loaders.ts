@@ -39,17 +39,28 @@ interface Counted {
   readonly count: number;
 }
 
-const sumOf = (rows: readonly Counted[] = []): number => rows.reduce((sum, { count }) => sum + count, 0);
+/** Sums by key; without what has none. */
+function sumsBy<Row extends { readonly count: number }, K>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => K | null,
+): Map<K, number> {
+  const sums = new Map<K, number>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    if (key !== null) sums.set(key, (sums.get(key) ?? 0) + row.count);
+  }
+  return sums;
+}
 
 /** Sums in one place, of counts that are read once. */
 const sumsIn = (read: (ctx: GraphQLContext) => Promise<readonly Counted[]>) =>
   perOperation(async (ctx) => {
     const rows = await read(ctx);
-    const byChannel = Map.groupBy(rows, ({ channelId }) => channelId);
-    const byConversation = Map.groupBy(rows, ({ conversationId }) => conversationId);
+    const byChannel = sumsBy(rows, ({ channelId }) => channelId);
+    const byConversation = sumsBy(rows, ({ conversationId }) => conversationId);
     return {
-      channel: (id: number): number => sumOf(byChannel.get(id)),
-      conversation: (id: number): number => sumOf(byConversation.get(id)),
+      channel: (id: number): number => byChannel.get(id) ?? 0,
+      conversation: (id: number): number => byConversation.get(id) ?? 0,
     };
   });
 
@@ -61,8 +72,8 @@ export const ownMentionsIn = sumsIn(ownMentions);
 
 /** How much is unread for the viewer in a topic and mentions them. */
 export const ownMentionsInTopics = perOperation(async (ctx) => {
-  const byTopic = Map.groupBy(await ownMentions(ctx), ({ channelId, topic }) => `${channelId} ${topicKey(topic)}`);
-  return (channelId: number, name: string): number => sumOf(byTopic.get(`${channelId} ${topicKey(name)}`));
+  const byTopic = sumsBy(await ownMentions(ctx), ({ channelId, topic }) => `${channelId} ${topicKey(topic)}`);
+  return (channelId: number, name: string): number => byTopic.get(`${channelId} ${topicKey(name)}`) ?? 0;
 });
 
 const inTopic = (channelId: number, name: string) => `t${channelId} ${name}`;
