@@ -1,18 +1,16 @@
 /**
  * Counts what front ends judge a schema by: `node test/contract.ts [schema.graphql]` prints the table that stands in
- * `src/api/graphql/README.md`.
+ * `src/api/graphql/README.md`. What is a matter of form is held by `graphql-eslint.config.js`.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   buildSchema,
   type GraphQLInputType,
-  type GraphQLInterfaceType,
   type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
-  type GraphQLType,
   getNamedType,
   isEnumType,
   isInputObjectType,
@@ -43,15 +41,8 @@ export interface Findings {
   readonly unionFieldConflicts: readonly string[];
   /** Types of objects that events alone lead to: values that a client's cache does not know. */
   readonly valuesOfEvents: readonly string[];
-  /** Types other than PascalCase, fields and arguments other than camelCase, values other than SCREAMING_SNAKE_CASE. */
-  readonly misnamed: readonly string[];
-  /** Inputs that are not called so, and mutations that take anything but one of their own name. */
-  readonly misnamedInputs: readonly string[];
   /** Objects by whose `id` a cache would keep them, and `node` would not find them. */
   readonly idsOfNoNode: readonly string[];
-  /** What Relay's specification wants of connections, edges, their arguments and `PageInfo`, and what lacks it. */
-  readonly notOfRelay: readonly string[];
-  readonly unreachableTypes: readonly string[];
 }
 
 /** The figures of a schema, as counts of all there is. */
@@ -93,8 +84,6 @@ const NAMES_AN_OBJECT = /(Id|Ids)$/;
 const OWN = new Set(['databaseId']);
 /** Of relay, and nobody's to describe anew. */
 const isHelper = (name: string) => /(Connection|Edge)$/.test(name) || name === 'PageInfo';
-
-const CASES = { type: /^[A-Z][A-Za-z0-9]*$/, field: /^[a-z][A-Za-z0-9]*$/, value: /^[A-Z][A-Z0-9_]*$/ };
 
 /** Counts a schema. @returns What is missing, and of how much. */
 export function count(schema: GraphQLSchema): { readonly findings: Findings; readonly counted: Counted } {
@@ -173,49 +162,10 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
       valuesOfEvents: objects
         .filter(({ name }) => told.has(name) && !read.has(name) && !eventTypes.some((type) => type.name === name))
         .map(nameOf),
-      misnamed: [
-        ...types.filter(({ name }) => !CASES.type.test(name)).map(nameOf),
-        ...[...fields.map(({ at, field }) => ({ at, name: field.name })), ...args, ...inputFields]
-          .filter(({ name }) => !CASES.field.test(name))
-          .map(({ at }) => at),
-        ...enums.flatMap((type) =>
-          type
-            .getValues()
-            .filter(({ name }) => !CASES.value.test(name))
-            .map(({ name }) => `${type.name}.${name}`),
-        ),
-      ],
-      misnamedInputs: [
-        ...inputs.filter(({ name }) => !name.endsWith('Input')).map(nameOf),
-        ...mutations
-          .filter(({ name, args: [input, ...more] }) => {
-            if (input === undefined) return false;
-            const own = `${name[0]?.toUpperCase()}${name.slice(1)}Input!`;
-            return more.length > 0 || input.name !== 'input' || String(input.type) !== own;
-          })
-          .map(({ name }) => name),
-      ],
       idsOfNoNode: objects
         .filter((type) => type.getFields()['id'] !== undefined)
         .filter((type) => type.name !== 'Node' && !type.getInterfaces().some(({ name }) => name === 'Node'))
         .map(nameOf),
-      notOfRelay: [
-        ...connections
-          .filter((type) => !has(type, { pageInfo: /^PageInfo!$/, edges: /^\[\w+Edge!?\]!?$/ }))
-          .map(nameOf),
-        ...objects
-          .filter(({ name }) => name.endsWith('Edge'))
-          .filter((type) => !has(type, { cursor: /^String!$/, node: /^\w+!?$/ }))
-          .map(nameOf),
-        ...connectionFields
-          .filter(({ field }) => PAGE.some((name) => !field.args.some((arg) => arg.name === name)))
-          .map(({ at }) => at),
-        ...objects
-          .filter(({ name }) => name === 'PageInfo')
-          .filter((type) => !has(type, PAGE_INFO))
-          .map(nameOf),
-      ],
-      unreachableTypes: unreachable(schema, types),
     },
     counted: {
       types: types.length,
@@ -233,36 +183,6 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
       eventTypes: eventTypes.length,
     },
   };
-}
-
-const PAGE = ['first', 'after', 'last', 'before'];
-const PAGE_INFO = {
-  hasNextPage: /^Boolean!$/,
-  hasPreviousPage: /^Boolean!$/,
-  startCursor: /^String$/,
-  endCursor: /^String$/,
-};
-
-/** Whether a type has fields of these types. */
-function has(type: GraphQLObjectType | GraphQLInterfaceType, wanted: Readonly<Record<string, RegExp>>): boolean {
-  return Object.entries(wanted).every(([name, of]) => of.test(String(type.getFields()[name]?.type)));
-}
-
-/** The types that no operation comes to. */
-function unreachable(schema: GraphQLSchema, types: readonly GraphQLNamedType[]): string[] {
-  const reached = new Set<string>();
-  const walk = (type: GraphQLNamedType | null | undefined): void => {
-    if (type == null || reached.has(type.name)) return;
-    reached.add(type.name);
-    if (isUnionType(type) || isInterfaceType(type)) for (const one of schema.getPossibleTypes(type)) walk(one);
-    if (isObjectType(type)) for (const one of type.getInterfaces()) walk(one);
-    if (!('getFields' in type)) return;
-    for (const field of Object.values(type.getFields())) {
-      for (const { type: of } of [field, ...('args' in field ? field.args : [])]) walk(getNamedType(of as GraphQLType));
-    }
-  };
-  for (const root of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) walk(root);
-  return types.map(nameOf).filter((name) => !reached.has(name));
 }
 
 /** The types that others lead to, themselves included. */
