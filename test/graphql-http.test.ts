@@ -169,6 +169,22 @@ test.concurrent('makes a change once, also where a part of its answer is refused
   expect(next.body.data.messages.nodes).toEqual([{ content: 'once' }]);
 });
 
+test.concurrent('is answered at one address alone, and makes no change at others', async () => {
+  const { member } = await organisation();
+  const at = (path: string, sent: Partial<Sent>) => ask(member, { ...sent, path });
+  const body = JSON.stringify({ query: CREATE });
+  const below = await Promise.all([
+    at('/graphql/below', { headers: JSON_TYPE, body }),
+    at('/graphql/below', { headers: { ...JSON_TYPE, accept: 'application/json; charset=utf-8' }, body }),
+    at('/graphql/below', { headers: { ...JSON_TYPE, accept: 'text/event-stream' }, body }),
+    at('/graphql/below?query=%7B__typename%7D', { method: 'GET' }),
+    at('/graphqlx', { headers: JSON_TYPE, body }),
+  ]);
+  expect(below.map(({ status }) => status)).toEqual(below.map(() => 404));
+  expect(await snippetsOf(member)).toEqual([]);
+  expect((await at('/graphql/?below', { headers: JSON_TYPE, body })).status).toBe(200);
+});
+
 test.concurrent('takes JSON with its encoding named, and gives no answer to a cache', async () => {
   const { member, anonymous } = await organisation();
   const answers = await Promise.all([

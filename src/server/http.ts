@@ -121,8 +121,10 @@ export function createServer(app: App, { graphql, upgrade, demo = null, routes =
 /** Other protocols, which some clients offer with every request, are left alone: they are answered in this one. */
 const asksForWebSocket = ({ headers }: IncomingMessage): boolean => /^websocket$/i.test(headers.upgrade ?? '');
 
+/** What lies below the address is none: there is one for all operations. */
 function isGraphql(url = ''): boolean {
-  return url === GRAPHQL_PATH || url.startsWith(`${GRAPHQL_PATH}?`) || url.startsWith(`${GRAPHQL_PATH}/`);
+  const path = url.split('?', 1)[0];
+  return path === GRAPHQL_PATH || path === `${GRAPHQL_PATH}/`;
 }
 
 /**
