@@ -23,9 +23,11 @@ export async function answerDirectly(parts: Parts, operation: HttpOperation): Pr
   if (mediaType === undefined) return false;
   const result = await resultOf(parts, operation);
   if (result?.data == null || result.errors !== undefined) return false;
+  const text = JSON.stringify(result);
   response.setHeader('Content-Type', `${mediaType}; charset=utf-8`);
-  // Of a text that is the whole answer Node tells the length, and sends it in one piece with its head.
-  response.end(JSON.stringify(result));
+  // Node tells it by itself in some answers alone: not to HTTP/1.0, and not where the answer could have been compressed.
+  response.setHeader('Content-Length', Buffer.byteLength(text));
+  response.end(text);
   return true;
 }
 
