@@ -17,6 +17,7 @@ import { describe, expect, test } from 'vitest';
 import { compilePlan, MAX_PLANNED } from '../src/api/graphql/plans/compile.ts';
 import { executeDocument, keptPlans, MAX_KEPT_FIELDS } from '../src/api/graphql/plans/queries.ts';
 import { together } from '../src/api/graphql/together.ts';
+import { heldBytes } from './helpers/heap.ts';
 
 const SDL = `
   enum Color { RED GREEN }
@@ -273,5 +274,18 @@ describe('plans', () => {
     }
     expect(keptPlans().fields).toBeLessThanOrEqual(MAX_KEPT_FIELDS);
     expect(keptPlans().plans).toBeLessThan(documents);
+  });
+
+  test('keep nothing of operations that are not there, whatever they are called', async () => {
+    const schema = makeSchema(200);
+    const document = parse('query Known { one { id } }');
+    const before = await heldBytes();
+    for (let i = 0; i < 100; i++) {
+      const operationName = `${i}${'x'.repeat(1_000_000)}`;
+      const { errors } = await executeDocument({ schema, document, operationName, contextValue: {} });
+      expect(errors).toHaveLength(1);
+    }
+    expect((await heldBytes()) - before).toBeLessThan(20_000_000);
+    expect(await executeDocument({ schema, document, contextValue: {} })).toHaveProperty('data');
   });
 });

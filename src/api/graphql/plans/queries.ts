@@ -43,7 +43,7 @@ const kept = new LRUCache<ObjectPlan, () => void>({
 /** How many plans are kept, and of how many fields. */
 export const keptPlans = () => ({ plans: kept.size, fields: kept.calculatedSize });
 
-const prepared = new WeakMap<DocumentNode, Map<string, Prepared | undefined>>();
+const prepared = new WeakMap<OperationDefinitionNode, Prepared | null>();
 
 /**
  * Executes an operation: a query by a plan that is made once for its document, everything else and what no plan is made for
@@ -68,28 +68,23 @@ export async function executeDocument(args: ExecutionArgs): Promise<ExecutionRes
   return errors.length === 0 ? { data } : { data, errors };
 }
 
-/** Undefined for what is no query. */
+/** Undefined for what is no query. Kept by the operation itself: whoever asks may name any, and there is no end to names. */
 function preparedFor({ schema, document, operationName }: ExecutionArgs): Prepared | undefined {
-  let byName = prepared.get(document);
-  if (byName === undefined) {
-    byName = new Map();
-    prepared.set(document, byName);
-  }
-  const name = operationName ?? '';
-  const known = byName.get(name);
-  if (known?.schema === schema || (known === undefined && byName.has(name))) return known;
-  const made = prepare(schema, document, operationName);
-  byName.set(name, made);
+  const operation = getOperationAST(document, operationName);
+  if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
+  const known = prepared.get(operation);
+  if (known === null || known?.schema === schema) return known ?? undefined;
+  const made = prepare(schema, document, operation);
+  prepared.set(operation, made ?? null);
   return made;
 }
 
+/** Undefined for what has too many switches. */
 function prepare(
   schema: GraphQLSchema,
   document: DocumentNode,
-  operationName: string | null | undefined,
+  operation: OperationDefinitionNode,
 ): Prepared | undefined {
-  const operation = getOperationAST(document, operationName);
-  if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
   const fragments = document.definitions.filter((node) => node.kind === Kind.FRAGMENT_DEFINITION);
   const switches = new Set<string>();
   visit(document, {
