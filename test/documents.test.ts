@@ -1,10 +1,14 @@
 import { getIntrospectionQuery } from 'graphql';
+import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { createDocuments, DOCUMENT_LIMITS } from '../src/api/graphql/documents.ts';
+import { prepareSubscription } from '../src/api/graphql/subscriptions.ts';
 import { buildSchema } from '../src/server/registries/schema.ts';
 import { documentOf } from './helpers/documents.ts';
+import { heldBytes } from './helpers/heap.ts';
 
-const documents = createDocuments(buildSchema());
+const schema = buildSchema();
+const documents = createDocuments(schema);
 
 /** What is wrong with a document as such; undefined when nothing is. */
 const refusal = (source: string) => documents.check(source).errors?.[0]?.extensions;
@@ -99,6 +103,39 @@ const FIRST_SCREEN = `
       reactions { __typename emojiName emojiCode user { ...person __typename } } } } } }
   fragment person on User { __typename id fullName email role }
   fragment message on Message { __typename id databaseId topicName content renderedContent sentAt lastEditedAt flags sender { ...person __typename } }`;
+
+describe('what is kept of documents', () => {
+  const MB = 1_000_000;
+
+  test('is a bounded number of bytes, however they are written', async () => {
+    const before = await heldBytes();
+    for (let i = 0; i < 130; i++) {
+      const ids = ',""'.repeat(DOCUMENT_LIMITS.tokens - 20);
+      expect(documents.check(`{ nodes(ids: ["${i}"${ids}]) { id } }`).errors).toBeUndefined();
+    }
+    expect((await heldBytes()) - before).toBeLessThan(95 * MB);
+  });
+
+  test('is one of those again that was asked for last', () => {
+    const source = '{ viewer { fullName role } }';
+    expect(documents.check(source).document).toBe(documents.check(source).document);
+  });
+
+  test('with the variables of subscriptions is a bounded number of bytes as well', async () => {
+    const { document } = documents.check(`subscription ($queueId: String!, $text: String!) {
+      events(queueId: $queueId) { ... on MessageSentEvent { message { channel { messages(topic: $text) { totalCount } } } } } }`);
+    if (document === undefined) throw new Error('The document is refused');
+    const log = pino({ level: 'silent' });
+    const before = await heldBytes();
+    for (let i = 0; i < 300; i++) {
+      const variables = { queueId: 'q', text: `${i}${'x'.repeat(200_000)}` };
+      expect(prepareSubscription(schema, document, { operationName: undefined, variables, log })).toHaveProperty(
+        'operation',
+      );
+    }
+    expect((await heldBytes()) - before).toBeLessThan(60 * MB);
+  });
+});
 
 describe('the cost of an operation', () => {
   const page = (size: number | string) => `drafts(first: ${size}) { edges { node { id } } }`;

@@ -276,6 +276,16 @@ describe('plans', () => {
     expect(keptPlans().plans).toBeLessThan(documents);
   });
 
+  test('are forgotten where there is much in their documents, too', async () => {
+    const schema = makeSchema(200);
+    const before = await heldBytes();
+    for (let i = 0; i < 200; i++) {
+      const document = parse(`{ one { ${'id '.repeat(2_000)} } }`);
+      expect(await executeDocument({ schema, document, contextValue: {} })).toHaveProperty('data');
+    }
+    expect((await heldBytes()) - before).toBeLessThan(100_000_000);
+  });
+
   test('keep nothing of operations that are not there, whatever they are called', async () => {
     const schema = makeSchema(200);
     const document = parse('query Known { one { id } }');

@@ -15,6 +15,8 @@ import { readerAccess } from '../../access/sign-in.ts';
 import { checkPosition } from '../../events/queue.ts';
 import { EventStream, type StreamSink } from '../../events/stream.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { shareOfHeap } from '../../platform/memory.ts';
+import { bytesOf } from './documents.ts';
 import { EventOperation, type Run } from './event-operation.ts';
 import { rootField } from './root-field.ts';
 
@@ -27,6 +29,10 @@ export interface Subscription {
 
 /** Our choice: a front end has some tens of documents; the rest is somebody inlining ids. */
 const MAX_SHARED = 1_000;
+/** Our choice. A process with a heap of less than a gigabyte keeps less. */
+const MAX_SHARED_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
+/** What a character of a key takes at the most: it stands for a value of the variables, such as one of a list of short texts. */
+const VARIABLE_BYTES = 16;
 const shared = new WeakMap<GraphQLSchema, LRUCache<string, EventOperation>>();
 
 /**
@@ -75,7 +81,7 @@ function sharedOperation(
   const key = JSON.stringify([print(document), operationName ?? null, Object.entries(rest).sort()]);
   let operations = shared.get(schema);
   if (operations === undefined) {
-    operations = new LRUCache({ max: MAX_SHARED });
+    operations = new LRUCache({ max: MAX_SHARED, maxSize: MAX_SHARED_BYTES });
     shared.set(schema, operations);
   }
   let operation = operations.get(key);
@@ -84,7 +90,7 @@ function sharedOperation(
     const standIns = Object.fromEntries(apart.map((name) => [name, typeof variables[name] === 'number' ? 0 : '']));
     const stood = Object.fromEntries(Object.entries(standIns).filter(([name]) => variables[name] != null));
     operation = new EventOperation(schema, document, { operationName, variables: { ...rest, ...stood }, log });
-    operations.set(key, operation);
+    operations.set(key, operation, { size: bytesOf(document) + VARIABLE_BYTES * key.length });
   }
   return operation;
 }

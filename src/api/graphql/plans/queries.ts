@@ -14,12 +14,15 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { GraphQLContext } from '../context.ts';
+import { tokensOf } from '../documents.ts';
 import { compilePlan, type ObjectPlan, type Variables } from './compile.ts';
 import { executePlan } from './execute.ts';
 
 /** One operation of a document, with the plans that were made for it. */
 interface Prepared {
   readonly schema: GraphQLSchema;
+  /** Of the whole document, which its plans hold. */
+  readonly tokens: number;
   readonly operation: OperationDefinitionNode;
   readonly fragments: Record<string, FragmentDefinitionNode>;
   /** The variables that `@skip` and `@include` go by. */
@@ -31,16 +34,23 @@ interface Prepared {
 /** Our choice: with more of them that differ from one request to the next, a plan is not worth its making. */
 const MAX_SWITCHES = 6;
 
-/** Our choice, of the plans of all documents together: some 50 MB. */
+/** Our choice, of the plans of all documents together: some 50 MB. A token of their documents takes as much as a field. */
 export const MAX_KEPT_FIELDS = 200_000;
-/** Plans that were used last, with what forgets them: a document has one for each state of its switches. */
-const kept = new LRUCache<ObjectPlan, () => void>({
+
+interface Kept {
+  /** In fields. */
+  readonly size: number;
+  readonly forget: () => void;
+}
+
+/** Plans that were used last: a document has one for each state of its switches. */
+const kept = new LRUCache<ObjectPlan, Kept>({
   maxSize: MAX_KEPT_FIELDS,
-  sizeCalculation: (_forget, plan) => plan.size,
-  dispose: (forget) => forget(),
+  sizeCalculation: ({ size }) => size,
+  dispose: ({ forget }) => forget(),
 });
 
-/** How many plans are kept, and of how many fields. */
+/** How many plans are kept, and of how many fields, tokens among them. */
 export const keptPlans = () => ({ plans: kept.size, fields: kept.calculatedSize });
 
 const prepared = new WeakMap<OperationDefinitionNode, Prepared | null>();
@@ -94,14 +104,14 @@ function prepare(
   });
   if (switches.size > MAX_SWITCHES) return undefined;
   return {
-    ...{ schema, operation },
+    ...{ schema, operation, tokens: tokensOf(document) },
     fragments: Object.fromEntries(fragments.map((node) => [node.name.value, node])),
     switches: [...switches],
     plans: new Map(),
   };
 }
 
-function planFor({ schema, operation, fragments, switches, plans }: Prepared, variables: Variables) {
+function planFor({ schema, tokens, operation, fragments, switches, plans }: Prepared, variables: Variables) {
   // That is an error, in the place where it is met.
   if (switches.some((name) => variables[name] === null)) return undefined;
   const key = switches.map((name) => (variables[name] === true ? '1' : '0')).join('');
@@ -110,6 +120,6 @@ function planFor({ schema, operation, fragments, switches, plans }: Prepared, va
   if (known !== undefined || plans.has(key)) return known;
   const plan = compilePlan(schema, new Map(Object.entries(fragments)), operation, variables);
   plans.set(key, plan);
-  if (plan !== undefined) kept.set(plan, () => plans.delete(key));
+  if (plan !== undefined) kept.set(plan, { size: plan.size + tokens, forget: () => plans.delete(key) });
   return plan;
 }
