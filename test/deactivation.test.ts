@@ -529,6 +529,39 @@ test('ends what the user and their bots have open within seconds', async () => {
   for (const person of [member, bot]) expect((await person.rest('GET', '/events')).body.code).toBe('USER_DEACTIVATED');
 });
 
+test.for(['deactivated', 'given another key'])(
+  'tells whoever is %s nothing of later, also where a node finds both at once',
+  async (what) => {
+    await using service = await startInProcess();
+    const { owner, member, realm } = await organisation({}, { on: service });
+    const channel = await channelOf(owner, 'news', [member, owner]);
+    await using stream = await member.events('... on MessageSentEvent { message { content } }');
+    await using own = await member.events('... on MessageSentEvent { message { content sender { bot { id } } } }');
+    const { queue_id, last_event_id } = await member.register({ event_types: ['message'] });
+    const poll = member.rest('GET', '/events', { queue_id, last_event_id });
+    await expect.poll(() => service.app.hub.readerCount).toBe(3);
+    // As where another node commits, and the hints of it are late.
+    service.app.hub.publish = () => {};
+    await say(owner, channel, 'before', 'before');
+    if (what === 'deactivated') await owner.ok('DELETE', `/users/${member.id}`);
+    else await member.ok('POST', '/users/me/api_key/regenerate');
+    await say(owner, channel, 'after', 'after');
+    const window = await service.app.hub.window(realm.id);
+    await window.fill();
+    expect((await poll).body.events ?? []).not.toContainEqual(
+      expect.objectContaining({ message: expect.objectContaining({ content: 'after' }) }),
+    );
+    for (const each of [stream, own]) {
+      const heard: string[] = [];
+      const collect = async (): Promise<void> => {
+        for (;;) heard.push((await each.next()).message?.content);
+      };
+      await expect(collect()).rejects.toThrow('the stream ended');
+      expect(heard).not.toContain('after');
+    }
+  },
+);
+
 /** The embedded database belongs to one process: several nodes take PostgreSQL. */
 test.skipIf(DATABASE_URL === undefined)('ends what is open on another node as well', async () => {
   await using database = await createDatabase(DATABASE_URL ?? '');

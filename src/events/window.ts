@@ -246,6 +246,17 @@ export class RealmWindow implements EventHolder {
   /** Nothing in here may throw: a failure of one event or reader must not keep others from being served. */
   #extend(events: readonly StoredEvent[], through: number): void {
     const effects = events.flatMap((event) => this.#effectsOf(event).map((effect) => ({ id: event.id, effect })));
+    // Whoever reads by what is revoked hears nothing of later, also where both are found at once.
+    const end = effects.find(({ effect }) => effect.kind === 'revoked')?.id;
+    if (end !== undefined && end !== events.at(-1)?.id) {
+      const isUntil = ({ id }: StoredEvent) => id <= end;
+      this.#extend(events.filter(isUntil), end);
+      this.#extend(
+        events.filter((event) => !isUntil(event)),
+        through,
+      );
+      return;
+    }
     for (const event of events) {
       this.#events.push(event);
       this.#bytes += weightOf(event);
