@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Ctx, signedIn } from '../src/access/context.ts';
-import { signIn } from '../src/access/sign-in.ts';
+import { readerAccess, signIn } from '../src/access/sign-in.ts';
 import { regenerateBotKey } from '../src/administration/bots/keys.ts';
 import { createBot, deactivateBot, updateBot } from '../src/administration/bots/service.ts';
 import { addRealmDomain } from '../src/administration/domains/service.ts';
@@ -13,6 +14,7 @@ import { updateSettingsOf } from '../src/administration/users/settings-of-others
 import { createChannel } from '../src/channels/create.ts';
 import { subscribe } from '../src/channels/subscriptions/subscriptions.ts';
 import { updateChannel } from '../src/channels/update.ts';
+import { EventStream as LogStream, type StreamSink } from '../src/events/stream.ts';
 import { updateMessage } from '../src/messages/edits/edit.ts';
 import { addReaction } from '../src/messages/reactions/service.ts';
 import { createProfileField } from '../src/people/profile-fields/fields.ts';
@@ -561,6 +563,59 @@ test.for(['deactivated', 'given another key'])(
     }
   },
 );
+
+test('sends nothing of later to whom was given another key while a stream was opened', async () => {
+  await using service = await startInProcess();
+  const { owner, member } = await organisation({}, { on: service });
+  const channel = await channelOf(owner, 'news', [member, owner]);
+  const { queue_id: queueId } = await member.register({ event_types: ['message'] });
+  const { queues } = service.app;
+  const open = queues.open.bind(queues);
+  queues.open = async (...asked) => {
+    const queue = await open(...asked);
+    await member.ok('POST', '/users/me/api_key/regenerate');
+    await say(owner, channel, 'after');
+    return queue;
+  };
+  await using stream = await member.events('position', { queueId });
+  await expect(stream.next()).rejects.toThrow('the stream ended');
+});
+
+test('sends nothing of later to whom was given another key while their client read nothing', async () => {
+  await using service = await startInProcess();
+  const { app } = service;
+  const { owner, member } = await organisation({}, { on: service });
+  const channel = await channelOf(owner, 'news', [member, owner]);
+  const { queue_id: queueId } = await member.register({ event_types: ['message'] });
+  await say(owner, channel, 'before');
+  const authorization = basic(member.email, member.apiKey);
+  const ctx = signedIn(await signIn(app, { host: member.host, authorization, userAgent: 'test' }));
+  const queue = await app.queues.open(ctx, queueId, { claim: true });
+  const sent: Json[] = [];
+  const ended = Promise.withResolvers<unknown>();
+  const read = Promise.withResolvers<void>();
+  const sink: StreamSink = {
+    isReady: () => true,
+    prepare: async (pieces) => pieces.length,
+    send: (pieces) => void sent.push(...pieces.map(({ event }) => event['message'])),
+    writable: () => read.promise,
+    end: ended.resolve,
+  };
+  const stream = new LogStream(app, queue, { known: queue.acked, sink, access: readerAccess(ctx) });
+  const started = stream.start();
+  await expect.poll(() => sent).toHaveLength(1);
+  // Nobody waits at the end of the window: some minutes later it is forgotten.
+  const later = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 600_000);
+  await expect.poll(() => app.hub.windowCount).toBe(0);
+  later.mockRestore();
+  await member.ok('POST', '/users/me/api_key/regenerate');
+  await say(owner, channel, 'after');
+  await sleep(1_100);
+  read.resolve();
+  await started;
+  expect(await ended.promise).toBe('revoked');
+  expect(sent).toMatchObject([{ subject: 'before' }]);
+});
 
 /** The embedded database belongs to one process: several nodes take PostgreSQL. */
 test.skipIf(DATABASE_URL === undefined)('ends what is open on another node as well', async () => {

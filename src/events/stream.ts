@@ -67,6 +67,9 @@ class ReaderView implements EventView {
 /** Clients give up soon after a heartbeat is due. */
 export const HEARTBEAT_RETRY_MS = 1_000;
 
+/** Our choice: a window is kept for much longer, and a client that reads is quicker. */
+const LONG_MS = 1_000;
+
 /**
  * The silence before a heartbeat, with up to a fifth more at random, so that heartbeats of many clients do not
  * coincide.
@@ -91,6 +94,11 @@ export class EventStream implements LiveReader, QueueReader {
   /** The last id the client has seen or is about to. */
   #lastSent: number;
   #over = false;
+  /**
+   * Whether it is to be asked that they still may read. A revocation is heard as it passes, but not one from before the queue
+   * was taken, nor in a window that nobody reads at the end of, which is forgotten after a while.
+   */
+  #mayBeRevoked = true;
   /** Whether events are heard as they pass; otherwise they are read from the window, page by page. */
   #attached = false;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -131,12 +139,6 @@ export class EventStream implements LiveReader, QueueReader {
     if (this.#over) return;
     this.#lastSentAt = performance.now();
     this.#awaitSilence(heartbeatDelay(this.#app));
-    // From here on a revocation is heard as it passes; one that passed while the stream was being opened was not.
-    try {
-      if (!(await this.access.mayStay())) this.#finish('revoked');
-    } catch (error) {
-      this.#fail(error);
-    }
   }
 
   async #catchUp(): Promise<void> {
@@ -162,6 +164,10 @@ export class EventStream implements LiveReader, QueueReader {
       // Asked for again with each page: a recipient that nobody waits for is forgotten after a while, and a client may
       // be slow.
       this.#window = await this.#app.hub.window(this.queue.realmId);
+      if (this.#mayBeRevoked) {
+        if (!(await this.access.mayStay())) return this.#finish('revoked');
+        this.#mayBeRevoked = false;
+      }
       this.#recipient = await this.#window.recipient(this.queue.userId, this.#position);
       // The log went back while something was read for the client: what comes now has ids that it has seen.
       if (this.#position > this.#window.through) return this.broken();
@@ -178,7 +184,7 @@ export class EventStream implements LiveReader, QueueReader {
       // What is left of the page is read again after it.
       const through = ready < pieces.length ? (pieces[ready - 1] as EventPiece).id : page.through;
       this.#send(pieces.slice(0, ready), through);
-      if (page.events.length > 0) await this.#sink.writable();
+      if (page.events.length > 0) await this.#untilWritable();
       // In the same turn of the event loop in which nothing was left to read, no event can arrive before the reader is
       // attached.
       else if (this.#position === this.#window.through) break;
@@ -186,6 +192,12 @@ export class EventStream implements LiveReader, QueueReader {
     if (this.#over) return;
     this.#attached = true;
     this.#window.attach(this);
+  }
+
+  async #untilWritable(): Promise<void> {
+    const since = performance.now();
+    await this.#sink.writable();
+    if (performance.now() - since > LONG_MS) this.#mayBeRevoked = true;
   }
 
   broken(): void {
