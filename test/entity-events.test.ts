@@ -41,6 +41,11 @@ describe('what events know', () => {
     expect(notThere()).toEqual([]);
   });
 
+  test('is no address: whoever hides theirs hides it from who has not read the event, too', () => {
+    const known = EntityFacts.all.flatMap(({ typename, known }) => known.map((field) => `${typename}.${field}`));
+    expect(known.filter((field) => /^User\..*email/i.test(field))).toEqual([]);
+  });
+
   test.runIf(IS_WHOLE)('was asked of them here, all of it', () => {
     // No event tells of these by the id alone.
     expect(notAsked([messageReference, channelReference])).toEqual([]);

@@ -373,6 +373,23 @@ export function messagesAndWhatIsDone(service: () => InProcess): void {
     }
   });
 
+  test('who writes has their address read, since it may be hidden by then', async () => {
+    const { member, guest } = await place();
+    const { queue_id: queueId } = await guest.register({ event_types: ['typing'] });
+    await member.ok('POST', '/typing', { op: 'start', type: 'direct', to: [guest.id] });
+    await member.ok('PATCH', '/settings', { email_address_visibility: 5 });
+    const address = 'email deliveryEmail';
+    await using stream = await guest.events(
+      `... on TypingStartedEvent { sender { id ${address} } recipients { ${address} } }`,
+      { queueId },
+    );
+    const { sender, recipients } = await stream.next();
+    expect(sender).toMatchObject({ email: `user${member.id}@users.invalid`, deliveryEmail: null });
+    expect(recipients).toContainEqual({ email: `user${member.id}@users.invalid`, deliveryEmail: null });
+    await using named = await guest.events('... on TypingStartedEvent { sender { email } }', { queueId, after: -1 });
+    expect((await named.next()).sender.email).toBe(`user${member.id}@users.invalid`);
+  });
+
   test("a topic's visibility is told with its channel", async () => {
     const { member, channel } = await place();
     const set = { stream_id: channel, topic: 'lunch', visibility_policy: 3 };

@@ -1,5 +1,5 @@
 import { builder } from '../../api/graphql/builder.ts';
-import { EntityFacts, fromEvent } from '../../api/graphql/entity-facts.ts';
+import { fromEvent } from '../../api/graphql/entity-facts.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
@@ -71,13 +71,6 @@ mutation('setEditTyping', {
   },
 });
 
-/** Somebody in a conversation, as the event names them. */
-const typist = new EntityFacts<Typist>(
-  'User',
-  { idOf: ({ user_id }) => user_id },
-  { databaseId: ({ user_id }) => user_id, email: ({ email }) => email },
-);
-
 interface TypingBody {
   readonly sender: Typist;
   readonly recipients?: readonly Typist[];
@@ -104,13 +97,15 @@ for (const op of TYPING_OPS) {
         type: User,
         nullable: true,
         description: 'Who writes.',
-        ...fromEvent(typist, ({ event }: EventSource<TypingBody, KnownTopic>) => event.sender),
+        ...fromEvent(userReference, ({ event }: EventSource<TypingBody, KnownTopic>) => event.sender.user_id),
       }),
       recipients: t.field({
         type: [User],
         nullable: { list: false, items: true },
         description: 'Everyone in the conversation; nobody in a channel.',
-        ...fromEvent(typist, ({ event }: EventSource<TypingBody, KnownTopic>) => event.recipients ?? []),
+        ...fromEvent(userReference, ({ event }: EventSource<TypingBody, KnownTopic>) =>
+          (event.recipients ?? []).map((recipient) => recipient.user_id),
+        ),
       }),
       channel: t.field({
         type: Channel,
