@@ -17,6 +17,7 @@ describe('the schema', () => {
     ['what is refused leaves what is asked for beside it', 'refusalsOfAll'],
     ['every list has its nodes', 'connectionsWithoutNodes'],
     ['every list has its total', 'connectionsWithoutTotalCount'],
+    ['what is no page says how much there may be', 'listsWithoutBound'],
     ['all events can be selected in one document without an alias', 'unionFieldConflicts'],
     ['what has an id is found by it', 'idsOfNoNode'],
   ] as const)('%s', ([, finding]) => {

@@ -12,10 +12,12 @@ import {
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
+  getNullableType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
   isIntrospectionType,
+  isListType,
   isNonNullType,
   isObjectType,
   isSpecifiedScalarType,
@@ -38,6 +40,8 @@ export interface Findings {
   readonly refusalsOfAll: readonly string[];
   readonly connectionsWithoutNodes: readonly string[];
   readonly connectionsWithoutTotalCount: readonly string[];
+  /** Lists that are no pages, and do not say how many they hold at the most. */
+  readonly listsWithoutBound: readonly string[];
   readonly unionFieldConflicts: readonly string[];
   /** Types of objects that events alone lead to: values that a client's cache does not know. */
   readonly valuesOfEvents: readonly string[];
@@ -77,6 +81,8 @@ const NAMES_WHAT_IS_GONE: ReadonlySet<string> = new Set([
 ]);
 /** Fields of the root that are refused to nobody, or that hold nothing but what may be null. */
 const FOR_EVERYBODY: ReadonlySet<string> = new Set(['serverSettings', 'nodes']);
+/** How descriptions say it. */
+const SAYS_BOUND = /at most|no more than|one for each|the first \d|: none\.$/i;
 const INTEGERS = new Set(['Int', 'LongId']);
 /** Integers by these names tell which object is meant: `channelId`, `userIds`, `with` of a narrow. */
 const NAMES_AN_OBJECT = /(Id|Ids)$/;
@@ -158,6 +164,12 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
       connectionsWithoutTotalCount: connections
         .filter((type) => type.getFields()['totalCount'] === undefined)
         .map(nameOf),
+      listsWithoutBound: fields
+        .filter(({ parent }) => !isHelper(parent.name) && !eventTypes.some(({ name }) => name === parent.name))
+        // The path of an error is as long as its input is deep.
+        .filter(({ field }) => isListType(getNullableType(field.type)) && field.name !== 'path')
+        .filter(({ field }) => !SAYS_BOUND.test(field.description ?? ''))
+        .map(({ at }) => at),
       unionFieldConflicts: conflicts(eventTypes),
       valuesOfEvents: objects
         .filter(({ name }) => told.has(name) && !read.has(name) && !eventTypes.some((type) => type.name === name))

@@ -78,13 +78,13 @@ export const Message = builder.prismaNode('Message', {
     topicName: t.exposeString('topic', { description: 'Empty for a direct message, and for the empty topic.' }),
     topicLinks: t.field({
       type: [TopicLinkType],
-      description: 'The links in its topic, in their order.',
+      description: 'The links in its topic, in their order; no more than fit into it.',
       resolve: ({ topic }) => (topic === '' ? [] : topicLinks(topic)),
     }),
     participants: t.field({
       type: [User],
       nullable: true,
-      description: 'Who takes part in the conversation, the sender included; null for a channel message.',
+      description: 'Who takes part in the conversation, the sender included; at most 250. Null for a channel message.',
       select: (_args, _ctx, nestedSelection) => ({
         conversation: {
           select: { members: { select: { user: nestedSelection(true) }, orderBy: { userId: 'asc' as const } } },
@@ -111,7 +111,7 @@ export const Message = builder.prismaNode('Message', {
     }),
     flags: t.field({
       type: [MessageFlag],
-      description: "The viewer's own.",
+      description: "The viewer's own, no more than there are.",
       resolve: byFlags((flags) => toWireFlags(flags).filter(isFlag)),
     }),
     viewerHasRead: t.boolean({

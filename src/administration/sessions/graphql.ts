@@ -136,7 +136,7 @@ mutation('revokeSession', {
 mutation('revokeOtherSessions', {
   description: `Signs all of the viewer's browsers out but the one that asks; all of them for who asks with a key. ${ENDED}`,
   payload: () => ({
-    sessionIds: { type: ['ID'], refersTo: 'Session', description: 'The sessions that are over.' },
+    sessionIds: { type: ['ID'], refersTo: 'Session', description: 'The sessions that are over; at most 100.' },
   }),
   resolve: async (ctx) => ({ sessionIds: await revokeOtherSessions(ctx) }),
 });

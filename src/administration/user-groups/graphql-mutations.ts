@@ -121,7 +121,7 @@ const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').i
     }),
     supergroups: t.field({
       type: [UserGroup],
-      description: 'The groups it is within, for SUBGROUP; empty for all others.',
+      description: 'The groups it is within, for SUBGROUP, no more than there are; empty for all others.',
       resolve: (objection, _args, ctx) =>
         'supergroup_ids' in objection ? nodesOf(ctx, 'UserGroup', objection.supergroup_ids) : [],
     }),
@@ -140,7 +140,7 @@ const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').i
     }),
     permissions: t.field({
       type: [PermissionName],
-      description: 'The permissions it holds there; none for SUBGROUP.',
+      description: 'The permissions it holds there, no more than there are; none for SUBGROUP.',
       resolve: (objection) => ('settings' in objection ? [...objection.settings] : []),
     }),
   }),
@@ -149,7 +149,7 @@ const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').i
 errorType(CannotDeactivateGroupInUseError, 'The group is within others, or holds permissions.', (t) => ({
   objections: t.field({
     type: [GroupObjectionType],
-    description: 'All that goes by it.',
+    description: 'All that goes by it: one for each group, channel and organization.',
     resolve: ({ data }) => [...data.objections],
   }),
 }));

@@ -132,7 +132,9 @@ mutation('reorderChannelFolders', {
   input: (t) => ({
     order: t.idList({ ...refersTo('ChannelFolder'), description: 'The id of every folder, archived ones included.' }),
   }),
-  payload: () => ({ channelFolders: { type: [ChannelFolder], description: 'All folders, in the new order.' } }),
+  payload: () => ({
+    channelFolders: { type: [ChannelFolder], description: 'All folders, in the new order; at most 1,000.' },
+  }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { order }) => ({ channelFolders: await reorderChannelFolders(ctx, order) }),
 });

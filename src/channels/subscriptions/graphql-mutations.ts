@@ -117,7 +117,7 @@ mutation('subscribe', {
   }),
   payload: () => ({
     outcomes: { type: [SubscribeOutcome], description: OUTCOMES },
-    unauthorized: { type: ['String'], description: 'Names of the channels left out.' },
+    unauthorized: { type: ['String'], description: 'Names of the channels left out; no more than were named.' },
   }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { channels, userIds, skipUnauthorized, newChannels }) => {
@@ -180,7 +180,7 @@ mutation('updateSubscriptionSettings', {
     subscriptions: t.field({ type: [SubscriptionSettingsInput], description: 'What to change, for each channel.' }),
   }),
   payload: () => ({
-    subscriptions: { type: [ChannelSubscription], description: 'Those that were named, in the order given.' },
+    subscriptions: { type: [ChannelSubscription], description: 'One for each that was named, in the order given.' },
   }),
   resolve: async (ctx, { subscriptions }) => {
     const changes = subscriptions.flatMap(({ channelId, ...settings }) =>

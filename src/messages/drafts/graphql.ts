@@ -138,7 +138,7 @@ const fromInput = (draft: typeof DraftInput.$inferInput) => ({
 mutation('createDrafts', {
   description: 'Saves drafts. All are saved or, when one is invalid, none is.',
   input: (t) => ({ drafts: t.field({ type: [DraftInput], description: 'The new drafts.' }) }),
-  payload: () => ({ drafts: { type: [Draft], description: 'What was saved, in the order given.' } }),
+  payload: () => ({ drafts: { type: [Draft], description: 'What was saved, in the order given; no more than that.' } }),
   resolve: async (ctx, { drafts }) => ({ drafts: await createDrafts(ctx, drafts.map(fromInput)) }),
 });
 

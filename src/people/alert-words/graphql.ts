@@ -17,7 +17,7 @@ builder.queryField('alertWords', (t) =>
 const payload = () => ({
   alertWords: {
     type: ['String'] as ['String'],
-    description: 'All there are after it, in the order in which they were added.',
+    description: 'All there are after it, in the order in which they were added; at most 500.',
   },
 });
 

@@ -30,7 +30,7 @@ const CHOICE_KEY = 'What a value says that chose it.';
 const CHOICE_TEXT = 'What people read.';
 const NAME = 'Not blank; at most 40 characters; unique in the organization, in whatever case.';
 const HINT = 'What helps people to fill it in; at most 80 characters.';
-const CHOICES = 'What can be chosen, of a list of options alone, in their order.';
+const CHOICES = 'What can be chosen, of a list of options alone, in their order; at most 500.';
 const URL_PATTERN = "Of an external account alone: its page, with %(username)s for the account's name.";
 const SUMMARY =
   'Whether clients show it in the summary of a profile. Two fields at most, and no field of users, can be there.';
@@ -103,7 +103,8 @@ const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
     users: t.field({
       type: [User],
       nullable: true,
-      description: 'The users it names, of a field of users alone; those deactivated since are still in it.',
+      description:
+        'The users it names, of a field of users alone, at most 1,000; those deactivated since are still in it.',
       // Our choice: people name a few, and they come in one query with those of all other values.
       complexity: { field: 1, multiplier: 3 },
       resolve: ({ field, value }, _args, ctx) =>
@@ -117,7 +118,8 @@ const ProfileValue = builder.objectRef<ValueOfField>('ProfileValue').implement({
 builder.prismaObjectField(User, 'profileData', (t) =>
   t.field({
     type: [ProfileValue],
-    description: 'What a person has in custom fields of their profile, in the order of the fields.',
+    description:
+      'What a person has in custom fields of their profile, in the order of the fields: one for each at most.',
     // Our choice: people fill in a handful.
     complexity: { field: 1, multiplier: 5 },
     resolve: ({ id }, _args, ctx) => profileValues(ctx).load(id),
@@ -227,7 +229,7 @@ mutation('reorderCustomProfileFields', {
     }),
   }),
   payload: () => ({
-    customProfileFields: { type: [CustomProfileField], description: 'All fields, in the new order.' },
+    customProfileFields: { type: [CustomProfileField], description: 'All fields, in the new order; at most 100.' },
   }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { order }) => ({ customProfileFields: await reorderProfileFields(ctx, order) }),

@@ -187,7 +187,7 @@ const EventPage = builder.objectRef<QueuePage>('EventPage').implement({
   fields: (t) => ({
     events: t.field({
       type: [EventInterface],
-      description: 'The events, by rising position.',
+      description: 'The events, by rising position: of 500 changes at most.',
       resolve: ({ pieces }): EventSource[] => [...pieces],
     }),
     endPosition: t.expose('endId', {

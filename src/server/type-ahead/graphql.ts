@@ -35,7 +35,7 @@ builder.queryField('suggestions', (t) =>
     nullable: { list: true, items: false },
     description:
       'What the viewer may mean who begins to write a name: of each kind those whose name begins so, then those in whose ' +
-      'name a later word does; by name, and topics the one last written to first.',
+      'name a later word does; by name, and topics the one last written to first. At most `first` of each kind.',
     args: {
       text: t.arg.string({ description: 'What is written by now, in whatever case: at most 100 characters, or none.' }),
       kinds: t.arg({
