@@ -36,6 +36,11 @@ export function groups(service: () => InProcess): void {
         ['UserGroupMembersAddedEvent', guest.id],
         ['UserGroupMembersRemovedEvent', member.id],
       ]);
+      expect(moved.map((events) => events.map(({ event }) => event.users.length))).toEqual([
+        [1, 1],
+        [1, 1],
+        [0, 0],
+      ]);
       const { group_id: other } = await owner.ok('POST', '/user_groups/create', { ...group, name: 'rowers' });
       const nest = () => owner.ok('POST', `${path}/subgroups`, { add: [other] });
       const nested = await expectShownAlike(readers, nest, MODERN);

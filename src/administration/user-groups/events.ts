@@ -113,7 +113,10 @@ const defineMembersEvent = (op: 'add_members' | 'remove_members') =>
       is_deactivated: isDeactivated,
     }),
     {
-      facts: ({ group_id }, view) => known(group_id, undefined, view),
+      facts: ({ group_id, user_ids }, view): KnownGroup & { readonly userIds: readonly number[] } => ({
+        ...known(group_id, undefined, view),
+        userIds: isGuest(view.role) ? [] : user_ids,
+      }),
       render: (payload, view) => {
         const { group_id, user_ids } = payload;
         return hides(payload, view) ? null : { type: 'user_group', op, group_id, user_ids };

@@ -38,11 +38,13 @@ eventType<{ group_id: number }>(
   { description: 'A group was deactivated. To clients that know no deactivated ones.' },
 );
 
+type WithUsers = KnownGroup & { readonly userIds: readonly number[] };
+
 for (const [op, name, description] of [
   ['add_members', 'UserGroupMembersAddedEvent', 'Users came into a group.'],
   ['remove_members', 'UserGroupMembersRemovedEvent', 'Users are in a group no more.'],
 ] as const) {
-  eventType<{ user_ids: readonly number[] }, KnownGroup>(
+  eventType<unknown, WithUsers>(
     'user_group',
     op,
     name,
@@ -51,8 +53,8 @@ for (const [op, name, description] of [
       users: t.field({
         type: [User],
         nullable: { list: false, items: true },
-        description: 'Those who came or went, into or out of the group itself.',
-        ...fromEvent(userReference, ({ event }: EventSource<{ user_ids: readonly number[] }>) => event.user_ids),
+        description: 'Those who came or went, into or out of the group itself. None to guests, who see no groups.',
+        ...fromEvent(userReference, ({ facts }: EventSource<unknown, WithUsers>) => facts.userIds),
       }),
     }),
     { description },
