@@ -75,3 +75,21 @@ test.skipIf(databaseServer === '')('a node whose connection for wake-ups was cut
   await bus.close();
   expect(rows).toHaveLength(1);
 });
+
+test.skipIf(databaseServer === '')('wake-ups that end before there is a connection for them leave none', async () => {
+  await using database = await createDatabase(databaseServer);
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const ended = Date.now();
+  await openBus({ databaseUrl: database.url } as Config, pino({ level: 'silent' })).close();
+  // A command of the operator's would wait for it for ever.
+  await expect
+    .poll(async () => {
+      const { rows } = await client.query(
+        `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`,
+      );
+      return Date.now() - ended > 500 ? rows[0].count : undefined;
+    })
+    .toBe(0);
+  await client.end();
+});

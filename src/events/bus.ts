@@ -139,8 +139,10 @@ function postgresWire(connectionString: string, log: Logger): Wire {
       fresh.requirePrimary();
       await fresh.query(`LISTEN ${CHANNEL}`);
       client = fresh;
+      // Nobody else ends what was closed while it was made, and it would keep the process.
+      if (closed) await fresh.end();
     } catch (err) {
-      log.warn({ err }, 'could not listen for wake-ups; trying again');
+      if (!closed) log.warn({ err }, 'could not listen for wake-ups; trying again');
       again();
     }
   };
