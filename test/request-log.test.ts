@@ -83,6 +83,11 @@ test('that what is needed is out of reach, or its disk full, is told once a minu
   log.warn({ err: away }, 'no database');
   const full = Object.assign(new Error('No space left on device'), { code: '53100' });
   for (let i = 0; i < 5; i++) log.error({ err: full }, 'no room');
+  // Of a Redis that is paused, or has another password, none of which has a code.
+  for (const said of ['Command timed out', 'Connection is closed.']) log.warn({ err: new Error(said) }, 'paused');
+  for (let i = 0; i < 2; i++) {
+    log.warn({ err: Object.assign(new Error('NOAUTH Authentication required.'), { name: 'ReplyError' }) }, 'refused');
+  }
   for (let i = 0; i < 2; i++) log.warn({ err: new Error('a bug') }, 'a bug');
   vi.advanceTimersByTime(61_000);
   log.warn({ err: away }, 'no Redis');
@@ -91,6 +96,8 @@ test('that what is needed is out of reach, or its disk full, is told once a minu
     ['no Redis', undefined],
     ['no database', undefined],
     ['no room', undefined],
+    ['paused', undefined],
+    ['refused', undefined],
     ['a bug', undefined],
     ['a bug', undefined],
     ['no Redis', 2],

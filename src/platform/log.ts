@@ -1,5 +1,6 @@
 import { destination, type Logger, type LoggerOptions, pino } from 'pino';
 import { isBusy } from './db/errors.ts';
+import { isRedisFault } from './redis-breaker.ts';
 import { currentRequest } from './request-note.ts';
 
 const WARN = 40;
@@ -85,5 +86,5 @@ const UNREACHABLE = new Set(['ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREAC
 /** Whether what was asked for is out of reach: such faults come again until it is back. */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return isBusy(error) || UNREACHABLE.has((error as NodeJS.ErrnoException).code ?? '');
+  return isBusy(error) || isRedisFault(error) || UNREACHABLE.has((error as NodeJS.ErrnoException).code ?? '');
 }

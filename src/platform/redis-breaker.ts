@@ -9,6 +9,14 @@ const LATE_IN_A_ROW = 3;
 const REST_MS = 1_000;
 /** What ioredis says when `commandTimeout` has passed. */
 const TIMED_OUT = 'Command timed out';
+/** What it says of what was asked on a connection that is gone. */
+const CLOSED = 'Connection is closed.';
+/** Of what Redis itself refuses, such as a password, and of what was given up. */
+const REFUSED = new Set(['ReplyError', 'AbortError', 'MaxRetriesPerRequestError']);
+
+/** Whether Redis does not answer, or refuses us: such faults come again until somebody mends them. Not all have a code. */
+export const isRedisFault = (error: Error): boolean =>
+  error.message === TIMED_OUT || error.message === CLOSED || REFUSED.has(error.name);
 
 /** Redis is not asked at present. */
 export class RedisRestsError extends Error {
