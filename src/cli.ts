@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { type Config, ConfigError, loadEnvFile, readConfig } from './platform/config.ts';
+import { DATABASE_FOLDER } from './platform/db/private-files.ts';
 import { explain } from './server/failures.ts';
 import { commands, type Command as Operation, RENEW_SECRET_KEY } from './server/operator/commands.ts';
 import { NoServerError, runCommand, sendCommand } from './server/operator/control.ts';
@@ -100,12 +101,14 @@ async function run(config: Config, command: string, args: object): Promise<objec
   }
 }
 
-/** A name that was mistyped must not get a database of its own, and an answer out of that. */
+/** A name that was mistyped, or a disk that is not mounted, must not get a database of its own, and an answer out of that. */
 function requireData({ dataDir }: Config): void {
-  if (existsSync(dataDir)) return;
-  throw new ConfigError(
-    `DATA_DIR: there is no directory ${resolve(dataDir)}. npm start makes one, and so does npm run cli -- migrate`,
-  );
+  const place = resolve(dataDir);
+  // What is there and is no directory is told of by who opens it.
+  if (existsSync(dataDir) && (!statSync(dataDir).isDirectory() || readdirSync(dataDir).includes(DATABASE_FOLDER)))
+    return;
+  const missing = existsSync(dataDir) ? `no database in ${place}` : `no directory ${place}`;
+  throw new ConfigError(`DATA_DIR: there is ${missing}. npm start makes one, and so does npm run cli -- migrate`);
 }
 
 /** A list as a table, an object as lines. */

@@ -4,7 +4,7 @@ import { hostOf, urlOf } from './platform/hosts.ts';
 import { demoFile, prepareDemo, refreshDemoFile } from './server/demo/demo.ts';
 import { DemoAccess, type DemoOwner, hidesDemoKey, startUrlOf } from './server/demo/demo-access.ts';
 import { explain } from './server/failures.ts';
-import { freePort } from './server/listen.ts';
+import { requireAddress } from './server/listen.ts';
 import { openControl } from './server/operator/control.ts';
 import { serve } from './server/serve.ts';
 import { startApp } from './server/start.ts';
@@ -23,7 +23,11 @@ try {
 
 async function run(config: Config): Promise<void> {
   // Before a database is made, or brought up to date, for nothing.
-  await freePort(config.port, config.host);
+  await requireAddress(config, { host: 'HOST', port: 'PORT' });
+  const { metricsAddress } = config;
+  if (metricsAddress !== undefined) {
+    await requireAddress(metricsAddress, { host: 'METRICS_ADDRESS', port: 'METRICS_ADDRESS' });
+  }
   const running = await startApp(config);
   const { app, close } = running;
   outliveStrayRejections(app.log);

@@ -1,10 +1,13 @@
-import { cpSync, existsSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { cpSync, existsSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import pg from 'pg';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/platform/config.ts';
 import { newDataDir } from './helpers/data-dir.ts';
+import { createDatabase } from './helpers/database.ts';
 import { runProgram, testFolder } from './helpers/program.ts';
 
 test('a port in use is told of before a database is made', async () => {
@@ -35,6 +38,103 @@ test('a command on a data directory that is not there says so, and makes none', 
   const { code, said } = await runProgram(['cli.ts', 'org', 'list'], { DATA_DIR: dataDir });
   expect([code, said]).toEqual([1, expect.stringContaining(`there is no directory ${dataDir}`)]);
   expect(existsSync(dataDir)).toBe(false);
+});
+
+test('a command on a directory that holds no database, as where a disk is not mounted, says so, and makes none', async () => {
+  const dataDir = testFolder();
+  const { code, said } = await runProgram(['cli.ts', 'org', 'list'], { DATA_DIR: dataDir });
+  expect([code, said]).toEqual([1, expect.stringContaining(`there is no database in ${dataDir}`)]);
+  expect(readdirSync(dataDir)).toEqual([]);
+});
+
+test.each([
+  [{ HOST: '192.0.2.1' }, /^Nothing can listen at 192\.0\.2\.1 \(EADDRNOTAVAIL\)\. .* by HOST, .*\.$/],
+  [{ HOST: 'nowhere.invalid' }, /^Nothing can listen at nowhere\.invalid \(\w+\)\. .* by HOST, .*\.$/],
+  [
+    { METRICS_ADDRESS: '192.0.2.1:9090' },
+    /^Nothing can listen at 192\.0\.2\.1 \(EADDRNOTAVAIL\)\. .* by METRICS_ADDRESS, .*\.$/,
+  ],
+])('an address that is none of this machine is told of before a database is made: %o', async (env, sentence) => {
+  const dataDir = join(testFolder(), 'data');
+  const ended = await runProgram(['main.ts'], { PORT: '0', DATA_DIR: dataDir, ...env });
+  expect(ended).toEqual({ code: 1, said: expect.stringMatching(sentence) });
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+test('an address that cannot be read is told of by its variable', () => {
+  for (const [name, ...wrong] of [
+    ['DATABASE_URL', 'postgres://[', 'postgres://chat:a#b@db/chat', 'postgres://chat:a%b@db/chat', 'mysql://db/chat'],
+    ['REDIS_URL', 'redis://[', 'redis://localhost:99999'],
+    ['SMTP_URL', 'smtp://chat:a/b@mail.example', 'smtp://chat:a%b@mail.example'],
+    ['EXTERNAL_HOST', 'chat.example:99999', 'chat..example', '-', 'https://chat.example/path', 'ftp://chat.example'],
+    ['METRICS_ADDRESS', '127.0.0.1:99999'],
+  ] as const) {
+    for (const text of wrong) {
+      const reading = () => readConfig({ SECRET_KEY: 's'.repeat(40), [name]: text });
+      expect(reading, text).toThrow(ConfigError);
+      expect(reading, text).toThrow(new RegExp(`^${name}: must [^\n]+$`));
+    }
+  }
+  const taken = readConfig({
+    SECRET_KEY: 's'.repeat(40),
+    DATABASE_URL: 'postgres://chat@/chat?host=/var/run/postgresql',
+    REDIS_URL: 'rediss://:a%23b@cache.example:6380/1',
+    SMTP_URL: 'smtps://me@mail.example:secret@mail.example',
+    EXTERNAL_HOST: 'http://Chat.lan:8080',
+  });
+  expect(taken.databaseUrl).toBe('postgres://chat@/chat?host=/var/run/postgresql');
+  expect([taken.externalScheme, taken.externalHost]).toEqual(['http', 'chat.lan:8080']);
+});
+
+const { DATABASE_URL = '' } = process.env;
+
+describe.skipIf(DATABASE_URL === '')('a role of PostgreSQL that cannot do its work is told of in a sentence', () => {
+  const SECRET_KEY = 's'.repeat(40);
+  const start = (url: string) => runProgram(['main.ts'], { DATABASE_URL: url, SECRET_KEY, PORT: '0', DEMO: 'off' });
+
+  /** A database, and a role to whose connections `settings` apply; both gone when the test is over. */
+  async function ground(...settings: readonly string[]) {
+    const database = await createDatabase(DATABASE_URL);
+    const role = `chat_test_${randomBytes(6).toString('hex')}`;
+    const owner = new pg.Client({ connectionString: database.url });
+    await owner.connect();
+    onTestFinished(async () => {
+      await owner.query(`DROP OWNED BY ${role}`);
+      await owner.query(`DROP ROLE ${role}`);
+      await owner.end();
+      await database[Symbol.asyncDispose]();
+    });
+    const password = randomBytes(12).toString('hex');
+    await owner.query(`CREATE ROLE ${role} LOGIN PASSWORD '${password}'`);
+    await owner.query(`GRANT ALL ON SCHEMA public TO ${role}`);
+    for (const setting of settings) await owner.query(`ALTER ROLE ${role} ${setting}`);
+    const url = Object.assign(new URL(database.url), { username: role, password }).href;
+    return { url, role, owner, ownerUrl: database.url };
+  }
+
+  test.each([
+    ['SET search_path = nowhere', /^The database says: no schema has been selected to create in$/],
+    ['SET statement_timeout = 20', /^The database says: canceling statement due to statement timeout$/],
+    ['CONNECTION LIMIT 1', /^The database says: too many connections for role "\w+"$/],
+  ])('%s', async (setting, sentence) => {
+    const { url } = await ground(setting);
+    expect(await start(url)).toEqual({ code: 1, said: expect.stringMatching(sentence) });
+  });
+
+  test('one that may not write to the tables, or to nothing', async () => {
+    const { url, role, owner, ownerUrl } = await ground();
+    const made = await runProgram(['cli.ts', 'migrate'], { DATABASE_URL: ownerUrl, SECRET_KEY });
+    expect(made).toEqual({ code: 0, said: expect.stringMatching(/^applied: /) });
+    await owner.query(`GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
+    expect(await start(url)).toEqual({ code: 1, said: expect.stringMatching(/^The database's role may not .+\.$/) });
+    await owner.query(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
+    await owner.query(`GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO ${role}`);
+    await owner.query(`ALTER ROLE ${role} SET default_transaction_read_only = on`);
+    expect(await start(url)).toEqual({ code: 1, said: expect.stringMatching(/^The database takes no changes .+\.$/) });
+    await owner.query(`ALTER ROLE ${role} RESET default_transaction_read_only`);
+    const listed = await runProgram(['cli.ts', 'org', 'list'], { DATABASE_URL: url, SECRET_KEY });
+    expect(listed).toEqual({ code: 0, said: 'none' });
+  });
 });
 
 test('a file .env in the working directory is read, and the environment counts more', async () => {

@@ -19,13 +19,18 @@ const bound = (fallback: number) =>
       error: 'must be a number, or "off"',
     })
     .default(fallback);
+/** What the name and the port of a host may look like, where a URL of it can be read besides. */
+const HOST_AND_PORT = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9]\d*)?$/i;
+const isHost = (text: string): boolean =>
+  HOST_AND_PORT.test(text) && !text.includes('..') && URL.canParse(`http://${text}`);
+
 /** `chat.example`, `chat.example:8443`, or with the scheme before it. */
 const externalHost = z
   .string()
-  .regex(
-    /^(https?:\/\/)?[a-z0-9.-]+(:\d+)?$/i,
-    'must be a host name, with a port if it is not the default, and http:// before it where people reach it without TLS',
-  )
+  .refine((text) => isHost(text.replace(/^https?:\/\//i, '')), {
+    error:
+      'must be a host name, with a port if it is not the default, and http:// before it where people reach it without TLS',
+  })
   .transform((text) => {
     const [, scheme, host = ''] = /^(?:(https?):\/\/)?(.*)$/.exec(text.toLowerCase()) ?? [];
     return { scheme: scheme as 'http' | 'https' | undefined, host };
@@ -38,6 +43,22 @@ const origins = z
   .transform((text) => text.split(/[\s,]+/).filter((origin) => origin !== ''))
   .refine((list) => list.every((origin) => /^https?:/.test(origin) && URL.parse(origin)?.origin === origin), {
     error: 'must be origins, as https://app.example, joined by commas',
+  });
+
+/** Whether drivers can read a URL, who decode the name and the password in it. PostgreSQL's may have no host. */
+function isReadable(text: string): boolean {
+  const url = URL.parse(text.replace('@/', '@localhost/'));
+  try {
+    return url !== null && decodeURIComponent(url.username + url.password) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The address of something that the service uses. */
+const serverUrl = (scheme: RegExp, name: string) =>
+  z.string().refine((text) => scheme.test(text) && isReadable(text), {
+    error: `must be ${name} URL; what is special in a password stands there as %23 for # and the like`,
   });
 
 const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -57,24 +78,15 @@ const Environment = z.object({
   EXTERNAL_HOST: externalHost.optional(),
   ALLOWED_ORIGINS: origins,
   DATA_DIR: z.string().default('./data'),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
-    .optional(),
+  DATABASE_URL: serverUrl(/^postgres(ql)?:\/\//, 'a postgres://').optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10),
-  REDIS_URL: z
-    .string()
-    .regex(/^rediss?:\/\//, 'must be a redis:// URL')
-    .optional(),
+  REDIS_URL: serverUrl(/^rediss?:\/\//, 'a redis://').optional(),
   SECRET_KEY: z.string().min(32, 'must hold at least 32 characters').optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   DEMO: z.enum(['on', 'off']).default('on'),
   GUARD_TRANSACTIONS: z.enum(['on', 'off']).default('off'),
   CHECK_REPLIES: z.enum(['on', 'off']).default('off'),
-  SMTP_URL: z
-    .string()
-    .regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// URL')
-    .optional(),
+  SMTP_URL: serverUrl(/^smtps?:\/\//, 'an smtp:// or smtps://').optional(),
   MAIL_FROM: z
     .string()
     .regex(/^\P{Cc}*@\P{Cc}*$/u, 'must be an e-mail address, with a name before it if you like')
@@ -94,6 +106,7 @@ const Environment = z.object({
   METRICS_ADDRESS: z
     .string()
     .regex(/^([a-z0-9.-]+|\[[0-9a-f:]+\]):\d{1,5}$/i, 'must be an address to listen on: <host>:<port>')
+    .refine((text) => Number(text.split(':').at(-1)) < 65_536, 'must have a port below 65536')
     .optional(),
   METRICS_TOKEN: z.string().min(16, 'must hold at least 16 characters').optional(),
   PASSWORD_HASH_COST: z.coerce

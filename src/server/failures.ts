@@ -1,22 +1,26 @@
 import { ConfigError } from '../platform/config.ts';
 import { DamagedDatabaseError, NoRoomForDatabaseError } from '../platform/db/embedded.ts';
-import { isDiskFull } from '../platform/db/errors.ts';
+import { isDiskFull, saidByDatabase } from '../platform/db/errors.ts';
 import { DataDirectoryInUseError, ReadOnlyDataDirectoryError } from '../platform/db/lock.ts';
 import { IncompatibleDatabaseError } from '../platform/db/migrate.ts';
 import { UnsafeDataDirectoryError } from '../platform/db/private-files.ts';
+import { NoRightsError } from '../platform/db/rights.ts';
 import { PooledDatabaseError, StandbyError } from '../platform/db/sessions.ts';
 import { ChatError } from '../platform/errors.ts';
+import { UnusableAddressError } from './listen.ts';
 import { CommandFailedError } from './operator/control.ts';
 import { WrongSecretKeyError } from './secret-key.ts';
 
 /** Their messages say all there is to say. */
 const PLAIN = [
   IncompatibleDatabaseError,
+  NoRightsError,
   PooledDatabaseError,
   StandbyError,
   DamagedDatabaseError,
   UnsafeDataDirectoryError,
   ReadOnlyDataDirectoryError,
+  UnusableAddressError,
   WrongSecretKeyError,
   ChatError,
   CommandFailedError,
@@ -49,8 +53,8 @@ export function explain(error: unknown): string {
     if (isMade && code === 'ENOENT')
       return `No directory can be made at ${error.path}. Name another place by DATA_DIR.`;
   }
-  const said = /Message: `(.+)`/.exec(error.message)?.[1];
-  if (error.name.startsWith('Prisma') && said !== undefined) return `The database says: ${said}`;
+  const said = saidByDatabase(error);
+  if (said !== undefined) return `The database says: ${said}`;
   return error.stack ?? error.message;
 }
 

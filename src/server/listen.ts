@@ -16,6 +16,40 @@ export interface Listening {
   close(): Promise<void>;
 }
 
+/** Nobody can listen at an address that the configuration names. */
+export class UnusableAddressError extends Error {
+  override name = 'UnusableAddressError';
+}
+
+/** Of a name that is unknown, or an address that another machine has, or that is none. */
+const NOT_OURS = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL', 'EAFNOSUPPORT']);
+
+/**
+ * Makes sure that the service can listen at an address, which it does not do yet.
+ *
+ * @param by The variables that name it.
+ * @throws UnusableAddressError when it cannot.
+ */
+export async function requireAddress(
+  { port, host }: Readonly<{ port: number; host: string }>,
+  by: Readonly<{ port: string; host: string }>,
+): Promise<void> {
+  try {
+    await freePort(port, host);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const said = NOT_OURS.has(code)
+      ? `Nothing can listen at ${host} (${code}). Name an address of this machine by ${by.host}, or 0.0.0.0 for all it has.`
+      : REFUSED[code]?.(port, by.port);
+    throw said === undefined ? error : new UnusableAddressError(said, { cause: error });
+  }
+}
+
+const REFUSED: Readonly<Record<string, (port: number, by: string) => string>> = {
+  EADDRINUSE: (port, by) => `Port ${port} is in use. Stop what uses it, or name another one by ${by}.`,
+  EACCES: (port, by) => `No permission to listen at port ${port}. Name one from 1024 on by ${by}.`,
+};
+
 /**
  * Has a server take its connections from a port; 0: one that the system chooses.
  *

@@ -18,6 +18,7 @@ import { Connections } from '../platform/connections.ts';
 import { openDatabase } from '../platform/db/client.ts';
 import { isDiskFull } from '../platform/db/errors.ts';
 import { migrate } from '../platform/db/migrate.ts';
+import { requireRights } from '../platform/db/rights.ts';
 import { requireSessions } from '../platform/db/sessions.ts';
 import { startUpkeep } from '../platform/db/upkeep.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
@@ -56,6 +57,7 @@ export interface Overrides {
  *
  * @throws DataDirectoryInUseError when another process has the embedded database open.
  * @throws PooledDatabaseError, StandbyError when DATABASE_URL leads to no database that the service can use.
+ * @throws NoRightsError when the database's role may not write to the tables.
  * @throws IncompatibleDatabaseError when the database is not one this version can use.
  * @throws ConfigError when DATA_DIR/secret-key holds no key.
  * @throws WrongSecretKeyError when the database was sealed with another.
@@ -70,6 +72,7 @@ export async function startApp(config: Config, overrides: Overrides = {}): Promi
     await database.db.$queryRaw`SELECT 1`;
     if (config.databaseUrl !== undefined) await requireSessions(config.databaseUrl);
     const migrated = await migrate(config, database);
+    if (config.databaseUrl !== undefined) await requireRights(database);
     const keys = await openVault(config, database.db, overrides.isNewSecretKey === true);
     const epoch = await settleEpoch(base);
     return { ...compose(base, keys, epoch), migrated };

@@ -16,7 +16,7 @@ import { copyOf, EmbeddedDatabase, requireRoomFor } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 import { isOrganizationHeld } from './organization-lock.ts';
 import { type RowReader, rowReader } from './pg-rows.ts';
-import { keepPrivate } from './private-files.ts';
+import { DATABASE_FOLDER, keepPrivate } from './private-files.ts';
 import { Room, TAKE_ROOM } from './room.ts';
 import { adapterReader, knowDriver, noteTransactions } from './rows.ts';
 import { Session, withSession } from './sessions.ts';
@@ -151,7 +151,7 @@ export async function openDatabase(config: Config): Promise<Database> {
     });
   }
   keepPrivate(config.dataDir);
-  const folder = join(config.dataDir, 'postgres');
+  const folder = join(config.dataDir, DATABASE_FOLDER);
   requireRoomFor(folder);
   const lock = lockDataDirectory(config.dataDir);
   const pglite = await EmbeddedDatabase.open(folder).catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { BadRequestError, ChatError, RequestTimeoutError, StorageFullError } from '../errors.ts';
 
 /** PostgreSQL and Prisma codes found on an error or on what caused it. */
@@ -157,6 +158,13 @@ export function isGone(error: unknown): boolean {
 /** Whether a unique constraint refused the row. */
 export function isUniqueViolation(error: unknown): boolean {
   return codesOf(error).some((code) => code === 'P2002' || code === '23505' || code === 'UniqueConstraintViolation');
+}
+
+/** What the database server itself said was wrong, by the ORM, the driver or the engine of migrations; undefined: nothing. */
+export function saidByDatabase(error: Error): string | undefined {
+  if (error.name.startsWith('Prisma')) return /Message: `(.+)`/.exec(error.message)?.[1];
+  if (error instanceof pg.DatabaseError) return error.message;
+  return /^ERROR: (.+)/m.exec(error.message)?.[1];
 }
 
 /**

@@ -56,7 +56,8 @@ export async function migrate(config: Config, database: Database): Promise<strin
     try {
       await engine.applyMigrations({ migrationsList: asList(migrations), filters: NO_FILTERS });
     } catch (error) {
-      throw refusedBy(error) ?? error;
+      const cause = driver.failure() ?? error;
+      throw refusedBy(cause) ?? cause;
     } finally {
       engine.free();
     }
@@ -113,13 +114,28 @@ async function hasRun(database: Database, { sql }: Migration): Promise<boolean> 
   }
 }
 
+interface EngineDriver extends AsyncDisposable {
+  readonly factory: Database['factory'];
+  /** Why a script was not run, of which the engine says nothing but that it was not; undefined when all were. */
+  failure(): unknown;
+}
+
 /**
  * The database as the engine may use it. The drivers run a script statement by statement, cut at every semicolon,
  * functions and comments included, or do not wait for its end; and the engine leaves its connections open, with its own
  * lock on them.
  */
-function engineDriver({ factory, runScript }: Database): { factory: Database['factory'] } & AsyncDisposable {
+function engineDriver({ factory, runScript }: Database): EngineDriver {
   const connections: { dispose(): Promise<void> }[] = [];
+  let failure: unknown;
+  const executeScript = async (sql: string) => {
+    try {
+      await runScript(sql);
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  };
   const wrapped = new Proxy(factory, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
@@ -127,12 +143,13 @@ function engineDriver({ factory, runScript }: Database): { factory: Database['fa
       return async () => {
         const connection = await target.connect();
         connections.push(connection);
-        return Object.assign(connection, { executeScript: runScript });
+        return Object.assign(connection, { executeScript });
       };
     },
   });
   return {
     factory: wrapped,
+    failure: () => failure,
     async [Symbol.asyncDispose]() {
       await Promise.all(connections.map((connection) => connection.dispose()));
     },

@@ -6,8 +6,10 @@ export class UnsafeDataDirectoryError extends Error {
   override name = 'UnsafeDataDirectoryError';
 }
 
+/** Where in the data directory the embedded database is. */
+export const DATABASE_FOLDER = 'postgres';
 /** What the service itself puts into the data directory. What else is there is not its own. */
-const OWN_NAMES = new Set(['postgres', 'lock', 'secret-key', 'demo.json', 'control.sock']);
+const OWN_NAMES = new Set([DATABASE_FOLDER, 'lock', 'secret-key', 'demo.json', 'control.sock']);
 
 const BY_OTHERS = 0o077;
 const WRITTEN_BY_OTHERS = 0o022;

@@ -1,8 +1,9 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { App } from '../../access/context.ts';
+import { makeDataDirectory } from '../../platform/db/private-files.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { commands } from './commands.ts';
 
@@ -44,7 +45,7 @@ function socketPath(dataDir: string): string | undefined {
  */
 export async function openControl(app: App): Promise<{ close(): void }> {
   const { dataDir } = app.config;
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeDataDirectory(dataDir);
   const path = socketPath(dataDir);
   if (path === undefined) {
     app.log.warn(`${dataDir} is too long a path for a socket in it: the command line cannot reach this server`);
