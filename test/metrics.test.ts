@@ -125,7 +125,15 @@ test('what is refused is counted by its code, once', async () => {
   expect(await growth(REFUSALS, { api: 'graphql' }, inUnion)).toBe(1);
   const bad = { api: 'graphql', code: 'BAD_REQUEST' };
   // The second time it is known.
-  for (let i = 0; i < 2; i++) expect(await growth(REFUSALS, bad, () => member.graphql('{ nothing }'))).toBe(1);
+  for (const [document, code] of [
+    ['{ nothing }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['{', 'GRAPHQL_PARSE_FAILED'],
+    [`{ ${Array.from({ length: 51 }, (_, i) => `a${i}: __typename`).join(' ')} }`, 'DOCUMENT_LIMIT_EXCEEDED'],
+  ] as const) {
+    const refused = () => member.graphql(document);
+    for (let i = 0; i < 2; i++) expect(await growth(REFUSALS, { api: 'graphql', code }, refused), code).toBe(1);
+    expect(await growth(REFUSALS, { api: 'graphql' }, refused), code).toBe(1);
+  }
   const valued = () => member.graphql('query ($id: ID!) { node(id: $id) { id } }', { id: [] });
   expect(await growth(REFUSALS, bad, valued)).toBe(1);
   const stranger = new Visitor({ url: member.url, host: member.host });

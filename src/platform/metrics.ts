@@ -99,7 +99,14 @@ function labelOf(name: string, isKnown: boolean): string {
 }
 
 const counted = new WeakSet<object>();
-const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, 'INTERNAL_SERVER_ERROR']);
+/** What is refused of documents has codes of its own. */
+const OF_DOCUMENTS = [
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'DOCUMENT_LIMIT_EXCEEDED',
+  'PERSISTED_QUERY_NOT_FOUND',
+];
+const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, ...OF_DOCUMENTS, 'INTERNAL_SERVER_ERROR']);
 
 /**
  * Records an error that a client is answered with, once.

@@ -174,10 +174,7 @@ function useDocuments(parts: GraphQLParts): Plugin<YogaInitialContext> {
   return {
     onParse({ params, context, setParsedDocument }) {
       const { document, errors } = checkDocument(parts, params.source.toString(), context.params);
-      if (errors !== undefined) {
-        observeRefusal('graphql', 'BAD_REQUEST');
-        throw new AggregateError(errors.map(asInvalid));
-      }
+      if (errors !== undefined) throw new AggregateError(errors.map(asInvalid));
       setParsedDocument(document);
     },
     onValidate({ setResult }) {
