@@ -3,9 +3,10 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { Prisma } from '../src/generated/prisma/client.ts';
 import { readRows } from '../src/platform/db/rows.ts';
 import { openLog } from '../src/platform/log.ts';
-import { answering } from '../src/platform/request-note.ts';
+import { answering, newRequest } from '../src/platform/request-note.ts';
 import { send } from './helpers/http.ts';
 import { startInProcess } from './helpers/in-process.ts';
+import { RawSocket } from './helpers/raw-socket.ts';
 import { organisation, startServer } from './helpers/server.ts';
 
 // What the log says of requests, and of faults that come again.
@@ -67,7 +68,7 @@ function logged() {
 
 test('what is logged while a request is answered has its id', () => {
   const { log, lines } = logged();
-  answering({ id: 'r1' }, () => log.error('a fault'));
+  answering(newRequest('r1'), () => log.error('a fault'));
   log.error('of nobody');
   expect(lines().map(({ request_id, msg }) => [request_id, msg])).toEqual([
     ['r1', 'a fault'],
@@ -120,10 +121,40 @@ test('a fault of the service itself is an error in the log, under the id that th
   expect([rest.status, rest.body.code]).toEqual([500, 'INTERNAL_SERVER_ERROR']);
   expect(JSON.parse(graphql.text).errors[0].extensions.code).toBe('INTERNAL_SERVER_ERROR');
   expect(JSON.stringify(rest.body) + graphql.text).not.toContain('saved_snippet');
-  for (const { headers } of [rest, graphql]) {
-    const line = lines().find(({ request_id, level }) => level === 50 && request_id === headers['x-request-id']);
+  await using socket = await RawSocket.connected(member);
+  socket.subscribe('1', '{ savedSnippets(first: 1) { nodes { title } } }');
+  const overSocket = (await socket.next('next')).payload.errors[0].extensions;
+  expect(overSocket).toEqual({ code: 'INTERNAL_SERVER_ERROR', requestId: expect.any(String) });
+  for (const id of [rest.headers['x-request-id'], graphql.headers['x-request-id'], overSocket.requestId]) {
+    const line = lines().find(({ request_id, level }) => level === 50 && request_id === id);
     expect(JSON.stringify(line)).toContain('saved_snippet');
   }
+});
+
+test('each operation over a socket is a line, as a request is, and says whose it was', async () => {
+  const { log, lines } = logged();
+  await using service = await startInProcess({ log });
+  const { member } = await organisation({}, { on: service });
+  await member.graphql('{ viewer { fullName } }');
+  await using socket = await RawSocket.connected(member);
+  socket.subscribe('1', '{ viewer { fullName } }');
+  await socket.next('complete');
+  socket.subscribe('2', 'subscription { events(queueId: "x") { position } }');
+  await socket.next('error');
+  const { queue_id: queueId } = await member.register({ fetch_event_types: [] });
+  socket.subscribe('3', 'subscription ($queueId: String!) { events(queueId: $queueId) { position } }', { queueId });
+  await sleep(300);
+  const ofSocket = () => lines().filter(({ msg, method }) => msg === 'request' && method === 'WEBSOCKET');
+  expect(ofSocket()).toHaveLength(2);
+  socket.send({ type: 'complete', id: '3' });
+  await expect.poll(() => ofSocket().map(({ outcome }) => outcome)).toEqual(['complete', 'refused', 'complete']);
+  const told = ofSocket();
+  for (const line of told) {
+    expect(line).toMatchObject({ level: 30, route: '/graphql', user_id: member.id, ms: expect.any(Number) });
+  }
+  expect(new Set(told.map(({ request_id }) => request_id)).size).toBe(3);
+  const overHttp = lines().find(({ method, route }) => method === 'POST' && route === '/graphql');
+  expect(overHttp).toMatchObject({ status: 200, user_id: member.id });
 });
 
 test('a statement that takes long is told in the log, without its values', { timeout: 30_000 }, async () => {

@@ -5,6 +5,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 /** What is said of a request in the log. */
 export interface RequestNote {
   readonly id: string;
+  /** When it came, as `performance.now()` has it. */
+  readonly startedAt: number;
   /** The path with its slots in braces: what was sent may be a secret. */
   route?: string;
   userId?: number;
@@ -23,9 +25,23 @@ const TAKEN = /^[\w.:@/+=-]{1,128}$/;
 const OF_PROCESS = randomBytes(6).toString('base64url');
 let count = 0;
 
-/** The id of a request: what a proxy of ours calls it, or a new one. */
-export function requestIdOf(headers: IncomingHttpHeaders, trustedProxies: number): string {
+/** A request that has just come. @param id Absent: a new one. */
+export const newRequest = (id = `${OF_PROCESS}-${(++count).toString(36)}`): RequestNote => ({
+  id,
+  startedAt: performance.now(),
+});
+
+/** What a proxy of ours calls a request; undefined where none does. */
+export function requestIdIn(headers: IncomingHttpHeaders, trustedProxies: number): string | undefined {
   const given = trustedProxies > 0 ? headers['x-request-id'] : undefined;
-  if (typeof given === 'string' && TAKEN.test(given)) return given;
-  return `${OF_PROCESS}-${(++count).toString(36)}`;
+  return typeof given === 'string' && TAKEN.test(given) ? given : undefined;
 }
+
+/** Notes who sent the request that is being answered. */
+export function noteUser(userId: number): void {
+  const note = currentRequest();
+  if (note !== undefined) note.userId = userId;
+}
+
+/** How long a request has taken until now, in milliseconds to a tenth. */
+export const tookMs = ({ startedAt }: RequestNote): number => Math.round((performance.now() - startedAt) * 10) / 10;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { App } from '../access/context.ts';
-import { answering, type RequestNote, requestIdOf } from '../platform/request-note.ts';
+import { answering, newRequest, type RequestNote, requestIdIn, tookMs } from '../platform/request-note.ts';
 
 /** Asked by machines every few seconds. */
 const FOR_MACHINES = new Set(['/healthz', '/readyz', '/metrics']);
@@ -10,27 +10,19 @@ const FOR_MACHINES = new Set(['/healthz', '/readyz', '/metrics']);
  * for, as there are secrets in some.
  */
 export function logged(app: App, incoming: IncomingMessage, outgoing: ServerResponse, answer: () => void): void {
-  const note: RequestNote = { id: requestIdOf(incoming.headers, app.config.trustedProxies) };
+  const note = newRequest(requestIdIn(incoming.headers, app.config.trustedProxies));
   outgoing.setHeader('X-Request-Id', note.id);
-  if (app.log.isLevelEnabled('info')) {
-    const startedAt = performance.now();
-    outgoing.once('close', () => say(app, incoming, outgoing, { note, startedAt }));
-  }
+  if (app.log.isLevelEnabled('info')) outgoing.once('close', () => say(app, incoming, outgoing, note));
   answering(note, answer);
 }
 
-function say(
-  { log }: App,
-  { method, url = '' }: IncomingMessage,
-  outgoing: ServerResponse,
-  { note, startedAt }: { note: RequestNote; startedAt: number },
-): void {
+function say({ log }: App, { method, url = '' }: IncomingMessage, outgoing: ServerResponse, note: RequestNote): void {
   const line = {
     request_id: note.id,
     method,
     route: note.route ?? 'other',
     status: outgoing.statusCode,
-    ms: Math.round((performance.now() - startedAt) * 10) / 10,
+    ms: tookMs(note),
     user_id: note.userId,
     // Whoever asked left before the end.
     cut: outgoing.writableFinished ? undefined : true,

@@ -22,6 +22,7 @@ import {
 } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
 import { isRefusalObserved, observeRefusal } from '../../platform/metrics.ts';
+import { currentRequest } from '../../platform/request-note.ts';
 import { builder, type Types } from './builder.ts';
 import { inputPathOf } from './input-path.ts';
 
@@ -144,7 +145,8 @@ for (const [type, description] of [
 
 /**
  * Makes a thrown value fit to be seen: an expected failure with its code and data, GraphQL's own complaint about the
- * document or its variables as it is, and any other as "Internal server error", with the cause in the log alone.
+ * document or its variables as it is, and any other as "Internal server error", with the cause in the log alone, under the
+ * request's id, which it tells: over a socket no header does.
  *
  * @see src/api/README.md#rest-and-graphql
  */
@@ -170,7 +172,9 @@ export function presentError(error: unknown, log: Logger): GraphQLError {
   }
   log.error({ err: error instanceof GraphQLError ? error.originalError : error }, 'A resolver failed');
   observeRefusal('graphql', 'INTERNAL_SERVER_ERROR');
-  return new GraphQLError('Internal server error', { ...place, extensions: { code: 'INTERNAL_SERVER_ERROR' } });
+  const requestId = currentRequest()?.id;
+  const extensions = { code: 'INTERNAL_SERVER_ERROR', ...(requestId !== undefined && { requestId }) };
+  return new GraphQLError('Internal server error', { ...place, extensions });
 }
 
 /** Whether the error was raised by GraphQL itself, not by what a resolver threw. */

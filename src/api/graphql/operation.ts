@@ -19,6 +19,7 @@ import type { Budget } from '../../platform/budget.ts';
 import type { Caller } from '../../platform/caller.ts';
 import { BadRequestError, ChatError } from '../../platform/errors.ts';
 import { observeOperation } from '../../platform/metrics.ts';
+import { noteUser } from '../../platform/request-note.ts';
 import { countMore, countRequest } from '../rate-limits.ts';
 import { asksForState, executeAtOnce } from './at-once.ts';
 import type { Cost, GraphQLContext } from './context.ts';
@@ -65,6 +66,7 @@ export async function admit(
     told(left);
   };
   const request = await countRequest(app, origin, signIn, { answer, told: keep });
+  if (request.viewer !== null) noteUser(request.viewer.id);
   return { origin, request, budget: () => budget, told: keep };
 }
 

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
 import { isBusy } from '../../platform/db/errors.ts';
 import { parseJson } from '../../platform/json.ts';
+import { answering, newRequest } from '../../platform/request-note.ts';
 import { answerBare } from '../bare-answer.ts';
 
 /** What the protocol keeps for each socket besides its own state. */
@@ -111,7 +112,7 @@ function serve<E extends SocketExtra>(
           const text = String(data as RawData);
           if (!isFromClient(text)) return dismiss(socket, CloseCode.BadRequest, 'Invalid message received');
           try {
-            await handle(text);
+            await answering(newRequest(), () => handle(text));
           } catch (error) {
             closeAfter(error, log, socket);
           }

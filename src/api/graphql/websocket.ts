@@ -9,6 +9,7 @@ import { type ShownSession, signIn } from '../../access/sign-in.ts';
 import type { EventStream } from '../../events/stream.ts';
 import { BadRequestError, ChatError, RateLimitHitError, type RequestTimeoutError } from '../../platform/errors.ts';
 import { observeRefusal } from '../../platform/metrics.ts';
+import { currentRequest, type RequestNote, tookMs } from '../../platform/request-note.ts';
 import { answerBare } from '../bare-answer.ts';
 import { warnOfProxy } from '../proxy-warning.ts';
 import { countAddress, countRefusals } from '../rate-limits.ts';
@@ -68,7 +69,12 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
         errors: errors.map((error) => presentError(error, app.log).toJSON()),
         ...(extensions !== undefined && { extensions }),
       },
-    onError: (_ctx, _id, _payload, errors) => errors.map((error) => presentError(error, app.log).toJSON()),
+    onError: (_ctx, _id, _payload, errors) => {
+      const shown = errors.map((error) => presentError(error, app.log).toJSON());
+      logOperation(app, 'refused');
+      return shown;
+    },
+    onComplete: () => logOperation(app, 'complete'),
     onPong: ({ extra }, payload) => extra.state?.confirmed(payload),
     onClose: ({ extra }) => extra.state?.close(),
   });
@@ -93,6 +99,17 @@ export function createWebSocketTransport(app: App, parts: GraphQLParts): WebSock
       server.close();
     },
   };
+}
+
+/** A subscription that fails is over for the protocol a second time. */
+const logged = new WeakSet<RequestNote>();
+
+/** Says in a line how an operation went, as is said of each request over HTTP. */
+function logOperation({ log }: App, outcome: 'complete' | 'refused'): void {
+  const note = currentRequest();
+  if (note === undefined || logged.has(note) || !log.isLevelEnabled('info')) return;
+  logged.add(note);
+  log.info({ method: 'WEBSOCKET', route: '/graphql', outcome, ms: tookMs(note), user_id: note.userId }, 'request');
 }
 
 /** Refusing here closes with 4403; a throw would close with 4500, which clients take for a fault of ours. */

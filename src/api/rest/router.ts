@@ -8,7 +8,7 @@ import type { Budget } from '../../platform/budget.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { NotFoundError } from '../../platform/errors.ts';
 import { observeRefusal, observeRequest } from '../../platform/metrics.ts';
-import { currentRequest } from '../../platform/request-note.ts';
+import { currentRequest, noteUser } from '../../platform/request-note.ts';
 import { challengeOf } from '../cross-site.ts';
 import { notFoundPage } from '../not-found-page.ts';
 import { budgetHeaders, countRequest } from '../rate-limits.ts';
@@ -210,8 +210,7 @@ async function run(
     return envelope(answer, ignored, reply);
   };
   const { viewer } = ctx;
-  const note = currentRequest();
-  if (note !== undefined && viewer !== null) note.userId = viewer.id;
+  if (viewer !== null) noteUser(viewer.id);
   return viewer === null || endpoint.waits === true ? work() : app.shares.run(viewer.id, work);
 }
 
