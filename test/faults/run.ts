@@ -1,5 +1,6 @@
 // npm run test:faults [-- --seed=1 --only=kill,cut --small]: what must hold whatever breaks, and whenever.
 import { parseArgs } from 'node:util';
+import { clocksTrial, cutOffTrial, redisTrial } from './apart.ts';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
 import { cutTrial } from './cuts.ts';
 import { failoverTrial } from './failover.ts';
@@ -49,6 +50,9 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   steady: () => steadyTrial({ databaseServer, perSecond: 220, seconds: much(60) }),
   paused: () => pausedNodeTrial({ databaseServer, seconds: 10, isTimed: true }),
   held: () => heldCounterTrial({ databaseServer, seconds: 15, isTimed: true }),
+  'cut-off': () => cutOffTrial({ databaseServer, seconds: 15, isTimed }),
+  redis: () => redisTrial({ databaseServer, seconds: 10, isTimed }),
+  clocks: () => clocksTrial({ databaseServer, seconds: 10, isTimed }),
   soak: () => soakTrial({ databaseServer, minutes: Number(process.env['SOAKMIN'] ?? much(30)), seed, isTimed }),
   restore: () => restoreTrial({ seed }),
   'sign-in-timing': () => signInTimingTrial({ attempts: much(75), seed }),

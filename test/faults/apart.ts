@@ -1,0 +1,249 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sweep } from '../../src/events/retention.ts';
+import { readConfig } from '../../src/platform/config.ts';
+import { startApp } from '../../src/server/start.ts';
+import { newDataDir } from '../helpers/data-dir.ts';
+import { startDatabaseProxy } from '../helpers/database-proxy.ts';
+import { type Environment, freePort, ServerProcess } from '../helpers/process.ts';
+import { makeNeighbour, personOf, startDemo } from './demo.ts';
+import { longestBetween } from './felt.ts';
+import { brokenBy, compareSent, faredIn, ms, Neighbours, Sender, type Spell, toldOf } from './neighbours.ts';
+import { type Outcome, some, Tally } from './outcome.ts';
+import { Client } from './requests.ts';
+import { withDatabase } from './truth.ts';
+
+/** How soon a node is not ready that has lost the database, and is again once it is back; with what a busy machine adds. */
+const NOTICED_MS = 20_000;
+const RECOVERY_MS = 40_000;
+
+interface ApartTrial {
+  readonly databaseServer: string;
+  /** How long the neighbours are watched before and, of each fault, meanwhile. */
+  readonly seconds: number;
+  /** Whether the time that things take counts, which on a busy machine says little. */
+  readonly isTimed: boolean;
+}
+
+/** @returns After how many milliseconds; infinite when it has not come about in `patienceMs`. */
+async function untilReadiness(url: string, status: number, patienceMs: number): Promise<number> {
+  const since = performance.now();
+  while (performance.now() - since < patienceMs) {
+    const response = await fetch(`${url}/readyz`);
+    await response.body?.cancel();
+    if (response.status === status) return performance.now() - since;
+    await sleep(100);
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/**
+ * The network swallows everything between one node and the database: it says that it is not ready, refuses, and works again
+ * afterwards; those of its organisation that come to the other node, and everybody else there, do not notice.
+ */
+export async function cutOffTrial({ databaseServer, seconds, isTimed }: ApartTrial): Promise<Outcome> {
+  await using service = await startDemo(databaseServer);
+  await using proxy = await startDatabaseProxy(service.databaseUrl ?? '');
+  await using cut = await ServerProcess.start({ env: { ...service.env, DATABASE_URL: proxy.url } });
+  const person = personOf(service.people, 'owner');
+  const neighbours = await Neighbours.start(service.server.url, await makeNeighbour(service.server));
+  const [here, there]: [Sender[], Sender[]] = [[], []];
+  while (here.length < 4) here.push(await Sender.start(cut.url, person));
+  while (there.length < 4) there.push(await Sender.start(service.server.url, person));
+  let isOver = false;
+  const sending = [...here, ...there].map((sender) => sender.until(() => isOver, { pauseMs: 50 }));
+  const usual = await neighbours.during(sleep(seconds * 1_000));
+
+  const cutAt = performance.now();
+  proxy.swallow();
+  let noticed = Number.POSITIVE_INFINITY;
+  const meanwhile = await neighbours.during(
+    Promise.all([
+      untilReadiness(cut.url, 503, NOTICED_MS).then((after) => {
+        noticed = after;
+      }),
+      sleep(seconds * 1_000),
+    ]),
+  );
+  const fared = faredIn([usual], [meanwhile]);
+  const gap = longestBetween([...there.flatMap(({ acknowledgedAt }) => acknowledgedAt), performance.now()], cutAt);
+  isOver = true;
+  proxy.mend();
+  const ready = await untilReadiness(cut.url, 200, RECOVERY_MS);
+  await Promise.all(sending);
+  const again = await here[0]?.send();
+  for (const sender of [...here, ...there, neighbours]) sender.close();
+  const ends = new Tally();
+  for (const sender of here) ends.take(sender.ends);
+  const failures = [...here, ...there].flatMap((sender) => sender.failures);
+  const broken = await withDatabase(service, (query) => compareSent(query, [...here, ...there, ...neighbours.senders]));
+  const fault = 'a node cut off from the database';
+  return {
+    trial: fault,
+    facts: {
+      'not ready after': ms(noticed),
+      'ready again after': ms(ready),
+      ...toldOf(neighbours, fared),
+      'requests to the node that was cut off': ends.toString(),
+    },
+    violations: [
+      ...(noticed === Number.POSITIVE_INFINITY ? ['the node that was cut off went on to say that it was ready'] : []),
+      ...(ready === Number.POSITIVE_INFINITY || again === undefined ? ['the node did not come back'] : []),
+      ...(failures.length > 0 ? [`requests were told ${some(failures)}`] : []),
+      ...brokenBy(broken),
+      ...neighbours.complaints(fared, { isTimed }),
+    ],
+    felt: [{ fault, ...broken, gap, neighbours: fared }],
+  };
+}
+
+/** A Redis of the trial's own. */
+async function startRedis() {
+  const port = await freePort();
+  const process = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '']);
+  process.stderr.resume();
+  const ended = once(process, 'exit');
+  // With what is said of a command that is not there.
+  await Promise.race([once(process.stdout, 'data'), ended]);
+  process.stdout.resume();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    pause: () => void process.kill('SIGSTOP'),
+    goOn: () => void process.kill('SIGCONT'),
+    kill: () => void process.kill('SIGKILL'),
+    async [Symbol.asyncDispose]() {
+      process.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/**
+ * The Redis of two nodes is paused, goes on, and is killed: nobody waits for it, what is sent at one node is heard at the other
+ * all the same, and the log is not filled with it.
+ */
+export async function redisTrial({ databaseServer, seconds, isTimed }: ApartTrial): Promise<Outcome> {
+  await using redis = await startRedis();
+  // So many that nobody is refused, but each is counted there.
+  const env = { REDIS_URL: redis.url, RATE_LIMIT_PER_USER: '1000000', RATE_LIMIT_PER_IP: '1000000' };
+  await using service = await startDemo(databaseServer, env);
+  await using other = await ServerProcess.start({ env: service.env });
+  const neighbours = await Neighbours.start(other.url, await makeNeighbour(service.server));
+  const spell = () => neighbours.during(sleep(seconds * 1_000));
+  const usual = await spell();
+  redis.pause();
+  const paused = await spell();
+  redis.goOn();
+  const between = await spell();
+  redis.kill();
+  const killed = await spell();
+  const sender = neighbours.senders[0];
+  const again = await sender?.send();
+  neighbours.close();
+  const broken = await withDatabase(service, (query) => compareSent(query, neighbours.senders));
+  const inBoth = (meanwhile: Spell) => faredIn([usual], [meanwhile]);
+  const said = [service.server, other].flatMap((node) =>
+    node
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('Redis')),
+  );
+  // Of each node: that it is away in three ways, paused and killed, and that it answers again in two.
+  const most = 2 * (2 * 3 + 2);
+  return {
+    trial: 'Redis paused, and killed',
+    facts: {
+      ...Object.fromEntries(
+        Object.entries({ paused, between, killed }).map(([name, it]) => [name, ms(inBoth(it).meanwhile)]),
+      ),
+      before: ms(inBoth(usual).before),
+      'lines in the logs of two nodes': said.length,
+    },
+    violations: [
+      ...(again === undefined ? ['nobody could send without Redis'] : []),
+      ...(said.length > most ? [`the logs have ${said.length} lines of it`] : []),
+      ...brokenBy(broken),
+      ...[paused, killed].flatMap((it) => neighbours.complaints(inBoth(it), { isTimed })),
+    ],
+    felt: [
+      { fault: 'Redis paused', ...broken, gap: paused.gap, neighbours: inBoth(paused) },
+      { fault: 'Redis killed', ...broken, gap: killed.gap, neighbours: inBoth(killed) },
+    ],
+  };
+}
+
+const HOUR_MS = 3_600_000;
+
+/** A node of the service whose clock is off, in this process: it serves nobody, but looks after all that is there. */
+async function nodeBy(env: Environment, offMs: number) {
+  const dataDir = newDataDir();
+  const config = readConfig({ ...env, DATA_DIR: dataDir, LOG_LEVEL: 'silent' });
+  const { app, close } = await startApp(config, { now: () => new Date(Date.now() + offMs) });
+  let isOver = false;
+  const sweeping = (async () => {
+    while (!isOver) {
+      await sweep(app);
+      await sleep(500);
+    }
+  })();
+  return {
+    async [Symbol.asyncDispose]() {
+      isOver = true;
+      await sweeping;
+      await close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Two nodes whose clocks are an hour ahead and behind look after the queues and the log of all: no queue ends, nothing is pruned. */
+export async function clocksTrial({ databaseServer, seconds, isTimed }: ApartTrial): Promise<Outcome> {
+  await using service = await startDemo(databaseServer);
+  const { url } = service.server;
+  const person = personOf(service.people, 'owner');
+  const neighbours = await Neighbours.start(url, await makeNeighbour(service.server));
+  const sender = await Sender.start(url, person);
+  const listener = new Client(url, person);
+  const { queue_id, last_event_id } = await listener.ask('POST', '/register', { event_types: ['message'] });
+  const usual = await neighbours.during(sleep(seconds * 1_000));
+
+  let isOver = false;
+  const sending = sender.until(() => isOver, { pauseMs: 50 });
+  const since = performance.now();
+  let meanwhile: Spell;
+  {
+    await using _ahead = await nodeBy(service.env, HOUR_MS);
+    await using _behind = await nodeBy(service.env, -HOUR_MS);
+    meanwhile = await neighbours.during(sleep(seconds * 1_000));
+  }
+  isOver = true;
+  await sending;
+  const fared = faredIn([usual], [meanwhile]);
+  const gap = longestBetween(sender.acknowledgedAt, since);
+  const heard = new Set<string>();
+  let at = last_event_id;
+  for (;;) {
+    const { status, body } = await listener.rest('GET', '/events', { queue_id, last_event_id: at, dont_block: true });
+    if (status !== 200) throw new Error(`The queue has ended: ${JSON.stringify(body)}`);
+    if (body.events.length === 0) break;
+    for (const { message } of body.events) heard.add(message.content.replace(/<[^>]*>/g, ''));
+    at = body.events.at(-1).id;
+  }
+  for (const one of [sender, neighbours, listener]) one.close();
+  const unheard = sender.acknowledged.filter((content) => !heard.has(content));
+  const broken = await withDatabase(service, (query) => compareSent(query, [sender, ...neighbours.senders]));
+  const fault = 'clocks an hour ahead, and behind';
+  return {
+    trial: fault,
+    facts: { acknowledged: sender.acknowledged.length, heard: heard.size, ...toldOf(neighbours, fared) },
+    violations: [
+      ...(unheard.length > 0 ? [`not heard: ${some(unheard)}`] : []),
+      ...(sender.failures.length > 0 ? [`requests were told ${some(sender.failures)}`] : []),
+      ...brokenBy(broken),
+      ...neighbours.complaints(fared, { isTimed }),
+    ],
+    felt: [{ fault, ...broken, lost: broken.lost + unheard.length, gap, neighbours: fared }],
+  };
+}
