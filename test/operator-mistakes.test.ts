@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConfigError, readConfig } from '../src/platform/config.ts';
+import { keptSecretKey } from '../src/platform/key-vault.ts';
 import { newDataDir } from './helpers/data-dir.ts';
 import { createDatabase } from './helpers/database.ts';
 import { runProgram, testFolder } from './helpers/program.ts';
@@ -196,6 +197,13 @@ test('a SECRET_KEY that is lost, or another, is told in a sentence, and nothing 
   const renewed = await cli(['key', 'show', '--user', 'o@a.example']);
   expect(renewed).toEqual({ code: 0, said: expect.stringMatching(/api_key: \w{32}$/) });
   expect(renewed.said).not.toBe(key.said);
+});
+
+test('a secret key that is a directory, as where a file that is not there is mounted, is told of in a sentence', () => {
+  const dataDir = testFolder();
+  mkdirSync(join(dataDir, 'secret-key'));
+  expect(() => keptSecretKey({ dataDir })).toThrow(ConfigError);
+  expect(() => keptSecretKey({ dataDir })).toThrow(/secret-key: is a directory, and holds no key$/);
 });
 
 test('a database that is damaged is told in a sentence, and none is made over it', async () => {

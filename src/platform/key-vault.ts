@@ -121,7 +121,10 @@ function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    // As containers make one, where the file that is to be mounted is not there.
+    if (code === 'EISDIR') throw new ConfigError(`${path}: is a directory, and holds no key`);
     throw error;
   }
 }
