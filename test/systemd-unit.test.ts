@@ -17,14 +17,12 @@ test('the unit for systemd runs what npm start runs, with variables that the ser
   const [program = '', ...args] = settings('ExecStart')[0]?.split(' ') ?? [];
   expect(existsSync(program.replace(place, ROOT))).toBe(true);
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  expect(scripts.start).toBe(`exec node ${args.join(' ')}`);
+  const [own = '', library] = settings('Environment');
+  expect(scripts.start).toBe(`exec env ${library} node ${args.join(' ')}`);
 
   const credentials = testFolder();
   writeFileSync(join(credentials, 'secret-key'), `${'s'.repeat(40)}\n`);
-  const filled = (settings('Environment')[0] ?? '')
-    .replaceAll('%i', '4001')
-    .replaceAll('%S', '/var/lib')
-    .replaceAll('%d', credentials);
+  const filled = own.replaceAll('%i', '4001').replaceAll('%S', '/var/lib').replaceAll('%d', credentials);
   const config = readConfig(Object.fromEntries(filled.split(' ').map((one) => one.split('='))));
   expect(config).toMatchObject({ port: 4001, dataDir: '/var/lib/team-chat/4001', secretKey: 's'.repeat(40) });
   expect(`/var/lib/${settings('StateDirectory')[0]?.replace('%i', '4001')}`).toBe(config.dataDir);

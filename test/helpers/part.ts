@@ -63,6 +63,7 @@ const SHARES: Readonly<Record<string, number>> = {
   'connections.test.ts > behind a proxy': 1 / 6,
   'connections.test.ts > connections of the process': 1 / 6,
   'data-directory.test.ts > the data directory > that': 1 / 6,
+  'resident-memory.test.ts': 1 / 6,
   'deactivation.test.ts > the mail > survives a restart': 1 / 6,
   'deactivation.test.ts > DELETE /users/{user_id} > deletes many messages in parts': 1 / 3,
   'event-queue.test.ts > keeps queues and positions over a stop': 1 / 6,
