@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os';
-import { getHeapStatistics } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /**
  * Bytes for something that only saves work: a share of what the process may use, so that a small one does not end of it.
@@ -15,4 +16,14 @@ export function shareOfHeap(share: number, atMost = Number.POSITIVE_INFINITY): n
 export function memoryLimit(): number {
   // 0 where nothing is known, and more than there is where there is no limit.
   return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
+}
+
+/**
+ * Gives back at once what nothing refers to any more, for work that has left much: the collector looks at JavaScript's own
+ * heap, and may wait for half a minute to find the buffers it holds on to. Stops the process for about 0.1 s.
+ */
+export function freeUnused(): void {
+  // Node has it only where an option asks for it.
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
 }

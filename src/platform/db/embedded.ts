@@ -12,7 +12,7 @@ import {
   type Transaction,
 } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
-import { memoryLimit } from '../memory.ts';
+import { freeUnused, memoryLimit } from '../memory.ts';
 import { DISK_FULL } from './errors.ts';
 
 const { serialize } = protocol;
@@ -168,6 +168,7 @@ export class EmbeddedDatabase extends PGlite {
     const damage = inMemory ? undefined : damageOf(dataDir);
     if (damage !== undefined) throw damaged(dataDir, damage);
     if (memoryLimit() < MUCH_MEMORY_BYTES) for (const flag of BASELINE_COMPILER) setFlagsFromString(flag);
+    const isNew = !inMemory && !existsSync(join(dataDir, 'PG_VERSION'));
     const database = new EmbeddedDatabase({
       ...(inMemory ? { dataDir } : { fs: new PrivateFolder(dataDir) }),
       startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${SHARED_BUFFERS}`],
@@ -178,6 +179,8 @@ export class EmbeddedDatabase extends PGlite {
     } catch (error) {
       throw inMemory ? error : damaged(dataDir, 'it does not open', error);
     }
+    // A new one is made in the memory of another instance, and copied from there: 350 MB that are of no more use.
+    if (isNew) freeUnused();
     return database;
   }
 
