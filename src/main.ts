@@ -1,6 +1,7 @@
 import type { App } from './access/context.ts';
 import { type Config, loadEnvFile, readConfig } from './platform/config.ts';
 import { hostOf, urlOf } from './platform/hosts.ts';
+import { freeUnused } from './platform/memory.ts';
 import { demoFile, prepareDemo, refreshDemoFile } from './server/demo/demo.ts';
 import { DemoAccess, type DemoOwner, hidesDemoKey, startUrlOf } from './server/demo/demo-access.ts';
 import { explain } from './server/failures.ts';
@@ -38,6 +39,8 @@ async function run(config: Config): Promise<void> {
   // The addresses in it are known from here on.
   if (isPortOpen) await refreshDemoFile(app);
   announce(app, owner, await app.db.realm.count());
+  // V8 makes its heap small some seconds after a collection, if little happens: without this one, whenever the next comes.
+  freeUnused();
   const stop = once(async () => {
     setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref();
     control.close();
