@@ -89,7 +89,7 @@ describe.runIf(DATABASE_URL !== '')('when the database moves to another server',
         return [status, body.code, body['retry-after']];
       })
       .toEqual([503, 'REQUEST_TIMEOUT', 1]);
-    const create = `mutation { createDrafts(input: { drafts: [{ type: UNADDRESSED, content: "refused" }] }) {
+    const create = `mutation { createDrafts(input: { drafts: [{ content: "refused" }] }) {
       __typename ... on ServiceError { code } } }`;
     expect(await member.query(create)).toEqual({
       createDrafts: { __typename: 'RequestTimeoutError', code: 'REQUEST_TIMEOUT' },

@@ -8,7 +8,7 @@ import { multipart, multipartOperation, PREFLIGHT } from './helpers/multipart.ts
 import { basic, type Parameters, type Person, type RestReply, Visitor } from './helpers/person.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 import { failure, integer } from './helpers/shapes.ts';
-import { channelOf, say } from './helpers/talk.ts';
+import { channelOf, say, toTopic } from './helpers/talk.ts';
 
 // Every code: its HTTP status and its fields over REST, and the same code over GraphQL.
 
@@ -184,7 +184,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
         member.rest('POST', '/scheduled_messages', { type: 'channel', to: NOBODY, topic: 't', content: 'c', ...LATER }),
       graphql: ({ member }) =>
         mutate(member, 'scheduleMessage', {
-          ...{ channelId: NOBODY, topic: 't', content: 'c', scheduledAt: '2100-01-01T00:00:00Z' },
+          ...{ to: toTopic(NOBODY, 't'), content: 'c', scheduledAt: '2100-01-01T00:00:00Z' },
         }),
     },
   ],
@@ -195,7 +195,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       fields: { stream: 'nowhere' },
       rest: ({ member }) =>
         member.rest('POST', '/messages', { type: 'channel', to: 'nowhere', topic: 't', content: 'c' }),
-      graphql: ({ member }) => mutate(member, 'sendMessage', { channelName: 'nowhere', topic: 't', content: 'c' }),
+      graphql: ({ member }) => mutate(member, 'sendMessage', { to: toTopic('nowhere', 't'), content: 'c' }),
     },
   ],
   "a channel's name that is taken": [
@@ -399,7 +399,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       rest: ({ member, crowded }) =>
         member.rest('POST', '/messages', { type: 'channel', to: crowded, topic: 't', content: '@**all**' }),
       graphql: ({ member, crowded }) =>
-        mutate(member, 'sendMessage', { channelId: crowded, topic: 't', content: '@**all**' }),
+        mutate(member, 'sendMessage', { to: toTopic(crowded, 't'), content: '@**all**' }),
     },
   ],
   'everybody of a large topic': [
@@ -409,7 +409,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       rest: ({ member, crowded }) =>
         member.rest('POST', '/messages', { type: 'channel', to: crowded, topic: 'large', content: '@**topic**' }),
       graphql: ({ member, crowded }) =>
-        mutate(member, 'sendMessage', { channelId: crowded, topic: 'large', content: '@**topic**' }),
+        mutate(member, 'sendMessage', { to: toTopic(crowded, 'large'), content: '@**topic**' }),
     },
   ],
   'a video call without a token': [

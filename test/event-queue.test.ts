@@ -25,7 +25,7 @@ test.concurrent('shows a draft made over REST and one made over GraphQL on both 
   await saveDraft(member, 'by REST');
   const [first] = await waiting;
   const { data } = await member.graphql(
-    `mutation { createDrafts(input: { drafts: [{ type: UNADDRESSED, content: "by GraphQL" }] }) { __typename } }`,
+    `mutation { createDrafts(input: { drafts: [{ content: "by GraphQL" }] }) { __typename } }`,
   );
   expect(data.createDrafts.__typename).toBe('CreateDraftsPayload');
   const [second] = await member.poll(polled.id, first.id);

@@ -13,7 +13,7 @@ import { operationBody, type Parameters, type Person } from './helpers/person.ts
 import { makeScene, type Scene } from './helpers/scene.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
-import { channelOf, say } from './helpers/talk.ts';
+import { channelOf, say, toTopic } from './helpers/talk.ts';
 
 // State and position in one request: a queue, and what can be read where it begins.
 
@@ -69,7 +69,7 @@ describe('a registration that asks for the state', () => {
       query: { viewer: { databaseId: owner.id }, messages: { nodes: [{ content: 'before' }] } },
     });
     expect(first.position).toBe((await owner.register({ fetch_event_types: [] })).last_event_id);
-    const sent = await member.mutate('sendMessage', { channelId, topic: 'words', content: 'after' }, 'position');
+    const sent = await member.mutate('sendMessage', { to: toTopic(channelId, 'words'), content: 'after' }, 'position');
     expect(await heardIn(owner, first.queueId)).toMatchObject([{ position: sent.position }]);
   });
 

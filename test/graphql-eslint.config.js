@@ -50,7 +50,11 @@ export default [
       ...relay.rules,
       '@graphql-eslint/naming-convention': [
         'error',
-        { ...names, InputObjectTypeDefinition: { style: 'PascalCase', requiredSuffixes: ['Input'] } },
+        {
+          ...names,
+          // What something is meant by is called so: ChannelRef, MessageTarget, MessageAnchor.
+          InputObjectTypeDefinition: { style: 'PascalCase', requiredSuffixes: ['Input', 'Ref', 'Target', 'Anchor'] },
+        },
       ],
       '@graphql-eslint/require-description': [
         'error',

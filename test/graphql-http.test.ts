@@ -161,7 +161,7 @@ describe('is answered alike on the short way and on the long one:', () => {
 test.concurrent('makes a change once, also where a part of its answer is refused', async () => {
   const { member, owner } = await organisation();
   const to = globalId('User', owner.id);
-  const query = `mutation { sendMessage(input: { directTo: ["${to}"], content: "once" }) {
+  const query = `mutation { sendMessage(input: { to: { direct: ["${to}"] }, content: "once" }) {
     ... on SendMessagePayload { sentMessage { content readReceipts(first: 1, after: "nonsense") { totalCount } } } } }`;
   const sent = await post(member, { query });
   const next = await post(member, { query: '{ messages(last: 10) { nodes { content } } }' });

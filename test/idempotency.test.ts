@@ -294,7 +294,7 @@ describe('every write, three times at once under one key', () => {
     const before = signedIn(await signIn(app, { host, authorization, userAgent: undefined }));
     const sendUnder = (key: string) =>
       withIdempotencyKey(app, idempotencyKey(before, key, []), (app) =>
-        sendMessage({ ...before, app }, { to: { channelName: 'square' }, topic: 'words', content: key }),
+        sendMessage({ ...before, app }, { to: { name: 'square' }, topic: 'words', content: key }),
       );
     await owner.ok('PATCH', `/users/${member.id}`, { role: 300 });
     expect(await sendUnder('once')).toEqual(await sendUnder('once'));

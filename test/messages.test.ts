@@ -10,6 +10,7 @@ import { IS_WHOLE } from './helpers/part.ts';
 import type { Parameters, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { type Organisation, organisation } from './helpers/server.ts';
+import { toTopic } from './helpers/talk.ts';
 
 /** A service of this file's own, so that it can be looked into, and its clock set. */
 let service: InProcess;
@@ -518,7 +519,7 @@ describe('a message', () => {
     const content = '/me waves at @**all**';
     const sent = await owner.mutate(
       'sendMessage',
-      { channelName: 'GENERAL', topic: 'topic', content, readBySender: true },
+      { to: toTopic('GENERAL', 'topic'), content, readBySender: true },
       `sentMessage { ${MESSAGE} } newTopicVisibility`,
     );
     expect(sent.newTopicVisibility).toBe('FOLLOWED');
@@ -622,7 +623,7 @@ describe('a message', () => {
     const send = (input: Parameters) =>
       owner.mutate('sendMessage', input, 'sentMessage { databaseId } newTopicVisibility');
     const local = { queueId: queue_id, localId: '12.5' };
-    const first = await send({ channelId: id, topic: 'topic', content: `hello @**${member.name}**`, ...local });
+    const first = await send({ to: toTopic(id, 'topic'), content: `hello @**${member.name}**`, ...local });
     const event = await here.next();
     expect(event).toEqual({
       localMessageId: '12.5',
@@ -636,7 +637,7 @@ describe('a message', () => {
       },
     });
     expect(await there.next()).toMatchObject({ localMessageId: null, message: { flags: ['MENTIONED'] } });
-    const second = await send({ directTo: [member.id], content: 'hello', readBySender: true });
+    const second = await send({ to: { direct: [member.id] }, content: 'hello', readBySender: true });
     expect(second.newTopicVisibility).toBeNull();
     expect(await there.next()).toMatchObject({
       message: { type: 'DIRECT', channel: null, participants: [{ databaseId: owner.id }, { databaseId: member.id }] },
@@ -651,27 +652,21 @@ describe('a message', () => {
       { content: `hello @**${member.name}**`, directConversation: null },
     ]);
 
-    const one = { __typename: 'BadRequestError', message: 'Give one of channelId, channelName and directTo' };
-    expect(await owner.tryMutation('sendMessage', { content: 'x' })).toMatchObject(one);
-    expect(await owner.tryMutation('sendMessage', { channelId: id, directTo: [1], content: 'x' })).toMatchObject(one);
     const NOBODY = 2_000_000_000;
     const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
-    for (const [{ channelId, channelName, directTo, topic = 'topic', content = 'x' }, code] of [
-      [{ channelId: NOBODY }, 'STREAM_DOES_NOT_EXIST'],
-      [{ channelName: 'nowhere' }, 'STREAM_DOES_NOT_EXIST'],
-      [{ channelId: hidden }, 'STREAM_DOES_NOT_EXIST'],
-      [{ channelId: id, topic: null }, 'BAD_REQUEST'],
-      [{ channelId: id, topic: 'a\nb' }, 'BAD_REQUEST'],
-      [{ channelId: id, content: ' ' }, 'BAD_REQUEST'],
-      [{ directTo: [NOBODY] }, 'BAD_REQUEST'],
-      [{ directTo: [] }, 'BAD_REQUEST'],
+    for (const [{ channel, direct, topic = 'topic', content = 'x' }, code] of [
+      [{ channel: NOBODY }, 'STREAM_DOES_NOT_EXIST'],
+      [{ channel: 'nowhere' }, 'STREAM_DOES_NOT_EXIST'],
+      [{ channel: hidden }, 'STREAM_DOES_NOT_EXIST'],
+      [{ channel: id, topic: 'a\nb' }, 'BAD_REQUEST'],
+      [{ channel: id, content: ' ' }, 'BAD_REQUEST'],
+      [{ direct: [NOBODY] }, 'BAD_REQUEST'],
+      [{ direct: [] }, 'BAD_REQUEST'],
     ] as const satisfies readonly (readonly [Json, string])[] as readonly (readonly [Json, string])[]) {
-      const destination = { ...(channelId && { channelId }), ...(channelName && { channelName }) };
-      const input = { ...destination, ...(directTo && { directTo }), topic, content };
+      const input = { to: direct === undefined ? toTopic(channel, topic) : { direct }, content };
       const { code: found, message } = await member.tryMutation('sendMessage', input);
-      const type = directTo === undefined ? 'channel' : 'direct';
-      const form = { type, to: channelId ?? channelName ?? directTo, ...(topic !== null && { topic }), content };
-      const { body } = await member.rest('POST', '/messages', form);
+      const type = direct === undefined ? 'channel' : 'direct';
+      const { body } = await member.rest('POST', '/messages', { type, to: channel ?? direct, topic, content });
       expect([input, found, message]).toEqual([input, code, body.msg]);
       expect(body.code).toBe(code);
     }

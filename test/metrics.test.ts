@@ -118,7 +118,7 @@ test('what is refused is counted by its code, once', async () => {
   const missing = { api: 'rest', code: 'REQUEST_VARIABLE_MISSING' };
   expect(await growth(REFUSALS, missing, () => member.rest('POST', '/saved_snippets', {}))).toBe(1);
   const send = `mutation ($channelId: ID!) {
-    sendMessage(input: { channelId: $channelId, content: "c", topic: "t" }) { __typename }
+    sendMessage(input: { to: { topic: { channel: { id: $channelId }, name: "t" } }, content: "c" }) { __typename }
   }`;
   const inUnion = () => member.graphql(send, { channelId: globalId('Channel', 2_000_000_000) });
   expect(await growth(REFUSALS, { api: 'graphql', code: 'STREAM_DOES_NOT_EXIST' }, inUnion)).toBe(1);

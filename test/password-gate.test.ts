@@ -224,7 +224,7 @@ describe.runIf(isGroupPicked('password-gate.test.ts > a server that is asked to 
       await settled();
       const { owner, member } = people;
       const send = (i: number) =>
-        `m${i}: sendMessage(input: { directTo: ["${globalId('User', owner.id)}"], content: "act ${i}" }) { __typename }`;
+        `m${i}: sendMessage(input: { to: { direct: ["${globalId('User', owner.id)}"] }, content: "act ${i}" }) { __typename }`;
       const change =
         'updateSettings(input: { oldPassword: "wrong guess", newPassword: "a new password" }) { __typename }';
       // The others wait with the one that hashes, behind a crowd.

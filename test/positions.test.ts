@@ -10,7 +10,7 @@ import { operationBody, type Parameters, type Person } from './helpers/person.ts
 import { makeScene, type Names, type Scene } from './helpers/scene.ts';
 import { organisation } from './helpers/server.ts';
 import { startOnDatabaseOfRun } from './helpers/service.ts';
-import { channelOf } from './helpers/talk.ts';
+import { channelOf, toTopic } from './helpers/talk.ts';
 
 // Where a write stands in the log: what a mutation says of it, and what the log holds.
 
@@ -196,7 +196,7 @@ describe('the position in the payload of a mutation', () => {
       await owner.ok('PATCH', '/settings', { automatically_follow_topics_policy: 3 });
       const ear = new Ear(owner);
       await ear.open();
-      const input = { channelId, topic: 'new', content: 'hello' };
+      const input = { to: toTopic(channelId, 'new'), content: 'hello' };
       const send = () => ask(owner, { operation: 'mutation', field: 'sendMessage', args: { input } }, key);
       const { at } = await send();
       const heard = await ear.heard();

@@ -10,6 +10,7 @@ import type { Method, Parameters, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { nothing } from './helpers/scene.ts';
 import { type Organisation, organisation, type RoleName } from './helpers/server.ts';
+import { toTopic } from './helpers/talk.ts';
 
 /** An organisation with so and so many of everything, all of it the owner's own. */
 interface Filled extends Organisation {
@@ -226,7 +227,7 @@ describe('as many queries for many rows as for few', () => {
       ({ owner, channelIds }) =>
         owner.mutate(
           'createDrafts',
-          { drafts: channelIds.map((id) => ({ type: 'CHANNEL', channelId: id, content: 'x' })) },
+          { drafts: channelIds.map((id) => ({ to: toTopic(id, ''), content: 'x' })) },
           `drafts { content author { ${PERSON} } }`,
         ),
     ],

@@ -139,7 +139,7 @@ const DOORS: Readonly<
 
 describe.for(Object.entries(DOORS))('an operation over %s', ([name, operate]) => {
   const sending = (to: number, count: number) =>
-    `mutation { ${Array.from({ length: count }, (_, i) => `a${i}: sendMessage(input: { directTo: ["${globalId('User', to)}"], content: "${count}" }) { __typename }`).join(' ')} }`;
+    `mutation { ${Array.from({ length: count }, (_, i) => `a${i}: sendMessage(input: { to: { direct: ["${globalId('User', to)}"] }, content: "${count}" }) { __typename }`).join(' ')} }`;
 
   test('counts as many requests as it has root fields, and none is executed of more than are left', async () => {
     const { member, owner } = await organisation({}, { on: server });

@@ -7,6 +7,7 @@ import { expectIgnoredParameters } from './helpers/ignored.ts';
 import { type InProcess, startInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Method, Person } from './helpers/person.ts';
 import { type Organisation, type OrganisationOptions, organisation, type RoleName } from './helpers/server.ts';
+import { toTopic } from './helpers/talk.ts';
 import { expectParity, type Twin } from './helpers/twins.ts';
 
 const { DATABASE_URL } = process.env;
@@ -230,9 +231,9 @@ describe('scheduling', () => {
     };
     type World = Awaited<ReturnType<typeof furnish>>;
     const AT = { scheduled_delivery_timestamp: LATER };
-    const toInput = ({ type, to, scheduled_delivery_timestamp: time, read_by_sender, ...rest }: Json) => ({
+    const toInput = ({ type, to, topic, scheduled_delivery_timestamp: time, read_by_sender, ...rest }: Json) => ({
       ...rest,
-      ...(to !== undefined && (type === 'channel' ? { channelId: to } : { directTo: to })),
+      ...(to !== undefined && { to: type === 'channel' ? toTopic(to, topic) : { direct: to } }),
       ...(time !== undefined && { scheduledAt: new Date(time * 1000).toISOString() }),
       ...(read_by_sender !== undefined && { readBySender: read_by_sender }),
     });

@@ -4,7 +4,7 @@ import { shareInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 import { aroundStatements } from './helpers/statements.ts';
-import { channelOf, messagesIn, say } from './helpers/talk.ts';
+import { channelOf, messagesIn, say, toTopic } from './helpers/talk.ts';
 
 const send = (person: Person, parameters: Fields) => person.rest('POST', '/messages', parameters);
 
@@ -408,9 +408,9 @@ test('does not say that a part was done of a message that is not sent, and would
   const { promise: enough, resolve: end } = Promise.withResolvers<void>();
   const line = Array.from({ length: 300 }, () => app.database.turns.take(realm.id, () => enough));
   const answers = Promise.allSettled(line);
-  const sent = await member.tryMutation('sendMessage', { channelId: id, topic: 'new', content: 'hello' });
+  const sent = await member.tryMutation('sendMessage', { to: toTopic(id, 'new'), content: 'hello' });
   end();
   await answers;
   expect(sent.message).toBe('The service is busy; nothing was changed, please try again');
-  await member.mutate('sendMessage', { channelId: id, topic: 'new', content: 'hello' }, '__typename');
+  await member.mutate('sendMessage', { to: toTopic(id, 'new'), content: 'hello' }, '__typename');
 });

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { placesOf } from '../src/platform/db/turns.ts';
-import { globalId } from './helpers/global-ids.ts';
 import { type Json, send } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { operationBody, type Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
 import { aroundStatements } from './helpers/statements.ts';
-import { channelOf, messagesIn } from './helpers/talk.ts';
+import { channelOf, messagesIn, toTopic } from './helpers/talk.ts';
 
 let server: InProcess;
 /** How many messages that begin a topic have been looked into: the last that is read of any. */
@@ -40,7 +39,7 @@ const WAYS = {
   async GraphQL(person: Person, { key, to, topic, content }: Said, selection = KNOWN): Promise<Json> {
     const query = `mutation ($input: SendMessageInput!) { sent: sendMessage(input: $input) { __typename
       ... on SendMessagePayload { ${selection} } ... on ServiceError { code message } } }`;
-    const variables = { input: { channelId: globalId('Channel', to), topic, content } };
+    const variables = { input: { to: toTopic(to, topic), content } };
     const { headers, body } = operationBody({ query, variables });
     const keyed = key === undefined ? {} : { 'idempotency-key': key };
     const all = { ...person.headers, ...headers, ...keyed };

@@ -248,7 +248,7 @@ describe('kept replies', () => {
 
   test('of more than 64 KiB it is kept that the change was made, and a repetition is told so', async () => {
     const { member } = await organisation({}, { on: service });
-    const drafts = Array.from({ length: 10 }, () => ({ type: 'UNADDRESSED', content: 'x'.repeat(10_000) }));
+    const drafts = Array.from({ length: 10 }, () => ({ content: 'x'.repeat(10_000) }));
     const { headers, body } = operationBody({ query: CREATE, variables: { drafts } });
     const ask = async (): Promise<Json> => {
       const all = { ...member.headers, ...headers, 'idempotency-key': 'long' };

@@ -3,7 +3,7 @@ import type { Json } from './helpers/http.ts';
 import { shareInProcess } from './helpers/in-process.ts';
 import type { Parameters as Fields, Person } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
-import { channelOf } from './helpers/talk.ts';
+import { channelOf, toTopic } from './helpers/talk.ts';
 
 async function send(person: Person, to: Fields): Promise<number> {
   return (await person.ok('POST', '/messages', { content: 'hello', ...to })).id;
@@ -31,7 +31,7 @@ test.concurrent('tells everyone in a conversation who wants to know, the one who
   const hearings = await hearing([member, owner, guest, moderator]);
   const to = [member.id, guest.id];
   await owner.ok('POST', '/typing', { op: 'start', to });
-  await owner.mutate('setTyping', { operation: 'STOP', directTo: to }, 'operation');
+  await owner.mutate('setTyping', { operation: 'STOP', to: { direct: to } }, 'operation');
   const events = (await hearings[0]?.()) ?? [];
   expect(events).toEqual(
     ['start', 'stop'].map((op) => ({
@@ -49,7 +49,7 @@ test.concurrent('tells the subscribers of a channel whose clients show it', asyn
   const hearings = await hearing([member, owner, guest, moderator]);
   const [old] = await hearing([member], false);
   await moderator.ok('POST', '/typing', { op: 'start', type: 'stream', stream_id: channel, topic: '(no topic)' });
-  await moderator.mutate('setTyping', { operation: 'STOP', channelId: channel, topic: ' lunch ' }, 'operation');
+  await moderator.mutate('setTyping', { operation: 'STOP', to: toTopic(channel, ' lunch ') }, 'operation');
   const sender = { user_id: moderator.id, email: moderator.email };
   const about = { type: 'typing', message_type: 'stream', sender, stream_id: channel };
   expect(await hearings[0]?.()).toEqual([
@@ -65,42 +65,34 @@ test.concurrent('refuses in the same words on both doors', async () => {
   const channel = await channelOf(owner, 'general', [owner]);
   const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
   const nobody = 2_000_000_000;
-  for (const [rest, input, expected] of [
-    [{}, {}, { code: 'REQUEST_VARIABLE_MISSING', msg: "Missing 'to' argument" }],
-    [{ to: [] }, { directTo: [] }, { code: 'BAD_REQUEST', msg: "Empty 'to' list" }],
-    [{ to: [nobody] }, { directTo: [nobody] }, { code: 'BAD_REQUEST', msg: `Invalid user ID ${nobody}` }],
-    [
-      { type: 'stream', topic: 't' },
-      { topic: 't' },
-      { code: 'REQUEST_VARIABLE_MISSING', msg: "Missing 'stream_id' argument" },
-    ],
-    [{ type: 'channel', stream_id: channel }, { channelId: channel }, { code: 'BAD_REQUEST', msg: 'Missing topic' }],
+  for (const [rest, to, expected] of [
+    // Without what GraphQL's schema wants.
+    [{}, null, { code: 'REQUEST_VARIABLE_MISSING', msg: "Missing 'to' argument" }],
+    [{ to: [] }, { direct: [] }, { code: 'BAD_REQUEST', msg: "Empty 'to' list" }],
+    [{ to: [nobody] }, { direct: [nobody] }, { code: 'BAD_REQUEST', msg: `Invalid user ID ${nobody}` }],
+    [{ type: 'stream', topic: 't' }, null, { code: 'REQUEST_VARIABLE_MISSING', msg: "Missing 'stream_id' argument" }],
+    [{ type: 'channel', stream_id: channel }, null, { code: 'BAD_REQUEST', msg: 'Missing topic' }],
     [
       { type: 'channel', stream_id: channel, topic: 'a\u0007' },
-      { channelId: channel, topic: 'a\u0007' },
+      toTopic(channel, 'a\u0007'),
       { code: 'BAD_REQUEST', msg: 'Invalid character in topic, at position 2!' },
     ],
     [
       { type: 'channel', stream_id: nobody, topic: 't' },
-      { channelId: nobody, topic: 't' },
+      toTopic(nobody, 't'),
       { code: 'STREAM_DOES_NOT_EXIST', msg: `Channel with ID '${nobody}' does not exist` },
     ],
     [
       { type: 'channel', stream_id: hidden, topic: 't' },
-      { channelId: hidden, topic: 't' },
+      toTopic(hidden, 't'),
       { code: 'STREAM_DOES_NOT_EXIST', msg: `Channel with ID '${hidden}' does not exist` },
     ],
   ] as const) {
     const { code, msg } = expected;
     expect(await type(member, rest), msg).toMatchObject({ status: 400, body: { code, msg } });
-    const { data, errors = [] } = await member.graphql(
-      'mutation ($input: SetTypingInput!) { setTyping(input: $input) { ... on ServiceError { code message } } }',
-      { input: { operation: 'START', ...input } },
-    );
-    expect(data?.setTyping ?? { code: errors[0]?.extensions.code, message: errors[0]?.message }).toEqual({
-      code,
-      message: msg,
-    });
+    if (to === null) continue;
+    const refused = await member.tryMutation('setTyping', { operation: 'START', to });
+    expect(refused).toMatchObject({ code, message: msg });
   }
   expect((await type(guest, { type: 'channel', stream_id: channel, topic: 't' })).status).toBe(400);
   expect((await type(member, { op: 'pause', to: [owner.id] })).body).toMatchObject({ msg: 'Invalid op' });

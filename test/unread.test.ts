@@ -24,7 +24,7 @@ beforeAll(async () => {
   const content = 'x'.repeat(9_900);
   const fifty = Array.from({ length: 50 }, (_, i) => `m${i}: sendMessage(input: $input) { __typename }`).join(' ');
   for (let sent = 0; sent < LONG_MESSAGES; sent += 50) {
-    const input = { directTo: [people.member.id], content };
+    const input = { to: { direct: [people.member.id] }, content };
     await people.owner.graphql(`mutation ($input: SendMessageInput!) { ${fifty} }`, { input });
   }
 }, 120_000);

@@ -4,6 +4,7 @@ import { globalId } from './helpers/global-ids.ts';
 import { type Parameters, Person } from './helpers/person.ts';
 import { PNG } from './helpers/pictures.ts';
 import { type Organisation, organisation, serverOf } from './helpers/server.ts';
+import { toTopic } from './helpers/talk.ts';
 
 // What an object says the viewer may do is what the mutation then lets them do.
 
@@ -105,7 +106,7 @@ describe('a user group says what the viewer may', () => {
     });
     const channel = await makeChannel(owner, { subscribers: ROLES.map((role) => people[role].id) });
     const may = await said(people, 'UserGroup', group, 'viewerCanMention');
-    const mentioning = async () => ({ channelId: channel, topic: 'a', content: `@*${name}*` });
+    const mentioning = async () => ({ to: toTopic(channel, 'a'), content: `@*${name}*` });
     expect(truth(may)).toEqual(await done(people, 'sendMessage', mentioning));
     expect(may.slice(0, 4)).toEqual([false, false, false, true]);
   });
@@ -166,9 +167,11 @@ describe('a channel says whether the viewer may', () => {
         truth(await said(people, 'Channel', channel, field)),
       ),
     );
-    expect(post).toEqual(await done(people, 'sendMessage', async () => ({ channelId: channel, topic, content: 'x' })));
+    expect(post).toEqual(
+      await done(people, 'sendMessage', async () => ({ to: toTopic(channel, topic), content: 'x' })),
+    );
     expect(create).toEqual(
-      await done(people, 'sendMessage', async () => ({ channelId: channel, topic: crypto.randomUUID(), content: 'x' })),
+      await done(people, 'sendMessage', async () => ({ to: toTopic(channel, crypto.randomUUID()), content: 'x' })),
     );
   });
 
@@ -196,7 +199,7 @@ describe('a channel says whether the viewer may', () => {
     for (const channelId of channels) {
       const query = `{ channel(channelId: "${globalId('Channel', channelId)}") { viewerCanPost } }`;
       said.push((await bot.query(query)).channel.viewerCanPost);
-      const { __typename } = await bot.tryMutation('sendMessage', { channelId, topic: 'a', content: 'x' });
+      const { __typename } = await bot.tryMutation('sendMessage', { to: toTopic(channelId, 'a'), content: 'x' });
       sent.push(__typename === 'SendMessagePayload');
     }
     expect([said, sent]).toEqual([

@@ -33,7 +33,7 @@ import { ChannelAlreadyExistsError, ChannelDoesNotExistError } from './errors.ts
 import { ChannelFolder } from './folders/graphql.ts';
 import { foldersById } from './folders/loaders.ts';
 import { channelActivities, visibleChannels, visibleFor } from './loaders.ts';
-import { findChannelId } from './reads.ts';
+import { channelIdOf } from './reads.ts';
 import type { TopicsPolicy } from './settings.ts';
 import { subscriberCounts } from './subscriptions/loaders.ts';
 
@@ -159,7 +159,7 @@ builder.queryField('channel', (t) =>
     resolve: async (query, _root, { channelId, name }, ctx) => {
       if ((channelId == null) === (name == null)) throw new BadRequestError('Give either channelId or name');
       const me = signedIn(ctx);
-      const found = async () => accessChannel(me, channelId ?? (await findChannelId(me, name ?? '')));
+      const found = async () => accessChannel(me, channelId ?? (await channelIdOf(me, { name: name ?? '' })));
       const channel = await unlessAbsent(found());
       return channel === null
         ? null

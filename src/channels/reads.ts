@@ -4,6 +4,7 @@ import type { Prisma } from '../generated/prisma/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { isGuest } from '../platform/roles.ts';
 import { accessChannel, readBy, seenBy } from './access.ts';
+import type { ChannelKey } from './keys.ts';
 import type { WireChannel } from './wire.ts';
 import { sortedByName, toWireChannels } from './wire-channels.ts';
 
@@ -66,18 +67,32 @@ export async function showChannel(ctx: Ctx, channelId: number): Promise<WireChan
 }
 
 /**
- * The id of the channel of that name, in whatever case.
+ * The id of the channel: the one in the key, whether there is one or not, or that of the channel of that name.
  *
- * @throws BadRequestError when there is none, or not for the viewer.
+ * @throws BadRequestError when there is none of the name, or not for the viewer.
  */
-export async function findChannelId({ app, viewer }: Ctx, name: string): Promise<number> {
-  const rows = name.includes('\0')
-    ? []
-    : await app.db.$queryRaw<{ id: number }[]>`
-        SELECT id FROM channel WHERE realm_id = ${viewer.realm.id} AND lower(name) = lower(${name.toWellFormed()})`;
-  const ids = rows.map(({ id }) => id);
+export async function channelIdOf(ctx: Ctx, key: ChannelKey): Promise<number> {
+  const [id = 0] = await channelIdsOf(ctx, [key]);
+  return id;
+}
+
+/** The ids of channels, in the order of the keys: `channelIdOf` for many, in two queries. */
+export async function channelIdsOf({ app, viewer }: Ctx, keys: readonly ChannelKey[]): Promise<number[]> {
+  const names = keys.flatMap((key) => ('name' in key ? [key.name] : []));
+  if (names.length === 0) return keys.flatMap((key) => ('id' in key ? [key.id] : []));
+  const asked = [...new Set(names)].filter((name) => !name.includes('\0'));
+  const rows = await app.db.$queryRaw<{ place: bigint; id: number }[]>`
+    SELECT n.place, c.id FROM unnest(${asked.map((name) => name.toWellFormed())}::text[]) WITH ORDINALITY AS n (name, place)
+    JOIN channel c ON c.realm_id = ${viewer.realm.id} AND lower(c.name) = lower(n.name)`;
+  const idOf = new Map(rows.map(({ place, id }) => [asked[Number(place) - 1], id]));
+  const among = { id: { in: rows.map(({ id }) => id) } };
   const seen = seenBy(await channelActor(app.db, viewer, app.now()));
-  const channel = await app.db.channel.findFirst({ where: { AND: [seen, { id: { in: ids } }] }, select: { id: true } });
-  if (channel === null) throw new BadRequestError(`Invalid channel name '${name}'`);
-  return channel.id;
+  const channels = await app.db.channel.findMany({ where: { AND: [seen, among] }, select: { id: true } });
+  const visible = new Set(channels.map(({ id }) => id));
+  return keys.map((key) => {
+    if ('id' in key) return key.id;
+    const id = idOf.get(key.name);
+    if (id === undefined || !visible.has(id)) throw new BadRequestError(`Invalid channel name '${key.name}'`);
+    return id;
+  });
 }

@@ -7,7 +7,7 @@ import { inPath, json, text } from '../api/rest/params.ts';
 import { permissionParams } from '../api/rest/setting-params.ts';
 import { archiveChannel } from './archive.ts';
 import { type ChannelOptions, createChannel } from './create.ts';
-import { findChannelId, listChannels, showChannel } from './reads.ts';
+import { channelIdOf, listChannels, showChannel } from './reads.ts';
 import { TOPICS_POLICIES } from './settings.ts';
 import { setDefaultChannel } from './subscriptions/default-channels.ts';
 import { channelSubscriberIds } from './subscriptions/reads.ts';
@@ -125,7 +125,7 @@ export const getStreamId = endpoint({
   summary: "Get a channel's id by its name",
   params: { stream: text(z.string(), { description: 'Its name, in whatever case.', example: 'general' }) },
   reply: { stream_id: z.int() },
-  handle: async (ctx, { stream }) => ({ stream_id: await findChannelId(ctx, stream) }),
+  handle: async (ctx, { stream }) => ({ stream_id: await channelIdOf(ctx, { name: stream }) }),
 });
 
 export const getStreamMembers = endpoint({

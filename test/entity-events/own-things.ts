@@ -6,7 +6,7 @@ import { globalId } from '../helpers/global-ids.ts';
 import type { InProcess } from '../helpers/in-process.ts';
 import { organisation } from '../helpers/server.ts';
 import { anotherValue } from '../helpers/settings.ts';
-import { channelOf, say } from '../helpers/talk.ts';
+import { channelOf, say, toTopic } from '../helpers/talk.ts';
 
 const typesOf = (heard: readonly Shown[]) => heard.map(({ type }) => type);
 
@@ -124,7 +124,7 @@ export function ownThings(service: () => InProcess): void {
         let id = 0;
         const [mine, others] = await expectShownAlike([author, author === owner ? member : owner], async () => {
           const later = { scheduledAt: '2100-01-01T00:00:00.250Z', readBySender: true };
-          const message = { channelId: channel, topic: 'lunch', content: '*hi*', ...later };
+          const message = { to: toTopic(channel, 'lunch'), content: '*hi*', ...later };
           const made = await author.mutate('scheduleMessage', message, 'scheduledMessage { databaseId }');
           id = made.scheduledMessage.databaseId;
         });

@@ -15,12 +15,12 @@ const AGAIN_MS = 30;
 type Act = (writer: Writer, token: string) => Promise<Answer>;
 
 const CREATE_DRAFTS = `mutation($content: String!) {
-  createDrafts(input: { drafts: [{ type: UNADDRESSED, content: $content }] }) {
+  createDrafts(input: { drafts: [{ content: $content }] }) {
     __typename ... on CreateDraftsPayload { drafts { databaseId } } ... on ServiceError { code message }
   }
 }`;
 const UPDATE_DRAFT = `mutation($draftId: ID!, $content: String!) {
-  updateDraft(input: { draftId: $draftId, draft: { type: UNADDRESSED, content: $content } }) {
+  updateDraft(input: { draftId: $draftId, draft: { content: $content } }) {
     __typename ... on ServiceError { code message }
   }
 }`;
@@ -30,7 +30,7 @@ const CREATE_SNIPPET = `mutation($content: String!) {
   }
 }`;
 const SEND_MESSAGE = `mutation($channelId: ID!, $content: String!) {
-  sendMessage(input: { channelId: $channelId, topic: "trial", content: $content }) {
+  sendMessage(input: { to: { topic: { channel: { id: $channelId }, name: "trial" } }, content: $content }) {
     __typename ... on ServiceError { code message }
   }
 }`;

@@ -11,7 +11,7 @@ const NAMED: Readonly<Record<string, string>> = {
   ),
   ...Object.fromEntries(
     [
-      ...['userId', 'userIds', 'senderId', 'mentionsUserId', 'directTo', 'directWith', 'directIncluding', 'memberIds'],
+      ...['userId', 'userIds', 'senderId', 'mentionsUserId', 'direct', 'directWith', 'directIncluding', 'memberIds'],
       ...['directMemberIds', 'subscriberIds', 'botId', 'ownerId'],
     ].map((name) => [name, 'User']),
   ),

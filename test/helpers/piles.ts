@@ -2,7 +2,7 @@ import type { InProcess } from './in-process.ts';
 import type { Parameters, Person, RestReply } from './person.ts';
 import { PNG } from './pictures.ts';
 import { type Organisation, organisation } from './server.ts';
-import { channelOf, say } from './talk.ts';
+import { channelOf, say, toTopic } from './talk.ts';
 
 /** Somebody who piles up, and where. */
 export interface Hoard extends Organisation {
@@ -74,7 +74,7 @@ const removeFirst = async (by: Person, list: string, id: string) => {
 
 const drafts = {
   rest: ({ member }: Hoard, content: string) => member.rest('POST', '/drafts', { drafts: [draftOf(content)] }),
-  graphql: (content: string) => ['createDrafts', { drafts: [{ type: 'UNADDRESSED', content }] }] as const,
+  graphql: (content: string) => ['createDrafts', { drafts: [{ content }] }] as const,
   fill: `INSERT INTO draft (realm_id, author_id, type, "to", topic, content, last_edited_at)
     SELECT $1, $2, '', '{}', '', repeat('x', $4::int), now() FROM generate_series(1, $3::int)`,
   free: ({ member }: Hoard) => removeFirst(member, '/drafts', 'id'),
@@ -151,7 +151,10 @@ export const PILES: Readonly<Record<string, Pile>> = {
   scheduled_messages: {
     fill: ({ sql }) => sql(waiting('message', 'NULL'), 1_000, 1),
     rest: ({ member, channelId }) => member.rest('POST', '/scheduled_messages', later(channelId, 'x')),
-    graphql: ({ channelId }) => ['scheduleMessage', { channelId, topic: 't', content: 'x', scheduledAt: LATER_TOO }],
+    graphql: ({ channelId }) => [
+      'scheduleMessage',
+      { to: toTopic(channelId, 't'), content: 'x', scheduledAt: LATER_TOO },
+    ],
     held: heldBy('scheduled_message', "owner_id = $1 AND kind = 'message'"),
     free: ({ member }) => removeFirst(member, '/scheduled_messages', 'scheduled_message_id'),
   },
@@ -160,7 +163,7 @@ export const PILES: Readonly<Record<string, Pile>> = {
     rest: ({ member, channelId }) => member.rest('POST', '/scheduled_messages', later(channelId, 'x'.repeat(9_900))),
     graphql: ({ channelId }) => [
       'scheduleMessage',
-      { channelId, topic: 't', content: 'x'.repeat(9_900), scheduledAt: LATER_TOO },
+      { to: toTopic(channelId, 't'), content: 'x'.repeat(9_900), scheduledAt: LATER_TOO },
     ],
     held: heldBy('scheduled_message', "owner_id = $1 AND kind = 'message'"),
     free: ({ member }) => removeFirst(member, '/scheduled_messages', 'scheduled_message_id'),

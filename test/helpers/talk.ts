@@ -1,3 +1,4 @@
+import { globalId } from './global-ids.ts';
 import type { Json } from './http.ts';
 import type { Parameters, Person, RestOptions } from './person.ts';
 
@@ -16,6 +17,11 @@ export async function channelOf(
 export async function say(person: Person, channel: number | string, topic: string, content = 'hello'): Promise<number> {
   return (await person.ok('POST', '/messages', { type: 'channel', to: channel, topic, content })).id;
 }
+
+/** Where a message to a channel goes, as GraphQL takes it. @param channel Its number, or its name. */
+export const toTopic = (channel: number | string, name: string) => ({
+  topic: { channel: typeof channel === 'number' ? { id: globalId('Channel', channel) } : { name: channel }, name },
+});
 
 export const messagesIn = (events: readonly Json[]): Json[] => events.filter(({ type }) => type === 'message');
 

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { bothDoors, furnish, NOBODY, note, type Who, type World } from '../helpers/both-doors.ts';
 import type { Json } from '../helpers/http.ts';
 import { organisation } from '../helpers/server.ts';
+import { toTopic } from '../helpers/talk.ts';
 import { expectParity } from '../helpers/twins.ts';
 
 describe('drafts', () => {
-  const toInput = ({ type, to, ...draft }: typeof note) => ({
+  const toInput = ({ type, to, topic, ...draft }: typeof note) => ({
     ...draft,
-    ...(type === 'stream' && { channelId: to[0] }),
-    ...(type === 'private' && { directTo: to }),
-    type: { '': 'UNADDRESSED', stream: 'CHANNEL', private: 'DIRECT' }[type],
+    ...(type === 'stream' && { to: toTopic(to[0] ?? 0, topic) }),
+    ...(type === 'private' && { to: { direct: to } }),
   });
   const INVALID: Readonly<Record<string, (world: World) => object>> = {
     'a blank one': () => ({ content: ' ' }),

@@ -48,11 +48,9 @@ function inputPath(args: Fields, parameter: string): readonly string[] | undefin
   return path;
 }
 
-/** The names of fields that stand for a parameter: `topic` for "topic_name", `channelId` for "stream", `directTo` for "to". */
+/** The names of fields that stand for a parameter: `topic` for "topic_name", `channelId` for "stream". */
 function namesOf(parameter: string): readonly string[] {
-  return [parameter, parameter.replace(/_(group|name)$/, ''), `${parameter}_id`, `direct_${parameter}`].map(
-    settingFieldName,
-  );
+  return [parameter, parameter.replace(/_(group|name)$/, ''), `${parameter}_id`].map(settingFieldName);
 }
 
 /** The fields of an input object; none of a list, since which of its items is meant is not known. */

@@ -1,4 +1,4 @@
-import { signedIn } from '../../access/context.ts';
+import { type Ctx, signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
@@ -9,12 +9,13 @@ import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.
 import { refersTo } from '../../api/graphql/refs.ts';
 import { byKey } from '../../api/graphql/together.ts';
 import { Channel } from '../../channels/graphql.ts';
+import { channelIdsOf } from '../../channels/reads.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { BadRequestError } from '../../platform/errors.ts';
+import { MessageTarget } from '../sending/graphql-target.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { channelOf, draftFacts, peopleOf } from './entity-facts.ts';
-import { createDrafts, deleteDraft, updateDraft, visibleTo } from './service.ts';
+import { createDrafts, deleteDraft, type NewDraft, updateDraft, visibleTo } from './service.ts';
 import type { DraftType } from './wire.ts';
 
 const DraftTypeEnum = builder.enumType('DraftType', {
@@ -104,42 +105,30 @@ builder.queryField('drafts', (t) =>
 const DraftInput = builder.inputType('DraftInput', {
   description: 'A whole draft.',
   fields: (t) => ({
-    type: t.field({ type: DraftTypeEnum, description: ADDRESS }),
-    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'Of type CHANNEL: the channel.' }),
-    directTo: t.idList({ ...refersTo('User'), required: false, description: 'Of type DIRECT: whom it is for.' }),
-    topic: t.string({
-      required: false,
-      defaultValue: '',
-      description: 'Of type CHANNEL: the topic. Cut to 60 characters.',
-    }),
+    to: t.field({ type: MessageTarget, required: false, description: 'Where it is to go. Absent: nowhere yet.' }),
     content: t.string({ description: `${CONTENT} Not blank. Cut to 10,000 characters.` }),
     lastEditedAt: t.field({ type: 'DateTime', required: false, description: `${EDITED} Absent: this moment.` }),
   }),
 });
 
-/** @throws BadRequestError for recipients of another kind than the draft's. */
-function recipientsOf({ type, channelId, directTo }: typeof DraftInput.$inferInput): number[] {
-  const [channels, people] = [channelId == null ? [] : [channelId], directTo ?? []];
-  if (channels.length > 0 && type !== 'stream')
-    throw new BadRequestError('channelId is for drafts of type CHANNEL', 'channelId');
-  if (people.length > 0 && type !== 'private')
-    throw new BadRequestError('directTo is for drafts of type DIRECT', 'directTo');
-  return [...channels, ...people];
+/** Drafts as the service has them. The channels that are known by their names are looked up together. */
+async function fromInputs(ctx: Ctx, drafts: readonly (typeof DraftInput.$inferInput)[]): Promise<NewDraft[]> {
+  const channels = drafts.flatMap(({ to }) => (to?.topic === undefined ? [] : [to.topic.channel]));
+  const ids = await channelIdsOf(ctx, channels);
+  const idOf = new Map(channels.map((channel, i) => [channel, ids[i] ?? 0]));
+  return drafts.map(({ to, content, lastEditedAt }) => {
+    const draft = { content, timestamp: lastEditedAt == null ? null : lastEditedAt.getTime() / 1000 };
+    if (to == null) return { ...draft, type: '', to: [], topic: '' };
+    if (to.topic === undefined) return { ...draft, type: 'private', to: to.direct, topic: '' };
+    return { ...draft, type: 'stream', to: [idOf.get(to.topic.channel) ?? 0], topic: to.topic.name };
+  });
 }
-
-const fromInput = (draft: typeof DraftInput.$inferInput) => ({
-  type: draft.type,
-  to: recipientsOf(draft),
-  topic: draft.topic ?? '',
-  content: draft.content,
-  timestamp: draft.lastEditedAt == null ? null : draft.lastEditedAt.getTime() / 1000,
-});
 
 mutation('createDrafts', {
   description: 'Saves drafts. All are saved or, when one is invalid, none is.',
   input: (t) => ({ drafts: t.field({ type: [DraftInput], description: 'The new drafts.' }) }),
   payload: () => ({ drafts: { type: [Draft], description: 'What was saved, in the order given; no more than that.' } }),
-  resolve: async (ctx, { drafts }) => ({ drafts: await createDrafts(ctx, drafts.map(fromInput)) }),
+  resolve: async (ctx, { drafts }) => ({ drafts: await createDrafts(ctx, await fromInputs(ctx, drafts)) }),
 });
 
 mutation('updateDraft', {
@@ -149,7 +138,10 @@ mutation('updateDraft', {
     draft: t.field({ type: DraftInput, description: 'What it is to be.' }),
   }),
   payload: () => ({ draft: { type: Draft, description: 'As it is now.' } }),
-  resolve: async (ctx, { draftId, draft }) => ({ draft: await updateDraft(ctx, draftId, fromInput(draft)) }),
+  resolve: async (ctx, { draftId, draft }) => {
+    const [whole] = await fromInputs(ctx, [draft]);
+    return { draft: await updateDraft(ctx, draftId, whole as NewDraft) };
+  },
 });
 
 mutation('deleteDraft', {

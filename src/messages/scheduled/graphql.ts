@@ -13,9 +13,9 @@ import { Channel } from '../../channels/graphql.ts';
 import { visibleChannels } from '../../channels/loaders.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { BadRequestError } from '../../platform/errors.ts';
 import { Message } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
+import { MessageTarget, placeOf } from '../sending/graphql-target.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { deliveryFields } from './delivery-fields.ts';
 import { factsAbout } from './entity-facts.ts';
@@ -117,34 +117,15 @@ builder.queryField('scheduledMessages', (t) =>
 
 const toTimestamp = (date: Date): number => date.getTime() / 1000;
 
-interface Destinations {
-  readonly channelId?: number | null | undefined;
-  readonly directTo?: readonly number[] | null | undefined;
-}
-
-/** Where it is to go, if that is said. */
-function destinationIn({ channelId, directTo }: Destinations) {
-  if (channelId != null && directTo != null) throw new BadRequestError('Give one of channelId and directTo');
-  if (channelId != null) return { type: 'channel', to: channelId } as const;
-  return directTo == null ? undefined : ({ type: 'direct', to: directTo } as const);
-}
-
-const INTO = {
-  channelId: 'The channel it is for.',
-  directTo: 'Those it is for, instead; the viewer need not be named. Alone, it is a note to self.',
-  topic: 'The topic of a channel message. Cut to 60 characters.',
-  content: 'What it says, as flavored Markdown. Cut to 10,000 characters.',
-  scheduledAt: 'When it is to be sent: in the future.',
-} as const;
+const CONTENT = 'What it says, as flavored Markdown. Cut to 10,000 characters.';
+const SCHEDULED_AT = 'When it is to be sent: in the future.';
 
 mutation('scheduleMessage', {
   description: 'Schedules a message that the viewer could send now. Whether they may is asked again when it is sent.',
   input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), required: false, description: INTO.channelId }),
-    directTo: t.idList({ ...refersTo('User'), required: false, description: INTO.directTo }),
-    topic: t.string({ required: false, description: INTO.topic }),
-    content: t.string({ description: INTO.content }),
-    scheduledAt: t.field({ type: 'DateTime', description: INTO.scheduledAt }),
+    to: t.field({ type: MessageTarget, description: 'Where it is to go.' }),
+    content: t.string({ description: CONTENT }),
+    scheduledAt: t.field({ type: 'DateTime', description: SCHEDULED_AT }),
     readBySender: t.boolean({
       required: false,
       description: 'Whether the viewer has read it. Absent: whether an interactive client sends it to somebody else.',
@@ -152,10 +133,8 @@ mutation('scheduleMessage', {
   }),
   payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'What is scheduled now.' } }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
-  resolve: async (ctx, { channelId, directTo, topic, content, scheduledAt, readBySender }) => {
-    const destination = destinationIn({ channelId, directTo });
-    if (destination === undefined) throw new BadRequestError('Give one of channelId and directTo');
-    const message = { ...destination, content, ...given({ topic, readBySender }) };
+  resolve: async (ctx, { to, content, scheduledAt, readBySender }) => {
+    const message = { ...placeOf(to), content, ...given({ readBySender }) };
     const id = await scheduleMessage(ctx, { ...message, timestamp: toTimestamp(scheduledAt) });
     return { scheduledMessage: await accessScheduledMessage(ctx, id) };
   },
@@ -169,21 +148,15 @@ mutation('updateScheduledMessage', {
       ...refersTo('ScheduledMessage'),
       description: 'What the viewer has scheduled, and is not sent yet.',
     }),
-    channelId: t.id({
-      ...refersTo('Channel'),
-      required: false,
-      description: `${INTO.channelId} Give its topic as well.`,
-    }),
-    directTo: t.idList({ ...refersTo('User'), required: false, description: INTO.directTo }),
-    topic: t.string({ required: false, description: INTO.topic }),
-    content: t.string({ required: false, description: INTO.content }),
-    scheduledAt: t.field({ type: 'DateTime', required: false, description: INTO.scheduledAt }),
+    to: t.field({ type: MessageTarget, required: false, description: 'Where it is to go. Absent: as it is.' }),
+    content: t.string({ required: false, description: CONTENT }),
+    scheduledAt: t.field({ type: 'DateTime', required: false, description: SCHEDULED_AT }),
   }),
   payload: () => ({ scheduledMessage: { type: ScheduledMessage, description: 'As it is now.' } }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
-  resolve: async (ctx, { scheduledMessageId, channelId, directTo, topic, content, scheduledAt }) => {
+  resolve: async (ctx, { scheduledMessageId, to, content, scheduledAt }) => {
     const timestamp = scheduledAt == null ? {} : { timestamp: toTimestamp(scheduledAt) };
-    const edit = { ...destinationIn({ channelId, directTo }), ...given({ topic, content }), ...timestamp };
+    const edit = { ...(to != null && placeOf(to)), ...given({ content }), ...timestamp };
     await updateScheduledMessage(ctx, scheduledMessageId, edit);
     return { scheduledMessage: await accessScheduledMessage(ctx, scheduledMessageId) };
   },

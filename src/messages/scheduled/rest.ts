@@ -47,8 +47,10 @@ export const postScheduledMessage = endpoint({
     }).optional(),
   },
   reply: { scheduled_message_id: z.int() },
-  async handle(ctx, { scheduled_delivery_timestamp: timestamp, read_by_sender: readBySender, ...message }) {
-    return { scheduled_message_id: await scheduleMessage(ctx, { ...message, timestamp, readBySender }) };
+  async handle(ctx, { type, to, scheduled_delivery_timestamp: timestamp, read_by_sender: readBySender, ...message }) {
+    const destination = { type, sent: to };
+    const id = await scheduleMessage(ctx, { ...message, to: destination, timestamp, readBySender });
+    return { scheduled_message_id: id };
   },
 });
 
@@ -68,8 +70,13 @@ export const patchScheduledMessage = endpoint({
     scheduled_delivery_timestamp: time.optional(),
   },
   reply: {},
-  async handle(ctx, { scheduled_message_id, scheduled_delivery_timestamp: timestamp, ...edit }) {
-    await updateScheduledMessage(ctx, scheduled_message_id, { ...edit, ...(timestamp !== undefined && { timestamp }) });
+  async handle(ctx, { scheduled_message_id, type, to, scheduled_delivery_timestamp: timestamp, ...edit }) {
+    const isMoved = type !== undefined || to !== undefined;
+    await updateScheduledMessage(ctx, scheduled_message_id, {
+      ...edit,
+      ...(isMoved && { to: { type, sent: to } }),
+      ...(timestamp !== undefined && { timestamp }),
+    });
   },
 });
 

@@ -1,4 +1,5 @@
 import type { Ctx, Viewer } from '../../access/context.ts';
+import type { ChannelKey } from '../../channels/keys.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
 import type { Prisma, ScheduledMessage } from '../../generated/prisma/client.ts';
@@ -11,18 +12,23 @@ import { isChannelType, type MessageType } from '../sending/destination.ts';
 import type { Recipients } from '../sending/direct.ts';
 import { prepareMessage } from '../sending/send.ts';
 import { requireTopic, requireTopicPolicy } from '../sending/target.ts';
-import type { ChannelReference } from '../sending/target-rows.ts';
 import type { PreparedMessage } from '../sending/write.ts';
 import { scheduledMessageAdded, scheduledMessageRemoved, scheduledMessageUpdated } from './events.ts';
 import { LAST_TIMESTAMP } from './lateness.ts';
 import { lockScheduled } from './queries.ts';
 import { requireWaitingWithin } from './totals.ts';
 
+/** Where a message goes, as it came: what is wrong with it is said after the time was looked at. */
+export interface SentDestination {
+  /** Absent: as it was. */
+  readonly type: MessageType | undefined;
+  /** A channel's id, alone or in a list, or the ids of users. */
+  readonly sent: unknown;
+}
+
 /** A message to be sent later. */
 export interface NewScheduledMessage {
-  readonly type: MessageType;
-  /** As the client gave it: a channel's id, alone or in a list, or the ids of users. */
-  readonly to: unknown;
+  readonly to: ChannelKey | Recipients | SentDestination;
   /** Flavoured Markdown. Cut to 10,000 code points. */
   readonly content: string;
   /** Of a channel message; means nothing otherwise. Cut to 60 code points. */
@@ -95,9 +101,9 @@ export async function listScheduledMessages({ app, viewer }: Ctx): Promise<Sched
  */
 export async function scheduleMessage(ctx: Ctx, message: NewScheduledMessage): Promise<number> {
   const { app, viewer } = ctx;
-  const { type, to, topic, content, readBySender } = message;
+  const { to, topic, content, readBySender } = message;
   const scheduledAt = requireFuture(app.now(), message.timestamp);
-  const destination = destinationIn(type, to);
+  const destination = destinationIn(to);
   const prepared = await prepareMessage(app.db, app, viewer, { to: destination, topic, content, readBySender });
   const id = await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer.user);
@@ -157,9 +163,10 @@ const lengthIn = ({ content, renderedContent }: ScheduledMessage) => lengthOf(co
 
 /** @returns The new time, if there is one. */
 function requireEdit(edit: ScheduledMessageEdit, now: Date): Date | undefined {
-  const { type, to, topic, timestamp } = edit;
+  const { to, topic, timestamp } = edit;
+  const { type, sent } = to !== undefined && 'sent' in to ? to : { type: undefined, sent: to };
   if (Object.values(edit).every((value) => value === undefined)) throw new BadRequestError('Nothing to change');
-  if (type !== undefined && to === undefined) {
+  if (type !== undefined && sent === undefined) {
     throw new BadRequestError('Recipient required when updating type of scheduled message.');
   }
   if (type !== undefined && isChannelType(type) && topic === undefined) {
@@ -194,12 +201,11 @@ async function lockOwn(tx: Tx, viewer: Owner, id: number): Promise<ScheduledMess
 
 /** The columns an edit changes, but for the time; checked as a new message where who gets what changes. */
 async function changesOf(tx: Tx, { app, viewer }: Ctx, row: ScheduledMessage, edit: ScheduledMessageEdit) {
-  const { type, to, content, topic } = edit;
+  const { to, content, topic } = edit;
   const { channelId } = row;
   if (to !== undefined || content !== undefined) {
     const prepared = await prepareMessage(tx, app, viewer, {
-      to:
-        to === undefined ? destinationOf(row) : destinationIn(type ?? (channelId === null ? 'direct' : 'channel'), to),
+      to: to === undefined ? destinationOf(row) : destinationIn(to, channelId === null ? 'direct' : 'channel'),
       topic: topic ?? (channelId === null ? undefined : row.topic),
       content: content ?? row.content,
       readBySender: row.readBySender,
@@ -229,18 +235,20 @@ function toColumns({ target, memberIds, payload, content, sender }: PreparedMess
 }
 
 /** Where a stored message goes. */
-export function destinationOf({ channelId, recipientIds }: ScheduledMessage): ChannelReference | Recipients {
-  return channelId === null ? { userIds: recipientIds } : { channelId };
+export function destinationOf({ channelId, recipientIds }: ScheduledMessage): ChannelKey | Recipients {
+  return channelId === null ? { userIds: recipientIds } : { id: channelId };
 }
 
-/** Unlike that of a message sent at once, `to` takes neither names nor addresses. */
-function destinationIn(type: MessageType, to: unknown): ChannelReference | Recipients {
+/** Unlike that of a message sent at once, what was sent takes neither names nor addresses. */
+function destinationIn(to: NewScheduledMessage['to'], typeBefore: MessageType = 'direct'): ChannelKey | Recipients {
+  if (!('sent' in to)) return to;
+  const { type = typeBefore, sent } = to;
   if (isChannelType(type)) {
-    const channelId: unknown = Array.isArray(to) && to.length === 1 ? to[0] : to;
-    if (!isInteger(channelId)) throw new BadRequestError('Invalid data type for channel ID');
-    return { channelId };
+    const id: unknown = Array.isArray(sent) && sent.length === 1 ? sent[0] : sent;
+    if (!isInteger(id)) throw new BadRequestError('Invalid data type for channel ID');
+    return { id };
   }
-  const userIds: readonly unknown[] = Array.isArray(to) ? to : [to];
+  const userIds: readonly unknown[] = Array.isArray(sent) ? sent : [sent];
   if (!userIds.every(isInteger)) throw new BadRequestError('Invalid data type for recipients');
   return { userIds };
 }

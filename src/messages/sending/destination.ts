@@ -1,7 +1,7 @@
+import type { ChannelKey } from '../../channels/keys.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { parseJson } from '../../platform/json.ts';
 import type { Recipients } from './direct.ts';
-import type { ChannelReference } from './target-rows.ts';
 
 /** Both vocabularies of the parameter `type`. */
 export const MESSAGE_TYPES = ['direct', 'private', 'channel', 'stream'] as const;
@@ -16,7 +16,7 @@ export const isChannelType = (type: MessageType): boolean => type === 'channel' 
  *
  * @throws BadRequestError when it is none of these, or names several channels, or mixes ids and addresses.
  */
-export function destinationOf(type: MessageType, to: string): ChannelReference | Recipients {
+export function destinationOf(type: MessageType, to: string): ChannelKey | Recipients {
   const value = parsed(to);
   return isChannelType(type) ? channelOf(value, to) : recipientsOf(value);
 }
@@ -31,17 +31,17 @@ function parsed(to: string): unknown {
   }
 }
 
-function channelOf(value: unknown, raw: string): ChannelReference {
+function channelOf(value: unknown, raw: string): ChannelKey {
   // A name that happens to be JSON: `null`, `true`.
-  if (typeof value === 'boolean' || value === null) return { channelName: raw };
+  if (typeof value === 'boolean' || value === null) return { name: raw };
   if (!Array.isArray(value)) return channelNamed(value);
   if (value.length !== 1) throw new BadRequestError('Expected exactly one channel');
   return channelNamed(value[0]);
 }
 
-function channelNamed(value: unknown): ChannelReference {
-  if (typeof value === 'string') return { channelName: value };
-  if (typeof value === 'number' && Number.isInteger(value)) return { channelId: value };
+function channelNamed(value: unknown): ChannelKey {
+  if (typeof value === 'string') return { name: value };
+  if (typeof value === 'number' && Number.isInteger(value)) return { id: value };
   throw new BadRequestError('Invalid data type for channel');
 }
 

@@ -3,21 +3,19 @@ import { builder } from '../../api/graphql/builder.ts';
 import type { GraphQLContext } from '../../api/graphql/context.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { mutation, whenAsked } from '../../api/graphql/mutation.ts';
-import { refersTo } from '../../api/graphql/refs.ts';
 import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { ownSubscriptions } from '../../channels/subscriptions/loaders.ts';
-import { BadRequestError } from '../../platform/errors.ts';
 import { requireText } from '../../platform/text.ts';
 import { Message, readBack } from '../graphql.ts';
 import { TopicVisibility } from '../topic-policies/topic-visibility.ts';
 import { normalContent, renderContent } from './content.ts';
-import type { Recipients } from './direct.ts';
 import { WildcardMentionNotAllowedError } from './errors.ts';
+import { MessageTarget, placeOf } from './graphql-target.ts';
 import { ownerIsSubscribed, viewerAsSender } from './loaders.ts';
 import { sendMessage } from './send.ts';
 import { holdAny, objectionToPosting, topicsPolicyOf } from './target.ts';
-import type { ChannelReference, TargetChannel } from './target-rows.ts';
+import type { TargetChannel } from './target-rows.ts';
 
 /** Whether the viewer may send to a channel. */
 async function mayPost(ctx: GraphQLContext, channel: TargetChannel): Promise<boolean> {
@@ -59,14 +57,7 @@ errorType(WildcardMentionNotAllowedError, 'To mention so many at once takes a pe
 mutation('sendMessage', {
   description: 'Sends a message: to a channel under a topic, or to people.',
   input: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'The channel it is for.' }),
-    channelName: t.string({ required: false, description: 'Instead of `channelId`; in whatever case.' }),
-    directTo: t.idList({
-      ...refersTo('User'),
-      required: false,
-      description: 'The ids of those it is for; the viewer need not be named. Alone, it is a note to self.',
-    }),
-    topic: t.string({ required: false, description: 'Of a channel message. Cut to 60 characters.' }),
+    to: t.field({ type: MessageTarget, description: 'Where it goes.' }),
     content: t.string({ description: 'Flavored Markdown. Cut to 10,000 characters.' }),
     readBySender: t.boolean({
       required: false,
@@ -85,10 +76,9 @@ mutation('sendMessage', {
   }),
   errors: [ChannelDoesNotExistError, WildcardMentionNotAllowedError],
   repliesFirst: true,
-  resolve: async (ctx, { channelId, channelName, directTo, topic, content, readBySender, queueId, localId }) => {
+  resolve: async (ctx, { to, content, readBySender, queueId, localId }) => {
     const sent = await sendMessage(ctx, {
-      to: destinationIn({ channelId, channelName, directTo }),
-      topic: topic ?? undefined,
+      ...placeOf(to),
       content,
       readBySender: readBySender ?? undefined,
       queueId: queueId ?? undefined,
@@ -97,22 +87,3 @@ mutation('sendMessage', {
     return { sentMessage: whenAsked(() => readBack(ctx, sent.id)), newTopicVisibility: sent.newPolicy ?? null };
   },
 });
-
-interface Destinations {
-  readonly channelId: number | null | undefined;
-  readonly channelName: string | null | undefined;
-  readonly directTo: readonly number[] | null | undefined;
-}
-
-function destinationIn({ channelId, channelName, directTo }: Destinations): ChannelReference | Recipients {
-  const given: (ChannelReference | Recipients)[] = [
-    ...(channelId == null ? [] : [{ channelId }]),
-    ...(channelName == null ? [] : [{ channelName }]),
-    ...(directTo == null ? [] : [{ userIds: directTo }]),
-  ];
-  const [destination, another] = given;
-  if (destination === undefined || another !== undefined) {
-    throw new BadRequestError('Give one of channelId, channelName and directTo');
-  }
-  return destination;
-}

@@ -31,8 +31,8 @@ export async function notify(
   readBy: readonly number[] = [],
 ): Promise<void> {
   const sender = senderFor(realm, await notificationBot(tx, realm.id), CLIENT_NAME);
-  const topic = 'topic' in to ? to.topic : undefined;
-  const prepared = await prepareMessage(tx, app, sender, { to, topic, content, readBySender: false });
+  const place = 'topic' in to ? { to: { id: to.channelId }, topic: to.topic } : { to };
+  const prepared = await prepareMessage(tx, app, sender, { ...place, content, readBySender: false });
   if (readBy.length === 0) return emitMessage(emit, prepared, onSent);
   emitMessage(emit, { ...prepared, payload: { ...prepared.payload, readBy } }, async (id) => {
     await tx.$executeRaw`

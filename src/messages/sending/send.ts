@@ -4,6 +4,7 @@ import { apiEmail } from '../../access/address.ts';
 import type { App, Ctx, Viewer } from '../../access/context.ts';
 import { NeedsTransaction, type ReplyFirst } from '../../access/reply-first.ts';
 import { requireActive } from '../../access/sign-in.ts';
+import type { ChannelKey } from '../../channels/keys.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { retrying } from '../../events/commit.ts';
 import { type Emit, publishCommitted, transact } from '../../events/log.ts';
@@ -23,12 +24,11 @@ import { writeTogether } from './lanes.ts';
 import { requireMayMention, whoIsMentioned } from './mentions.ts';
 import { isInteractive, type Sender } from './sender.ts';
 import { accessTarget, requireTopic } from './target.ts';
-import type { ChannelReference } from './target-rows.ts';
 import { isWritten, type MessageToWrite, type Outcome, type PreparedMessage, writeMessages } from './write.ts';
 
 /** A message as its sender gives it. */
 export interface NewMessage {
-  readonly to: ChannelReference | Recipients;
+  readonly to: ChannelKey | Recipients;
   /** Of a channel message; means nothing otherwise. */
   readonly topic?: string | undefined;
   /** Flavoured Markdown. Cut to 10,000 code points. */

@@ -1,14 +1,12 @@
 import DataLoader from 'dataloader';
 import type { Guarded } from '../../channels/access.ts';
+import type { ChannelKey } from '../../channels/keys.ts';
 import { type Channel, Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
 import { listOf } from '../../platform/db/lists.ts';
 import { readRows } from '../../platform/db/rows.ts';
 import { isRowId } from '../../platform/ids.ts';
 import type { Sender } from './sender.ts';
-
-/** A channel by id, or by name in whatever case. */
-export type ChannelReference = { readonly channelId: number } | { readonly channelName: string };
 
 export type TargetChannel = Guarded &
   Pick<Channel, 'id' | 'name' | 'isArchived' | 'historyPublicToSubscribers' | 'topicsPolicy'>;
@@ -42,15 +40,15 @@ const byName = new WeakMap<SqlClient, Loader>();
 export function readTarget(
   db: SqlClient,
   sender: Wanted['sender'],
-  reference: ChannelReference,
+  reference: ChannelKey,
   topic: string,
 ): Promise<TargetRow | undefined> {
-  if ('channelId' in reference) {
-    if (!isRowId(reference.channelId)) return Promise.resolve(undefined);
-    return load(db, byId, { sender, channel: reference.channelId, topic });
+  if ('id' in reference) {
+    if (!isRowId(reference.id)) return Promise.resolve(undefined);
+    return load(db, byId, { sender, channel: reference.id, topic });
   }
-  if (reference.channelName.includes('\0')) return Promise.resolve(undefined);
-  return load(db, byName, { sender, channel: reference.channelName.trim().toWellFormed(), topic });
+  if (reference.name.includes('\0')) return Promise.resolve(undefined);
+  return load(db, byName, { sender, channel: reference.name.trim().toWellFormed(), topic });
 }
 
 async function load(db: SqlClient, loaders: typeof byId, wanted: Wanted): Promise<TargetRow | undefined> {

@@ -4,6 +4,7 @@ import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { type Guarded, holds, readsChannel, seesChannel } from '../../channels/access.ts';
 import { ChannelDoesNotExistError, TopicPolicyError } from '../../channels/errors.ts';
+import type { ChannelKey } from '../../channels/keys.ts';
 import { emptyTopicName, topicNamed } from '../../channels/topic-name.ts';
 import type { Channel } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
@@ -14,7 +15,7 @@ import { hasProtectedHistory } from '../access.ts';
 import { INHERITED } from '../topic-policies/policies.ts';
 import { hasReceivedInTopic } from '../topics/topics.ts';
 import { botOwner, type Sender } from './sender.ts';
-import { type ChannelReference, readTarget, type TargetChannel, type TargetRow } from './target-rows.ts';
+import { readTarget, type TargetChannel, type TargetRow } from './target-rows.ts';
 
 /** A channel and topic to send to, and what the right to do so was read from. */
 export interface Target {
@@ -56,13 +57,12 @@ export function requireTopic(realm: Sender['realm'], name: string): string {
 export async function accessTarget(
   db: TargetDb,
   sender: Sender,
-  reference: ChannelReference,
+  reference: ChannelKey,
   topic: string,
   now: Date,
 ): Promise<Target> {
   const row = await readTarget(db, sender, reference, topic);
-  const noChannel = () =>
-    new ChannelDoesNotExistError('channelId' in reference ? reference.channelId : reference.channelName);
+  const noChannel = () => new ChannelDoesNotExistError('id' in reference ? reference.id : reference.name);
   if (row === undefined) throw noChannel();
   const subscription = await requireMayPost(db, sender, row, { now, noChannel });
   await requireTopicAllowed(db, sender, row, topic, now);

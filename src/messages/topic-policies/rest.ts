@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { json, text } from '../../api/rest/params.ts';
-import { findChannelId } from '../../channels/reads.ts';
+import { channelIdOf } from '../../channels/reads.ts';
 import { RequestVariableMissingError, UnsupportedParametersError } from '../../platform/errors.ts';
 import { setTopicVisibility } from './service.ts';
 
@@ -44,7 +44,7 @@ export const patchMutedTopics = endpoint({
     if (stream_id !== undefined && stream !== undefined) {
       throw new UnsupportedParametersError(['stream_id', 'stream']);
     }
-    const channelId = stream === undefined ? stream_id : await findChannelId(ctx, stream);
+    const channelId = stream === undefined ? stream_id : await channelIdOf(ctx, { name: stream });
     if (channelId === undefined) throw new RequestVariableMissingError('stream_id');
     await setTopicVisibility(ctx, { channelId, topic, policy: op === 'add' ? 1 : 0 });
   },

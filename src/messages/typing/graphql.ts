@@ -8,10 +8,9 @@ import { ChannelDoesNotExistError } from '../../channels/errors.ts';
 import { Channel } from '../../channels/graphql.ts';
 import { userReference } from '../../people/entity-facts.ts';
 import { User } from '../../people/graphql.ts';
-import { RequestVariableMissingError } from '../../platform/errors.ts';
-import { MAX_TOPIC_LENGTH } from '../../platform/limits.ts';
 import { messageReference } from '../entity-facts.ts';
 import { Message } from '../graphql.ts';
+import { MessageTarget } from '../sending/graphql-target.ts';
 import { type KnownTopic, TYPING_OPS, type Typist } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 
@@ -27,31 +26,15 @@ const TOLD = 'What was told.';
 
 mutation('setTyping', {
   ignoresIdempotencyKey: true,
-  errors: [ChannelDoesNotExistError, RequestVariableMissingError],
+  errors: [ChannelDoesNotExistError],
   description: 'Tells people, or the subscribers of a channel, that the viewer is writing to them, or has stopped.',
   input: (t) => ({
     operation: t.field({ type: TypingOperation, description: 'Whether the viewer is writing, or has stopped.' }),
-    directTo: t.idList({
-      ...refersTo('User'),
-      required: false,
-      description: 'For a direct message: whom it is for. The viewer need not be named.',
-    }),
-    channelId: t.id({
-      ...refersTo('Channel'),
-      required: false,
-      description: 'For a channel message: the channel. Give the topic as well.',
-    }),
-    topic: t.string({
-      required: false,
-      description: `For a channel message: the topic, of at most ${MAX_TOPIC_LENGTH} characters.`,
-    }),
+    to: t.field({ type: MessageTarget, description: 'Where what they write is to go.' }),
   }),
   payload: () => ({ operation: { type: TypingOperation, description: TOLD } }),
-  resolve: async (ctx, { operation, directTo, channelId, topic }) => {
-    const toChannel = channelId != null || topic != null;
-    const to = toChannel
-      ? { channelId: channelId ?? undefined, topic: topic ?? undefined }
-      : { userIds: directTo ?? undefined };
+  resolve: async (ctx, { operation, to: { topic, direct } }) => {
+    const to = topic === undefined ? { userIds: direct } : { channel: topic.channel, topic: topic.name };
     await setTyping(ctx, operation, to);
     return { operation };
   },

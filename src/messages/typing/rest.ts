@@ -25,7 +25,8 @@ export const postTyping = endpoint({
   reply: {},
   async handle(ctx, { op, type, to, stream_id, topic }) {
     const isDirect = type === 'direct' || type === 'private';
-    await setTyping(ctx, op, isDirect ? { userIds: to } : { channelId: stream_id, topic });
+    const channel = stream_id === undefined ? undefined : { id: stream_id };
+    await setTyping(ctx, op, isDirect ? { userIds: to } : { channel, topic });
   },
 });
 

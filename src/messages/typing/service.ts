@@ -2,6 +2,7 @@ import { apiEmail } from '../../access/address.ts';
 import type { Ctx } from '../../access/context.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
 import { userSetting } from '../../access/user-settings.ts';
+import type { ChannelKey } from '../../channels/keys.ts';
 import { emptyTopicName } from '../../channels/topic-name.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
@@ -15,7 +16,7 @@ import { listenersOf, willingAmong } from './queries.ts';
 /** To whom the viewer is writing. */
 export type TypingTo =
   | { readonly userIds: readonly number[] | undefined }
-  | { readonly channelId: number | undefined; readonly topic: string | undefined };
+  | { readonly channel: ChannelKey | undefined; readonly topic: string | undefined };
 
 /**
  * Tells those the viewer is writing to that they have started to, or stopped.
@@ -25,7 +26,7 @@ export type TypingTo =
  */
 export async function setTyping(ctx: Ctx, op: TypingOp, to: TypingTo): Promise<void> {
   if ('userIds' in to) await setTypingDirect(ctx, op, to.userIds);
-  else await setTypingInChannel(ctx, op, to.channelId, to.topic);
+  else await setTypingInChannel(ctx, op, to.channel, to.topic);
 }
 
 async function setTypingDirect(ctx: Ctx, op: TypingOp, userIds: readonly number[] | undefined): Promise<void> {
@@ -48,21 +49,21 @@ async function setTypingDirect(ctx: Ctx, op: TypingOp, userIds: readonly number[
 async function setTypingInChannel(
   ctx: Ctx,
   op: TypingOp,
-  channelId: number | undefined,
+  key: ChannelKey | undefined,
   name: string | undefined,
 ): Promise<void> {
   const { app, viewer } = ctx;
-  if (channelId === undefined) throw new RequestVariableMissingError('stream_id');
+  if (key === undefined) throw new RequestVariableMissingError('stream_id');
   if (name === undefined) throw new BadRequestError('Missing topic');
   requireWilling(ctx, 'channel');
   const topic = requireTopic(viewer.realm, name);
-  await accessTarget(app.db, viewer, { channelId }, topic, app.now());
-  const listeners = await listenersOf(ctx.app.db, ctx.realmId, channelId, null);
+  const { channel } = await accessTarget(app.db, viewer, key, topic, app.now());
+  const listeners = await listenersOf(ctx.app.db, ctx.realmId, channel.id, null);
   if (listeners.length === 0) return;
   const payload = {
     sender: { user_id: viewer.id, email: apiEmail(viewer.user) },
     recipients: null,
-    stream_id: channelId,
+    stream_id: channel.id,
     topic,
     empty_topic_name: emptyTopicName(viewer.realm),
   };

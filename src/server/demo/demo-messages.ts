@@ -18,7 +18,7 @@ export async function makeMessages(
   { general, website }: { readonly general: number; readonly website: number },
 ): Promise<void> {
   const says = speakers(app, cast);
-  const to = (channelId: number, topic: string) => ({ to: { channelId }, topic });
+  const to = (channelId: number, topic: string) => ({ to: { id: channelId }, topic });
   const party = to(general, 'summer party');
   const proposal = await says('iris', {
     ...party,
@@ -53,9 +53,7 @@ export async function makeMessages(
     notifiesNewTopic: false,
   });
   await scheduleMessage(await actAs(app, cast.iris), {
-    type: 'channel',
-    to: general,
-    topic: party.topic,
+    ...party,
     content: 'Last call for the party!',
     timestamp: Math.floor((app.now().getTime() + 7 * DAY_MS) / 1000),
   });

@@ -18,7 +18,9 @@ export function callsOf(origin: string, credentials: string) {
     graphql: [
       graphql('{ viewer { fullName role } }'),
       graphql('{ messages(last: 3) { nodes { sender { fullName } topicName content } } }'),
-      graphql(SEND, { variables: { input: { channelName: 'general', topic: 'hello', content: 'Hello' } } }),
+      graphql(SEND, {
+        variables: { input: { to: { topic: { channel: { name: 'general' }, name: 'hello' } }, content: 'Hello' } },
+      }),
     ].join('\n'),
     rest: [
       `${curl} ${api('/users/me')}`,

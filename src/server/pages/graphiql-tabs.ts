@@ -95,7 +95,10 @@ const pretty = (value: unknown) => JSON.stringify(value, null, 2);
  * @param headers Of every tab, as JSON text; undefined: none.
  */
 export function graphiqlTabs(queueId: string, headers: string | undefined): Tab[] {
-  const message = { channelName: 'general', topic: 'hello', content: 'Hello from **GraphiQL**.' };
+  const message = {
+    to: { topic: { channel: { name: 'general' }, name: 'hello' } },
+    content: 'Hello from **GraphiQL**.',
+  };
   return [
     { query: VIEWER },
     { query: MESSAGES, variables: pretty({ last: 5 }) },

@@ -135,7 +135,7 @@ form.querySelector('button').addEventListener('click', async () => {
     sentAt = performance.now();
     await ask('mutation ($input: SendMessageInput!) { sendMessage(input: $input) {' +
       ' __typename ... on ServiceError { code message } } }',
-      { input: { channelName: field('channel'), topic: 'hello', content: field('content') } });
+      { input: { to: { topic: { channel: { name: field('channel') }, name: 'hello' } }, content: field('content') } });
   } catch (error) {
     listening = undefined;
     problem.textContent = 'That did not work: ' + error.message;

@@ -1,6 +1,6 @@
 import { type FormEvent, type KeyboardEvent, memo, useMemo, useRef, useState } from 'react';
 import { useDraft } from '../drafts/drafts.ts';
-import type { Place } from '../drafts/place.ts';
+import { type Place, targetOf } from '../drafts/place.ts';
 import { openEmojiPicker } from '../emoji/emoji-picker.tsx';
 import type { MessageNarrowInput } from '../generated/graphql.ts';
 import { openLaterMenu } from '../scheduled/later-menu.tsx';
@@ -41,7 +41,7 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
   const placeholder = placeholderOf(target);
   const [isPreviewed, setPreviewed] = useState(false);
   const isEmpty = text.trim() === '';
-  const message = messageTo(target, topic, text);
+  const message = { to: targetOf(place, topic.trim()), content: text.trim() };
   const leave = () => {
     typing.stop();
     draft.clear();
@@ -124,12 +124,6 @@ export const Composer = memo(({ target, narrow, enterSends }: Props) => {
 function isSend(event: KeyboardEvent, enterSends: boolean): boolean {
   if (event.key !== 'Enter' || event.nativeEvent.isComposing) return false;
   return event.ctrlKey || event.metaKey || (enterSends && !event.shiftKey);
-}
-
-function messageTo(target: Target, newTopic: string, text: string) {
-  const content = text.trim();
-  if ('directTo' in target) return { directTo: [...target.directTo], content };
-  return { channelId: target.channelId, topic: target.topic ?? newTopic.trim(), content };
 }
 
 /** Of a new topic nobody knows yet. */

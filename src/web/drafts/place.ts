@@ -1,5 +1,5 @@
 import { isSameTopic } from '../api/narrow.ts';
-import type { DraftRowFragment as Draft, DraftInput } from '../generated/graphql.ts';
+import type { DraftRowFragment as Draft, DraftInput, MessageTarget } from '../generated/graphql.ts';
 import type { Route } from '../routing/routes.ts';
 
 /** Where something is written: to a topic of a channel, to one that is yet to be named, or to people. */
@@ -40,8 +40,14 @@ export function routeTo(place: Place, viewerId: string): Route {
   return { name: 'direct', userIds: others.length > 0 ? others : [viewerId] };
 }
 
-/** @param topic What a new topic is called by now. */
-export function draftOf(place: Place, content: string, topic: string): DraftInput {
-  if ('directTo' in place) return { type: 'DIRECT', directTo: [...place.directTo], content };
-  return { type: 'CHANNEL', channelId: place.channelId, topic: place.topic ?? topic, content };
+/** A place as the service is told of it. @param newTopic What a new topic is called by now. */
+export function targetOf(place: Place, newTopic = ''): MessageTarget {
+  if ('directTo' in place) return { direct: [...place.directTo] };
+  return { topic: { channel: { id: place.channelId }, name: place.topic ?? newTopic } };
 }
+
+/** @param newTopic What a new topic is called by now. */
+export const draftOf = (place: Place, content: string, newTopic: string): DraftInput => ({
+  to: targetOf(place, newTopic),
+  content,
+});

@@ -1,5 +1,6 @@
 import { useEffect, useMemo } from 'react';
 import { type Client, useClient } from 'urql';
+import { targetOf } from '../drafts/place.ts';
 import { OwnDocument, SetEditTypingDocument, SetTypingDocument } from '../generated/graphql.ts';
 import { typingTimes } from './times.ts';
 
@@ -31,8 +32,7 @@ export function useTypingTold(to: TypingTo | undefined): Telling {
     return newTelling(client, (operation) => {
       const isWilling = 'channelId' in to ? 'sendChannelTypingNotifications' : 'sendPrivateTypingNotifications';
       if (client.readQuery(OwnDocument, {})?.data?.ownSettings?.[isWilling] !== true) return;
-      const whom = 'channelId' in to ? to : { directTo: [...to.directTo] };
-      void client.mutation(SetTypingDocument, { input: { ...whom, operation } }).toPromise();
+      void client.mutation(SetTypingDocument, { input: { to: targetOf(to), operation } }).toPromise();
     });
   }, [client, key]);
   useEffect(() => telling.stop, [telling]);

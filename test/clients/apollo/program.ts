@@ -26,7 +26,7 @@ client.subscribe<Json>({ query: gql(EVENTS), variables: { queueId: place.queueId
 
 answerWith({
   screen: () => client.readQuery<Json>({ query: gql(SCREEN), variables: { channelId } })?.channel.messages.nodes,
-  send: (content) => mutate(SEND, { input: { channelId, topic: 'deck', content } }),
+  send: (content) => mutate(SEND, { input: { to: { topic: { channel: { id: channelId }, name: 'deck' } }, content } }),
   async components() {
     const variables = { channelId };
     const got: Json[] = [];

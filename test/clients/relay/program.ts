@@ -41,7 +41,8 @@ const kept = (from: typeof screen): Json =>
 
 answerWith({
   screen: () => kept(screen)?.channel.messages.edges.map(({ node }: Json) => node),
-  send: (content) => mutate('SendMutation', { input: { channelId, topic: 'deck', content } }),
+  send: (content) =>
+    mutate('SendMutation', { input: { to: { topic: { channel: { id: channelId }, name: 'deck' } }, content } }),
   async components() {
     const operations = await Promise.all(['OneComponentQuery', 'OtherComponentQuery'].map(operation));
     for (const one of operations) environment.retain(one);

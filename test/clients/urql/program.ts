@@ -23,7 +23,7 @@ const kept = (query: string) => client.readQuery<Json>(query, { channelId }, { r
 
 answerWith({
   screen: () => kept(SCREEN)?.channel.messages.nodes,
-  send: (content) => mutate(SEND, { input: { channelId, topic: 'deck', content } }),
+  send: (content) => mutate(SEND, { input: { to: { topic: { channel: { id: channelId }, name: 'deck' } }, content } }),
   async components() {
     const got: Json[] = [];
     for (const text of COMPONENTS) got.push((await client.query<Json>(text, { channelId }).toPromise()).data);

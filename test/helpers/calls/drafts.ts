@@ -1,4 +1,5 @@
 import type { Names } from '../scene.ts';
+import { toTopic } from '../talk.ts';
 import type { FeatureCalls } from './feature.ts';
 import { PAGE } from './shared.ts';
 
@@ -7,9 +8,10 @@ const restDrafts = ({ channelId, userId }: Names) => [
   { type: 'private', to: [userId], topic: '', content: 'to people' },
 ];
 
-const graphqlDrafts = ({ channelId, userId }: Names) => [
-  { type: 'CHANNEL', channelId, topic: 'a topic', content: 'to a channel', lastEditedAt: '2026-01-01T00:00:00Z' },
-  { type: 'DIRECT', directTo: [userId], content: 'to people' },
+const graphqlDrafts = ({ channelId, channelName, userId }: Names) => [
+  { to: toTopic(channelId, 'a topic'), content: 'to a channel', lastEditedAt: '2026-01-01T00:00:00Z' },
+  { to: toTopic(channelName, 'a topic'), content: 'to a channel by name' },
+  { to: { direct: [userId] }, content: 'to people' },
 ];
 
 export const drafts: FeatureCalls = {

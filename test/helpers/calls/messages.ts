@@ -1,3 +1,4 @@
+import { toTopic } from '../talk.ts';
 import type { FeatureCalls } from './feature.ts';
 import { graphqlNarrows, LATER, PAGE, restNarrows } from './shared.ts';
 
@@ -44,9 +45,9 @@ export const messages: FeatureCalls = {
   },
   mutations: {
     sendMessage: ({ channelId, channelName, userId, queueId }) => [
-      { channelId, topic: 'a topic', content: 'by id', readBySender: true },
-      { channelName, topic: 'a topic', content: 'by name' },
-      { directTo: [userId], content: 'to people', queueId, localId: '1' },
+      { to: toTopic(channelId, 'a topic'), content: 'by id', readBySender: true },
+      { to: toTopic(channelName, 'a topic'), content: 'by name' },
+      { to: { direct: [userId] }, content: 'to people', queueId, localId: '1' },
     ],
   },
   nodes: ({ conversationId, messageId }) => ({ DirectConversation: conversationId, Message: messageId }),

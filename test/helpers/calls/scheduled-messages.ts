@@ -1,3 +1,4 @@
+import { toTopic } from '../talk.ts';
 import type { FeatureCalls } from './feature.ts';
 import { LATER, PAGE, REST_LATER } from './shared.ts';
 
@@ -24,12 +25,12 @@ export const scheduledMessages: FeatureCalls = {
   },
   mutations: {
     scheduleMessage: ({ channelId, userId }) => [
-      { channelId, topic: 'a topic', content: 'later', scheduledAt: LATER },
-      { directTo: [userId], content: 'later', scheduledAt: LATER, readBySender: true },
+      { to: toTopic(channelId, 'a topic'), content: 'later', scheduledAt: LATER },
+      { to: { direct: [userId] }, content: 'later', scheduledAt: LATER, readBySender: true },
     ],
-    updateScheduledMessage: ({ scheduledMessageId, channelId, userId }) => [
-      { scheduledMessageId, directTo: [userId], content: 'changed' },
-      { scheduledMessageId, channelId, topic: 'a topic', scheduledAt: LATER },
+    updateScheduledMessage: ({ scheduledMessageId, channelName, userId }) => [
+      { scheduledMessageId, to: { direct: [userId] }, content: 'changed' },
+      { scheduledMessageId, to: toTopic(channelName, 'a topic'), scheduledAt: LATER },
     ],
     cancelScheduledMessage: ({ scheduledMessageId }) => [{ scheduledMessageId }],
   },

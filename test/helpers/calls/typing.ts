@@ -1,3 +1,4 @@
+import { toTopic } from '../talk.ts';
 import type { FeatureCalls } from './feature.ts';
 
 export const typing: FeatureCalls = {
@@ -12,8 +13,8 @@ export const typing: FeatureCalls = {
   },
   mutations: {
     setTyping: ({ userId, channelId }) => [
-      { operation: 'START', directTo: [userId] },
-      { operation: 'STOP', channelId, topic: 'greetings' },
+      { operation: 'START', to: { direct: [userId] } },
+      { operation: 'STOP', to: toTopic(channelId, 'greetings') },
     ],
     setEditTyping: ({ messageId }) => [{ messageId, operation: 'START' }],
   },

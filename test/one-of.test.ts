@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { globalId } from './helpers/global-ids.ts';
+import { organisation } from './helpers/server.ts';
+import { channelOf } from './helpers/talk.ts';
+
+/** What is refused before it runs, by what is known of the document alone. */
+const INVALID = 'GRAPHQL_VALIDATION_FAILED';
+const REFUSED = 'BAD_REQUEST';
+
+test.for<[string, string, unknown, string]>([
+  ['nothing, as a literal', '{}', undefined, INVALID],
+  ['nothing, in a variable', '$it', {}, REFUSED],
+  ['two, as a literal', '{ direct: [], topic: { channel: { name: "a" }, name: "b" } }', undefined, INVALID],
+  ['two, one of them null', '$it', { direct: [], topic: null }, REFUSED],
+  ['null, as a literal', '{ direct: null }', undefined, INVALID],
+  ['null, in a variable', '$it', { direct: null }, REFUSED],
+  ['two ways to name one thing', '$it', { topic: { channel: { id: 'a', name: 'b' }, name: 'c' } }, REFUSED],
+])('one of several things is refused where it is %s', async ([, to, it, code]) => {
+  const { member } = await organisation();
+  const query = `mutation ${it === undefined ? '' : '($it: MessageTarget!)'} {
+    sendMessage(input: { to: ${to}, content: "x" }) { __typename } }`;
+  const { data, errors } = await member.graphql(query, it === undefined ? {} : { it });
+  expect([data ?? null, errors?.[0]?.extensions.code]).toEqual([null, code]);
+});
+
+/** Executed by graphql-js, and by a plan: a place that is not null lets such a variable pass before it runs. */
+test.for([
+  [
+    'mutation',
+    'sendMessage(input: { to: { topic: { channel: { id: $id }, name: "a" } }, content: "x" }) { __typename }',
+  ],
+])('one of several things is refused where it is a variable that is null inside it: of a %s', async ([kind, field]) => {
+  const { member } = await organisation();
+  for (const variables of [{ id: null }, {}]) {
+    const { data, errors } = await member.graphql(`${kind} ($id: ID) { viewer: __typename ${field} }`, variables);
+    expect(errors).toMatchObject([{ extensions: { code: REFUSED } }]);
+    expect(Object.values(data ?? {}).filter((value) => typeof value === 'object' && value !== null)).toEqual([]);
+  }
+});
+
+test('takes a variable inside it that may not be null, and a channel by its name in whatever case', async () => {
+  const { owner, member } = await organisation();
+  const channelId = await channelOf(owner, 'General', [owner, member]);
+  const send = `mutation ($channel: ChannelRef!, $name: String!) {
+    sendMessage(input: { to: { topic: { channel: $channel, name: $name } }, content: "here" }) { __typename } }`;
+  for (const channel of [{ id: globalId('Channel', channelId) }, { name: 'gENERAL' }]) {
+    const sent = await member.query(send, { channel, name: 'a' });
+    expect(sent.sendMessage.__typename).toBe('SendMessagePayload');
+  }
+});
