@@ -123,13 +123,13 @@ describe('GET /bots', () => {
   test.concurrent('shows what is only for administrators of a bot to nobody else', async () => {
     const { owner, administrator, moderator, member } = await organisation();
     const { user_id, api_key } = await make(member, 'Helper');
-    const query = `{ user(userId: "${globalId('User', user_id)}") { fullName bot { apiKey } } }`;
+    const query = `{ user(by: { id: "${globalId('User', user_id)}" }) { fullName bot { apiKey } } }`;
     for (const person of [member, owner, administrator]) {
       expect((await person.query(query)).user.bot).toEqual({ apiKey: api_key });
     }
     expect((await moderator.query(query)).user.bot).toBeNull();
     expect(
-      (await member.query(`{ user(userId: "${globalId('User', owner.id)}") { bot { apiKey } } }`)).user.bot,
+      (await member.query(`{ user(by: { id: "${globalId('User', owner.id)}" }) { bot { apiKey } } }`)).user.bot,
     ).toBeNull();
   });
 });

@@ -173,7 +173,7 @@ describe('a registration that asks for the state', () => {
     const { owner, member } = org;
     const hidden = await channelOf(owner, 'hidden', [owner], { invite_only: true });
     const document = registering(
-      'viewer { role } channel(channelId: $channelId) { name } users(first: 1) { totalCount }',
+      'viewer { role } channel(by: { id: $channelId }) { name } users(first: 1) { totalCount }',
       '($channelId: ID)',
     );
     const asking = () => member.query(document, { channelId: hidden });

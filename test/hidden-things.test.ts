@@ -100,11 +100,11 @@ test('and it is all there for whoever may see it', async () => {
 
 test('what is hidden or not there is null in GraphQL, without an error, and leaves its neighbours', async () => {
   const lookups = (names: Pick<Names, 'channelId' | 'channelName' | 'messageId' | 'userId' | 'email' | 'groupId'>) => `{
-    byId: channel(channelId: "${globalId('Channel', names.channelId)}") { id }
-    byName: channel(name: "${names.channelName}") { id }
+    byId: channel(by: { id: "${globalId('Channel', names.channelId)}" }) { id }
+    byName: channel(by: { name: "${names.channelName}" }) { id }
     message(messageId: "${globalId('Message', names.messageId)}") { id }
-    user(userId: "${globalId('User', names.userId)}") { id }
-    byEmail: user(email: "${names.email}") { id }
+    user(by: { id: "${globalId('User', names.userId)}" }) { id }
+    byEmail: user(by: { email: "${names.email}" }) { id }
     userGroup(userGroupId: "${globalId('UserGroup', names.groupId)}") { id }
     botApiKey(botId: "${globalId('User', names.userId)}")
     node(id: "${globalId('Channel', names.channelId)}") { id }

@@ -463,7 +463,7 @@ describe('unread data', () => {
       '{ viewer { unreadCounts { total channels conversations mentions hasOlder } } }',
     );
     expect(viewer.unreadCounts).toEqual({ total: 6, channels: 3, conversations: 3, mentions: 6, hasOlder: false });
-    const other = await ann.query('query ($userId: ID!) { user(userId: $userId) { unreadCounts { total } } }', {
+    const other = await ann.query('query ($userId: ID!) { user(by: { id: $userId }) { unreadCounts { total } } }', {
       userId: bob.id,
     });
     expect(other.user.unreadCounts).toBeNull();

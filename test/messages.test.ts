@@ -733,7 +733,7 @@ describe('the connections of messages', () => {
   test('of a channel hold what its reader may read, and cost what they may come to', async () => {
     const { owner, member, channels, ids } = world;
     const query = `query ($channelId: ID!, $topic: String) {
-      channel(channelId: $channelId) { messages(first: 10, topic: $topic) { ${PAGE} } } }`;
+      channel(by: { id: $channelId }) { messages(first: 10, topic: $topic) { ${PAGE} } } }`;
     const of = async (by: Person, name: string, topic?: string) => {
       const { channel } = await by.query(query, { channelId: channels[name], topic });
       return channel.messages.edges.map(({ node }: Json) => world.nameOf(node.databaseId));

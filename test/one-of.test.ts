@@ -29,6 +29,7 @@ test.for([
     'mutation',
     'sendMessage(input: { to: { topic: { channel: { id: $id }, name: "a" } }, content: "x" }) { __typename }',
   ],
+  ['query', 'channel(by: { id: $id }) { id }'],
 ])('one of several things is refused where it is a variable that is null inside it: of a %s', async ([kind, field]) => {
   const { member } = await organisation();
   for (const variables of [{ id: null }, {}]) {

@@ -15,7 +15,7 @@ import { organisation } from './helpers/server.ts';
 import { type Served, startService } from './helpers/service.ts';
 
 const ME = '{ viewer { fullName } }';
-const NAMED = 'query Named($id: ID!) { user(userId: $id) { fullName } }';
+const NAMED = 'query Named($id: ID!) { user(by: { id: $id }) { fullName } }';
 const EVENTS = 'subscription ($queueId: String!) { events(queueId: $queueId) { type } }';
 const SAVE = `mutation { createSavedSnippet(input: { title: "t", content: "c" }) { __typename } }`;
 const idOf = (document: string) => createHash('sha256').update(document).digest('hex');

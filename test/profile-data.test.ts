@@ -279,7 +279,7 @@ describe('profile data', () => {
     await owner.ok('DELETE', `/users/${mate.id}`);
     expect(await profileOf(member)).toEqual({ mates: { value: `[${owner.id},${mate.id}]` } });
     const { user } = await guest.query(
-      'query ($userId: ID) { user(userId: $userId) { profileData { value users { databaseId isActive } } } }',
+      'query ($userId: ID!) { user(by: { id: $userId }) { profileData { value users { databaseId isActive } } } }',
       { userId: member.id },
     );
     expect(user.profileData[0].users).toEqual([
@@ -355,7 +355,9 @@ describe('profile data', () => {
     expect(await member.tryMutation('updateProfileData', both)).toMatchObject({
       message: 'Give either text or userIds',
     });
-    const ofBot = await guest.query(`query ($userId: ID) { user(userId: $userId) { ${shown} } }`, { userId: bot.id });
+    const ofBot = await guest.query(`query ($userId: ID!) { user(by: { id: $userId }) { ${shown} } }`, {
+      userId: bot.id,
+    });
     expect(ofBot.user.profileData).toEqual([]);
   });
 });

@@ -109,7 +109,7 @@ describe('what was sent before somebody joined', () => {
     expect((await late.ok('GET', `/users/me/${guarded}/topics`)).topics).toEqual([]);
     const state = await late.register();
     expect(JSON.stringify([state.unread_msgs, state.recent_private_conversations])).not.toContain(String(secret));
-    const query = `{ channel(channelId: "${globalId('Channel', guarded)}") { topics { edges { node { name } } } } }`;
+    const query = `{ channel(by: { id: "${globalId('Channel', guarded)}" }) { topics { edges { node { name } } } } }`;
     const { data } = await late.graphql(query);
     expect(JSON.stringify(data ?? null)).not.toContain('old topic');
   });
@@ -194,12 +194,13 @@ test('the messages of channels, asked for together, are those of each by itself,
         const cursor = messages.edges.at(args.startsWith('first') ? -1 : 0)?.cursor;
         if (cursor === undefined) continue;
         const next = args.startsWith('first') ? `${args} after: "${cursor}"` : `${args} before: "${cursor}"`;
-        const { channel } = await who.query(`{ channel(channelId: "${id}") { messages(${next}) ${page} } }`);
+        const { channel } = await who.query(`{ channel(by: { id: "${id}" }) { messages(${next}) ${page} } }`);
         expect(channel.messages).toEqual((await narrowed(next)).messages);
       }
     }
   }
-  const { channel } = await late.query(`{ channel(channelId: "${globalId('Channel', guarded)}") { messages(first: 100) {
+  const { channel } =
+    await late.query(`{ channel(by: { id: "${globalId('Channel', guarded)}" }) { messages(first: 100) {
     nodes { content } } } }`);
   expect(contents(channel.messages)).toEqual(
     expect.arrayContaining(['away', 'I was here', '3 for all', 'for who is back']),

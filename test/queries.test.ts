@@ -183,14 +183,14 @@ describe('as many queries for many rows as for few', () => {
     [
       'the messages of a channel',
       ({ channelIds }) =>
-        `{ channel(channelId: "${globalId('Channel', channelIds[0] ?? 0)}") { messages(first: 40) ${page(MESSAGE)} } }`,
+        `{ channel(by: { id: "${globalId('Channel', channelIds[0] ?? 0)}" }) { messages(first: 40) ${page(MESSAGE)} } }`,
     ],
     ['what is found in messages', () => `{ messages(narrow: { search: "hello", is: [UNREAD] }) ${page(MESSAGE)} }`],
     ['everything at once', () => `{ users ${page('id')} channels ${page('name')} drafts ${page('id')} viewer { id } }`],
     [
       'a channel with all its subscribers',
       ({ channelIds }) =>
-        `{ channel(channelId: "${globalId('Channel', channelIds[0] ?? 0)}") { ${WITH_SUBSCRIBERS} } }`,
+        `{ channel(by: { id: "${globalId('Channel', channelIds[0] ?? 0)}" }) { ${WITH_SUBSCRIBERS} } }`,
     ],
   ])('%s', async ([, document]) => {
     await expectSame(async (place) => expectRows(await place.owner.query(document(place)), place));
@@ -250,7 +250,7 @@ describe('as many queries for many rows as for few', () => {
       ({ owner, channelIds, userIds }) =>
         owner.mutate(
           'unsubscribe',
-          { channels: channelIds.map((channelId) => ({ channelId })), userIds },
+          { channels: channelIds.map((id) => ({ id: globalId('Channel', id) })), userIds },
           'outcomes { channel { name } unsubscribed { fullName } notSubscribed { id } }',
         ),
     ],
@@ -259,7 +259,7 @@ describe('as many queries for many rows as for few', () => {
       ({ owner, channelIds, userIds }) =>
         owner.mutate(
           'subscribe',
-          { channels: channelIds.map((channelId) => ({ channelId })), userIds },
+          { channels: channelIds.map((id) => ({ channel: { id: globalId('Channel', id) } })), userIds },
           'outcomes { channel { name } subscribed { fullName } alreadySubscribed { id } }',
         ),
     ],

@@ -226,7 +226,7 @@ test('node(id) knows every type of node, and takes what is no id for the id of n
 
 describe('what REST endpoints say does the same in GraphQL', () => {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
-  /** `sendMessage`, `Channel.topics` or `user(email:)`: the fields of that name, that take what is named. */
+  /** `sendMessage`, `Channel.topics` or `user(by:)`: the fields of that name, that take what is named. */
   const fieldsOf = (twin: string): GraphQLField<unknown, unknown>[] => {
     const [, type, name = '', argument] = /^(?:(\w+)\.)?(\w+)(?:\((\w+):\))?$/.exec(twin) ?? [];
     const owners = type === undefined ? roots : objects.filter((object) => object.name === type);

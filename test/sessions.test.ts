@@ -235,7 +235,7 @@ describe('a session', () => {
     const { sessions } = (await tab.graphql(query)).data.viewer;
     expect(sessions.totalCount).toBe(rest.length);
     expect(sessions.nodes[0]).toEqual({ databaseId: id, isCurrent: true, userAgent: 'Browser/1.0' });
-    const others = `{ user(email: "${owner.email}") { sessions(first: 1) { totalCount } } }`;
+    const others = `{ user(by: { email: "${owner.email}" }) { sessions(first: 1) { totalCount } } }`;
     expect((await people.administrator.query(others)).user.sessions.totalCount).toBe(0);
     const refused = await people.administrator.rest('DELETE', `/sessions/${id}`);
     expect([refused.status, await tab.status()]).toEqual([404, 200]);

@@ -168,7 +168,7 @@ describe('what is found by its id', () => {
     const { owner } = people;
     const to = await channelOf(owner, 'scripts', [owner]);
     for (const name of ['✔ Größe 🎉', 'İstanbul: a:b', '日本語', 'ΟΔΟΣ', '']) await say(owner, to, name, 'x');
-    const { channel } = await owner.query('{ channel(name: "scripts") { topics { nodes { id name } } } }');
+    const { channel } = await owner.query('{ channel(by: { name: "scripts" }) { topics { nodes { id name } } } }');
     expect(channel.topics.nodes).toHaveLength(5);
     for (const { id, name } of channel.topics.nodes)
       expect(await find(owner, id)).toEqual({ __typename: 'Topic', name });
@@ -191,7 +191,7 @@ describe('what is found by its id', () => {
     const shown = await owner.query(`{
       organization { id } ownSettings { id } userSettingsDefaults { id }
       viewer { unreadCounts { id } status { id } }
-      channel(name: "general") { ownSubscription { id } }
+      channel(by: { name: "general" }) { ownSubscription { id } }
       subscriptions(first: 100) { nodes { id channel { name } } }
       userTopics { nodes { id } }
       messages(anchor: { messageId: "${globalId('Message', id)}" }, first: 0) { nodes { reactions { id } topic { id } } }

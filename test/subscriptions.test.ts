@@ -478,7 +478,7 @@ describe('GET /users/{user_id}/channels', () => {
     const outsider = await signUp('Outsider');
     const listed = async (viewer: Person, user: Person) => {
       const { subscribed_channel_ids } = await viewer.ok('GET', `/users/${user.id}/channels`);
-      const query = `{ user(userId: "${globalId('User', user.id)}") { channels { edges { node { databaseId } } } } }`;
+      const query = `{ user(by: { id: "${globalId('User', user.id)}" }) { channels { edges { node { databaseId } } } } }`;
       const { edges } = (await viewer.query(query)).user.channels;
       expect(edges.map(({ node }: Json) => node.databaseId)).toEqual(subscribed_channel_ids);
       return subscribed_channel_ids.map((id: number) => Object.keys(ids).find((name) => ids[name] === id));
@@ -506,7 +506,7 @@ describe('GET /users/{user_id}/channels', () => {
     const names = ['a', 'b', 'c', 'd', 'e'];
     for (const name of names) await owner.ok('POST', '/channels/create', { name, subscribers: [member.id] });
     const page = async (args: string) => {
-      const query = `{ user(userId: "${globalId('User', member.id)}") { channels(${args}) { edges { cursor node { name } }
+      const query = `{ user(by: { id: "${globalId('User', member.id)}" }) { channels(${args}) { edges { cursor node { name } }
         pageInfo { hasNextPage hasPreviousPage endCursor startCursor } } } }`;
       const { edges, pageInfo } = (await owner.query(query)).user.channels;
       return { names: edges.map(({ node }: Json) => node.name).join(''), ...pageInfo };

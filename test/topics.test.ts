@@ -730,7 +730,8 @@ describe('what channels tell of their messages', () => {
     const { streams, subscriptions } = await moderator.register({ fetch_event_types: ['stream', 'subscription'] });
     expect(streams.find(({ stream_id }: Json) => stream_id === quiet)).toMatchObject(wanted);
     expect(subscriptions).toMatchObject([wanted]);
-    const document = '{ channel(name: "quiet") { firstMessage { databaseId } isRecentlyActive weeklyTraffic } }';
+    const document =
+      '{ channel(by: { name: "quiet" }) { firstMessage { databaseId } isRecentlyActive weeklyTraffic } }';
     expect((await member.query(document)).channel).toEqual({
       firstMessage: { databaseId: first },
       ...{ isRecentlyActive: false, weeklyTraffic: 0 },

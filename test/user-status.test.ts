@@ -29,7 +29,9 @@ test.concurrent('sets what is given of a status, over both doors, and tells ever
     { ...told, status_text: '' },
     { ...told, away: false },
   ]);
-  const { user } = await owner.query(`{ user(userId: "${globalId('User', member.id)}") { status { text isAway } } }`);
+  const { user } = await owner.query(
+    `{ user(by: { id: "${globalId('User', member.id)}" }) { status { text isAway } } }`,
+  );
   expect(user.status).toEqual({ text: '', isAway: false });
 });
 

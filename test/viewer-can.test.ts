@@ -129,12 +129,17 @@ describe('a channel says what the viewer may', () => {
       await done(people, 'updateChannel', async () => ({ channelId: channel, description: crypto.randomUUID() })),
     );
     expect(add).toEqual(
-      await done(people, 'subscribe', async () => ({ channels: [{ channelId: channel }], userIds: [member.id] })),
+      await done(people, 'subscribe', async () => ({
+        channels: [{ channel: { id: globalId('Channel', channel) } }],
+        userIds: [member.id],
+      })),
     );
-    expect(subscribe).toEqual(await done(people, 'subscribe', async () => ({ channels: [{ channelId: channel }] })));
+    expect(subscribe).toEqual(
+      await done(people, 'subscribe', async () => ({ channels: [{ channel: { id: globalId('Channel', channel) } }] })),
+    );
     expect([administer, subscribe, add].map((answers) => new Set(answers).size)).toEqual([2, 2, 2]);
     expect(
-      await owner.query(`{ channel(channelId: "${globalId('Channel', channel)}") { viewerCanAdminister } }`),
+      await owner.query(`{ channel(by: { id: "${globalId('Channel', channel)}" }) { viewerCanAdminister } }`),
     ).toEqual({
       channel: { viewerCanAdminister: true },
     });
@@ -197,7 +202,7 @@ describe('a channel says whether the viewer may', () => {
     const said: boolean[] = [];
     const sent: boolean[] = [];
     for (const channelId of channels) {
-      const query = `{ channel(channelId: "${globalId('Channel', channelId)}") { viewerCanPost } }`;
+      const query = `{ channel(by: { id: "${globalId('Channel', channelId)}" }) { viewerCanPost } }`;
       said.push((await bot.query(query)).channel.viewerCanPost);
       const { __typename } = await bot.tryMutation('sendMessage', { to: toTopic(channelId, 'a'), content: 'x' });
       sent.push(__typename === 'SendMessagePayload');

@@ -25,13 +25,13 @@ import type { Channel as ChannelRow } from '../generated/prisma/client.ts';
 import { User } from '../people/graphql.ts';
 import { usersById } from '../people/loaders.ts';
 import type { Place, SortKey } from '../platform/db/keyset.ts';
-import { BadRequestError } from '../platform/errors.ts';
 import { contains } from '../platform/text.ts';
 import { accessChannel, visibleTo } from './access.ts';
 import { listedChannels } from './channel-list.ts';
 import { ChannelAlreadyExistsError, ChannelDoesNotExistError } from './errors.ts';
 import { ChannelFolder } from './folders/graphql.ts';
 import { foldersById } from './folders/loaders.ts';
+import { ChannelRef } from './graphql-ref.ts';
 import { channelActivities, visibleChannels, visibleFor } from './loaders.ts';
 import { channelIdOf } from './reads.ts';
 import type { TopicsPolicy } from './settings.ts';
@@ -147,19 +147,11 @@ builder.queryField('channel', (t) =>
   t.prismaField({
     type: Channel,
     nullable: true,
-    description: 'One channel, by `channelId` or by `name`; null when there is none, or none the viewer sees.',
-    args: {
-      channelId: t.arg.id({
-        ...refersTo('Channel'),
-        required: false,
-        description: 'Which channel; absent with `name`.',
-      }),
-      name: t.arg.string({ required: false, description: 'What it is called, in whatever case.' }),
-    },
-    resolve: async (query, _root, { channelId, name }, ctx) => {
-      if ((channelId == null) === (name == null)) throw new BadRequestError('Give either channelId or name');
+    description: 'One channel; null when there is none, or none the viewer sees.',
+    args: { by: t.arg({ type: ChannelRef, description: 'Which channel.' }) },
+    resolve: async (query, _root, { by }, ctx) => {
       const me = signedIn(ctx);
-      const found = async () => accessChannel(me, channelId ?? (await channelIdOf(me, { name: name ?? '' })));
+      const found = async () => accessChannel(me, await channelIdOf(me, by));
       const channel = await unlessAbsent(found());
       return channel === null
         ? null

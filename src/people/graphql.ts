@@ -19,7 +19,7 @@ import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT }
 import { usersById } from './loaders.ts';
 import type { ValueEntry } from './profile-fields/wire.ts';
 import { countUsers, readUserPlaces, type UserField, type UserFilter } from './user-pages.ts';
-import { accessUser, accessUserByEmail, visibleTo } from './users.ts';
+import { accessUserBy, visibleTo } from './users.ts';
 import { avatarUrl, toMinute, visibleEmail } from './wire.ts';
 
 export const UserRole = builder.enumType('UserRole', {
@@ -147,24 +147,26 @@ builder.queryField('viewer', (t) =>
   }),
 );
 
+/** A user, wherever their address may stand for their id: what resolvers are given is a `UserKey`. */
+const UserRef = builder.inputType('UserRef', {
+  isOneOf: true,
+  description: 'Which user is meant.',
+  fields: (t) => ({
+    id: t.id({ ...refersTo('User'), required: false, description: 'The `id` that they have.' }),
+    email: t.string({
+      required: false,
+      description: 'Their real address, where the viewer may see it, in whatever case; or what `email` is.',
+    }),
+  }),
+});
+
 builder.queryField('user', (t) =>
   t.field({
     type: User,
     nullable: true,
-    description:
-      'One user of the organization, by `userId` or by `email`, bots and those deactivated included; null for nobody.',
-    args: {
-      userId: t.arg.id({ ...refersTo('User'), required: false, description: 'Which user; absent with `email`.' }),
-      email: t.arg.string({
-        required: false,
-        description: 'The real address, where the viewer may see it, or `email`.',
-      }),
-    },
-    resolve: (_root, { userId, email }, ctx) => {
-      if ((userId == null) === (email == null)) throw new BadRequestError('Give either userId or email');
-      const me = signedIn(ctx);
-      return unlessAbsent(userId == null ? accessUserByEmail(me, email ?? '') : accessUser(me, userId));
-    },
+    description: 'One user of the organization, bots and those deactivated included; null for nobody.',
+    args: { by: t.arg({ type: UserRef, description: 'Which user.' }) },
+    resolve: (_root, { by }, ctx) => unlessAbsent(accessUserBy(signedIn(ctx), by)),
   }),
 );
 

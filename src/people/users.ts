@@ -30,6 +30,13 @@ export async function accessUserByEmail(ctx: Ctx, email: string): Promise<User> 
   return accessUser(ctx, found.get(email) ?? 0);
 }
 
+/** A user by id, or by address. */
+export type UserKey = { readonly id: number } | { readonly email: string };
+
+/** One user, as `accessUser` or `accessUserByEmail`. */
+export const accessUserBy = (ctx: Ctx, key: UserKey): Promise<User> =>
+  'id' in key ? accessUser(ctx, key.id) : accessUserByEmail(ctx, key.email);
+
 /**
  * The user with this real address, in whatever case, whoever may see it: for signing in, where nobody has. It takes two
  * queries for an address of nobody as well, so that the time does not tell whose are taken.

@@ -7,7 +7,7 @@ export const SIGN_IN = `mutation ($input: FetchApiKeyInput!) {
   fetchApiKey(input: $input) { ... on FetchApiKeyPayload { email apiKey } }
 }`;
 
-const CHANNEL = `channel(channelId: $channelId) { id name messages(last: 100) { nodes { ${MESSAGE} } } }`;
+const CHANNEL = `channel(by: { id: $channelId }) { id name messages(last: 100) { nodes { ${MESSAGE} } } }`;
 
 /** A channel as it is on the screen. */
 export const SCREEN = `query ($channelId: ID!) { ${CHANNEL} }`;
@@ -37,11 +37,11 @@ export const COMPONENTS = [
   `query ($channelId: ID!) {
     organization { id name description }
     ownSettings { id timezone }
-    channel(channelId: $channelId) { id topics(first: 5) { nodes { id name unreadCount } } }
+    channel(by: { id: $channelId }) { id topics(first: 5) { nodes { id name unreadCount } } }
   }`,
   `query ($channelId: ID!) {
     organization { id uuid inviteRequired }
     ownSettings { id colorScheme enterSends }
-    channel(channelId: $channelId) { id messages(last: 1) { nodes { id topic { id isResolved lastMessage { id } } } } }
+    channel(by: { id: $channelId }) { id messages(last: 1) { nodes { id topic { id isResolved lastMessage { id } } } } }
   }`,
 ] as const;

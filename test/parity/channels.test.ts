@@ -273,7 +273,7 @@ describe('channels', () => {
       expect(streams).toMatchObject(shown);
     }
     const { channel } = await guest.query(
-      `query ($channelId: ID) { channel(channelId: $channelId) { ${CHANNEL_FIELDS} } } ${GROUP_FRAGMENT}`,
+      `query ($channelId: ID!) { channel(by: { id: $channelId }) { ${CHANNEL_FIELDS} } } ${GROUP_FRAGMENT}`,
       {
         channelId: id,
       },
@@ -282,7 +282,7 @@ describe('channels', () => {
     expect(channel.permissions.canSendMessage).toEqual({ group: null, directMembers: [], directSubgroups: [] });
     // Of what is hidden REST says that it is not there, and GraphQL that there is nothing.
     expect((await moderator.rest('GET', `/streams/${hidden}`)).body).toMatchObject({ code: 'BAD_REQUEST' });
-    expect(await moderator.query(`{ channel(channelId: "${globalId('Channel', hidden)}") { name } }`)).toEqual({
+    expect(await moderator.query(`{ channel(by: { id: "${globalId('Channel', hidden)}" }) { name } }`)).toEqual({
       channel: null,
     });
   });

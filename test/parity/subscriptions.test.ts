@@ -9,7 +9,7 @@ describe('subscriptions', () => {
   test.concurrent('POST /users/me/subscriptions and subscribe', async () => {
     const act = (
       who: Who,
-      channels: object[],
+      channels: { readonly name: string; readonly color?: string; readonly description?: string }[],
       whom: readonly Who[] = [],
       code?: string,
       more: [object, object] = [{}, {}],
@@ -17,7 +17,11 @@ describe('subscriptions', () => {
       bothDoors('POST', '/users/me/subscriptions', 'subscribe')(
         who,
         (world) => ({ subscriptions: channels, principals: whom.map((one) => world[one].id), ...more[0] }),
-        (world) => ({ channels, userIds: whom.map((one) => world[one].id), ...more[1] }),
+        (world) => ({
+          channels: channels.map(({ name, ...rest }) => ({ channel: { name }, ...rest })),
+          userIds: whom.map((one) => world[one].id),
+          ...more[1],
+        }),
         code,
       );
     await expectParity(furnish, {

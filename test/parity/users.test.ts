@@ -83,7 +83,7 @@ describe('users', () => {
     const members = users.edges.map(({ node }: Json) => toRestUser(node));
     expect((await guest.ok('GET', '/users', { client_gravatar: false })).members).toEqual(members);
     const { byId, byEmail, viewer } = await guest.query(
-      `query ($userId: ID, $email: String) { byId: user(userId: $userId) { ${USER} } byEmail: user(email: $email) { ${USER} }
+      `query ($userId: ID!, $email: String!) { byId: user(by: { id: $userId }) { ${USER} } byEmail: user(by: { email: $email }) { ${USER} }
         viewer { ${USER} } }`,
       { userId: owner.id, email: member.email },
     );
@@ -95,11 +95,11 @@ describe('users', () => {
     expect(me).toMatchObject(toRestUser(viewer));
     // Of nobody REST says so, and GraphQL that there is nothing.
     for (const [who, argument] of [
-      [NOBODY, `userId: "${globalId('User', NOBODY)}"`],
+      [NOBODY, `id: "${globalId('User', NOBODY)}"`],
       ['x@example.com', 'email: "x@example.com"'],
     ] as const) {
       expect((await guest.rest('GET', `/users/${who}`)).body).toMatchObject({ code: 'BAD_REQUEST' });
-      expect(await guest.query(`{ user(${argument}) { databaseId } }`)).toEqual({ user: null });
+      expect(await guest.query(`{ user(by: { ${argument} }) { databaseId } }`)).toEqual({ user: null });
     }
   });
 });

@@ -87,7 +87,7 @@ export const getUser = endpoint({
   method: 'GET',
   path: '/users/{user_id}',
   auth: 'basic',
-  twins: ['user(userId:)', 'User.profileData'],
+  twins: ['user(by:)', 'User.profileData'],
   summary: 'Get a user',
   params: { user_id: inPath(z.int(), { description: 'The user.' }), ...howShown },
   reply: { user: wireUser },
@@ -100,7 +100,7 @@ export const getUserByEmail = endpoint({
   method: 'GET',
   path: '/users/{email}',
   auth: 'basic',
-  twins: ['user(email:)'],
+  twins: ['user(by:)'],
   summary: 'Get a user by e-mail address',
   description: 'By the real address where you may see it, or by the API address.',
   params: {

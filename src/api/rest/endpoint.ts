@@ -51,7 +51,7 @@ interface Description {
   readonly path: string;
   /**
    * The GraphQL that does the same, for the documentation: a field of the root (`sendMessage`) or of a type
-   * (`Channel.topics`), with the argument or field of its input that makes it so (`user(email:)`).
+   * (`Channel.topics`), with the argument or field of its input that makes it so (`user(by:)`).
    */
   readonly twins: readonly string[];
   readonly summary: string;

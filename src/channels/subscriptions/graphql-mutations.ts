@@ -4,9 +4,10 @@ import { nodesOf } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { byKey } from '../../api/graphql/together.ts';
 import { User } from '../../people/graphql.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { CHANNEL_DESCRIPTION, Channel } from '../graphql.ts';
 import { ChannelOptionsInput, toOptions } from '../graphql-mutations.ts';
+import { ChannelRef } from '../graphql-ref.ts';
 import { visibleChannels } from '../loaders.ts';
 import {
   AUDIBLE_SAID,
@@ -22,30 +23,17 @@ import {
 import { updateSubscriptionSettings } from './subscription-settings.ts';
 import { type ChannelOutcome, subscribe, unsubscribe } from './subscriptions.ts';
 
-const BY_KEY = 'Give either channelId or name.';
-
 const SubscribeChannelInput = builder.inputType('SubscribeChannelInput', {
-  description: `A channel to subscribe to. ${BY_KEY} A name that no channel has makes a new one.`,
+  description: 'A channel to subscribe to.',
   fields: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'Which channel; absent with `name`.' }),
-    name: t.string({ required: false, description: 'What it is called, or is to be called; at most 60 characters.' }),
+    channel: t.field({
+      type: ChannelRef,
+      description: 'Which channel. A name that no channel has, of at most 60 characters, makes a new one.',
+    }),
     description: t.string({ required: false, description: `Of a new channel. ${CHANNEL_DESCRIPTION}` }),
     color: t.string({ required: false, description: `${COLOR} If absent, the former one or one not used yet.` }),
   }),
 });
-
-const ChannelKeyInput = builder.inputType('ChannelKeyInput', {
-  description: `A channel. ${BY_KEY}`,
-  fields: (t) => ({
-    channelId: t.id({ ...refersTo('Channel'), required: false, description: 'Which channel; absent with `name`.' }),
-    name: t.string({ required: false, description: 'What it is called, in whatever case.' }),
-  }),
-});
-
-function toKey({ channelId, name }: typeof ChannelKeyInput.$inferInput) {
-  if ((channelId == null) === (name == null)) throw new BadRequestError(BY_KEY);
-  return channelId == null ? { name: name ?? '' } : { id: channelId };
-}
 
 const OUTCOME_CHANNEL = "The channel; null when the change put it out of the viewer's sight.";
 const NAMED = 'No more than were named.';
@@ -121,8 +109,8 @@ mutation('subscribe', {
   }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { channels, userIds, skipUnauthorized, newChannels }) => {
-    const wanted = channels.map(({ color, description, ...key }) => ({
-      ...toKey(key),
+    const wanted = channels.map(({ channel, color, description }) => ({
+      ...channel,
       ...given({ color, description }),
     }));
     const { channels: outcomes, unauthorized } = await subscribe(ctx, wanted, {
@@ -138,12 +126,12 @@ mutation('unsubscribe', {
   description:
     'Unsubscribes the viewer, or others, from channels; from all of them or, when one is refused, from none.',
   input: (t) => ({
-    channels: t.field({ type: [ChannelKeyInput], description: 'What to unsubscribe from.' }),
+    channels: t.field({ type: [ChannelRef], description: 'What to unsubscribe from.' }),
     userIds: t.idList({ ...refersTo('User'), required: false, description: PRINCIPALS }),
   }),
   payload: () => ({ outcomes: { type: [UnsubscribeOutcome], description: OUTCOMES } }),
   resolve: async (ctx, { channels, userIds }) => ({
-    outcomes: await unsubscribe(ctx, channels.map(toKey), { principals: userIds ?? undefined }),
+    outcomes: await unsubscribe(ctx, channels, { principals: userIds ?? undefined }),
   }),
 });
 

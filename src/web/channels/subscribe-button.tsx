@@ -10,9 +10,12 @@ export function SubscribeButton({ channel }: { readonly channel: Subscribable })
   const { id, name, viewerCanSubscribe, ownSubscription } = channel;
   const subscribe = useCommand(SubscribeDocument);
   const unsubscribe = useCommand(UnsubscribeDocument);
-  const input = { channels: [{ channelId: id }] };
   const isIn = ownSubscription !== null;
-  const { run, refusal, isBusy } = isIn ? unsubscribe : subscribe;
+  const { refusal, isBusy } = isIn ? unsubscribe : subscribe;
+  const change = () =>
+    isIn
+      ? unsubscribe.run({ input: { channels: [{ id }] } })
+      : subscribe.run({ input: { channels: [{ channel: { id } }] } });
   if (!isIn && !viewerCanSubscribe) return null;
   return (
     <>
@@ -20,7 +23,7 @@ export function SubscribeButton({ channel }: { readonly channel: Subscribable })
       <Button
         kind={isIn ? 'plain' : 'primary'}
         disabled={isBusy}
-        onClick={() => void run({ input })}
+        onClick={() => void change()}
         aria-label={isIn ? `Unsubscribe from ${name}` : `Subscribe to ${name}`}
       >
         {isIn ? 'Unsubscribe' : 'Subscribe'}

@@ -11,7 +11,7 @@ import type { Channel } from './settings-channel.ts';
 export function Subscribers({ channel }: { readonly channel: Channel }) {
   const { id: channelId, viewerCanAddSubscribers, viewerCanAdminister } = channel;
   const { run, refusal } = useCommand(UnsubscribeDocument);
-  const remove = (id: string) => void run({ input: { channels: [{ channelId }], userIds: [id] } });
+  const remove = (id: string) => void run({ input: { channels: [{ id: channelId }], userIds: [id] } });
   return (
     <>
       {viewerCanAddSubscribers && <AddSubscribers channelId={channelId} />}
@@ -54,7 +54,9 @@ function AddSubscribers({ channelId }: { readonly channelId: string }) {
     <AddPeople
       label="Add people"
       command={command}
-      adding={(chosen) => ({ input: { channels: [{ channelId }], userIds: chosen.map(({ id }) => id) } })}
+      adding={(chosen) => ({
+        input: { channels: [{ channel: { id: channelId } }], userIds: chosen.map(({ id }) => id) },
+      })}
     />
   );
 }

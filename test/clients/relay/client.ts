@@ -11,7 +11,7 @@ export function relayEnvironment(url: string, authorization: () => string, place
       {
         kind: 'linked',
         handle: (field, record, args) =>
-          record?.getType() === relay.ROOT_TYPE && field.name === 'channel' ? args['channelId'] : undefined,
+          record?.getType() === relay.ROOT_TYPE && field.name === 'channel' ? args['by'].id : undefined,
       },
     ],
     network: relay.Network.create(

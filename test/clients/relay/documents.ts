@@ -27,7 +27,7 @@ graphql`
 
 graphql`
   query documentsScreenQuery($channelId: ID!) {
-    channel(channelId: $channelId) { ...documentsChannel @relay(mask: false) }
+    channel(by: { id: $channelId }) { ...documentsChannel @relay(mask: false) }
   }
 `;
 
@@ -37,7 +37,7 @@ graphql`
       ... on RegisterEventQueuePayload {
         queueId
         position
-        query { channel(channelId: $channelId) { ...documentsChannel @relay(mask: false) } }
+        query { channel(by: { id: $channelId }) { ...documentsChannel @relay(mask: false) } }
       }
     }
   }
@@ -67,7 +67,7 @@ graphql`
   query documentsOneComponentQuery($channelId: ID!) {
     organization { id name description }
     ownSettings { id timezone }
-    channel(channelId: $channelId) { id topics(first: 5) { nodes { id name unreadCount } } }
+    channel(by: { id: $channelId }) { id topics(first: 5) { nodes { id name unreadCount } } }
   }
 `;
 
@@ -75,6 +75,6 @@ graphql`
   query documentsOtherComponentQuery($channelId: ID!) {
     organization { id uuid inviteRequired }
     ownSettings { id colorScheme enterSends }
-    channel(channelId: $channelId) { id messages(last: 1) { nodes { id topic { id isResolved lastMessage { id } } } } }
+    channel(by: { id: $channelId }) { id messages(last: 1) { nodes { id topic { id isResolved lastMessage { id } } } } }
   }
 `;

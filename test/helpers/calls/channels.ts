@@ -1,3 +1,4 @@
+import { globalId } from '../global-ids.ts';
 import type { FeatureCalls } from './feature.ts';
 import { fresh, GRAPHQL_CREATION, graphqlPermissions, PAGE, REST_CREATION, restPermissions } from './shared.ts';
 
@@ -47,7 +48,10 @@ export const channels: FeatureCalls = {
     'GET /users/{user_id}/channels': ({ userId }) => [{ slots: { user_id: userId } }],
   },
   queries: {
-    channel: ({ channelId, channelName }) => [{ channelId }, { name: channelName }],
+    channel: ({ channelId, channelName }) => [
+      { by: { id: globalId('Channel', channelId) } },
+      { by: { name: channelName } },
+    ],
     channels: ({ folderId }) => [
       { ...PAGE, includeArchived: true, onlyReadable: true, isDefault: false, isPrivate: false, isWebPublic: false },
       { folderId, isSubscribed: true, nameContains: 'e', orderBy: { field: 'WEEKLY_TRAFFIC', direction: 'DESC' } },

@@ -1,3 +1,4 @@
+import { globalId } from '../global-ids.ts';
 import type { FeatureCalls } from './feature.ts';
 import { fresh, GRAPHQL_CREATION, graphqlPermissions, PAGE, REST_CREATION, restPermissions } from './shared.ts';
 
@@ -44,11 +45,11 @@ export const subscriptions: FeatureCalls = {
   },
   mutations: {
     subscribe: (names) => {
-      const unknown = () => [{ name: fresh(), description: 'new', color: '#c0ffee' }];
+      const unknown = () => [{ channel: { name: fresh() }, description: 'new', color: '#c0ffee' }];
       return [
         { channels: unknown(), newChannels: GRAPHQL_CREATION, skipUnauthorized: false },
-        { channels: [{ channelId: names.channelId }] },
-        { channels: [{ name: names.channelName }] },
+        { channels: [{ channel: { id: globalId('Channel', names.channelId) } }] },
+        { channels: [{ channel: { name: names.channelName } }] },
         { channels: unknown(), userIds: [names.userId] },
         { channels: unknown(), newChannels: { folderId: names.folderId } },
         ...graphqlPermissions(names).map(([permission, value]) => ({
@@ -69,9 +70,9 @@ export const subscriptions: FeatureCalls = {
       },
     ],
     unsubscribe: ({ channelId, channelName, userId }) => [
-      { channels: [{ channelId }] },
+      { channels: [{ id: globalId('Channel', channelId) }] },
       { channels: [{ name: channelName }] },
-      { channels: [{ channelId }], userIds: [userId] },
+      { channels: [{ id: globalId('Channel', channelId) }], userIds: [userId] },
     ],
   },
   nodes: ({ ownerId, channelId }) => ({ ChannelSubscription: `${ownerId}:${channelId}` }),

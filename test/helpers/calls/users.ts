@@ -1,3 +1,4 @@
+import { globalId } from '../global-ids.ts';
 import { OWNER_PASSWORD } from '../scene.ts';
 import type { FeatureCalls } from './feature.ts';
 import { fresh, freshAddress, PAGE } from './shared.ts';
@@ -30,7 +31,7 @@ export const users: FeatureCalls = {
     ],
   },
   queries: {
-    user: ({ userId, email }) => [{ userId }, { email }],
+    user: ({ userId, email }) => [{ by: { id: globalId('User', userId) } }, { by: { email } }],
     users: () => [
       { ...PAGE, role: 'MEMBER', isBot: false, isActive: true },
       { orderBy: { field: 'FULL_NAME', direction: 'DESC' }, nameContains: 'e' },
