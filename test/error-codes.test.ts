@@ -334,7 +334,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       graphql: ({ member }) =>
         asked(
           member,
-          `{ messages(last: 1, narrow: { channelId: "${globalId('Channel', NOBODY)}" }) { edges { node { topicName } } } }`,
+          `{ messages(last: 1, narrow: { channel: { id: "${globalId('Channel', NOBODY)}" } }) { edges { node { topicName } } } }`,
         ),
     },
   ],

@@ -121,7 +121,7 @@ describe('reads that are gathered', () => {
 });
 
 const MESSAGES = `query ($channelId: ID!) {
-  messages(first: 20, narrow: { channelId: $channelId }) { nodes {
+  messages(first: 20, narrow: { channel: { id: $channelId } }) { nodes {
     content flags viewerHasRead sender { fullName } reactions { emojiName user { fullName } } } } }`;
 const CHANNELS = `{ channels(first: 50) { nodes { name subscriberCount viewerSubscription { isMuted color }
   folder { name } creator { fullName } messages(first: 5) { nodes { content flags sender { fullName } } } } } }`;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compact } from '../src/messages/flags/read-state.ts';
 import { readUnread } from '../src/messages/flags/unread.ts';
 import { readFlags } from '../src/messages/user-flags.ts';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Parameters, Person } from './helpers/person.ts';
@@ -571,7 +572,14 @@ describe('POST /messages/flags/narrow', () => {
     });
     const starred = await ann.mutate(
       'updateMessageFlagsInNarrow',
-      { narrow: { channelId: two }, anchor: 'NEWEST', numBefore: 5, numAfter: 0, operation: 'ADD', flag: 'STARRED' },
+      {
+        narrow: { channel: { id: globalId('Channel', two) } },
+        anchor: { place: 'NEWEST' },
+        numBefore: 5,
+        numAfter: 0,
+        operation: 'ADD',
+        flag: 'STARRED',
+      },
       `change { changedCount changedMessages { databaseId } skippedChannels { name } } processedCount
         firstProcessed { databaseId } lastProcessed { databaseId } foundOldest foundNewest`,
     );

@@ -22,9 +22,13 @@ const PAGE = 'nodes { databaseId } pageInfo { hasNextPage hasPreviousPage startC
 
 /** A page around an anchor: places in the row of messages, the newest first, and what lies beyond. */
 async function around(anchor: object, page: object): Promise<{ places: number[]; older: boolean; newer: boolean }> {
-  const query = `query ($anchor: MessageAnchorInput, $first: Int, $last: Int, $narrow: MessageNarrowInput) {
+  const query = `query ($anchor: MessageAnchor, $first: Int, $last: Int, $narrow: MessageNarrowInput) {
     messages(anchor: $anchor, first: $first, last: $last, narrow: $narrow) { ${PAGE} } }`;
-  const { messages } = await people.member.query(query, { anchor, narrow: { channelId }, ...page });
+  const { messages } = await people.member.query(query, {
+    anchor,
+    narrow: { channel: { id: globalId('Channel', channelId) } },
+    ...page,
+  });
   const { hasNextPage: older, hasPreviousPage: newer } = messages.pageInfo;
   return { places: messages.nodes.map(({ databaseId }: Json) => ids.indexOf(databaseId)), older, newer };
 }

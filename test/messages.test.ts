@@ -4,6 +4,7 @@ import type { Ctx } from '../src/access/context.ts';
 import { BadNarrowError } from '../src/messages/narrow/errors.ts';
 import { compileNarrow } from '../src/messages/narrow/narrow.ts';
 import { selectAmong, selectIds } from '../src/messages/narrow/narrow-select.ts';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import { IS_WHOLE } from './helpers/part.ts';
@@ -705,8 +706,8 @@ describe('the connections of messages', () => {
     expect(bad.errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
 
     const narrows: readonly [Json, readonly string[]][] = [
-      [{ channelId: channels['other'] }, ['elsewhere']],
-      [{ channelName: 'General', topic: 'greet' }, ['hello', 'link', 'all']],
+      [{ channel: { id: globalId('Channel', channels['other'] ?? 0) } }, ['elsewhere']],
+      [{ channel: { name: 'General' }, topic: 'greet' }, ['hello', 'link', 'all']],
       [{ channels: 'WEB_PUBLIC' }, ['web']],
       [{ senderId: member.id }, ['own', 'self']],
       [{ directWith: [moderator.id] }, ['direct']],
@@ -717,14 +718,14 @@ describe('the connections of messages', () => {
       [{ search: 'meeting' }, ['own']],
       [{ with: ids['hello'] }, ['hello', 'link', 'all']],
       [
-        { channelName: 'general', not: { topic: 'greet', has: ['IMAGE'], is: ['RESOLVED', 'MUTED'] } },
+        { channel: { name: 'general' }, not: { topic: 'greet', has: ['IMAGE'], is: ['RESOLVED', 'MUTED'] } },
         ['own', 'empty'],
       ],
     ];
     for (const [narrow, names] of narrows) {
       expect([narrow, (await messages(narrow)).names]).toEqual([narrow, newestFirst(names)]);
     }
-    const unknown = await member.graphql('{ messages(narrow: { channelName: "hidden" }) { edges { cursor } } }');
+    const unknown = await member.graphql('{ messages(narrow: { channel: { name: "hidden" } }) { edges { cursor } } }');
     expect(unknown.errors).toMatchObject([{ extensions: { code: 'BAD_NARROW', desc: 'unknown channel hidden' } }]);
     const blank = await member.graphql('{ messages(narrow: { search: " " }) { edges { cursor } } }');
     expect(blank.errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);

@@ -189,7 +189,8 @@ test('the messages of channels, asked for together, are those of each by itself,
       const page = `{ nodes { content } edges { cursor } pageInfo { hasNextPage hasPreviousPage } }`;
       const { channels } = await who.query(`{ channels(first: 20) { nodes { id name messages(${args}) ${page} } } }`);
       for (const { id, messages } of channels.nodes) {
-        const narrowed = (more: string) => who.query(`{ messages(narrow: { channelId: "${id}" } ${more}) ${page} }`);
+        const narrowed = (more: string) =>
+          who.query(`{ messages(narrow: { channel: { id: "${id}" } } ${more}) ${page} }`);
         expect(messages).toEqual((await narrowed(args)).messages);
         const cursor = messages.edges.at(args.startsWith('first') ? -1 : 0)?.cursor;
         if (cursor === undefined) continue;

@@ -24,8 +24,8 @@ export const MessageConnection = builder.connectionObject(
   { name: 'MessageEdge' },
 );
 
-export const MessageAnchor = builder.enumType('MessageAnchor', {
-  description: 'A place among messages.',
+const MessagePlace = builder.enumType('MessagePlace', {
+  description: 'A place among messages that is none of them by itself.',
   values: {
     NEWEST: { value: 'newest', description: 'Their newer end.' },
     OLDEST: { value: 'oldest', description: 'Their older end.' },
@@ -36,29 +36,22 @@ export const MessageAnchor = builder.enumType('MessageAnchor', {
   } as const,
 });
 
-export const MessageAnchorInput = builder.inputType('MessageAnchorInput', {
+export const MessageAnchor = builder.inputType('MessageAnchor', {
   isOneOf: true,
   description: 'Around which message to read.',
   fields: (t) => ({
-    place: t.field({ type: MessageAnchor, required: false, description: 'An end, or the first unread message.' }),
+    place: t.field({ type: MessagePlace, required: false, description: 'An end, or the first unread message.' }),
     messageId: t.id({ ...refersTo('Message'), required: false, description: 'A message, be it in the narrow or not.' }),
     date: t.field({ type: 'DateTime', required: false, description: 'The first message from then on.' }),
   }),
 });
 
-/**
- * @returns Undefined where none is given.
- * @throws BadRequestError for one that is null, by a variable, and for a message that the viewer may not read.
- */
+/** @throws BadRequestError for a message that the viewer may not read. */
 export async function anchorIn(
   ctx: Ctx,
-  input: typeof MessageAnchorInput.$inferInput | null | undefined,
-): Promise<Anchor | undefined> {
-  if (input == null) return undefined;
-  if (input.messageId != null) return Number((await accessMessage(ctx, input.messageId)).id);
-  const anchor = input.place ?? input.date;
-  if (anchor == null) throw new BadRequestError('"anchor" must give one of place, messageId and date');
-  return anchor;
+  { messageId, place, date }: typeof MessageAnchor.$inferInput,
+): Promise<Anchor> {
+  return place ?? date ?? Number((await accessMessage(ctx, messageId)).id);
 }
 
 /** What an anchor makes of a connection's arguments. */
@@ -73,15 +66,16 @@ builder.queryField('messages', (t) =>
       description: `Messages, the newest first: what the viewer received, or what a narrow leads to. ${AROUND}`,
       args: {
         narrow: t.arg({ type: MessageNarrow, required: false, description: 'What they must be. Absent: received.' }),
-        anchor: t.arg({ type: MessageAnchorInput, required: false, description: 'Where to begin. Not with a cursor.' }),
+        anchor: t.arg({ type: MessageAnchor, required: false, description: 'Where to begin. Not with a cursor.' }),
       },
       complexity: ({ anchor, ...page }) => ({
         field: 1,
         multiplier: anchor == null ? pageSize(page) : sizeAround(page),
       }),
       resolve: async (_root, { narrow, anchor, ...page }, ctx) => {
-        const [terms, around] = [termsIn(narrow ?? {}), await anchorIn(signedIn(ctx), anchor)];
-        return around === undefined ? messagesPage(terms, page, ctx) : messagesAround(around, terms, page, ctx);
+        const terms = termsIn(narrow ?? {});
+        if (anchor == null) return messagesPage(terms, page, ctx);
+        return messagesAround(await anchorIn(signedIn(ctx), anchor), terms, page, ctx);
       },
     },
     MessageConnection,

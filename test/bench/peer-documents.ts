@@ -6,7 +6,7 @@ const MESSAGE = `databaseId content renderedContent topicName sentAt lastEditedA
   reactions { ${REACTION} }`;
 
 const TOPIC = `query ($channelId: ID!, $topic: String!) {
-  messages(first: 50, narrow: { channelId: $channelId, topic: $topic }) { nodes { ${MESSAGE} } } }`;
+  messages(first: 50, narrow: { channel: { id: $channelId }, topic: $topic }) { nodes { ${MESSAGE} } } }`;
 
 /** The reads that are compared, as the service and its closest peer are asked for them. */
 export const DOCUMENTS = {

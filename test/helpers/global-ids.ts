@@ -20,7 +20,7 @@ const NAMED: Readonly<Record<string, string>> = {
       (name) => [name, 'UserGroup'],
     ),
   ),
-  ...Object.fromEntries(['messageId', 'messageIds', 'anchorId', 'with'].map((name) => [name, 'Message'])),
+  ...Object.fromEntries(['messageId', 'messageIds', 'with'].map((name) => [name, 'Message'])),
   ...Object.fromEntries(['folderId', 'channelFolderId'].map((name) => [name, 'ChannelFolder'])),
   ...Object.fromEntries(['fieldId', 'fieldIds'].map((name) => [name, 'CustomProfileField'])),
   // What only answers have.

@@ -17,10 +17,9 @@ import {
   UserOrder,
   usersAt,
 } from '../../people/graphql.ts';
-import { BadRequestError } from '../../platform/errors.ts';
-import { accessMessage, readableMessages } from '../access.ts';
+import { readableMessages } from '../access.ts';
 import { Message, MessageFlag as MessageFlagEnum } from '../graphql.ts';
-import { idsPage, MessageAnchor, MessageConnection } from '../graphql-pages.ts';
+import { anchorIn, idsPage, MessageAnchor, MessageConnection } from '../graphql-pages.ts';
 import { BadNarrowError } from '../narrow/errors.ts';
 import { MessageNarrow, termsIn } from '../narrow/graphql.ts';
 import { type FlagsChanged, requireFlagChange, updateFlags, updateFlagsInNarrow } from './flags.ts';
@@ -93,16 +92,7 @@ mutation('updateMessageFlagsInNarrow', {
       required: false,
       description: 'Which messages. Absent: what the viewer received.',
     }),
-    anchorId: t.id({
-      ...refersTo('Message'),
-      required: false,
-      description: 'A message the viewer may read. This or `anchor` must be given.',
-    }),
-    anchor: t.field({
-      type: MessageAnchor,
-      required: false,
-      description: 'Where the anchor is, instead of `anchorId`.',
-    }),
+    anchor: t.field({ type: MessageAnchor, description: 'Around which message; one that the viewer may read.' }),
     includeAnchor: t.boolean({
       required: false,
       defaultValue: true,
@@ -126,10 +116,8 @@ mutation('updateMessageFlagsInNarrow', {
     foundNewest: { type: 'Boolean', description: 'Whether there is none newer in the narrow.' },
   }),
   errors: [BadNarrowError],
-  resolve: async (ctx, { narrow, anchorId, anchor, includeAnchor, operation, flag, numBefore, numAfter }) => {
-    if ((anchorId == null) === (anchor == null)) throw new BadRequestError('Give either anchorId or anchor');
-    const at = anchorId == null ? undefined : Number((await accessMessage(ctx, anchorId)).id);
-    const range = { anchor: anchor ?? at ?? 'newest', numBefore, numAfter, includeAnchor: includeAnchor ?? true };
+  resolve: async (ctx, { narrow, anchor, includeAnchor, operation, flag, numBefore, numAfter }) => {
+    const range = { anchor: await anchorIn(ctx, anchor), numBefore, numAfter, includeAnchor: includeAnchor ?? true };
     const terms = termsIn(narrow ?? {});
     const change = requireFlagChange(operation, flag);
     const { selection, ...changed } = await updateFlagsInNarrow(ctx, { narrow: terms, ...range }, change);

@@ -1,6 +1,7 @@
 import { builder, type Types } from '../../api/graphql/builder.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
+import { ChannelRef } from '../../channels/graphql-ref.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { BadNarrowError } from './errors.ts';
 import type { NarrowTerm, Operand } from './narrow-terms.ts';
@@ -41,8 +42,7 @@ const ChannelKind = builder.enumType('ChannelKind', {
 });
 
 const narrowFields = (t: PothosSchemaTypes.InputFieldBuilder<Types, 'InputObject'>) => ({
-  channelId: t.id({ ...refersTo('Channel'), required: false, description: 'It stands in this channel.' }),
-  channelName: t.string({ required: false, description: 'In whatever case.' }),
+  channel: t.field({ type: ChannelRef, required: false, description: 'It stands in this channel.' }),
   channels: t.field({ type: ChannelKind, required: false, description: 'It stands in some channel of this kind.' }),
   topic: t.string({ required: false, description: 'In whatever case.' }),
   senderId: t.id({ ...refersTo('User'), required: false, description: 'This user sent it.' }),
@@ -79,8 +79,7 @@ export const MessageNarrow = builder.inputType('MessageNarrowInput', {
 
 /** The operator of each field. */
 const OPERATOR_OF: Readonly<Record<keyof typeof NarrowTerms.$inferInput, string>> = {
-  channelId: 'channel',
-  channelName: 'channel',
+  channel: 'channel',
   channels: 'channels',
   topic: 'topic',
   senderId: 'sender',
@@ -99,8 +98,9 @@ export function termsIn(input: typeof MessageNarrow.$inferInput): NarrowTerm[] {
   return [...place, ...termsOf(fields, false), ...termsOf(not ?? {}, true)];
 }
 
-function termsOf(fields: typeof NarrowTerms.$inferInput, negated: boolean): NarrowTerm[] {
-  return Object.entries(fields).flatMap(([field, value]: [string, Operand | readonly string[] | null | undefined]) => {
+function termsOf({ channel, ...fields }: typeof NarrowTerms.$inferInput, negated: boolean): NarrowTerm[] {
+  const given = { channel: channel?.id ?? channel?.name, ...fields };
+  return Object.entries(given).flatMap(([field, value]: [string, Operand | readonly string[] | null | undefined]) => {
     if (value == null) return [];
     const operator = OPERATOR_OF[field as keyof typeof OPERATOR_OF];
     // States and parts are terms of their own, each.

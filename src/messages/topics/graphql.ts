@@ -28,7 +28,7 @@ import {
   AROUND,
   anchorIn,
   idsPage,
-  MessageAnchorInput,
+  MessageAnchor,
   MessageConnection,
   messagesAround,
   sizeAround,
@@ -127,7 +127,7 @@ builder.objectField(Topic, 'messages', (t) =>
       description: `What the viewer may read in it, the newest first. ${AROUND} That costs ${ANCHOR_COST} more.`,
       args: {
         anchor: t.arg({
-          type: MessageAnchorInput,
+          type: MessageAnchor,
           required: false,
           description: 'Where to begin. Not with a cursor.',
         }),
@@ -137,12 +137,12 @@ builder.objectField(Topic, 'messages', (t) =>
           ? { field: 1, multiplier: pageSize(page) }
           : { field: 1 + ANCHOR_COST, multiplier: sizeAround(page) },
       resolve: async (topic, { anchor, ...page }, ctx) => {
-        const around = await anchorIn(signedIn(ctx), anchor);
-        if (around === undefined) {
-          const { channelId, name } = topic;
+        const { channelId, name } = topic;
+        if (anchor == null) {
           return idsPage((place) => topicMessages(ctx).load({ channelId, name, ...place }), page, ctx);
         }
-        return messagesAround(around, termsIn({ channelId: topic.channelId, topic: topic.name }), page, ctx);
+        const around = await anchorIn(signedIn(ctx), anchor);
+        return messagesAround(around, termsIn({ channel: { id: channelId }, topic: name }), page, ctx);
       },
     },
     MessageConnection,

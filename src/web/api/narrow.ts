@@ -1,4 +1,4 @@
-import type { MessageAnchorInput, MessageNarrowInput, MessageState } from '../generated/graphql.ts';
+import type { MessageAnchor, MessageNarrowInput, MessageState } from '../generated/graphql.ts';
 
 /** What of a message decides where it belongs. */
 export interface Placed {
@@ -19,12 +19,12 @@ export const narrowKey = (narrow: MessageNarrowInput | null | undefined): string
  * and what a message is to the viewer, unless that is said with it.
  */
 export function belongsTo(narrow: MessageNarrowInput | null | undefined, message: Placed): boolean | undefined {
-  const terms = Object.entries(narrow ?? {}).filter(([, value]) => value !== undefined && value !== null);
-  let isKnown = true;
+  const { channel, ...others } = narrow ?? {};
+  const terms = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
+  if (channel?.id !== undefined && message.channelId !== channel.id) return false;
+  let isKnown = channel?.name === undefined;
   for (const [name, value] of terms) {
-    if (name === 'channelId') {
-      if (message.channelId !== value) return false;
-    } else if (name === 'topic') {
+    if (name === 'topic') {
       if (message.channelId === null || !isSameTopic(message.topicName, String(value))) return false;
     } else if (name === 'directWith') {
       if (message.channelId !== null || !isSamePeople(message.participantIds, value as string[])) return false;
@@ -50,5 +50,5 @@ function isSamePeople(participants: readonly string[], named: readonly string[])
 }
 
 /** Where a list begins that nobody has scrolled. */
-export const FIRST_UNREAD: MessageAnchorInput = { place: 'FIRST_UNREAD' };
-export const NEWEST: MessageAnchorInput = { place: 'NEWEST' };
+export const FIRST_UNREAD: MessageAnchor = { place: 'FIRST_UNREAD' };
+export const NEWEST: MessageAnchor = { place: 'NEWEST' };

@@ -1,5 +1,6 @@
 import type { Client } from 'urql';
 import { act } from '../api/act.ts';
+import { NEWEST } from '../api/narrow.ts';
 import {
   FirstUnreadDocument,
   MarkInNarrowDocument,
@@ -78,7 +79,7 @@ async function unreadTopicIn(client: Client, { channelId, name }: Exclude<Place,
   const open = openChannel();
   const isOpen = open.channelId === channelId && open.topic !== undefined;
   const not: MessageNarrowInput = { is: ['MUTED'], ...(isOpen && { topic: open.topic ?? '' }) };
-  const narrow: MessageNarrowInput = { channelId, is: ['UNREAD'], not };
+  const narrow: MessageNarrowInput = { channel: { id: channelId }, is: ['UNREAD'], not };
   const { data } = await client.query(FirstUnreadDocument, { narrow }, { requestPolicy: 'network-only' }).toPromise();
   const topic = data?.messages?.nodes[0]?.topicName;
   return topic === undefined ? undefined : addressOf({ name: 'channel', channelId, topic }, name);
@@ -105,6 +106,6 @@ function markAsRead(client: Client): Promise<unknown> {
     return Promise.resolve(undefined);
   }
   const unread: MessageNarrowInput = { ...narrow, is: [...(narrow.is ?? []), 'UNREAD'] };
-  const range = { anchor: 'NEWEST', numBefore: AT_ONCE, numAfter: 0 } as const;
+  const range = { anchor: NEWEST, numBefore: AT_ONCE, numAfter: 0 } as const;
   return act(client, MarkInNarrowDocument, { input: { ...range, narrow: unread, flag: 'READ', operation: 'ADD' } });
 }

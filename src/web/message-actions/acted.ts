@@ -47,7 +47,7 @@ const AT_ONCE = 5_000;
 export const placeOf = ({ channel, topicName, participants }: Acted): MessageNarrowInput =>
   channel === null
     ? { directWith: participants?.map(({ id }) => id) ?? [] }
-    : { channelId: channel.id, topic: topicName };
+    : { channel: { id: channel.id }, topic: topicName };
 
 /** Marks a message and all that follow it in its place as unread; what is shown is not marked as read again meanwhile. */
 export async function markUnread(client: Client, messageId: string): Promise<void> {
@@ -55,7 +55,7 @@ export async function markUnread(client: Client, messageId: string): Promise<voi
   if (message === null) return;
   markUnreadFrom(message.id);
   const narrow = placeOf(message);
-  const range = { anchorId: message.id, numBefore: 0, numAfter: AT_ONCE };
+  const range = { anchor: { messageId: message.id }, numBefore: 0, numAfter: AT_ONCE };
   const input = { ...range, narrow, flag: 'READ', operation: 'REMOVE' } as const;
   if ((await act(client, MarkInNarrowDocument, { input })) !== undefined) notify('Marked as unread from here on.');
 }

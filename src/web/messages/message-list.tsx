@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { follow } from '../api/followed.ts';
 import { NEWEST, narrowKey } from '../api/narrow.ts';
 import { useStore } from '../api/store.ts';
-import type { MessageAnchorInput, MessageNarrowInput, MessageRowFragment } from '../generated/graphql.ts';
+import type { MessageAnchor, MessageNarrowInput, MessageRowFragment } from '../generated/graphql.ts';
 import { announce } from '../ui/announcer.tsx';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -33,7 +33,7 @@ interface Props {
   /** A message to begin at, which gets the focus. */
   readonly near?: string | undefined;
   /** Where it begins otherwise, unless it was left somewhere: at the first unread message. */
-  readonly start?: MessageAnchorInput;
+  readonly start?: MessageAnchor;
   /** What the messages were looked for by. What is found so is not read thereby. */
   readonly search?: Looked | undefined;
 }
@@ -144,7 +144,7 @@ export function MessageList({ narrow, label, empty, showsPlaces, viewerId, near,
 }
 
 /** The newest that may be shown. */
-const endOf = ({ before }: Span): MessageAnchorInput => (before === undefined ? NEWEST : { date: before });
+const endOf = ({ before }: Span): MessageAnchor => (before === undefined ? NEWEST : { date: before });
 
 interface BeginningProps extends Pick<Props, 'empty'> {
   readonly isSearch: boolean;

@@ -3,7 +3,7 @@ import { useClient, useQuery } from 'urql';
 import { FIRST_UNREAD, NEWEST } from '../api/narrow.ts';
 import { refusalIn } from '../api/use-command.ts';
 import {
-  type MessageAnchorInput,
+  type MessageAnchor,
   type MessageNarrowInput,
   type MessageRowFragment,
   TimelineDocument,
@@ -41,11 +41,11 @@ export interface Timeline {
  */
 export function useTimeline(
   narrow: MessageNarrowInput,
-  start: MessageAnchorInput = FIRST_UNREAD,
+  start: MessageAnchor = FIRST_UNREAD,
   span: Span = NO_SPAN,
 ): Timeline {
   const client = useClient();
-  const [anchor, setAnchor] = useState<MessageAnchorInput>(start);
+  const [anchor, setAnchor] = useState<MessageAnchor>(start);
   const [loading, setLoading] = useState<'older' | 'newer'>();
   const isLoading = useRef(false);
   const [{ data, error }] = useQuery({

@@ -126,7 +126,7 @@ export function decoded(part: string, escaped = part): string {
 export function narrowOf(route: Route): MessageNarrowInput | null {
   switch (route.name) {
     case 'channel':
-      return { channelId: route.channelId, ...(route.topic !== undefined && { topic: route.topic }) };
+      return { channel: { id: route.channelId }, ...(route.topic !== undefined && { topic: route.topic }) };
     case 'direct':
       return { directWith: [...route.userIds] };
     case 'view':

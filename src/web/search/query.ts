@@ -199,7 +199,7 @@ function fieldsOf(term: Term, idOf: (name: string) => string): Fields {
   if (value.trim() === '') throw new SearchProblem(`Behind “${name}:” something is missing.`);
   switch (operator) {
     case 'channel':
-      return { channelName: value.replace(/^#/, '') };
+      return { channel: { name: value.replace(/^#/, '') } };
     case 'topic':
       return { topic: value };
     case 'sender':

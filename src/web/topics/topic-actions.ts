@@ -26,7 +26,7 @@ export type TopicFound = NonNullable<TopicAtQuery['messages']>['nodes'][number];
 /** Reads a topic anew; undefined where it holds nothing the viewer may read. */
 export async function readTopic(client: Client, { channelId, topic }: TopicPlace): Promise<TopicFound | undefined> {
   const { data } = await client
-    .query(TopicAtDocument, { narrow: { channelId, topic } }, { requestPolicy: 'network-only' })
+    .query(TopicAtDocument, { narrow: { channel: { id: channelId }, topic } }, { requestPolicy: 'network-only' })
     .toPromise();
   return data?.messages?.nodes[0];
 }

@@ -1,3 +1,4 @@
+import { globalId } from '../global-ids.ts';
 import type { FeatureCalls } from './feature.ts';
 import { graphqlNarrows } from './shared.ts';
 
@@ -33,12 +34,12 @@ export const messageFlags: FeatureCalls = {
     ],
     updateMessageFlagsInNarrow: ({ channelId, messageId, ...names }) => [
       {
-        ...{ anchor: 'OLDEST', includeAnchor: true, numBefore: 0, numAfter: 10 },
-        ...{ narrow: { channelId }, operation: 'ADD', flag: 'READ' },
+        ...{ anchor: { place: 'OLDEST' }, includeAnchor: true, numBefore: 0, numAfter: 10 },
+        ...{ narrow: { channel: { id: globalId('Channel', channelId) } }, operation: 'ADD', flag: 'READ' },
       },
-      { anchorId: messageId, numBefore: 0, numAfter: 1, operation: 'REMOVE', flag: 'COLLAPSED' },
+      { anchor: { messageId }, numBefore: 0, numAfter: 1, operation: 'REMOVE', flag: 'COLLAPSED' },
       ...graphqlNarrows({ channelId, messageId, ...names }).map((narrow) => ({
-        ...{ narrow, anchor: 'NEWEST', numBefore: 1, numAfter: 0, operation: 'ADD', flag: 'STARRED' },
+        ...{ narrow, anchor: { place: 'NEWEST' }, numBefore: 1, numAfter: 0, operation: 'ADD', flag: 'STARRED' },
       })),
     ],
     markTopicAsRead: ({ channelId }) => [{ channelId, topic: 'greetings' }],

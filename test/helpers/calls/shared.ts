@@ -1,6 +1,7 @@
 import { CHANNEL_PERMISSION_NAMES } from '../../../src/access/permissions/channel-permissions.ts';
 import { settingFieldName } from '../../../src/api/graphql/setting-fields.ts';
 import type { Settings } from '../../../src/platform/setting.ts';
+import { globalId } from '../global-ids.ts';
 import type { Parameters } from '../person.ts';
 import type { Names } from '../scene.ts';
 
@@ -82,6 +83,7 @@ export const restNarrows = ({ channelId, channelName, userId, email, messageId }
 
 /** Narrows of messages that together say all that can be said. */
 export const graphqlNarrows = ({ channelId, channelName, messageId, userId }: Names): readonly Parameters[] => {
+  const channel = { id: globalId('Channel', channelId) };
   const said = {
     topic: 'greetings',
     senderId: userId,
@@ -91,8 +93,8 @@ export const graphqlNarrows = ({ channelId, channelName, messageId, userId }: Na
     search: 'hello',
   };
   return [
-    { ...said, channelId, with: messageId },
-    { channelName, channels: 'PUBLIC', not: { ...said, channelId, channelName, channels: 'WEB_PUBLIC' } },
+    { ...said, channel, with: messageId },
+    { channel: { name: channelName }, channels: 'PUBLIC', not: { ...said, channel, channels: 'WEB_PUBLIC' } },
     { directWith: [userId], directIncluding: userId, not: { directWith: [userId], directIncluding: userId } },
   ];
 };
