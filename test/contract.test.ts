@@ -20,6 +20,7 @@ describe('the schema', () => {
     ['what is no page says how much there may be', 'listsWithoutBound'],
     ['all events can be selected in one document without an alias', 'unionFieldConflicts'],
     ['what has an id is found by it', 'idsOfNoNode'],
+    ['what is one of several is one field, of which the schema wants one', 'alternatives'],
   ] as const)('%s', ([, finding]) => {
     expect(findings[finding]).toEqual([]);
   });
@@ -45,12 +46,28 @@ describe('the schema', () => {
     const { findings: found } = count(
       parseSchema(`
         interface Node { id: ID! }
-        type Query { thing: Thing node: Found }
+        type Query { thing(thingId: ID, name: String): Thing node: Found }
         type Thing { id: ID! }
         type Found implements Node { id: ID! }
+        type Mutation { change(input: ChangeInput, either: OneOfChangeInput): Thing }
+        input ChangeInput { name: String channelId: ID channelName: String directTo: [ID!] folderId: ID
+          "An end."
+          place: String
+          "A thing; instead of \`place\`."
+          at: ID }
+        input OneOfChangeInput @oneOf { channelId: ID channelName: String }
       `),
     );
-    expect(found.idsOfNoNode).toEqual(['Thing']);
+    expect(found).toMatchObject({
+      idsOfNoNode: ['Thing'],
+      alternatives: [
+        'ChangeInput: channelId | channelName',
+        'ChangeInput: channelId | directTo',
+        'ChangeInput: channelName | directTo',
+        'ChangeInput: at | place',
+        'Query.thing: name | thingId',
+      ],
+    });
   });
 
   test('is the whole one', () => {

@@ -47,6 +47,8 @@ export interface Findings {
   readonly valuesOfEvents: readonly string[];
   /** Objects by whose `id` a cache would keep them, and `node` would not find them. */
   readonly idsOfNoNode: readonly string[];
+  /** Fields of an input, or arguments of a field, side by side of which only one is to be given: what `@oneOf` is for. */
+  readonly alternatives: readonly string[];
 }
 
 /** The figures of a schema, as counts of all there is. */
@@ -178,6 +180,12 @@ export function count(schema: GraphQLSchema): { readonly findings: Findings; rea
         .filter((type) => type.getFields()['id'] !== undefined)
         .filter((type) => type.name !== 'Node' && !type.getInterfaces().some(({ name }) => name === 'Node'))
         .map(nameOf),
+      alternatives: [
+        ...inputs
+          .filter(({ isOneOf }) => !isOneOf)
+          .flatMap((type) => alternativesAmong(type.name, Object.values(type.getFields()))),
+        ...fields.flatMap(({ at, field }) => alternativesAmong(at, field.args)),
+      ],
     },
     counted: {
       types: types.length,
@@ -212,6 +220,47 @@ function reachedFrom(schema: GraphQLSchema, from: readonly (GraphQLNamedType | n
   };
   for (const type of from) if (type != null) walk(type);
   return reached;
+}
+
+/** What can be given, or left out. */
+type Given = readonly {
+  readonly name: string;
+  readonly type: GraphQLInputType;
+  readonly description?: string | null | undefined;
+}[];
+
+/** What is behind the word for a thing in the name of a field that names it: "channelId", "channelName", "anchorId". */
+const HOW_IT_IS_NAMED = /(Id|Name|Email|Key|Ref)$/;
+/** What a thing is known by, in a field or input that is called after it: `user(userId:, email:)`. */
+const KNOWN_BY = new Set(['name', 'email']);
+/** To a channel, or to people. */
+const [A_CHANNEL, PEOPLE] = [/^(channel|topic)(Id|Name)?$/, /^(direct|directTo|toUserIds|recipients|recipientIds)$/];
+/** What people write where two things are not to be given together; of another field of the same input alone. */
+const NOT_TOGETHER = /(?:instead of|absent with|not with|without|either|unless) `(\w+)`/gi;
+
+/**
+ * Pairs of optional fields of which only one is to be given, as far as their names and descriptions tell: what names one
+ * thing in two ways, and where a message is to go.
+ */
+function alternativesAmong(at: string, all: Given): string[] {
+  const optional = all.filter(({ type }) => !isNonNullType(type));
+  const stem = (name: string) => name.replace(HOW_IT_IS_NAMED, '');
+  const owner = at.toLowerCase();
+  const isPair = ([one, other]: readonly [Given[number], Given[number]]) =>
+    stem(one.name) === stem(other.name) ||
+    (KNOWN_BY.has(other.name) && one.name.endsWith('Id') && owner.includes(stem(one.name).toLowerCase())) ||
+    (A_CHANNEL.test(one.name) && PEOPLE.test(other.name)) ||
+    [...(one.description ?? '').matchAll(NOT_TOGETHER)].some(([, name]) => name === other.name);
+  const pairs = optional.flatMap((one) =>
+    optional.filter((other) => other !== one).map((other) => [one, other] as const),
+  );
+  const found = pairs.filter(isPair).map((pair) =>
+    pair
+      .map(({ name }) => name)
+      .toSorted()
+      .join(' | '),
+  );
+  return [...new Set(found)].map((names) => `${at}: ${names}`);
 }
 
 const nameOf = ({ name }: GraphQLNamedType) => name;
@@ -250,6 +299,7 @@ function table({ findings, counted }: ReturnType<typeof count>): string {
     ['connection fields with `orderBy`', `${counted.sortedConnections} of ${counted.connectionFields}`],
     ['`viewerCan…` fields', counted.viewerCan],
     ['`@oneOf` inputs', counted.oneOfInputs],
+    ['inputs and arguments that name one thing in two ways', findings.alternatives.length],
     ['event types on one field', counted.eventTypes],
     ['types of values in events', findings.valuesOfEvents.length],
     ['fields of events that conflict', findings.unionFieldConflicts.length],

@@ -258,7 +258,7 @@ describe('an emoji that is named', () => {
     await moderator.ok('POST', path, { emoji_name: 'ducky', ...inFull });
     await owner.ok('DELETE', path, { emoji_name: 'ducky' });
     await member.ok('DELETE', path, inFull);
-    await moderator.mutate('removeReaction', { messageId: id, emojiName: 'ducky' }, '__typename');
+    await moderator.mutate('removeReaction', { messageId: id, emoji: { name: 'ducky' } }, '__typename');
     expect((await owner.ok('GET', `/messages/${id}`)).message.reactions).toEqual([]);
     expect((await owner.rest('DELETE', path, inFull)).body.code).toBe('REACTION_DOES_NOT_EXIST');
   });

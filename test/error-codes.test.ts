@@ -308,7 +308,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
       },
       graphql: ({ owner }) =>
         mutate(owner, 'updateOrganization', {
-          permissions: { canAccessAllUsers: { new: { directMemberIds: [owner.id] } } },
+          permissions: { canAccessAllUsers: { new: { direct: { memberIds: [owner.id] } } } },
         }),
     },
   ],
@@ -380,7 +380,7 @@ const CASES: Readonly<Record<string, readonly [ErrorCode, Case]>> = {
     {
       status: 400,
       rest: ({ owner, message }) => owner.rest('DELETE', `/messages/${message}/reactions`, { emoji_name: 'car' }),
-      graphql: ({ owner, message }) => mutate(owner, 'removeReaction', { messageId: message, emojiName: 'car' }),
+      graphql: ({ owner, message }) => mutate(owner, 'removeReaction', { messageId: message, emoji: { name: 'car' } }),
     },
   ],
   'the only owner, of their own account': [

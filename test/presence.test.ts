@@ -169,7 +169,7 @@ describe('who asks for what is newer than the last answer', () => {
     const people = names.map((name) => (made as unknown as Record<string, Person>)[name] as Person);
     const read = async (newerThan: number): Promise<[number, number][]> => {
       const { presences } = await made.owner.query(
-        'query ($n: LongId) { presences(first: 100, newerThan: $n) { edges { node { user { databaseId } version } } } }',
+        'query ($n: LongId!) { presences(first: 100, since: { version: $n }) { edges { node { user { databaseId } version } } } }',
         { n: newerThan },
       );
       return presences.edges.map(({ node }: Json) => [node.user.databaseId, node.version]);
@@ -379,8 +379,8 @@ describe('over GraphQL', () => {
     const first = await pageOf('first: 1');
     expect(first).toMatchObject({ nodes: [1], more: true });
     expect(await pageOf(`first: 5, after: "${first.cursor}"`)).toMatchObject({ nodes: [2], more: false });
-    expect(await pageOf('last: 5, newerThan: 1')).toMatchObject({ nodes: [2] });
-    expect(await pageOf('historyDays: 0')).toMatchObject({ nodes: [] });
+    expect(await pageOf('last: 5, since: { version: 1 }')).toMatchObject({ nodes: [2] });
+    expect(await pageOf('since: { days: 0 }')).toMatchObject({ nodes: [] });
     expect(await bot.tryMutation('recordPresence', { status: 'ACTIVE' })).toMatchObject({
       ...{ code: 'BAD_REQUEST', message: 'This endpoint does not accept bot requests.' },
     });

@@ -292,9 +292,9 @@ describe('profile data', () => {
     const { owner, ids, profileOf } = await crew();
     const half = { lead: 'x\ud800', whole: 'x\ufffd' };
     const choices = [{ key: half.lead, text: half.lead }];
-    await owner.mutate('updateCustomProfileField', { fieldId: ids.flag, choices }, '__typename');
+    await owner.mutate('updateCustomProfileField', { fieldId: ids.flag, data: { choices } }, '__typename');
     const texts = { ship: half.lead, home: `https://e.example/${half.lead}`, flag: half.lead };
-    const values = Object.entries(texts).map(([name, text]) => ({ fieldId: ids[name as Field], text }));
+    const values = Object.entries(texts).map(([name, text]) => ({ fieldId: ids[name as Field], content: { text } }));
     await owner.mutate('updateProfileData', { values }, '__typename');
     expect(await profileOf(owner)).toEqual({
       ship: { value: half.whole, rendered_value: `<p>${half.whole}</p>` },
@@ -306,7 +306,7 @@ describe('profile data', () => {
       `mutation ($input: UpdateCustomProfileFieldInput!) {
         updateCustomProfileField(input: $input) { ... on BadRequestError { message } }
       }`,
-      { input: { fieldId: ids.flag, choices: same } },
+      { input: { fieldId: ids.flag, data: { choices: same } } },
     );
     expect(data.updateCustomProfileField.message).toBe('Field must not have duplicate choices.');
   });
@@ -319,8 +319,8 @@ describe('profile data', () => {
       'updateProfileData',
       {
         values: [
-          { fieldId: ids.mates, userIds: [owner.id] },
-          { fieldId: ids.ship, text: 'The *Argo*' },
+          { fieldId: ids.mates, content: { userIds: [owner.id] } },
+          { fieldId: ids.ship, content: { text: 'The *Argo*' } },
         ],
       },
       `user { ${shown} }`,
@@ -346,15 +346,11 @@ describe('profile data', () => {
         one: updateProfileData(input: $one) { ...shown } two: updateProfileData(input: $two) { ...shown }
       }
       fragment shown on UpdateProfileDataPayload { user { profileData { value } } }`,
-      Object.fromEntries(['one', 'two'].map((text) => [text, { values: [{ fieldId: ids.log, text }] }])),
+      Object.fromEntries(['one', 'two'].map((text) => [text, { values: [{ fieldId: ids.log, content: { text } }] }])),
     );
     for (const text of ['one', 'two']) {
       expect(twice.data[text].user.profileData.at(-1)).toEqual({ value: text });
     }
-    const both = { values: [{ fieldId: ids.ship, text: 'x', userIds: [owner.id] }] };
-    expect(await member.tryMutation('updateProfileData', both)).toMatchObject({
-      message: 'Give either text or userIds',
-    });
     const ofBot = await guest.query(`query ($userId: ID!) { user(by: { id: $userId }) { ${shown} } }`, {
       userId: bot.id,
     });

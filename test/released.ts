@@ -14,7 +14,7 @@ const CHANGES = 'src/api/graphql/CHANGES.md';
 /** Where the list begins of what no release has yet. */
 const NEXT = '## The next release\n';
 /** The date, what is meant, and what to do. */
-const ENTRY = /^\| (\d{4}-\d\d-\d\d) \| `([\w.]+)`[^|]* \| [^|]*\w[^|]* \|$/;
+const ENTRY = /^\| (\d{4}-\d\d-\d\d) \| `([\w.@]+)`[^|]* \| [^|]*\w[^|]* \|$/;
 
 /**
  * Holds the list of changes against what has changed.

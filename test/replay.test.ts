@@ -680,7 +680,7 @@ test('leave to make video calls', async () => {
   const agree = async () => {
     const { videoCallRegistrationUrl } = await member.query('{ videoCallRegistrationUrl }');
     const { code, state } = Object.fromEntries(new URL(provider.agree(videoCallRegistrationUrl)).searchParams);
-    await member.mutate('completeVideoCallRegistration', { code, state }, 'hasVideoCallToken');
+    await member.mutate('completeVideoCallRegistration', { consent: { code }, state }, 'hasVideoCallToken');
   };
   const call = () => member.rest('POST', '/calls/videoprovider/create');
   await expectReplay(member, { given: agree, 'given anew': agree, taken: [async () => provider.revoke(), call] });

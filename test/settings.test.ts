@@ -223,7 +223,7 @@ test.concurrent('updateOrganization does and tells the same', async () => {
   const input = {
     ...{ name: 'Engines', description: '*a*', moveMessagesWithinChannelLimitSeconds: null, messageRetentionDays: 7 },
     ...{ topicsPolicy: 'DISABLE_EMPTY_TOPIC', digestWeekday: null, orgType: 'RESEARCH' },
-    permissions: { canCreateGroups: { new: { directMemberIds: [member.id] }, old: { groupId: groups.members } } },
+    permissions: { canCreateGroups: { new: { direct: { memberIds: [member.id] } }, old: { groupId: groups.members } } },
   };
   const { organization } = await owner.mutate('updateOrganization', input, selection);
   expect(organization).toEqual({
@@ -248,10 +248,10 @@ test.concurrent('updateOrganization does and tells the same', async () => {
     __typename: 'UnauthorizedPrincipalError',
   });
   const edit = (field: string, value: object) => ({ permissions: { [field]: value } });
-  expect(await refused(owner, edit('canCreateGroups', { new: {}, old: {} }))).toMatchObject({
+  expect(await refused(owner, edit('canCreateGroups', { new: { direct: {} }, old: { direct: {} } }))).toMatchObject({
     __typename: 'ExpectationMismatchError',
   });
-  expect(await refused(owner, edit('canAccessAllUsers', { new: { directMemberIds: [owner.id] } }))).toEqual({
+  expect(await refused(owner, edit('canAccessAllUsers', { new: { direct: { memberIds: [owner.id] } } }))).toEqual({
     ...{ __typename: 'SystemGroupRequiredError', code: 'SYSTEM_GROUP_REQUIRED' },
     message: "'can_access_all_users_group' must be a system user group.",
   });

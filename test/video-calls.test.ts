@@ -92,13 +92,15 @@ describe('consent', () => {
         { input },
       );
     const refused = { data: { completeVideoCallRegistration: { code: 'BAD_REQUEST', message: BAD_STATE[2] } } };
-    expect(await complete({ code, state: 'x' })).toMatchObject(refused);
-    expect(await complete({ code, state }, owner)).toMatchObject(refused);
-    expect((await complete({ code, state }, anonymous)).errors).toMatchObject([
+    expect(await complete({ consent: { code }, state: 'x' })).toMatchObject(refused);
+    expect(await complete({ consent: { code }, state }, owner)).toMatchObject(refused);
+    expect((await complete({ consent: { code }, state }, anonymous)).errors).toMatchObject([
       { extensions: { code: 'UNAUTHORIZED' } },
     ]);
-    expect((await complete({ code, state })).data.completeVideoCallRegistration).toEqual({ hasVideoCallToken: true });
-    expect(await complete({ code, state })).toMatchObject(refused);
+    expect((await complete({ consent: { code }, state })).data.completeVideoCallRegistration).toEqual({
+      hasVideoCallToken: true,
+    });
+    expect(await complete({ consent: { code }, state })).toMatchObject(refused);
     const query = 'mutation { createVideoCall { ... on CreateVideoCallPayload { url } ... on ServiceError { code } } }';
     expect((await member.query(query)).createVideoCall).toEqual({ url: CALL[1] });
     expect((await stream.next()).hasVideoCallToken).toBe(true);

@@ -12,7 +12,6 @@ import { refersTo } from '../api/graphql/refs.ts';
 import { enumOf, settingFields } from '../api/graphql/setting-fields.ts';
 import { keysetOf, pageRead, readPage, type SortedPage } from '../api/graphql/sorted-list.ts';
 import { byKeyIfAny } from '../api/graphql/together.ts';
-import { BadRequestError } from '../platform/errors.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../platform/roles.ts';
 import { refuseNullBytes } from '../platform/text.ts';
 import { EMBEDDED_BOT, GENERIC_BOT, INCOMING_WEBHOOK_BOT, OUTGOING_WEBHOOK_BOT } from './bot-types.ts';
@@ -246,13 +245,13 @@ export async function usersPage({ list, filter, args, ctx, info }: UserPageOptio
   return readPage('User', { ...sorted, page: found, totalCount, where: visibleTo(viewer), ctx, info });
 }
 
-export const ProfileValueInput = builder.inputType('ProfileValueInput', {
-  description: 'What a user is to have in one field of their profile. Without `text` and `userIds` it is to be empty.',
+const ProfileContentInput = builder.inputType('ProfileContentInput', {
+  isOneOf: true,
+  description: 'What stands in one field of a profile.',
   fields: (t) => ({
-    fieldId: t.id({ ...refersTo('CustomProfileField'), required: true, description: 'Which field.' }),
     text: t.string({
       required: false,
-      description: 'The value, for all but a field of users; at most 50 characters, 500 for a paragraph.',
+      description: 'For all but a field of users; at most 50 characters, 500 for a paragraph.',
     }),
     userIds: t.idList({
       ...refersTo('User'),
@@ -262,19 +261,20 @@ export const ProfileValueInput = builder.inputType('ProfileValueInput', {
   }),
 });
 
-interface SentValue {
-  readonly fieldId: number;
-  readonly text?: string | null | undefined;
-  readonly userIds?: readonly number[] | null | undefined;
-}
+export const ProfileValueInput = builder.inputType('ProfileValueInput', {
+  description: 'What a user is to have in one field of their profile.',
+  fields: (t) => ({
+    fieldId: t.id({ ...refersTo('CustomProfileField'), required: true, description: 'Which field.' }),
+    content: t.field({
+      type: ProfileContentInput,
+      required: false,
+      description: 'What is to stand in it. Absent: nothing.',
+    }),
+  }),
+});
 
-/** @throws BadRequestError when a value is given in two ways. */
-export function toEntries(values: readonly SentValue[]): readonly ValueEntry[] {
-  return values.map(({ fieldId, text, userIds }) => {
-    if (text != null && userIds != null) throw new BadRequestError('Give either text or userIds');
-    return { fieldId, value: text ?? userIds ?? null };
-  });
-}
+export const toEntries = (values: readonly (typeof ProfileValueInput.$inferInput)[]): readonly ValueEntry[] =>
+  values.map(({ fieldId, content }) => ({ fieldId, value: content?.text ?? content?.userIds ?? null }));
 
 type Settled = Pick<Ctx['viewer']['user'], 'id' | 'settings'>;
 

@@ -12,13 +12,14 @@ const NAMED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       ...['userId', 'userIds', 'senderId', 'mentionsUserId', 'direct', 'directWith', 'directIncluding', 'memberIds'],
-      ...['directMemberIds', 'subscriberIds', 'botId', 'ownerId'],
+      ...['subscriberIds', 'botId', 'ownerId'],
     ].map((name) => [name, 'User']),
   ),
   ...Object.fromEntries(
-    ['groupId', 'groupIds', 'userGroupId', 'subgroupIds', 'directSubgroupIds', 'addSubgroups', 'deleteSubgroups'].map(
-      (name) => [name, 'UserGroup'],
-    ),
+    ['groupId', 'groupIds', 'userGroupId', 'subgroupIds', 'addSubgroups', 'deleteSubgroups'].map((name) => [
+      name,
+      'UserGroup',
+    ]),
   ),
   ...Object.fromEntries(['messageId', 'messageIds', 'with'].map((name) => [name, 'Message'])),
   ...Object.fromEntries(['folderId', 'channelFolderId'].map((name) => [name, 'ChannelFolder'])),

@@ -42,7 +42,7 @@ describe('channels', () => {
           messageRetentionDays: 7,
           permissions: {
             canSendMessage: { groupId: owners },
-            canRemoveSubscribers: { directMemberIds: [guest.id, member.id], directSubgroupIds: [owners] },
+            canRemoveSubscribers: { direct: { memberIds: [guest.id, member.id], subgroupIds: [owners] } },
           },
         }),
       ),
@@ -168,10 +168,10 @@ describe('channels', () => {
         (world) => ({
           permissions: {
             canSendMessage: { new: { groupId: world.owners } },
-            canSubscribe: { new: { directMemberIds: who(world) } },
+            canSubscribe: { new: { direct: { memberIds: who(world) } } },
             canAdministerChannel: {
-              new: { directMemberIds: [world.member.id, world.moderator.id] },
-              old: { directMemberIds: [world.member.id] },
+              new: { direct: { memberIds: [world.member.id, world.moderator.id] } },
+              old: { direct: { memberIds: [world.member.id] } },
             },
           },
         }),

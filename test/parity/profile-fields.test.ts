@@ -53,7 +53,7 @@ describe('profiles', () => {
       create(
         'owner',
         { field_type: 7, name, ...accountOf(pattern) },
-        { type: 'EXTERNAL_ACCOUNT', name, urlPattern: pattern },
+        { type: 'EXTERNAL_ACCOUNT', name, data: { urlPattern: pattern } },
         code,
       );
     await expectParity(withFields, {
@@ -70,10 +70,12 @@ describe('profiles', () => {
         {
           type: 'DROPDOWN',
           name: 'Wind',
-          choices: [
-            { key: 'n', text: 'North' },
-            { key: 's', text: 'South' },
-          ],
+          data: {
+            choices: [
+              { key: 'n', text: 'North' },
+              { key: 's', text: 'South' },
+            ],
+          },
         },
       ),
       'a list of none': create(
@@ -129,7 +131,7 @@ describe('profiles', () => {
         at('flag'),
         'updateCustomProfileField',
         () => ({ field_data: { b: { text: 'Blue', order: '1' } } }),
-        ({ flag }) => ({ fieldId: flag, choices: [{ key: 'b', text: 'Blue' }] }),
+        ({ flag }) => ({ fieldId: flag, data: { choices: [{ key: 'b', text: 'Blue' }] } }),
       ),
       'an order of some': order('owner', ({ ship }) => [ship], 'BAD_REQUEST'),
       'an order': order('owner', ({ ship, flag, mates }) => [mates, ship, flag]),
@@ -147,7 +149,9 @@ describe('profiles', () => {
         () => '/users/me/profile_data',
         'updateProfileData',
         (fields) => ({ data: values(fields).map(([id, value]) => ({ id, value })) }),
-        (fields) => ({ values: values(fields).map(([fieldId, text]) => ({ fieldId, text })) }),
+        (fields) => ({
+          values: values(fields).map(([fieldId, text]) => ({ fieldId, content: text === null ? null : { text } })),
+        }),
         code,
       );
     const remove = (who: Who, of: (fields: Fields) => number[], code?: string) =>
@@ -167,7 +171,10 @@ describe('profiles', () => {
         ({ member }) => `/users/${member.id}`,
         'updateUser',
         (fields) => ({ profile_data: [{ id: fields.mates, value: of(fields) }] }),
-        (fields) => ({ userId: fields.member.id, profileData: [{ fieldId: fields.mates, userIds: of(fields) }] }),
+        (fields) => ({
+          userId: fields.member.id,
+          profileData: [{ fieldId: fields.mates, content: { userIds: of(fields) } }],
+        }),
         code,
       );
     await expectParity(withFields, {

@@ -1,6 +1,5 @@
 import type { GroupSettingEdit } from '../../access/permissions/permission-values.ts';
 import type { WireGroupSetting } from '../../access/permissions/system-groups.ts';
-import { BadRequestError } from '../../platform/errors.ts';
 import { builder, type Types } from './builder.ts';
 import { refersTo } from './refs.ts';
 import { toFieldName } from './setting-fields.ts';
@@ -15,20 +14,15 @@ export const GroupSetting = builder.objectRef<WireGroupSetting>('GroupSetting').
   description: 'Who holds a permission: users, and the members of groups.',
 });
 
-export const GroupSettingInput = builder.inputType('GroupSettingInput', {
-  description: 'Who is to hold a permission: one group by `groupId`, or users and groups. Nobody, if all is left out.',
+const DirectHoldersInput = builder.inputType('DirectHoldersInput', {
+  description: 'Users and groups that are to hold a permission; nobody, if all is left out.',
   fields: (t) => ({
-    groupId: t.id({
-      ...refersTo('UserGroup'),
-      required: false,
-      description: 'The one group that is to hold it. The other fields must be absent.',
-    }),
-    directMemberIds: t.idList({
+    memberIds: t.idList({
       ...refersTo('User'),
       required: false,
       description: 'Users who are to hold it themselves. Absent: none.',
     }),
-    directSubgroupIds: t.idList({
+    subgroupIds: t.idList({
       ...refersTo('UserGroup'),
       required: false,
       description: 'Groups whose members are to hold it. Absent: none.',
@@ -36,15 +30,17 @@ export const GroupSettingInput = builder.inputType('GroupSettingInput', {
   }),
 });
 
-/** @throws BadRequestError when both forms are given. */
-export function toWireSetting(input: typeof GroupSettingInput.$inferInput): WireGroupSetting {
-  const { groupId, directMemberIds, directSubgroupIds } = input;
-  if (groupId == null) return { direct_members: directMemberIds ?? [], direct_subgroups: directSubgroupIds ?? [] };
-  if (directMemberIds != null || directSubgroupIds != null) {
-    throw new BadRequestError('Give either groupId or direct members and subgroups');
-  }
-  return groupId;
-}
+export const GroupSettingInput = builder.inputType('GroupSettingInput', {
+  isOneOf: true,
+  description: 'Who is to hold a permission.',
+  fields: (t) => ({
+    groupId: t.id({ ...refersTo('UserGroup'), required: false, description: 'One group, and nobody else.' }),
+    direct: t.field({ type: DirectHoldersInput, required: false, description: 'Users and groups, each by itself.' }),
+  }),
+});
+
+export const toWireSetting = ({ groupId, direct }: typeof GroupSettingInput.$inferInput): WireGroupSetting =>
+  groupId ?? { direct_members: direct.memberIds ?? [], direct_subgroups: direct.subgroupIds ?? [] };
 
 const GroupSettingEditInput = builder.inputType('GroupSettingEditInput', {
   description: 'A change of who holds a permission.',

@@ -116,18 +116,29 @@ mutation('addReaction', {
   }),
 });
 
+const EmojiCodeInput = builder.inputType('EmojiCodeInput', {
+  description: 'An emoji, as reactions tell which one it is.',
+  fields: (t) => ({
+    emojiCode: t.string({ description: CODE }),
+    reactionType: t.field({ type: ReactionTypeEnum, description: NAMESPACE }),
+  }),
+});
+
+const EmojiRef = builder.inputType('EmojiRef', {
+  isOneOf: true,
+  description: 'Which emoji is meant.',
+  fields: (t) => ({
+    code: t.field({ type: EmojiCodeInput, required: false, description: 'The emoji itself, whatever it is called.' }),
+    name: t.string({ required: false, description: 'What it is called, without colons.' }),
+  }),
+});
+
 mutation('removeReaction', {
   description: "Takes one of the viewer's emoji from a message.",
   errors: [ReactionDoesNotExistError],
   input: (t) => ({
     messageId: t.id({ ...refersTo('Message'), description: 'The message the reaction is on.' }),
-    emojiName: t.string({ required: false, description: "The emoji's name. This or the code must be given." }),
-    emojiCode: t.string({ required: false, description: `${CODE} This or the name must be given.` }),
-    reactionType: t.field({
-      type: ReactionTypeEnum,
-      required: false,
-      description: `${NAMESPACE} Absent: that of the name.`,
-    }),
+    emoji: t.field({ type: EmojiRef, description: 'Which of them.' }),
   }),
   // Not `message`: that is the word of every error in the same union.
   payload: () => ({
@@ -137,12 +148,8 @@ mutation('removeReaction', {
       description: 'The message the reaction was on; null when it is gone by now.',
     },
   }),
-  resolve: async (ctx, { messageId, emojiName, emojiCode, reactionType }) => {
-    await removeReaction(ctx, messageId, {
-      name: emojiName ?? undefined,
-      code: emojiCode ?? undefined,
-      type: reactionType ?? undefined,
-    });
+  resolve: async (ctx, { messageId, emoji: { name, code } }) => {
+    await removeReaction(ctx, messageId, { name, code: code?.emojiCode, type: code?.reactionType });
     return { changedMessage: await readBack(ctx, messageId) };
   },
 });

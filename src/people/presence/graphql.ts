@@ -79,6 +79,19 @@ builder.prismaObjectField(User, 'presence', (t) =>
 
 const LIST = 'presence';
 
+const PresencesSinceInput = builder.inputType('PresencesSinceInput', {
+  isOneOf: true,
+  description: 'From where on presences are listed.',
+  fields: (t) => ({
+    version: t.field({
+      type: 'LongId',
+      required: false,
+      description: 'What has changed after this `version`, whenever that was.',
+    }),
+    days: t.int({ required: false, description: 'Who was seen in so many days.' }),
+  }),
+});
+
 builder.queryField('presences', (t) =>
   t.connection({
     type: UserPresence,
@@ -86,17 +99,13 @@ builder.queryField('presences', (t) =>
       'When the people of the organization were last there, by `version`. To hear what has changed, ask for what is newer ' +
       'than the last one seen.',
     args: {
-      newerThan: t.arg({
-        type: 'LongId',
+      since: t.arg({
+        type: PresencesSinceInput,
         required: false,
-        description: 'Only what has changed after this `version`.',
-      }),
-      historyDays: t.arg.int({
-        required: false,
-        description: 'Without `newerThan`: leaves out who was not seen for longer; 14 when absent.',
+        description: 'Leaves out what is older. Absent: who was not seen for 14 days.',
       }),
     },
-    async resolve(_root, { newerThan, historyDays, ...args }, ctx) {
+    async resolve(_root, { since, ...args }, ctx) {
       const { app, viewer } = signedIn(ctx);
       const size = pageSize(args);
       const backward = args.first == null && args.last != null;
@@ -106,7 +115,7 @@ builder.queryField('presences', (t) =>
         limit: size + 1,
         newestFirst: backward,
       };
-      const query = { newerThan: newerThan ?? undefined, historyDays };
+      const query = { newerThan: since?.version, historyDays: since?.days };
       const { presences: found } = await readPresences(app.db, viewer.realm, query, app.now(), page);
       const rows = found.slice(0, size);
       if (backward) rows.reverse();

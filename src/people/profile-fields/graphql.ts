@@ -5,7 +5,7 @@ import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { given, mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { ProfileValueInput, toEntries, User } from '../graphql.ts';
 import { usersById } from '../loaders.ts';
 import { fieldFacts } from './entity-facts.ts';
@@ -32,6 +32,7 @@ const NAME = 'Not blank; at most 40 characters; unique in the organization, in w
 const HINT = 'What helps people to fill it in; at most 80 characters.';
 const CHOICES = 'What can be chosen, of a list of options alone, in their order; at most 500.';
 const URL_PATTERN = "Of an external account alone: its page, with %(username)s for the account's name.";
+const DATA = 'For a list of options, or an external account: what can be chosen, or where the accounts are.';
 const SUMMARY =
   'Whether clients show it in the summary of a profile. Two fields at most, and no field of users, can be there.';
 const REQUIRED = 'Whether clients ask people to fill it in.';
@@ -143,29 +144,29 @@ const ProfileChoiceInput = builder.inputType('ProfileChoiceInput', {
   }),
 });
 
+const CustomProfileFieldDataInput = builder.inputType('CustomProfileFieldDataInput', {
+  isOneOf: true,
+  description: 'What a custom profile field of some types needs besides.',
+  fields: (t) => ({
+    choices: t.field({ type: [ProfileChoiceInput], required: false, description: CHOICES }),
+    urlPattern: t.string({ required: false, description: URL_PATTERN }),
+  }),
+});
+
 interface Sent {
   readonly name?: string | null | undefined;
   readonly hint?: string | null | undefined;
-  readonly choices?: readonly Choice[] | null | undefined;
-  readonly urlPattern?: string | null | undefined;
+  readonly data?: typeof CustomProfileFieldDataInput.$inferInput | null | undefined;
   readonly displayInProfileSummary?: boolean | null | undefined;
   readonly required?: boolean | null | undefined;
   readonly editableByUser?: boolean | null | undefined;
   readonly useForUserMatching?: boolean | null | undefined;
 }
 
-function toEdit({ choices, urlPattern, ...edit }: Sent) {
-  const fieldData = fieldDataOf(choices ?? undefined, urlPattern ?? undefined);
-  return given({ ...edit, fieldData });
-}
+const toEdit = ({ data, ...edit }: Sent) => given({ ...edit, fieldData: data == null ? undefined : fieldDataOf(data) });
 
-function fieldDataOf(choices?: readonly Choice[], urlPattern?: string): FieldData | undefined {
-  if (choices !== undefined && urlPattern !== undefined) {
-    throw new BadRequestError('Give either choices or urlPattern');
-  }
-  if (choices !== undefined) return dataOfChoices(choices);
-  return urlPattern === undefined ? undefined : dataOfAccount(urlPattern);
-}
+const fieldDataOf = ({ choices, urlPattern }: typeof CustomProfileFieldDataInput.$inferInput): FieldData =>
+  choices === undefined ? dataOfAccount(urlPattern) : dataOfChoices(choices);
 
 mutation('createCustomProfileField', {
   description: 'Makes a custom profile field, last in the order. For administrators.',
@@ -173,8 +174,7 @@ mutation('createCustomProfileField', {
     type: t.field({ type: CustomProfileFieldType, description: TYPE }),
     name: t.string({ description: NAME }),
     hint: t.string({ required: false, description: HINT }),
-    choices: t.field({ type: [ProfileChoiceInput], required: false, description: CHOICES }),
-    urlPattern: t.string({ required: false, description: URL_PATTERN }),
+    data: t.field({ type: CustomProfileFieldDataInput, required: false, description: DATA }),
     displayInProfileSummary: t.boolean({ required: false, defaultValue: false, description: SUMMARY }),
     required: t.boolean({ required: false, defaultValue: false, description: REQUIRED }),
     editableByUser: t.boolean({ required: false, defaultValue: true, description: EDITABLE }),
@@ -195,8 +195,7 @@ mutation('updateCustomProfileField', {
     fieldId: t.id({ ...refersTo('CustomProfileField'), description: 'Which field to change.' }),
     name: t.string({ required: false, description: NAME }),
     hint: t.string({ required: false, description: HINT }),
-    choices: t.field({ type: [ProfileChoiceInput], required: false, description: CHOICES }),
-    urlPattern: t.string({ required: false, description: URL_PATTERN }),
+    data: t.field({ type: CustomProfileFieldDataInput, required: false, description: DATA }),
     displayInProfileSummary: t.boolean({ required: false, description: SUMMARY }),
     required: t.boolean({ required: false, description: REQUIRED }),
     editableByUser: t.boolean({ required: false, description: EDITABLE }),

@@ -27,22 +27,29 @@ builder.queryField('videoCallRegistrationUrl', (t) =>
   }),
 );
 
+const VideoCallConsentInput = builder.inputType('VideoCallConsentInput', {
+  isOneOf: true,
+  description: 'What a provider of video calls answers when it was asked for consent.',
+  fields: (t) => ({
+    code: t.string({ required: false, description: 'What it gave, to be exchanged for a token.' }),
+    error: t.string({ required: false, description: 'Why it gave no code.' }),
+  }),
+});
+
 mutation('completeVideoCallRegistration', {
   description: 'Takes what the provider sent when the viewer had agreed: once, and of a consent that the viewer began.',
   input: (t) => ({
     state: t.string({ description: 'As it was sent to the provider.' }),
-    code: t.string({ required: false, description: 'Of the consent; absent with `error`.' }),
-    error: t.string({ required: false, description: 'Why the provider gave no code.' }),
+    consent: t.field({ type: VideoCallConsentInput, description: 'What the provider answered.' }),
   }),
   ignoresIdempotencyKey: true,
   payload: () => ({
     hasVideoCallToken: { type: 'Boolean', description: "Whether video calls can be made in the viewer's name: true." },
   }),
   errors: [UserDeactivatedError, RealmDeactivatedError],
-  resolve: async ({ app, viewer }, { state, code, error }) => {
+  resolve: async ({ app, viewer }, { state, consent: { code, error } }) => {
     const request = { app, viewer, realm: viewer.realm, clientName: viewer.clientName };
-    const consent = { state, code: code ?? undefined, error: error ?? undefined };
-    await completeRegistration(request, consent, undefined);
+    await completeRegistration(request, { state, code, error }, undefined);
     return { hasVideoCallToken: true };
   },
 });

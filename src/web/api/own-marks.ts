@@ -1,6 +1,12 @@
 import type { Cache, UpdateResolver } from '@urql/exchange-graphcache';
 import { gql } from 'urql';
-import type { AddReactionInput, MessageRowFragment, UpdateMessageFlagsInput } from '../generated/graphql.ts';
+import type {
+  AddReactionInput,
+  EmojiCodeInput,
+  MessageRowFragment,
+  RemoveReactionInput,
+  UpdateMessageFlagsInput,
+} from '../generated/graphql.ts';
 
 // What the viewer puts on messages is shown in the frame in which they ask for it: before the service has answered, and
 // taken back where it refuses. The event says the same again, exactly.
@@ -37,7 +43,7 @@ function changeReactions(
 }
 
 const isOf =
-  ({ emojiCode, reactionType }: Partial<AddReactionInput>) =>
+  ({ emojiCode, reactionType }: Pick<AddReactionInput, 'emojiCode' | 'reactionType'>) =>
   (group: Group) =>
     group.emojiCode === emojiCode && group.reactionType === reactionType;
 
@@ -57,10 +63,10 @@ function added(groups: Group[], input: AddReactionInput, viewerId: string): Grou
   );
 }
 
-const removed = (groups: Group[], input: Partial<AddReactionInput>, viewerId: string): Group[] =>
+const removed = (groups: Group[], emoji: EmojiCodeInput, viewerId: string): Group[] =>
   groups
     .map((group) =>
-      isOf(input)(group) && group.viewerHasReacted
+      isOf(emoji)(group) && group.viewerHasReacted
         ? {
             ...group,
             count: group.count - 1,
@@ -82,9 +88,10 @@ export const ownMarks: Readonly<Record<string, UpdateResolver>> = {
     changeReactions(cache, String(input.messageId), (groups, viewerId) => added(groups, input, viewerId));
   },
   removeReaction(result, args, cache) {
-    const input = args['input'] as AddReactionInput;
-    if (!succeeded(result, 'removeReaction')) return;
-    changeReactions(cache, String(input.messageId), (groups, viewerId) => removed(groups, input, viewerId));
+    const { messageId, emoji } = args['input'] as RemoveReactionInput;
+    const { code } = emoji;
+    if (code === undefined || !succeeded(result, 'removeReaction')) return;
+    changeReactions(cache, String(messageId), (groups, viewerId) => removed(groups, code, viewerId));
   },
   updateMessageFlags(result, args, cache) {
     const { messageIds, flag, operation } = args['input'] as UpdateMessageFlagsInput;

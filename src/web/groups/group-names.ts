@@ -41,8 +41,8 @@ export const idsOf = (chosen: readonly Named[]) => ({
 
 /** As the service takes it. */
 export function holdersInput(chosen: readonly Named[]): GroupSettingInput {
-  const { people: directMemberIds, groups: directSubgroupIds } = idsOf(chosen);
-  return { directMemberIds, directSubgroupIds };
+  const { people: memberIds, groups: subgroupIds } = idsOf(chosen);
+  return { direct: { memberIds, subgroupIds } };
 }
 
 /** Who holds a permission, as the service takes it. */

@@ -40,7 +40,7 @@ export function startPresence(client: Client): () => void {
 
 /** Brings the cache up to date. @returns The newest version that there is. */
 async function readPresences(client: Client, newerThan: number | undefined): Promise<number | undefined> {
-  const variables = newerThan === undefined ? {} : { newerThan };
+  const variables = newerThan === undefined ? {} : { since: { version: newerThan } };
   const { data } = await client.query(PresencesDocument, variables, { requestPolicy: 'network-only' }).toPromise();
   const versions = data?.presences?.nodes.map((presence) => presence.version) ?? [];
   return versions.length === 0 ? undefined : Math.max(...versions);

@@ -8,10 +8,10 @@ type Group = MessageRowFragment['reactionGroups'][number];
 /** Puts the emoji of a group on the message as well, or takes the viewer's away. It is shown at once. */
 export function toggleReaction(client: Client, messageId: string, group: Omit<Group, 'count' | 'users'>): void {
   const { emojiName, emojiCode, reactionType, viewerHasReacted } = group;
-  const input = { messageId, emojiName, emojiCode, reactionType };
+  const code = { emojiCode, reactionType };
   void (viewerHasReacted
-    ? act(client, RemoveReactionDocument, { input })
-    : act(client, AddReactionDocument, { input }));
+    ? act(client, RemoveReactionDocument, { input: { messageId, emoji: { code } } })
+    : act(client, AddReactionDocument, { input: { messageId, emojiName, ...code } }));
 }
 
 /** Puts an emoji on a message; one that is the viewer's already stays. */

@@ -70,9 +70,10 @@ function FieldsForm({ fields, values }: FieldsProps) {
   if (fields.length === 0) return <p className="soft">The organization has no further fields for profiles.</p>;
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const sent = [...edited].map(([fieldId, value]) =>
-      typeof value === 'string' ? { fieldId, text: value.trim() } : { fieldId, userIds: [...value] },
-    );
+    const sent = [...edited].map(([fieldId, value]) => ({
+      fieldId,
+      content: typeof value === 'string' ? { text: value.trim() } : { userIds: [...value] },
+    }));
     if (!(await run({ input: { values: sent } }))) return;
     setEdited(new Map());
     notify('Saved.');

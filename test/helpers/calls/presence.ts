@@ -12,7 +12,7 @@ export const presence: FeatureCalls = {
     'GET /realm/presence': () => [{}],
   },
   queries: {
-    presences: () => [{ ...PAGE, newerThan: -1, historyDays: 1 }],
+    presences: () => [{ ...PAGE, since: { version: -1 } }, { since: { days: 1 } }],
   },
   mutations: {
     recordPresence: () => [{ status: 'ACTIVE' }],

@@ -40,8 +40,8 @@ export const profileFields: FeatureCalls = {
   },
   mutations: {
     updateProfileData: ({ profileFieldId, choiceFieldId }) => [
-      { values: [{ fieldId: profileFieldId, text: 'argo' }] },
-      { values: [{ fieldId: choiceFieldId, userIds: [] }] },
+      { values: [{ fieldId: profileFieldId, content: { text: 'argo' } }] },
+      { values: [{ fieldId: choiceFieldId, content: { userIds: [] } }] },
     ],
     removeProfileData: ({ profileFieldId }) => [{ fieldIds: [profileFieldId] }],
     reorderCustomProfileFields: ({ profileFieldId, choiceFieldId }) => [{ order: [choiceFieldId, profileFieldId] }],
@@ -49,17 +49,17 @@ export const profileFields: FeatureCalls = {
       {
         ...{ fieldId: profileFieldId, name: fresh(), hint: fresh(), required: true, editableByUser: true },
         ...{ displayInProfileSummary: true, useForUserMatching: true },
-        urlPattern: 'https://other.example/%(username)s',
+        data: { urlPattern: 'https://other.example/%(username)s' },
       },
-      { fieldId: choiceFieldId, choices: [{ key: 's', text: 'Steam' }] },
+      { fieldId: choiceFieldId, data: { choices: [{ key: 's', text: 'Steam' }] } },
     ],
     createCustomProfileField: () => [
       {
         ...{ type: 'EXTERNAL_ACCOUNT', name: fresh(), hint: 'Where you are', required: true, editableByUser: false },
         ...{ displayInProfileSummary: false, useForUserMatching: true },
-        urlPattern: 'https://example.com/%(username)s',
+        data: { urlPattern: 'https://example.com/%(username)s' },
       },
-      { type: 'DROPDOWN', name: fresh(), choices: [{ key: 's', text: 'Sail' }] },
+      { type: 'DROPDOWN', name: fresh(), data: { choices: [{ key: 's', text: 'Sail' }] } },
     ],
     deleteCustomProfileField: ({ profileFieldId }) => [{ fieldId: profileFieldId }],
   },

@@ -26,9 +26,9 @@ export const reactions: FeatureCalls = {
       { messageId, emojiName: 'tada', emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
     ],
     removeReaction: ({ messageId, emojiName }) => [
-      { messageId, emojiName },
-      { messageId, emojiName: 'octopus' },
-      { messageId, emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' },
+      { messageId, emoji: { name: emojiName } },
+      { messageId, emoji: { name: 'octopus' } },
+      { messageId, emoji: { code: { emojiCode: '1f389', reactionType: 'UNICODE_EMOJI' } } },
     ],
   },
   nodes: ({ reactionId }) => ({ Reaction: reactionId }),

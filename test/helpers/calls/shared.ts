@@ -50,7 +50,7 @@ const PERMISSIONS = [
 export const graphqlPermissions = ({ groupId, userId }: Names) =>
   PERMISSIONS.map(
     (name, i) =>
-      [name, i % 2 === 0 ? { groupId } : { directMemberIds: [userId], directSubgroupIds: [groupId] }] as const,
+      [name, i % 2 === 0 ? { groupId } : { direct: { memberIds: [userId], subgroupIds: [groupId] } }] as const,
   );
 
 /** Every setting as it is in the beginning. */

@@ -13,7 +13,7 @@ const restPermissions = ({ groupId, userId }: Names) =>
 /** Every permission of a group. */
 const graphqlPermissions = ({ groupId, userId }: Names) =>
   GROUP_PERMISSION_NAMES.map((name, i) => {
-    const value = i % 2 === 0 ? { groupId } : { directMemberIds: [userId], directSubgroupIds: [groupId] };
+    const value = i % 2 === 0 ? { groupId } : { direct: { memberIds: [userId], subgroupIds: [groupId] } };
     return [toFieldName(name.replace(/_group$/, '')), value] as const;
   });
 

@@ -46,8 +46,8 @@ export const users: FeatureCalls = {
     updateUser: ({ userId, botId, profileFieldId }) => [
       { userId, fullName: fresh(), role: 'MODERATOR' },
       { userId: botId, newEmail: `${fresh().replaceAll(' ', '.')}@new.example` },
-      { userId, profileData: [{ fieldId: profileFieldId, text: 'argo' }] },
-      { userId, profileData: [{ fieldId: profileFieldId, userIds: [] }] },
+      { userId, profileData: [{ fieldId: profileFieldId, content: { text: 'argo' } }] },
+      { userId, profileData: [{ fieldId: profileFieldId, content: { userIds: [] } }] },
     ],
   },
   nodes: ({ userId }) => ({ User: userId }),
