@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { globalId } from './helpers/global-ids.ts';
 import type { Json } from './helpers/http.ts';
 import { type InProcess, shareInProcess } from './helpers/in-process.ts';
 import type { Person } from './helpers/person.ts';
@@ -84,13 +85,15 @@ const root = (name: string, fields: Readonly<Record<string, string>>): List => (
   of: (data) => data[name],
   fields,
 });
-const within = (parent: string, idOf: () => number, type: string, list: List): List => ({
+/** A list of an object, which is found by its id. */
+const within = (type: string, idOf: () => number, list: List): List => ({
   ...list,
-  query: () => list.query().replace(/^\{(.*)\}$/s, `{ ${parent}(${type}: "${globalOf(parent, idOf())}") {$1} }`),
-  of: (data) => list.of(data[parent]),
+  query: () => {
+    const fragment = list.query().replace(/^\{(.*)\}$/s, `... on ${type} {$1}`);
+    return `{ node(id: "${globalId(type, idOf())}") { ${fragment} } }`;
+  },
+  of: (data) => list.of(data['node']),
 });
-const globalOf = (parent: string, id: number) =>
-  Buffer.from(`${parent[0]?.toUpperCase()}${parent.slice(1)}:${id}`).toString('base64');
 
 const USERS = { ID: 'databaseId', FULL_NAME: 'fullName', JOINED_AT: 'joinedAt' };
 const LISTS: readonly (readonly [string, List])[] = [
@@ -106,16 +109,11 @@ const LISTS: readonly (readonly [string, List])[] = [
     }),
   ],
   ['users', root('users', USERS)],
-  ['subscribers of a channel', within('channel', () => channelId, 'channelId', root('subscribers', USERS))],
-  ['members of a group', within('userGroup', () => groupId, 'userGroupId', root('members', USERS))],
+  ['subscribers of a channel', within('Channel', () => channelId, root('subscribers', USERS))],
+  ['members of a group', within('UserGroup', () => groupId, root('members', USERS))],
   [
     'topics of a channel',
-    within(
-      'channel',
-      () => channelId,
-      'channelId',
-      root('topics', { LAST_MESSAGE: 'lastMessage { databaseId }', NAME: 'name' }),
-    ),
+    within('Channel', () => channelId, root('topics', { LAST_MESSAGE: 'lastMessage { databaseId }', NAME: 'name' })),
   ],
   [
     'subscriptions',
@@ -126,13 +124,12 @@ const LISTS: readonly (readonly [string, List])[] = [
   ['drafts', root('drafts', { LAST_EDITED_AT: 'lastEditedAt', ID: 'databaseId' })],
   ['saved snippets', root('savedSnippets', { ID: 'databaseId', TITLE: 'title' })],
   ['own bots', root('ownBots', USERS)],
-  ['readers of a message', within('message', () => messageId, 'messageId', root('readReceipts', USERS))],
+  ['readers of a message', within('Message', () => messageId, root('readReceipts', USERS))],
   [
     'channels of a user',
     within(
-      'user',
+      'User',
       () => people.owner.id,
-      'userId',
       root('channels', {
         ...{ NAME: 'name', CREATED_AT: 'createdAt' },
         ...{ SUBSCRIBER_COUNT: 'subscriberCount', WEEKLY_TRAFFIC: 'weeklyTraffic' },
@@ -149,12 +146,7 @@ const LISTS: readonly (readonly [string, List])[] = [
   ],
   [
     'groups in a group',
-    within(
-      'userGroup',
-      () => outerId,
-      'userGroupId',
-      root('subgroups', { ID: 'databaseId', NAME: 'name', CREATED_AT: 'createdAt' }),
-    ),
+    within('UserGroup', () => outerId, root('subgroups', { ID: 'databaseId', NAME: 'name', CREATED_AT: 'createdAt' })),
   ],
   ['scheduled messages', root('scheduledMessages', { SCHEDULED_AT: 'scheduledAt', ID: 'databaseId' })],
 ];

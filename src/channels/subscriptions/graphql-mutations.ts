@@ -5,9 +5,9 @@ import { refersTo } from '../../api/graphql/refs.ts';
 import { byKey } from '../../api/graphql/together.ts';
 import { User } from '../../people/graphql.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
+import { ChannelRef } from '../channel-ref.ts';
 import { CHANNEL_DESCRIPTION, Channel } from '../graphql.ts';
 import { ChannelOptionsInput, toOptions } from '../graphql-mutations.ts';
-import { ChannelRef } from '../graphql-ref.ts';
 import { visibleChannels } from '../loaders.ts';
 import {
   AUDIBLE_SAID,

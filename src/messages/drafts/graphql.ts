@@ -12,7 +12,7 @@ import { Channel } from '../../channels/graphql.ts';
 import { channelIdsOf } from '../../channels/reads.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
-import { MessageTarget } from '../sending/graphql-target.ts';
+import { MessageTarget } from '../sending/message-target.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { channelOf, draftFacts, peopleOf } from './entity-facts.ts';
 import { createDrafts, deleteDraft, type NewDraft, updateDraft, visibleTo } from './service.ts';

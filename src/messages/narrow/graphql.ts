@@ -1,7 +1,7 @@
 import { builder, type Types } from '../../api/graphql/builder.ts';
 import { errorType } from '../../api/graphql/errors.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { ChannelRef } from '../../channels/graphql-ref.ts';
+import { ChannelRef } from '../../channels/channel-ref.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { BadNarrowError } from './errors.ts';
 import type { NarrowTerm, Operand } from './narrow-terms.ts';

@@ -15,7 +15,7 @@ import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { Message } from '../graphql.ts';
 import { WildcardMentionNotAllowedError } from '../sending/errors.ts';
-import { MessageTarget, placeOf } from '../sending/graphql-target.ts';
+import { MessageTarget, placeOf } from '../sending/message-target.ts';
 import { Topic, topicAt } from '../topics/graphql.ts';
 import { deliveryFields } from './delivery-fields.ts';
 import { factsAbout } from './entity-facts.ts';

@@ -10,7 +10,7 @@ import { userReference } from '../../people/entity-facts.ts';
 import { User } from '../../people/graphql.ts';
 import { messageReference } from '../entity-facts.ts';
 import { Message } from '../graphql.ts';
-import { MessageTarget } from '../sending/graphql-target.ts';
+import { MessageTarget } from '../sending/message-target.ts';
 import { type KnownTopic, TYPING_OPS, type Typist } from './events.ts';
 import { setEditTyping, setTyping } from './service.ts';
 

@@ -1,6 +1,6 @@
 import { builder } from '../../api/graphql/builder.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { ChannelRef } from '../../channels/graphql-ref.ts';
+import { ChannelRef } from '../../channels/channel-ref.ts';
 import type { NewMessage } from './send.ts';
 
 const TopicTarget = builder.inputType('TopicTargetInput', {
