@@ -396,7 +396,8 @@ function* hostileLeaves(good: unknown, key = ''): Generator<[string, unknown]> {
     }
   } else if (typeof good === 'object' && good !== null) {
     for (const [name, inner] of Object.entries(good)) {
-      for (const [place, wrong] of hostileLeaves(inner, name)) yield [`.${name}${place}`, { ...good, [name]: wrong }];
+      const called = key === 'topic' && name === 'name' ? key : name;
+      for (const [place, wrong] of hostileLeaves(inner, called)) yield [`.${name}${place}`, { ...good, [name]: wrong }];
     }
   }
 }

@@ -98,7 +98,7 @@ const TAKES_ADDRESS = [
   'PATCH /users/{user_id}: user_id',
   'POST /messages: to.0',
   'POST /users/me/subscriptions: principals.0',
-  'Query.user: email',
+  'Query.user: by.email',
 ];
 
 let service: InProcess;

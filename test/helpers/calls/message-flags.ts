@@ -1,6 +1,6 @@
 import { globalId } from '../global-ids.ts';
 import type { FeatureCalls } from './feature.ts';
-import { graphqlNarrows } from './shared.ts';
+import { graphqlNarrows, LATER } from './shared.ts';
 
 export const messageFlags: FeatureCalls = {
   rest: {
@@ -38,6 +38,7 @@ export const messageFlags: FeatureCalls = {
         ...{ narrow: { channel: { id: globalId('Channel', channelId) } }, operation: 'ADD', flag: 'READ' },
       },
       { anchor: { messageId }, numBefore: 0, numAfter: 1, operation: 'REMOVE', flag: 'COLLAPSED' },
+      { anchor: { date: LATER }, numBefore: 0, numAfter: 1, operation: 'REMOVE', flag: 'COLLAPSED' },
       ...graphqlNarrows({ channelId, messageId, ...names }).map((narrow) => ({
         ...{ narrow, anchor: { place: 'NEWEST' }, numBefore: 1, numAfter: 0, operation: 'ADD', flag: 'STARRED' },
       })),

@@ -24,13 +24,15 @@ export const scheduledMessages: FeatureCalls = {
     scheduledMessages: () => [{ ...PAGE, orderBy: { field: 'ID', direction: 'DESC' } }],
   },
   mutations: {
-    scheduleMessage: ({ channelId, userId }) => [
+    scheduleMessage: ({ channelId, channelName, userId }) => [
       { to: toTopic(channelId, 'a topic'), content: 'later', scheduledAt: LATER },
+      { to: toTopic(channelName, 'a topic'), content: 'later', scheduledAt: LATER },
       { to: { direct: [userId] }, content: 'later', scheduledAt: LATER, readBySender: true },
     ],
-    updateScheduledMessage: ({ scheduledMessageId, channelName, userId }) => [
+    updateScheduledMessage: ({ scheduledMessageId, channelId, channelName, userId }) => [
       { scheduledMessageId, to: { direct: [userId] }, content: 'changed' },
       { scheduledMessageId, to: toTopic(channelName, 'a topic'), scheduledAt: LATER },
+      { scheduledMessageId, to: toTopic(channelId, 'another topic') },
     ],
     cancelScheduledMessage: ({ scheduledMessageId }) => [{ scheduledMessageId }],
   },

@@ -12,9 +12,10 @@ export const typing: FeatureCalls = {
     ],
   },
   mutations: {
-    setTyping: ({ userId, channelId }) => [
+    setTyping: ({ userId, channelId, channelName }) => [
       { operation: 'START', to: { direct: [userId] } },
       { operation: 'STOP', to: toTopic(channelId, 'greetings') },
+      { operation: 'STOP', to: toTopic(channelName, 'greetings') },
     ],
     setEditTyping: ({ messageId }) => [{ messageId, operation: 'START' }],
   },

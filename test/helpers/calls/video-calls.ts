@@ -7,8 +7,8 @@ export const videoCalls: FeatureCalls = {
     'POST /calls/videoprovider/create': () => [{ refusal: NO_VIDEO_PROVIDER }],
     'GET /calls/videoprovider/register': () => [{ refusal: NO_VIDEO_PROVIDER }],
     'GET /calls/videoprovider/complete': () => [
-      { parameters: { consent: { code: 'x' }, state: 'x' }, refusal: NO_VIDEO_PROVIDER },
-      { parameters: { consent: { error: 'x' }, state: 'x' }, refusal: NO_VIDEO_PROVIDER },
+      { parameters: { code: 'x', state: 'x' }, refusal: NO_VIDEO_PROVIDER },
+      { parameters: { error: 'x', state: 'x' }, refusal: NO_VIDEO_PROVIDER },
     ],
   },
   queries: {
