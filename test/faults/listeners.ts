@@ -26,6 +26,8 @@ const SILENCE_MS = 60_000;
 export class Heard {
   /** Without heartbeats. */
   readonly ids = new Set<number>();
+  /** Of these, those that are for the moment, and do not stay in the log. */
+  readonly passing = new Set<number>();
   readonly violations = new Tally();
   connections = 0;
   duplicates = 0;
@@ -61,6 +63,7 @@ export class Heard {
       // It was passed over before: a client that goes by the highest id would never have got it.
       if (id <= this.highest) this.#note(`${id} came late, after ${this.highest}`);
       this.ids.add(id);
+      if (type === 'presence' || type === 'typing') this.passing.add(id);
     }
     this.highest = Math.max(this.highest, id);
   }

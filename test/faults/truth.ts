@@ -141,7 +141,7 @@ const neverHeard = (listener: Listener, truth: Truth) => without(dueTo(listener,
 function misheard(listener: Listener, truth: Truth): string[] {
   const { name, heard } = listener;
   const missed = neverHeard(listener, truth);
-  const made = without(heard.ids, dueTo(listener, truth));
+  const made = without(heard.ids, new Set([...dueTo(listener, truth), ...heard.passing]));
   return [
     ...heard.violations.lines.map((what) => `${name}: ${what}`),
     ...(missed.length > 0 ? [`${name} never heard ${some(missed)}`] : []),
