@@ -2,9 +2,11 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { nobody } from '../src/events/audience.ts';
 import { defineEvent } from '../src/events/define.ts';
-import { type EventPiece, keepResult, keptResult, piecesOf } from '../src/events/rendering.ts';
+import { type EventPiece, keepResult, keptRenderings, keptResult, piecesOf } from '../src/events/rendering.ts';
 import type { StoredEvent } from '../src/events/stored.ts';
 import { ALL_CAPABILITIES, type EventView } from '../src/events/view.ts';
+import { startInProcess } from './helpers/in-process.ts';
+import { organisation } from './helpers/server.ts';
 
 const MIB = 1024 * 1024;
 const log = pino({ level: 'silent' });
@@ -59,4 +61,20 @@ test('what is more than there is room for is not kept, and of nobody else anythi
   keepResult(piece, piece, Buffer.alloc(100 * MIB));
   expect(keptResult(piece, piece)).toBeUndefined();
   expect(keptResult(other, piece)).toBeDefined();
+});
+
+test('what is made of events goes with them, when a window has no room for them any more', async () => {
+  await using service = await startInProcess();
+  const { owner, realm } = await organisation({}, { on: service });
+  const { queue_id } = await owner.ok('POST', '/register', { event_types: ['drafts'] });
+  const window = await service.app.hub.window(realm.id);
+  const before = keptRenderings();
+  for (const content of ['one', 'two', 'three']) {
+    await owner.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content }] });
+  }
+  const { events } = await owner.ok('GET', '/events', { queue_id, last_event_id: -1, dont_block: true });
+  expect(events).toHaveLength(3);
+  expect(keptRenderings()).toBe(before + 3);
+  window.letGo();
+  expect(keptRenderings()).toBe(before);
 });

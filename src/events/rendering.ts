@@ -35,6 +35,9 @@ interface Made {
 const MAX_RENDERED_BYTES = shareOfHeap(1 / 16, 64 * 1024 * 1024);
 const MAX_RESULT_BYTES = shareOfHeap(1 / 32, 32 * 1024 * 1024);
 
+/** About what the maps and objects around something take. */
+const OVERHEAD = 500;
+
 const made = new LRUCache<StoredEvent, Made>({ maxSize: MAX_RENDERED_BYTES, sizeCalculation: ({ bytes }) => bytes });
 const results = new LRUCache<EventPiece, { readonly byMaker: Map<object, Buffer>; readonly bytes: number }>({
   maxSize: MAX_RESULT_BYTES,
@@ -50,7 +53,7 @@ const results = new LRUCache<EventPiece, { readonly byMaker: Map<object, Buffer>
 export function piecesOf(stored: StoredEvent, view: EventView, log: Logger): readonly EventPiece[] {
   let entry = made.get(stored);
   if (entry === undefined) {
-    entry = { definition: definitionOf(stored.type, stored.op), renderings: new Map(), bytes: stored.bytes + 1 };
+    entry = { definition: definitionOf(stored.type, stored.op), renderings: new Map(), bytes: stored.bytes + OVERHEAD };
     made.set(stored, entry);
   }
   const { definition, renderings } = entry;
@@ -88,7 +91,9 @@ function renderingsFor(renderings: Renderings, role: number, viewerClass: number
   return byOptions;
 }
 
-const sizeOf = (pieces: readonly EventPiece[]) => pieces.reduce((sum, { json }) => sum + json.length, 0);
+/** The text, and about as much for the objects it was made of. */
+const sizeOf = (pieces: readonly EventPiece[]) =>
+  pieces.reduce((sum, { json }) => sum + 2 * json.length + OVERHEAD, OVERHEAD);
 
 function toPieces(
   { id, type, width }: StoredEvent,
@@ -106,8 +111,11 @@ export const keptResult = (piece: EventPiece, maker: object): Buffer | undefined
 /** Keeps what `maker` made of a piece for whoever is to be sent the same, as long as there is room. */
 export function keepResult(piece: EventPiece, maker: object, result: Buffer): void {
   const { byMaker, bytes } = results.get(piece) ?? { byMaker: new Map<object, Buffer>(), bytes: piece.json.length };
-  byMaker.set(maker, result);
-  results.set(piece, { byMaker, bytes: bytes + result.length });
+  // Cut from what Node shares among short buffers, each would keep 64 KiB from being freed.
+  const own = Buffer.allocUnsafeSlow(result.length);
+  result.copy(own);
+  byMaker.set(maker, own);
+  results.set(piece, { byMaker, bytes: bytes + result.length + OVERHEAD });
 }
 
 /** Lets go of what was made of an event's pieces: once it has been delivered live, few ask for it again. */
@@ -118,6 +126,15 @@ export function forgetResults(stored: StoredEvent): void {
     }
   }
 }
+
+/** Lets go of all that was made of an event: it is in no window any more, and whoever reads it from the log has another copy. */
+export function forgetRenderings(stored: StoredEvent): void {
+  forgetResults(stored);
+  made.delete(stored);
+}
+
+/** Of how many events something is kept. */
+export const keptRenderings = (): number => made.size;
 
 /** A heartbeat: no row of the log, but with an id like every event. */
 export function heartbeat(id: number): EventPiece {

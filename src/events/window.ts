@@ -4,7 +4,7 @@ import type { LogContext } from './context.ts';
 import { definitionOf, type Effect } from './define.ts';
 import { readLogAfter } from './log-reads.ts';
 import { EventRecipient } from './recipient.ts';
-import { forgetResults } from './rendering.ts';
+import { forgetRenderings, forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 import { type EventHolder, type WindowMemory, weightOf } from './window-memory.ts';
@@ -327,7 +327,7 @@ export class RealmWindow implements EventHolder {
       this.#bytes -= weightOf(event);
       this.#from = event.id;
     }
-    if (count > 0) this.#events.splice(0, count);
+    for (const event of this.#events.splice(0, count)) forgetRenderings(event);
   }
 
   #indexAfter(position: number): number {
