@@ -59,7 +59,8 @@ export const SCHEMA = `
     channel: Channel
   }
   type MessageConnection { nodes: [Message!]! }
-  input MessageNarrowInput { channelId: ID, topic: String }
+  input ChannelRef { id: ID }
+  input MessageNarrowInput { channel: ChannelRef, topic: String }
   type Query {
     viewer: User
     channels(first: Int!): ChannelConnection

@@ -118,7 +118,7 @@ const resolvers = {
     messages: async (_, { first, narrow }, { reads }) => ({
       nodes: await (narrow == null
         ? reads.received(first)
-        : reads.topic(numberOf(narrow.channelId), narrow.topic, first)),
+        : reads.topic(numberOf(narrow.channel.id), narrow.topic, first)),
     }),
   },
   User: {
