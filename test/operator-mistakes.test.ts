@@ -115,7 +115,7 @@ describe.skipIf(DATABASE_URL === '')('a role of PostgreSQL that cannot do its wo
 
   test.each([
     ['SET search_path = nowhere', /^The database says: no schema has been selected to create in$/],
-    ['SET statement_timeout = 20', /^The database says: canceling statement due to statement timeout$/],
+    ['SET statement_timeout = 1', /^The database says: canceling statement due to statement timeout$/],
     ['CONNECTION LIMIT 1', /^The database says: too many connections for role "\w+"$/],
   ])('%s', async (setting, sentence) => {
     const { url } = await ground(setting);

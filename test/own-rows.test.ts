@@ -67,10 +67,11 @@ interface Explained {
 
 const nodesIn = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesIn)];
 
-/** Of a table or its index. */
+/** Of a table or its index; what the database knows of itself is nobody's. */
 const isScan = (node: PlanNode) =>
-  node['Node Type'] === 'Bitmap Index Scan' ||
-  (node['Relation Name'] !== undefined && node['Node Type'].endsWith('Scan'));
+  !(node['Relation Name'] ?? node['Index Name'] ?? '').startsWith('pg_') &&
+  (node['Node Type'] === 'Bitmap Index Scan' ||
+    (node['Relation Name'] !== undefined && node['Node Type'].endsWith('Scan')));
 
 /** How many rows or entries it comes by, each time that it begins. */
 const rowsOf = (node: PlanNode) =>
