@@ -133,6 +133,9 @@ describe.skipIf(DATABASE_URL === '')('a role of PostgreSQL that cannot do its wo
     await owner.query(`ALTER ROLE ${role} SET default_transaction_read_only = on`);
     expect(await start(url)).toEqual({ code: 1, said: expect.stringMatching(/^The database takes no changes .+\.$/) });
     await owner.query(`ALTER ROLE ${role} RESET default_transaction_read_only`);
+    // What others keep beside the service's tables is no matter of its.
+    await owner.query('CREATE TABLE of_somebody_else (id int)');
+    await owner.query('ALTER TABLE of_somebody_else OWNER TO pg_monitor');
     const listed = await runProgram(['cli.ts', 'org', 'list'], { DATABASE_URL: url, SECRET_KEY });
     expect(listed).toEqual({ code: 0, said: 'none' });
   });

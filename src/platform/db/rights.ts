@@ -7,19 +7,19 @@ export class NoRightsError extends Error {
 
 /**
  * Makes sure that the service may write to its tables, once they are there: otherwise it would say that it is ready, and refuse
- * every change.
+ * every change. Its own are those of whoever made the first of them: others may put theirs beside them.
  *
  * @throws NoRightsError when it may not.
  */
 export async function requireRights({ db }: Pick<Database, 'db'>): Promise<void> {
   const [found] = await db.$queryRaw<{ readOnly: boolean; denied: string | null }[]>`
     SELECT current_setting('transaction_read_only')::boolean AS "readOnly",
-      (SELECT min(relname) FROM pg_class
-        WHERE relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = '_prisma_migrations'::regclass)
-          AND CASE relkind
-            WHEN 'r' THEN NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
-              AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
-            WHEN 'S' THEN NOT has_sequence_privilege(oid, 'USAGE')
+      (SELECT min(c.relname) FROM pg_class c JOIN pg_class first ON first.oid = '_prisma_migrations'::regclass
+        WHERE c.relnamespace = first.relnamespace AND c.relowner = first.relowner AND c.oid <> first.oid
+          AND CASE c.relkind
+            WHEN 'r' THEN NOT (has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'INSERT')
+              AND has_table_privilege(c.oid, 'UPDATE') AND has_table_privilege(c.oid, 'DELETE'))
+            WHEN 'S' THEN NOT has_sequence_privilege(c.oid, 'USAGE')
             ELSE false END)::text AS denied`;
   if (found?.readOnly === true) {
     throw new NoRightsError(
