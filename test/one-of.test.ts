@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { globalId } from './helpers/global-ids.ts';
+import type { Json } from './helpers/http.ts';
 import { organisation } from './helpers/server.ts';
 import { channelOf } from './helpers/talk.ts';
 
@@ -48,4 +49,31 @@ test('takes a variable inside it that may not be null, and a channel by its name
     const sent = await member.query(send, { channel, name: 'a' });
     expect(sent.sendMessage.__typename).toBe('SendMessagePayload');
   }
+});
+
+test('a name of a channel is read alike wherever it may stand for the id, without the spaces around it', async () => {
+  const { owner, member } = await organisation();
+  const channelId = await channelOf(owner, 'General', [owner, member]);
+  const channel = { name: ' gENERAL ' };
+  const to = { topic: { channel, name: 'a' } };
+  const found = await member.query('query ($by: ChannelRef!) { channel(by: $by) { databaseId } }', { by: channel });
+  expect(found.channel.databaseId).toBe(channelId);
+  const narrowed = await member.query(
+    'query ($narrow: MessageNarrowInput) { messages(narrow: $narrow, first: 1) { nodes { id } } }',
+    { narrow: { channel } },
+  );
+  expect(narrowed.messages.nodes).toEqual([]);
+  const done = await member.query(
+    `mutation ($to: MessageTarget!, $channels: [ChannelRef!]!) {
+      sendMessage(input: { to: $to, content: "x" }) { __typename }
+      createDrafts(input: { drafts: [{ to: $to, content: "x" }] }) { __typename }
+      setTyping(input: { operation: START, to: $to }) { __typename }
+      unsubscribe(input: { channels: $channels }) { __typename ... on UnsubscribePayload { outcomes { channel { databaseId } } } }
+    }`,
+    { to, channels: [channel] },
+  );
+  expect(Object.values<Json>(done).map(({ __typename }) => __typename)).toEqual([
+    ...['SendMessagePayload', 'CreateDraftsPayload', 'SetTypingPayload', 'UnsubscribePayload'],
+  ]);
+  expect(done.unsubscribe.outcomes).toEqual([{ channel: { databaseId: channelId } }]);
 });

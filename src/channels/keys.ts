@@ -24,15 +24,17 @@ export async function findChannels<K extends ChannelKey>(
   realmId: number,
   keys: readonly K[],
 ): Promise<Found<K>[]> {
-  const names = keys.flatMap((key) => ('name' in key ? [key.name] : []));
+  const names = keys.flatMap((key) => ('name' in key ? [key.name.trim()] : []));
   // The database's own idea of lower case is the one its unique index goes by.
   const rows = await tx.$queryRaw<{ name: string; lowered: string; id: number | null }[]>`
     SELECT DISTINCT n.name, lower(n.name) AS lowered, c.id FROM unnest(${names}::text[]) AS n(name)
     LEFT JOIN channel c ON c.realm_id = ${realmId} AND lower(c.name) = lower(n.name)`;
   const byName = new Map(rows.map((row) => [row.name, row]));
   return keys.map((key) => {
-    if ('name' in key)
-      return { key, id: byName.get(key.name)?.id ?? null, lowered: byName.get(key.name)?.lowered ?? '' };
+    if ('name' in key) {
+      const found = byName.get(key.name.trim());
+      return { key, id: found?.id ?? null, lowered: found?.lowered ?? '' };
+    }
     if (!isRowId(key.id)) throw invalidChannelId();
     return { key, id: key.id, lowered: '' };
   });

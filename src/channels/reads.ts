@@ -78,7 +78,7 @@ export async function channelIdOf(ctx: Ctx, key: ChannelKey): Promise<number> {
 
 /** The ids of channels, in the order of the keys: `channelIdOf` for many, in two queries. */
 export async function channelIdsOf({ app, viewer }: Ctx, keys: readonly ChannelKey[]): Promise<number[]> {
-  const names = keys.flatMap((key) => ('name' in key ? [key.name] : []));
+  const names = keys.flatMap((key) => ('name' in key ? [key.name.trim()] : []));
   if (names.length === 0) return keys.flatMap((key) => ('id' in key ? [key.id] : []));
   const asked = [...new Set(names)].filter((name) => !name.includes('\0'));
   const rows = await app.db.$queryRaw<{ place: bigint; id: number }[]>`
@@ -91,7 +91,7 @@ export async function channelIdsOf({ app, viewer }: Ctx, keys: readonly ChannelK
   const visible = new Set(channels.map(({ id }) => id));
   return keys.map((key) => {
     if ('id' in key) return key.id;
-    const id = idOf.get(key.name);
+    const id = idOf.get(key.name.trim());
     if (id === undefined || !visible.has(id)) throw new BadRequestError(`Invalid channel name '${key.name}'`);
     return id;
   });
