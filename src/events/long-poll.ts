@@ -2,7 +2,7 @@ import { BadEventQueueIdError } from './errors.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderAccess, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
-import { type EventPiece, heartbeat } from './rendering.ts';
+import { type EventPiece, forgetRenderings, heartbeat } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import { HEARTBEAT_RETRY_MS, heartbeatDelay, piecesFor } from './stream.ts';
 import type { QueueOptions } from './view.ts';
@@ -37,6 +37,7 @@ export async function longPoll(
     while (!poll.over) {
       const page = await readPage(app.db, window, { recipient, options: queue.options, position, now: app.now() });
       const pieces = poll.rendered(page.events);
+      if (page.isFromLog) for (const event of page.events) forgetRenderings(event);
       position = page.through;
       if (pieces.length > 0) return poll.answer(pieces);
       queue.passed(position);

@@ -30,6 +30,8 @@ export interface EventPage {
   readonly events: readonly StoredEvent[];
   /** Everything for this queue up to here is in `events`. */
   readonly through: number;
+  /** Whether they are copies for this one page, which nobody else is sent. */
+  readonly isFromLog: boolean;
 }
 
 /**
@@ -57,7 +59,8 @@ export async function readPage(
   const began = performance.now();
   let from = position;
   for (let span = FIRST_SPAN; ; ) {
-    if (window.covers(from)) return bounded(window.after(from).filter(isHeard), window.through);
+    if (window.covers(from))
+      return { ...bounded(window.after(from).filter(isHeard), window.through), isFromLog: false };
     const end = Math.min(window.through, from + span);
     const rows = await readLogFor(
       db,
@@ -76,13 +79,14 @@ export async function readPage(
     const through = rows.length < ROWS_PER_READ ? end : (rows.at(-1) as StoredEvent).id;
     if (rows.length < ROWS_PER_READ / 4) span = Math.min(span * 2, MAX_SPAN);
     const events = rows.filter(isHeard);
-    if (events.length > 0) return bounded(events, through);
+    if (events.length > 0) return { ...bounded(events, through), isFromLog: true };
     from = through;
-    if (from === window.through || performance.now() - began > LOOKING_MS) return { events: [], through: from };
+    if (from === window.through || performance.now() - began > LOOKING_MS)
+      return { events: [], through: from, isFromLog: true };
   }
 }
 
-function bounded(events: readonly StoredEvent[], through: number): EventPage {
+function bounded(events: readonly StoredEvent[], through: number): Pick<EventPage, 'events' | 'through'> {
   let bytes = 0;
   for (const [i, event] of events.entries()) {
     bytes += event.bytes;

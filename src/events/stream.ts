@@ -6,7 +6,7 @@ import { BadEventQueueIdError } from './errors.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderAccess, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
-import { type EventPiece, heartbeat, piecesOf } from './rendering.ts';
+import { type EventPiece, forgetRenderings, heartbeat, piecesOf } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { EventView, QueueOptions } from './view.ts';
 import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
@@ -184,6 +184,7 @@ export class EventStream implements LiveReader, QueueReader {
       // What is left of the page is read again after it.
       const through = ready < pieces.length ? (pieces[ready - 1] as EventPiece).id : page.through;
       this.#send(pieces.slice(0, ready), through);
+      if (page.isFromLog) for (const event of page.events) forgetRenderings(event);
       if (page.events.length > 0) await this.#untilWritable();
       // In the same turn of the event loop in which nothing was left to read, no event can arrive before the reader is
       // attached.

@@ -38,6 +38,12 @@ export interface LiveReader {
   restored(): void;
 }
 
+/** What an event of the log does to what is known of a user. */
+interface PlacedEffect {
+  readonly id: number;
+  readonly effect: Effect;
+}
+
 interface WindowStart {
   readonly lastId: number;
   readonly memory: WindowMemory;
@@ -245,18 +251,20 @@ export class RealmWindow implements EventHolder {
 
   /** Nothing in here may throw: a failure of one event or reader must not keep others from being served. */
   #extend(events: readonly StoredEvent[], through: number): void {
-    const effects = events.flatMap((event) => this.#effectsOf(event).map((effect) => ({ id: event.id, effect })));
-    // Whoever reads by what is revoked hears nothing of later, also where both are found at once.
-    const end = effects.find(({ effect }) => effect.kind === 'revoked')?.id;
-    if (end !== undefined && end !== events.at(-1)?.id) {
-      const isUntil = ({ id }: StoredEvent) => id <= end;
-      this.#extend(events.filter(isUntil), end);
-      this.#extend(
-        events.filter((event) => !isUntil(event)),
-        through,
-      );
-      return;
+    let [part, effects]: [StoredEvent[], PlacedEffect[]] = [[], []];
+    for (const event of events) {
+      const own = this.#effectsOf(event);
+      part.push(event);
+      effects.push(...own.map((effect) => ({ id: event.id, effect })));
+      // Whoever reads by what is revoked hears nothing of later, also where both are found at once.
+      if (event === events.at(-1) || !own.some(({ kind }) => kind === 'revoked')) continue;
+      this.#take(part, event.id, effects);
+      [part, effects] = [[], []];
     }
+    this.#take(part, through, effects);
+  }
+
+  #take(events: readonly StoredEvent[], through: number, effects: readonly PlacedEffect[]): void {
     for (const event of events) {
       this.#events.push(event);
       this.#bytes += weightOf(event);
