@@ -85,7 +85,7 @@ export class BatchedLoads<K, V> {
       loadAll: async (keys) => {
         const found = keys.map((key) => (key === null ? null : placeOf(key)));
         // Waited for one after another: as a rule they are one.
-        for (const batch of new Set(found.map((place) => place?.batch))) await batch?.come;
+        for (const { come } of new Set(found.flatMap((place) => place?.batch ?? []))) if (come !== DONE) await come;
         return found.map((place) => (place === null ? null : (place.batch.values[place.at] as V | Error)));
       },
       prime: (key, value) => {

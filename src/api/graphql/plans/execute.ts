@@ -107,6 +107,7 @@ class Run {
     let values: readonly unknown[];
     try {
       values = await forAll(objects.sources, this.#execution.context);
+      if (values.length !== objects.sources.length) throw new Error(`${nameOf(plan)} is not known of all objects`);
     } catch (error) {
       values = objects.sources.map(() => new Failure(error));
     }
