@@ -77,3 +77,20 @@ test('a name of a channel is read alike wherever it may stand for the id, withou
   ]);
   expect(done.unsubscribe.outcomes).toEqual([{ channel: { databaseId: channelId } }]);
 });
+
+test('what is wrong with drafts, or with whose they are, is told before a channel is looked for by its name', async () => {
+  const { owner, member } = await organisation();
+  const { ids } = await owner.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'own' }] });
+  const draft = { to: { topic: { channel: { name: 'nowhere' }, name: 'a' } }, content: 'x' };
+  const create = `mutation ($drafts: [DraftInput!]!) {
+    createDrafts(input: { drafts: $drafts }) { ... on ServiceError { message } } }`;
+  const update = `mutation ($draftId: ID!, $draft: DraftInput!) {
+    updateDraft(input: { draftId: $draftId, draft: $draft }) { ... on ServiceError { message } } }`;
+  const saying = async (document: string, variables: Json) =>
+    (Object.values<Json>(await member.query(document, variables))[0] as Json).message;
+  expect(await saying(create, { drafts: [draft] })).toBe("Invalid channel name 'nowhere'");
+  expect(await saying(create, { drafts: [draft, { content: ' ' }] })).toMatch(/cannot be blank$/);
+  expect(await saying(update, { draftId: globalId('Draft', ids[0]), draft })).toBe('Draft does not exist');
+  await member.ok('PATCH', '/settings', { enable_drafts_synchronization: false });
+  expect(await saying(create, { drafts: [draft] })).toBe('User has disabled synchronizing drafts.');
+});

@@ -1,4 +1,4 @@
-import { type Ctx, signedIn } from '../../access/context.ts';
+import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { pageOf } from '../../api/graphql/connection.ts';
 import { fromEvent } from '../../api/graphql/entity-facts.ts';
@@ -9,7 +9,6 @@ import { columnsBy, type OrderBy, orderInput } from '../../api/graphql/order-by.
 import { refersTo } from '../../api/graphql/refs.ts';
 import { byKey } from '../../api/graphql/together.ts';
 import { Channel } from '../../channels/graphql.ts';
-import { channelIdsOf } from '../../channels/reads.ts';
 import { User } from '../../people/graphql.ts';
 import { usersById } from '../../people/loaders.ts';
 import { MessageTarget } from '../sending/message-target.ts';
@@ -111,24 +110,18 @@ const DraftInput = builder.inputType('DraftInput', {
   }),
 });
 
-/** Drafts as the service has them. The channels that are known by their names are looked up together. */
-async function fromInputs(ctx: Ctx, drafts: readonly (typeof DraftInput.$inferInput)[]): Promise<NewDraft[]> {
-  const channels = drafts.flatMap(({ to }) => (to?.topic === undefined ? [] : [to.topic.channel]));
-  const ids = await channelIdsOf(ctx, channels);
-  const idOf = new Map(channels.map((channel, i) => [channel, ids[i] ?? 0]));
-  return drafts.map(({ to, content, lastEditedAt }) => {
-    const draft = { content, timestamp: lastEditedAt == null ? null : lastEditedAt.getTime() / 1000 };
-    if (to == null) return { ...draft, type: '', to: [], topic: '' };
-    if (to.topic === undefined) return { ...draft, type: 'private', to: to.direct, topic: '' };
-    return { ...draft, type: 'stream', to: [idOf.get(to.topic.channel) ?? 0], topic: to.topic.name };
-  });
+function fromInput({ to, content, lastEditedAt }: typeof DraftInput.$inferInput): NewDraft {
+  const draft = { content, timestamp: lastEditedAt == null ? null : lastEditedAt.getTime() / 1000 };
+  if (to == null) return { ...draft, type: '', to: [], topic: '' };
+  if (to.topic === undefined) return { ...draft, type: 'private', to: to.direct, topic: '' };
+  return { ...draft, type: 'stream', to: to.topic.channel, topic: to.topic.name };
 }
 
 mutation('createDrafts', {
   description: 'Saves drafts. All are saved or, when one is invalid, none is.',
   input: (t) => ({ drafts: t.field({ type: [DraftInput], description: 'The new drafts.' }) }),
   payload: () => ({ drafts: { type: [Draft], description: 'What was saved, in the order given; no more than that.' } }),
-  resolve: async (ctx, { drafts }) => ({ drafts: await createDrafts(ctx, await fromInputs(ctx, drafts)) }),
+  resolve: async (ctx, { drafts }) => ({ drafts: await createDrafts(ctx, drafts.map(fromInput)) }),
 });
 
 mutation('updateDraft', {
@@ -138,10 +131,7 @@ mutation('updateDraft', {
     draft: t.field({ type: DraftInput, description: 'What it is to be.' }),
   }),
   payload: () => ({ draft: { type: Draft, description: 'As it is now.' } }),
-  resolve: async (ctx, { draftId, draft }) => {
-    const [whole] = await fromInputs(ctx, [draft]);
-    return { draft: await updateDraft(ctx, draftId, whole as NewDraft) };
-  },
+  resolve: async (ctx, { draftId, draft }) => ({ draft: await updateDraft(ctx, draftId, fromInput(draft)) }),
 });
 
 mutation('deleteDraft', {

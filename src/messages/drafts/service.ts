@@ -1,6 +1,8 @@
 import type { Ctx } from '../../access/context.ts';
 import { userSetting } from '../../access/user-settings.ts';
 import { invalidChannelId, readableChannelIds } from '../../channels/access.ts';
+import type { ChannelKey } from '../../channels/keys.ts';
+import { channelIdsOf } from '../../channels/reads.ts';
 import { topicNamed } from '../../channels/topic-name.ts';
 import { users } from '../../events/audience.ts';
 import { transact } from '../../events/log.ts';
@@ -18,8 +20,8 @@ import type { DraftType } from './wire.ts';
 
 export interface NewDraft {
   readonly type: DraftType;
-  /** One channel id, or user ids, by `type`; means nothing without an address. */
-  readonly to: readonly number[];
+  /** One channel, by its id alone in a list or by its key, or user ids, by `type`; means nothing without an address. */
+  readonly to: readonly number[] | ChannelKey;
   /** Of a channel draft; means nothing otherwise. Cut to 60 code points. */
   readonly topic: string;
   /** Flavoured Markdown, not blank. Cut to 10,000 code points. */
@@ -148,26 +150,33 @@ async function requireLength(tx: Tx, { viewer }: Ctx): Promise<void> {
 /** The drafts as rows, checked. `nameOf` says how the client knows the draft at a place. */
 async function toRows(ctx: Ctx, drafts: readonly NewDraft[], nameOf: (index: number) => string) {
   const rows = drafts.map((draft, i) => toRow(ctx, draft, nameOf(i)));
-  await requireAddressees(ctx, rows);
-  return rows;
+  const keys = drafts.flatMap(({ to }) => (isKey(to) ? [to] : []));
+  const ids = await channelIdsOf(ctx, keys);
+  const idOf = new Map(keys.map((key, i) => [key, ids[i] ?? 0]));
+  const addressed = rows.map(({ to, ...row }) => ({ ...row, to: isKey(to) ? [idOf.get(to) ?? 0] : [...to] }));
+  await requireAddressees(ctx, addressed);
+  return addressed;
 }
+
+const isKey = (to: NewDraft['to']): to is ChannelKey => 'id' in to || 'name' in to;
 
 function toRow({ app, viewer }: Ctx, draft: NewDraft, name: string) {
   const { type, to, topic, content, timestamp } = draft;
   if (content.includes('\0')) throw new BadRequestError('Message must not contain null bytes');
   if (content.trim() === '') throw new BadRequestError(`${name}["content"] cannot be blank`, `${name}["content"]`);
-  if (type === 'private' && to.length > MAX_ADDRESSEES) {
+  if (type === 'private' && !isKey(to) && to.length > MAX_ADDRESSEES) {
     throw new BadRequestError(`${name}["to"] is too long (limit: ${MAX_ADDRESSEES})`, `${name}["to"]`);
   }
   if (type === 'stream') {
     if (topic.includes('\0')) throw new BadRequestError('Topic must not contain null bytes');
-    if (to.length !== 1) throw new BadRequestError('Must specify exactly 1 channel ID for channel messages');
+    if (!isKey(to) && to.length !== 1)
+      throw new BadRequestError('Must specify exactly 1 channel ID for channel messages');
   }
   return {
     realmId: viewer.realm.id,
     authorId: viewer.id,
     type,
-    to: type === '' ? [] : [...to],
+    to: type === '' ? [] : to,
     topic: type === 'stream' ? topicNamed(viewer.realm, topic) : '',
     content: cutText(content, MAX_MESSAGE_LENGTH, '\n[message truncated]'),
     lastEditedAt: timestamp == null ? app.now() : toDate(timestamp, `${name}["timestamp"]`),
