@@ -67,6 +67,9 @@ describe('metrics', () => {
   test('are not configured by half', () => {
     expect(readConfig({ METRICS_ADDRESS: '[::1]:9090' }).metricsAddress).toEqual({ host: '::1', port: 9090 });
     expect(() => readConfig({ METRICS_ADDRESS: '9090' })).toThrow(/^METRICS_ADDRESS: must be an address/);
+    expect(() => readConfig({ PORT: '9090', METRICS_ADDRESS: '127.0.0.1:9090' })).toThrow(
+      /^METRICS_ADDRESS: must be another/,
+    );
     expect(() => readConfig({ METRICS_TOKEN: 'short' })).toThrow(/^METRICS_TOKEN: must hold at least 16/);
   });
 });

@@ -287,6 +287,10 @@ export function readConfig(env: Variables = process.env): Config {
   if (e.PERSISTED_DOCUMENTS_ONLY === 'on' && e.PERSISTED_DOCUMENTS === undefined) {
     throw new ConfigError('PERSISTED_DOCUMENTS_ONLY: without PERSISTED_DOCUMENTS nothing could be executed');
   }
+  const metricsAddress = addressOf(e.METRICS_ADDRESS);
+  if (metricsAddress?.host === e.HOST && metricsAddress.port === e.PORT) {
+    throw new ConfigError('METRICS_ADDRESS: must be another address than that of HOST and PORT');
+  }
   return {
     host: e.HOST,
     port: e.PORT,
@@ -315,7 +319,7 @@ export function readConfig(env: Variables = process.env): Config {
     persistedDocuments: e.PERSISTED_DOCUMENTS,
     persistedDocumentsOnly: e.PERSISTED_DOCUMENTS_ONLY === 'on',
     anonymousIntrospection: (e.ANONYMOUS_INTROSPECTION ?? (e.DATABASE_URL === undefined ? 'on' : 'off')) === 'on',
-    metricsAddress: addressOf(e.METRICS_ADDRESS),
+    metricsAddress,
     metricsToken: e.METRICS_TOKEN,
     passwordHashCost: e.PASSWORD_HASH_COST,
     sessionIdleMs: e.SESSION_IDLE_DAYS * 86_400_000,
