@@ -14,9 +14,12 @@ const CLOSED = 'Connection is closed.';
 /** Of what Redis itself refuses, such as a password, and of what was given up. */
 const REFUSED = new Set(['ReplyError', 'AbortError', 'MaxRetriesPerRequestError']);
 
-/** Whether Redis does not answer, or refuses us: such faults come again until somebody mends them. Not all have a code. */
+/**
+ * Whether Redis does not answer, or refuses us: such faults come again until somebody mends them. They have no code, as
+ * has what Node itself gives up under the same name.
+ */
 export const isRedisFault = (error: Error): boolean =>
-  error.message === TIMED_OUT || error.message === CLOSED || REFUSED.has(error.name);
+  !('code' in error) && (error.message === TIMED_OUT || error.message === CLOSED || REFUSED.has(error.name));
 
 /** Redis is not asked at present. */
 export class RedisRestsError extends Error {
