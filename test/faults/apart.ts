@@ -10,22 +10,25 @@ import { startDatabaseProxy } from '../helpers/database-proxy.ts';
 import { type Environment, freePort, ServerProcess } from '../helpers/process.ts';
 import { makeNeighbour, personOf, startDemo } from './demo.ts';
 import { longestBetween } from './felt.ts';
-import { brokenBy, compareSent, faredIn, ms, Neighbours, Sender, type Spell, toldOf } from './neighbours.ts';
-import { type Outcome, some, Tally } from './outcome.ts';
+import {
+  brokenBy,
+  compareSent,
+  endsOf,
+  faredIn,
+  ms,
+  Neighbours,
+  Sender,
+  type Spell,
+  toldOf,
+  type WatchedTrial,
+} from './neighbours.ts';
+import { type Outcome, some } from './outcome.ts';
 import { Client } from './requests.ts';
 import { withDatabase } from './truth.ts';
 
 /** How soon a node is not ready that has lost the database, and is again once it is back; with what a busy machine adds. */
 const NOTICED_MS = 20_000;
 const RECOVERY_MS = 40_000;
-
-interface ApartTrial {
-  readonly databaseServer: string;
-  /** How long the neighbours are watched before and, of each fault, meanwhile. */
-  readonly seconds: number;
-  /** Whether the time that things take counts, which on a busy machine says little. */
-  readonly isTimed: boolean;
-}
 
 /** @returns After how many milliseconds; infinite when it has not come about in `patienceMs`. */
 async function untilReadiness(url: string, status: number, patienceMs: number): Promise<number> {
@@ -43,7 +46,7 @@ async function untilReadiness(url: string, status: number, patienceMs: number): 
  * The network swallows everything between one node and the database: it says that it is not ready, refuses, and works again
  * afterwards; those of its organisation that come to the other node, and everybody else there, do not notice.
  */
-export async function cutOffTrial({ databaseServer, seconds, isTimed }: ApartTrial): Promise<Outcome> {
+export async function cutOffTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
   await using proxy = await startDatabaseProxy(service.databaseUrl ?? '');
   await using cut = await ServerProcess.start({ env: { ...service.env, DATABASE_URL: proxy.url } });
@@ -75,8 +78,7 @@ export async function cutOffTrial({ databaseServer, seconds, isTimed }: ApartTri
   await Promise.all(sending);
   const again = await here[0]?.send();
   for (const sender of [...here, ...there, neighbours]) sender.close();
-  const ends = new Tally();
-  for (const sender of here) ends.take(sender.ends);
+  const ends = endsOf(here);
   const failures = [...here, ...there].flatMap((sender) => sender.failures);
   const broken = await withDatabase(service, (query) => compareSent(query, [...here, ...there, ...neighbours.senders]));
   const fault = 'a node cut off from the database';
@@ -124,7 +126,7 @@ async function startRedis() {
  * The Redis of two nodes is paused, goes on, and is killed: nobody waits for it, what is sent at one node is heard at the other
  * all the same, and the log is not filled with it.
  */
-export async function redisTrial({ databaseServer, seconds, isTimed }: ApartTrial): Promise<Outcome> {
+export async function redisTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using redis = await startRedis();
   // So many that nobody is refused, but each is counted there.
   const env = { REDIS_URL: redis.url, RATE_LIMIT_PER_USER: '1000000', RATE_LIMIT_PER_IP: '1000000' };
@@ -199,7 +201,7 @@ async function nodeBy(env: Environment, offMs: number) {
 }
 
 /** Two nodes whose clocks are an hour ahead and behind look after the queues and the log of all: no queue ends, nothing is pruned. */
-export async function clocksTrial({ databaseServer, seconds, isTimed }: ApartTrial): Promise<Outcome> {
+export async function clocksTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
   const { url } = service.server;
   const person = personOf(service.people, 'owner');

@@ -112,6 +112,22 @@ export const brokenBy = ({ lost, repeated, outOfOrder, refusedButDone }: Broken)
   ...(refusedButDone > 0 ? [`${refusedButDone} messages were refused, and are there`] : []),
 ];
 
+/** What a trial is given that watches the neighbours of who is hit. */
+export interface WatchedTrial {
+  readonly databaseServer: string;
+  /** How long they are watched before and, where the fault does not end by itself, meanwhile. */
+  readonly seconds: number;
+  /** Whether the time that things take counts, which on a busy machine says little. */
+  readonly isTimed: boolean;
+}
+
+/** How the sends of several ended, together. */
+export function endsOf(senders: readonly Sender[]): Tally {
+  const ends = new Tally();
+  for (const sender of senders) ends.take(sender.ends);
+  return ends;
+}
+
 /** How sends went for a while, in milliseconds. */
 export interface Spell {
   /** How long each took. */

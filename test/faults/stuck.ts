@@ -3,8 +3,18 @@ import pg from 'pg';
 import { ServerProcess } from '../helpers/process.ts';
 import { type DemoService, makeNeighbour, personOf, startDemo } from './demo.ts';
 import { eventually } from './listeners.ts';
-import { brokenBy, compareSent, faredIn, ms, Neighbours, Sender, toldOf } from './neighbours.ts';
-import { type Outcome, some, Tally } from './outcome.ts';
+import {
+  brokenBy,
+  compareSent,
+  endsOf,
+  faredIn,
+  ms,
+  Neighbours,
+  Sender,
+  toldOf,
+  type WatchedTrial,
+} from './neighbours.ts';
+import { type Outcome, some } from './outcome.ts';
 import { withDatabase } from './truth.ts';
 
 /** How soon an organisation must be written to again after a node of its was paused in the middle of a change. */
@@ -12,14 +22,6 @@ const RECOVERY_MS = 8_000;
 /** How long it may take to catch a node in the middle of a change. */
 const HUNT_MS = 60_000;
 const SENDERS = 30;
-
-interface StuckTrial {
-  readonly databaseServer: string;
-  /** How long the neighbours are watched before. */
-  readonly seconds: number;
-  /** Whether the time that things take counts, which on a busy machine says little. */
-  readonly isTimed: boolean;
-}
 
 async function openDatabase({ databaseUrl }: DemoService): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -70,7 +72,7 @@ async function pauseInChange(
  * A node is paused while it holds an organisation's counter: the other node writes to the organisation again soon, other
  * organisations do not notice, and the paused one, when it goes on, refuses what it was about and works.
  */
-export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: StuckTrial): Promise<Outcome> {
+export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
   await using other = await ServerProcess.start({ env: service.env });
   const person = personOf(service.people, 'owner');
@@ -96,8 +98,7 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Stuc
   await eventually(() => here.every(({ took, done }) => took.length > done), 1_000);
   const again = await here[0]?.send();
   for (const sender of [...here, ...there, neighbours]) sender.close();
-  const ends = new Tally();
-  for (const sender of here) ends.take(sender.ends);
+  const ends = endsOf(here);
   const failures = [...here, ...there].flatMap((sender) => sender.failures);
   const broken = await withDatabase(service, (query) => compareSent(query, [...here, ...there, ...neighbours.senders]));
   return {
@@ -122,7 +123,7 @@ export async function pausedNodeTrial({ databaseServer, seconds, isTimed }: Stuc
  * Somebody holds an organisation's counter, and many wait to send there: another organisation on the same node does not
  * notice, the node is ready, and those who wait are told to come again.
  */
-export async function heldCounterTrial({ databaseServer, seconds, isTimed }: StuckTrial): Promise<Outcome> {
+export async function heldCounterTrial({ databaseServer, seconds, isTimed }: WatchedTrial): Promise<Outcome> {
   await using service = await startDemo(databaseServer);
   const { url } = service.server;
   const person = personOf(service.people, 'owner');
@@ -146,8 +147,7 @@ export async function heldCounterTrial({ databaseServer, seconds, isTimed }: Stu
   await Promise.all(sending);
   const again = await senders[0]?.send();
   for (const sender of [...senders, neighbours]) sender.close();
-  const ends = new Tally();
-  for (const sender of senders) ends.take(sender.ends);
+  const ends = endsOf(senders);
   const failures = senders.flatMap((sender) => sender.failures);
   const broken = await withDatabase(service, (query) => compareSent(query, [...senders, ...neighbours.senders]));
   return {

@@ -139,7 +139,7 @@ const GROUPS = {
 } as const satisfies Readonly<Record<string, number>>;
 
 /**
- * Files of which `npm test` makes each in one of five runs, by chance: long ones, most with a service of their own, which a
+ * Files of which `npm test` makes each in one of eight runs, by chance: long ones, most with a service of their own, which a
  * test that is left out would still start.
  */
 const IN_TURN: readonly string[] = [
@@ -214,7 +214,7 @@ const IN_TURN: readonly string[] = [
 export function filesLeftOut(arguments_: readonly string[]): string[] {
   const isNamed = arguments_.some((one) => !one.startsWith('-') && one !== 'run' && !one.endsWith('vitest.config.ts'));
   chooseSeed();
-  return IS_WHOLE || isNamed ? [] : IN_TURN.filter((file) => !isDrawn(file, 1 / 5));
+  return IS_WHOLE || isNamed ? [] : IN_TURN.filter((file) => !isDrawn(file, 1 / 8));
 }
 
 /** Chooses the seed of a run, for all its processes. */
