@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ServerProcess } from './helpers/process.ts';
+import { testFolder } from './helpers/program.ts';
 
 /** What `npm start` sets before it runs the service. */
 function startEnvironment(): Record<string, string> {
@@ -20,11 +20,10 @@ test.skipIf(process.platform !== 'linux')(
   'a service that has made its own database and its demo is in less than 350 MB of memory when it rests',
   { timeout: 120_000 },
   async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'chat-test-'));
-    await using own = new AsyncDisposableStack();
-    own.defer(() => rmSync(dataDir, { recursive: true, force: true }));
+    // Not a copy of the database that others begin with.
+    const dataDir = testFolder();
     const env = { ...startEnvironment(), DATABASE_URL: undefined, DEMO: 'on' };
-    const server = own.use(await ServerProcess.start({ env, dataDir }));
+    await using server = await ServerProcess.start({ env, dataDir });
     // V8 makes its heap small when it has had nothing to do for a while.
     await expect.poll(() => residentMegabytes(server.pid), { timeout: 60_000, interval: 500 }).toBeLessThan(350);
   },
