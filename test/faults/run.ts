@@ -1,4 +1,4 @@
-// npm run test:faults [-- --seed=1 --only=kill,cut --small]: what must hold whatever breaks, and whenever.
+// npm run test:faults [-- --seed=1 --only=kill,cut --small --minutes=5]: what must hold whatever breaks, and whenever.
 import { parseArgs } from 'node:util';
 import { clocksTrial, cutOffTrial, redisTrial } from './apart.ts';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
@@ -23,6 +23,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     only: { type: 'string' },
     small: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: '30' },
   },
 });
 const seed = Number(options.seed);
@@ -53,7 +54,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   'cut-off': () => cutOffTrial({ databaseServer, seconds: 15, isTimed }),
   redis: () => redisTrial({ databaseServer, seconds: 10, isTimed }),
   clocks: () => clocksTrial({ databaseServer, seconds: 10, isTimed }),
-  soak: () => soakTrial({ databaseServer, minutes: Number(process.env['SOAKMIN'] ?? much(30)), seed, isTimed }),
+  soak: () => soakTrial({ databaseServer, minutes: much(Number(options.minutes)), seed, isTimed }),
   restore: () => restoreTrial({ seed }),
   'sign-in-timing': () => signInTimingTrial({ attempts: much(75), seed }),
   markdown: () => markdownTrial({ texts: much(20_000), seed }),
