@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { type ByColumns, byColumnsOf, type ColumnTexts } from './by-columns.ts';
 
 /** Reads the rows of a statement, values as the ORM has them. */
 export type RowReader = <Row>(text: string, values: readonly unknown[]) => Promise<Row[]>;
@@ -36,14 +37,46 @@ const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
 
 const TYPES = { getTypeParser: ((oid: number) => PARSERS.get(oid) ?? parserOf(oid)) as typeof pg.types.getTypeParser };
 
+/** What is known of a statement that was read before. */
+interface Known {
+  /** Undefined where its rows cannot be had so. */
+  readonly byColumns: ByColumns | undefined;
+  /** Whether it gave many rows when it was read last, as it will again. */
+  isLong: boolean;
+}
+
+/** From how many rows on columns are worth their while, and below how many no longer. Our choice, by what they took. */
+const [LEAST, LEAST_STILL] = [64, 32];
+/** Our choice: of more rows, each column is too much to have in one piece. */
+const MOST = 20_000;
+
+const isLong = ({ length }: readonly unknown[]): boolean => length >= LEAST && length <= MOST;
+
+const AS_TEXT = { getTypeParser: (() => (text: string) => text) as typeof pg.types.getTypeParser };
+
 /**
- * Reads straight from the pool: what comes by the ORM's adapter is looked at three times, value by value.
+ * Reads straight from the pool: what comes by the ORM's adapter is looked at three times, value by value. A statement that
+ * gave many rows is asked for their columns the next time (`by-columns.ts`).
  *
  * @param nameOf The name of a prepared statement; '' for one that is not kept.
  */
 export function rowReader(pool: pg.Pool, nameOf: (text: string) => string): RowReader {
+  const known = new Map<string, Known>();
+  const ask = <Row extends object>(text: string, given: readonly unknown[], types: typeof TYPES) =>
+    pool.query<Row>({ name: nameOf(text), text, values: [...given], types });
   return async <Row>(text: string, values: readonly unknown[]) => {
-    const { rows } = await pool.query({ name: nameOf(text), text, values: [...values], types: TYPES });
+    const before = known.get(text);
+    if (before?.isLong === true && before.byColumns !== undefined) {
+      const { byColumns } = before;
+      const { rows } = await ask<ColumnTexts>(byColumns.text, values, AS_TEXT);
+      const found = byColumns.rowsOf(rows[0] ?? {});
+      before.isLong = found.length >= LEAST_STILL && found.length <= MOST;
+      return found as Row[];
+    }
+    const { rows, fields } = await ask(text, values, TYPES);
+    if (before !== undefined) before.isLong = isLong(rows);
+    // There is an end to what is prepared, and so to what is known.
+    else if (nameOf(text) !== '') known.set(text, { byColumns: byColumnsOf(text, fields), isLong: isLong(rows) });
     return rows as Row[];
   };
 }
