@@ -1,5 +1,6 @@
 import type { Page, Request, Route } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { faultsOf } from '../helpers/axe.ts';
 import { CHROMIUM_NOTE, hasChromium } from '../helpers/chromium.ts';
 import { isGroupPicked } from '../helpers/part.ts';
 import {
@@ -143,6 +144,27 @@ describe.runIf(hasChromium && isGroupPicked('web/chat.test.ts'))(
       await gus.page.getByRole('button', { name: 'Send again' }).click();
       await message(gus.page, please).waitFor();
       await expect.poll(() => gus.page.getByRole('alert').count()).toBe(0);
+    });
+
+    test('says that it is of another version than the service, and sends when it is loaded again', async () => {
+      await using gus = await chat.enter('guest');
+      const { page } = gus;
+      await open(page, 'website', 'launch');
+      const said = newName('over an upgrade');
+      const banner = page.getByRole('status', { name: 'Version' });
+      expect(await banner.textContent()).toBe('');
+      // As if the service did not have the mutation any more.
+      await page.route('**/graphql', (route) =>
+        route.continue({ postData: route.request().postData()?.replace('sendMessage(', 'sendLetter(') ?? '' }),
+      );
+      await write(page, said);
+      await banner.getByText('There is a new version of the chat.').waitFor();
+      expect(await faultsOf(page)).toEqual([]);
+      await page.unroute('**/graphql');
+      await banner.getByRole('button', { name: 'Load it' }).click();
+      await message(page, said).waitFor();
+      await expect.poll(() => notSent(page).count()).toBe(0);
+      expect(await banner.textContent()).toBe('');
     });
 
     test('shows what was sent until it is in the list, however long the page is busy', async () => {

@@ -5,6 +5,7 @@ import { Client, fetchExchange, subscriptionExchange } from 'urql';
 import schema from '../generated/schema.json';
 import { batching } from './batching.ts';
 import { HEADERS } from './mutate.ts';
+import { outdatedExchange } from './outdated.ts';
 import { optimistic } from './own-marks.ts';
 import { rereadExchange } from './reread.ts';
 import { updates } from './updates.ts';
@@ -43,6 +44,7 @@ export function createApiClient(socket: Socket): Client {
         updates,
       }),
       rereadExchange,
+      outdatedExchange,
       // What is to be shown is asked for until it comes. What was written is sent again by whoever wrote it.
       retryExchange({
         ...RETRY,

@@ -11,6 +11,7 @@ import { Icon } from '../ui/icons.tsx';
 import { Notices } from '../ui/notices.tsx';
 import { Popups } from '../ui/popup.tsx';
 import { MainView } from './main-view.tsx';
+import { Outdated } from './outdated.tsx';
 import './shell.css';
 import { ThemeSwitch } from './theme-switch.tsx';
 import { useAppearance } from './use-appearance.ts';
@@ -60,6 +61,7 @@ export function Shell({ isReady }: { readonly isReady: boolean }) {
         )}
       </main>
       <Notices />
+      <Outdated />
       <Dialogs />
       <Popups />
     </div>

@@ -4,14 +4,20 @@ import type { SendMessageMutation } from '../generated/graphql.ts';
 /** What the service says against a message. */
 export interface Refusal {
   readonly message: string;
-  /** Whether it takes the same message a while later: it is busy, has no room, or was asked too often. */
+  /** Whether it takes the same message a while later: it is busy, has no room, was asked too often, or was
+   * upgraded. */
   readonly isForNow: boolean;
   /** How long it wants to be left alone, in milliseconds; 0 where it does not say. */
   readonly retryAfterMs: number;
 }
 
-/** Of these nothing was done, and the same is taken later. */
-const FOR_NOW: ReadonlySet<unknown> = new Set(['REQUEST_TIMEOUT', 'RATE_LIMIT_HIT', 'STORAGE_FULL']);
+/** Of these nothing was done, and the same is taken later: of a page that is outdated, when it was loaded again. */
+const FOR_NOW: ReadonlySet<unknown> = new Set([
+  'REQUEST_TIMEOUT',
+  'RATE_LIMIT_HIT',
+  'STORAGE_FULL',
+  'GRAPHQL_VALIDATION_FAILED',
+]);
 
 /** @returns Undefined where it was sent, and where no answer came. */
 export function refusalOf(
