@@ -44,13 +44,19 @@ export class RawHttp {
   }
 
   /** Sends one request and resolves with its answer. */
-  ask(request: Buffer): Promise<{ status: number; head: string; body: string }> {
-    const { promise, resolve, reject } = Promise.withResolvers<{ status: number; head: string; body: string }>();
+  async ask(request: Buffer): Promise<{ status: number; head: string; body: string }> {
+    const { body, ...answer } = await this.askBytes(request);
+    return { ...answer, body: body.toString('utf8') };
+  }
+
+  /** As `ask`, where the body is no text, or not to be read at once. */
+  askBytes(request: Buffer): Promise<{ status: number; head: string; body: Buffer }> {
+    const { promise, resolve, reject } = Promise.withResolvers<{ status: number; head: string; body: Buffer }>();
     const closed = () => reject(new Error('The connection was closed'));
     this.#socket.once('close', closed);
     this.onAnswer = (bytes, bodyAt) => {
       const head = bytes.toString('latin1', 0, bodyAt);
-      resolve({ status: Number(head.slice(9, 12)), head, body: bytes.toString('utf8', bodyAt) });
+      resolve({ status: Number(head.slice(9, 12)), head, body: Buffer.from(bytes.subarray(bodyAt)) });
     };
     this.send(request);
     return promise.finally(() => this.#socket.off('close', closed));

@@ -1,3 +1,4 @@
+import type { Person } from '../faults/demo.ts';
 import { runCommand } from '../helpers/control.ts';
 import { startInProcess } from '../helpers/in-process.ts';
 import { median } from './measure.ts';
@@ -10,7 +11,7 @@ import { Worker } from './workers.ts';
 const [MESSAGES, GROUPS, FIELDS, EMOJI] = [5_000, 50, 10, 20] as const;
 
 /** How much there is in an organisation. */
-interface Size {
+export interface Size {
   readonly subdomain: string;
   readonly users: number;
   readonly channels: number;
@@ -19,7 +20,7 @@ interface Size {
 }
 
 const USUAL: Size = { subdomain: 'registration', users: 1_000, channels: 200, subscriptions: 40 };
-const LARGE: Size = { subdomain: 'large-registration', users: 10_000, channels: 1_000, subscriptions: 200 };
+export const LARGE: Size = { subdomain: 'large-registration', users: 10_000, channels: 1_000, subscriptions: 200 };
 /** What a registration may take, for 95 of 100. */
 const ALLOWED_MS = 150;
 
@@ -35,15 +36,13 @@ const PARAMETERS = new URLSearchParams({
   }),
 }).toString();
 
-interface Registrant {
-  readonly host: string;
-  readonly authorization: string;
-}
+/** Who registers, and where. */
+type Registrant = Pick<Person, 'basic' | 'subdomain'>;
 
 /** (j) A registration for everything in an organisation of 1,000 people, by one client after the other. */
 export async function measureRegistration(stage: Stage): Promise<Row[]> {
   const { generator, port, quick, databaseUrl } = stage;
-  const registrant = await makeOrganisation(stage, USUAL);
+  const { owner: registrant } = await makeOrganisation(stage, USUAL);
   await using byHand = new Worker<typeof byHandTasks>(`${import.meta.dirname}/registration-by-hand.ts`);
   const byHandPort = await byHand.ask('serve', { databaseUrl, poolSize: POOL_SIZE });
   const [warmUp, rounds, seconds] = quick ? [1, 3, 1.5] : [1, 8, 3];
@@ -97,7 +96,8 @@ const [LARGE_ALLOWED_MS, AT_ONCE] = [250, 20];
 /** (o) The same among 10,000 people and in 1,000 channels: one after the other, and many who come back at once. */
 export async function measureLargeRegistration(stage: Stage): Promise<Row[]> {
   const { generator, port, quick } = stage;
-  const request = registerAt(port, await makeOrganisation(stage, LARGE));
+  const { owner } = await makeOrganisation(stage, LARGE);
+  const request = registerAt(port, owner);
   const took: number[] = [];
   const [warmUp, rounds] = quick ? [1, 3] : [1, 8];
   let [cpuSeconds, answers] = [0, 0];
@@ -135,17 +135,21 @@ async function askOnce(port: number, request: Buffer): Promise<number> {
   return status;
 }
 
-const registerAt = (port: number, { host, authorization }: Registrant): Buffer =>
+/** A request that registers for everything. */
+export const registerAt = (port: number, { basic, subdomain }: Registrant, more: Record<string, string> = {}): Buffer =>
   requestBytes({
     method: 'POST',
     path: '/api/v1/register',
     port,
-    headers: { Host: host, Authorization: authorization, 'Content-Type': 'application/x-www-form-urlencoded' },
+    headers: {
+      ...{ Host: `${subdomain}.localhost:${port}`, Authorization: basic },
+      ...{ 'Content-Type': 'application/x-www-form-urlencoded', ...more },
+    },
     body: PARAMETERS,
   });
 
 /** Counted by another node on the same database, in this process. */
-async function countQueries(stage: Stage, { host, authorization }: Registrant): Promise<number> {
+async function countQueries(stage: Stage, registrant: Registrant): Promise<number> {
   await using node = await startInProcess({
     env: {
       DATABASE_URL: stage.databaseUrl,
@@ -156,7 +160,7 @@ async function countQueries(stage: Stage, { host, authorization }: Registrant): 
   const register = async () => {
     const { port } = new URL(node.url);
     const connection = await RawHttp.connect(Number(port));
-    const { status } = await connection.ask(registerAt(Number(port), { host, authorization }));
+    const { status } = await connection.ask(registerAt(Number(port), registrant));
     connection.close();
     if (status !== 200) throw new Error(`A registration ended in ${status}`);
   };
@@ -164,9 +168,12 @@ async function countQueries(stage: Stage, { host, authorization }: Registrant): 
   return (await node.queriesOf(register)).length;
 }
 
-async function makeOrganisation(stage: Stage, size: Size): Promise<Registrant> {
+/** An organisation of a given size, and its owner, who is in some of its channels. */
+export async function makeOrganisation(
+  { db, service }: Pick<Stage, 'db' | 'service'>,
+  size: Size,
+): Promise<{ readonly realmId: number; readonly owner: Person }> {
   const { subdomain } = size;
-  const { db, service } = stage;
   const made = (await runCommand(service.server.dataDir, 'org create', {
     subdomain,
     name: 'Organization of many',
@@ -176,10 +183,8 @@ async function makeOrganisation(stage: Stage, size: Size): Promise<Registrant> {
   if (owner === undefined) throw new Error('The organisation has no owner');
   await fill(db, made.realm_id, owner.user_id, size);
   await db.query('VACUUM ANALYZE');
-  return {
-    host: `${subdomain}.localhost:${stage.port}`,
-    authorization: `Basic ${Buffer.from(`${owner.email}:${owner.api_key}`).toString('base64')}`,
-  };
+  const basic = `Basic ${Buffer.from(`${owner.email}:${owner.api_key}`).toString('base64')}`;
+  return { realmId: made.realm_id, owner: { role: 'owner', userId: owner.user_id, basic, subdomain } };
 }
 
 /** All there is, straight into the database: every person is in five channels, in a group and fills in their profile. */

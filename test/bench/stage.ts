@@ -76,7 +76,7 @@ const NEW_MEMBERS = `INSERT INTO user_account (realm_id, email, full_name, avata
   SELECT realm_id, address.email, address.email, 'J', settings || '{"email_address_visibility": 1}'
   FROM (SELECT * FROM user_account WHERE role = 400 AND bot_type IS NULL ORDER BY id LIMIT 1) AS member,
        unnest($1::text[]) AS address(email)
-  RETURNING id, realm_id`;
+  RETURNING id, realm_id, email`;
 
 /** Members of the demo organisation, straight into the database: signing up is not what is measured. */
 async function makeUsers(db: pg.Client, count: number): Promise<BenchUser[]> {
@@ -90,21 +90,35 @@ async function makeUsers(db: pg.Client, count: number): Promise<BenchUser[]> {
   return users;
 }
 
-/** Accounts that can sign in. Their keys are old: the one that was sealed last must open, or no further node starts. */
+/** Members of the demo organisation that can sign in. */
 export async function makeAccounts(db: pg.Client, name: string, count: number): Promise<BenchUser[]> {
-  const users: BenchUser[] = [];
-  for (let i = 0; i < count; i++) {
-    const email = `${name}${i}@example.com`;
-    const key = randomBytes(16).toString('hex');
-    const { rows } = await db.query<{ id: number }>(
-      `WITH made AS (${NEW_MEMBERS}) INSERT INTO api_key (user_id, realm_id, hash, sealed, created_at)
-       SELECT id, realm_id, $2, $2, 'epoch' FROM made RETURNING user_id AS id`,
-      [[email], createHash('sha256').update(key).digest()],
-    );
-    const id = rows[0]?.id ?? 0;
-    users.push({ id, basic: `Basic ${Buffer.from(`${email}:${key}`).toString('base64')}` });
-  }
-  return users;
+  const { rows } = await db.query<Account>(NEW_MEMBERS, [
+    Array.from({ length: count }, (_, i) => `${name}${i}@example.com`),
+  ]);
+  return giveKeys(db, rows);
+}
+
+interface Account {
+  readonly id: number;
+  readonly email: string;
+}
+
+/**
+ * Has accounts be able to sign in that have no key yet. Their keys are old: the one that was sealed last must open, or no
+ * further node starts.
+ */
+export async function giveKeys(db: pg.Client, accounts: readonly Account[]): Promise<BenchUser[]> {
+  const keys = accounts.map(() => randomBytes(16).toString('hex'));
+  await db.query(
+    `INSERT INTO api_key (user_id, realm_id, hash, sealed, created_at)
+     SELECT u.id, u.realm_id, k.hash, k.hash, 'epoch'
+     FROM unnest($1::int[], $2::bytea[]) AS k(id, hash) JOIN user_account u ON u.id = k.id`,
+    [accounts.map(({ id }) => id), keys.map((key) => createHash('sha256').update(key).digest())],
+  );
+  return accounts.map(({ id, email }, i) => ({
+    id,
+    basic: `Basic ${Buffer.from(`${email}:${keys[i]}`).toString('base64')}`,
+  }));
 }
 
 /** A queue, and whose it is. */

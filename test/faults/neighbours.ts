@@ -16,7 +16,7 @@ let made = 0;
 /** Somebody who sends to a channel of their own, one message after the other. */
 export class Sender {
   readonly #client: Client;
-  readonly #channelId: number;
+  readonly channelId: number;
   /** How they ended: "200", "503 REQUEST_TIMEOUT", … */
   readonly ends = new Tally();
   readonly failures: string[] = [];
@@ -31,7 +31,7 @@ export class Sender {
 
   private constructor(client: Client, channelId: number) {
     this.#client = client;
-    this.#channelId = channelId;
+    this.channelId = channelId;
   }
 
   static async start(url: string, person: Person): Promise<Sender> {
@@ -44,7 +44,7 @@ export class Sender {
   /** @returns The message's id; undefined when it was refused. */
   async send(): Promise<number | undefined> {
     const content = `sent ${++made}.`;
-    const params = { type: 'channel', to: this.#channelId, topic: 'stuck', content };
+    const params = { type: 'channel', to: this.channelId, topic: 'stuck', content };
     const body = await this.#note(() => this.#client.rest('POST', '/messages', params));
     if (body === undefined) this.refused.push(content);
     else this.acknowledged.push(content);
@@ -104,12 +104,12 @@ export async function compareSent(query: Query, senders: readonly Sender[]): Pro
   );
 }
 
-/** A sentence for each kind of promise that was not kept. */
-export const brokenBy = ({ lost, repeated, outOfOrder, refusedButDone }: Broken): string[] => [
-  ...(lost > 0 ? [`${lost} messages were acknowledged, and are not there`] : []),
-  ...(repeated > 0 ? [`${repeated} messages are there more than once`] : []),
-  ...(outOfOrder > 0 ? [`${outOfOrder} messages came before an earlier one of the same sender`] : []),
-  ...(refusedButDone > 0 ? [`${refusedButDone} messages were refused, and are there`] : []),
+/** A sentence for each kind of promise that was not kept. @param what Of what kind they are. */
+export const brokenBy = ({ lost, repeated, outOfOrder, refusedButDone }: Broken, what = 'messages'): string[] => [
+  ...(lost > 0 ? [`${lost} ${what} were acknowledged, and are not there`] : []),
+  ...(repeated > 0 ? [`${repeated} ${what} are there more than once`] : []),
+  ...(outOfOrder > 0 ? [`${outOfOrder} ${what} came before an earlier one of the same sender`] : []),
+  ...(refusedButDone > 0 ? [`${refusedButDone} ${what} were refused, and are there`] : []),
 ];
 
 /** What a trial is given that watches the neighbours of who is hit. */
@@ -134,6 +134,9 @@ export interface Spell {
   readonly took: readonly number[];
   /** The longest time in which none was acknowledged. */
   readonly gap: number;
+  /** From when to when, by `performance.now()`. */
+  readonly since: number;
+  readonly until: number;
 }
 
 function p95Of(spells: readonly Spell[]): number {
@@ -226,7 +229,8 @@ export class Neighbours {
     });
     await Promise.all(running);
     const moments = this.senders.flatMap((sender) => sender.acknowledgedAt);
-    return { took: this.senders.flatMap((sender) => sender.took), gap: longestBetween(moments, since) };
+    const took = this.senders.flatMap((sender) => sender.took);
+    return { took, gap: longestBetween(moments, since), since, until: performance.now() };
   }
 
   async #askWhetherReady(isOver: () => boolean): Promise<void> {

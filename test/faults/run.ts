@@ -10,6 +10,7 @@ import { killTrial } from './kills.ts';
 import { lossTrial } from './losses.ts';
 import { markdownTrial } from './markdown.ts';
 import type { Outcome } from './outcome.ts';
+import { registrationsTrial } from './registrations.ts';
 import { restoreTrial } from './restore.ts';
 import { scheduledTrial } from './scheduled.ts';
 import { signInTimingTrial } from './sign-in.ts';
@@ -51,6 +52,8 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   steady: () => steadyTrial({ databaseServer, perSecond: 220, seconds: much(60) }),
   paused: () => pausedNodeTrial({ databaseServer, seconds: 10, isTimed: true }),
   held: () => heldCounterTrial({ databaseServer, seconds: 15, isTimed: true }),
+  registrations: () =>
+    registrationsTrial({ databaseServer, users: much(10_000), rounds: options.small ? 2 : 6, isTimed }),
   'cut-off': () => cutOffTrial({ databaseServer, seconds: 15, isTimed }),
   redis: () => redisTrial({ databaseServer, seconds: 10, isTimed }),
   clocks: () => clocksTrial({ databaseServer, seconds: 10, isTimed }),

@@ -23,7 +23,8 @@ const RECOVERY_MS = 8_000;
 const HUNT_MS = 60_000;
 const SENDERS = 30;
 
-async function openDatabase({ databaseUrl }: DemoService): Promise<pg.Client> {
+/** A connection to the database of the service, past it. */
+export async function openDatabase({ databaseUrl }: DemoService): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   return client;
