@@ -36,7 +36,8 @@ const documentOf = (fields: string, more = '') => `subscription Bench($queueId: 
   }
 }`;
 
-const QUERY = documentOf(USUAL, 'localMessageId');
+/** What a chat subscribes to. */
+export const QUERY = documentOf(USUAL, 'localMessageId');
 
 /** Twenty, none of which is another: each leaves out one of the fields, with and without what its sender knows it by. */
 const DIFFERENT = SHOWN.flatMap((left) => {

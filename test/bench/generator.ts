@@ -1,12 +1,10 @@
 // The load generator: clients that cost as little as possible, in a process of their own.
-import { randomUUID } from 'node:crypto';
 import { cpuSeconds } from './measure.ts';
 import { RawHttp } from './raw-http.ts';
 import { RawSocket } from './raw-socket.ts';
+import { hearing, inBatches, type Subscriber, subscribe } from './subscribers.ts';
 import { work } from './workers.ts';
 
-/** How many connections are opened at a time. */
-const AT_ONCE = 64;
 /** Nothing that works takes longer. */
 const PATIENCE_MS = 60_000;
 
@@ -78,53 +76,19 @@ class Arrivals {
   }
 }
 
-interface Subscriber {
-  readonly authorization: string;
-  readonly queueId: string;
-}
-
 const sockets = new Map<string, RawSocket[]>();
 const waiting = new Map<string, RawHttp[]>();
 const triggers = new Map<number, RawHttp[]>();
 /** Whose deliveries are the sign that an event has happened. */
 const watchers = new WeakSet<RawSocket>();
 let arrivals: Arrivals | undefined;
-/** Told of each message that is no delivery, for those who wait for it. */
 /** Of requests that are all different. */
 let count = 0;
-const onProtocol = new WeakMap<RawSocket, (type: string) => void>();
 
-function hear(socket: RawSocket, bytes: Buffer, start: number, end: number): void {
-  // Messages of the protocol begin with {"type", deliveries with {"id".
-  if (bytes[start + 2] !== 0x74) {
-    if (watchers.has(socket)) arrivals?.sign();
-    else arrivals?.add(bytes, start, end);
-    return;
-  }
-  const { type, payload } = JSON.parse(bytes.toString('utf8', start, end)) as { type: string; payload?: unknown };
-  if (type === 'ping') socket.send(JSON.stringify({ type: 'pong', payload }));
-  else onProtocol.get(socket)?.(type);
-}
-
-async function inBatches<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  for (let i = 0; i < items.length; i += AT_ONCE) {
-    results.push(...(await Promise.all(items.slice(i, i + AT_ONCE).map(run))));
-  }
-  return results;
-}
-
-async function subscribe(port: number, query: string, { authorization, queueId }: Subscriber): Promise<RawSocket> {
-  const socket = await RawSocket.connect(port, '/graphql', hear);
-  const acknowledged = new Promise<void>((resolve) => {
-    onProtocol.set(socket, (type) => type === 'connection_ack' && resolve());
-  });
-  socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization } }));
-  await acknowledged;
-  const payload = { query, variables: { queueId } };
-  socket.send(JSON.stringify({ id: randomUUID(), type: 'subscribe', payload }));
-  return socket;
-}
+const hear = hearing((socket, bytes, start, end) => {
+  if (watchers.has(socket)) arrivals?.sign();
+  else arrivals?.add(bytes, start, end);
+});
 
 interface Triggers {
   readonly port: number;
@@ -161,7 +125,7 @@ export const tasks = {
     const { set, port, query, subscribers, silent = 0 } = input;
     const bare = Array.from({ length: silent }, () => port);
     const opened = [
-      ...(await inBatches(subscribers, (subscriber) => subscribe(port, query, subscriber))),
+      ...(await inBatches(subscribers, (subscriber) => subscribe({ port, query, onText: hear }, subscriber))),
       ...(await inBatches(bare, () => RawSocket.connect(port, '/', hear))),
     ];
     sockets.set(set, [...(sockets.get(set) ?? []), ...opened]);
@@ -169,7 +133,8 @@ export const tasks = {
 
   /** Opens a socket whose deliveries are not counted: they are the sign that an event has happened. */
   async watch(input: { set: string; port: number; query: string; subscriber: Subscriber }): Promise<void> {
-    const socket = await subscribe(input.port, input.query, input.subscriber);
+    const { port, query, subscriber } = input;
+    const socket = await subscribe({ port, query, onText: hear }, subscriber);
     watchers.add(socket);
     sockets.set(input.set, [socket]);
   },

@@ -26,7 +26,7 @@ export class RawSocket {
   }
 
   /** Resolves when the server has agreed to talk WebSocket. */
-  static connect(port: number, path: string, onText: OnText): Promise<RawSocket> {
+  static connect(port: number, path: string, onText: OnText, host = `127.0.0.1:${port}`): Promise<RawSocket> {
     return new Promise((resolve, reject) => {
       let raw: RawSocket | undefined;
       const socket = connect({
@@ -45,7 +45,7 @@ export class RawSocket {
       socket.on('error', reject);
       socket.on('close', () => reject(new Error('The socket was closed')));
       socket.write(
-        `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
           `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\n` +
           `Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n`,
       );

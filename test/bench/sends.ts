@@ -15,7 +15,7 @@ export interface Ground {
 
 /** A channel nobody is subscribed to. */
 export async function makeChannel(
-  { db, users }: Stage,
+  { db, users }: Pick<Stage, 'db' | 'users'>,
   name: string,
   senderId: number = users[0]?.id ?? 0,
 ): Promise<Ground> {
@@ -31,8 +31,8 @@ export async function makeChannel(
 
 /** Subscribes accounts straight in the database: subscribing is not what is measured. */
 export async function subscribe(
-  { db }: Stage,
-  { realmId, channelId }: Ground,
+  { db }: Pick<Stage, 'db'>,
+  { realmId, channelId }: Pick<Ground, 'realmId' | 'channelId'>,
   userIds: readonly number[],
 ): Promise<void> {
   await db.query(

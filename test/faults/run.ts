@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { clocksTrial, cutOffTrial, redisTrial } from './apart.ts';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
+import { crowdTrial } from './crowd.ts';
 import { cutTrial } from './cuts.ts';
 import { failoverTrial } from './failover.ts';
 import { tableOf } from './felt.ts';
@@ -54,6 +55,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   held: () => heldCounterTrial({ databaseServer, seconds: 15, isTimed: true }),
   registrations: () =>
     registrationsTrial({ databaseServer, users: much(10_000), rounds: options.small ? 2 : 6, isTimed }),
+  crowd: () => crowdTrial({ databaseServer, sockets: much(10_000), isTimed }),
   'cut-off': () => cutOffTrial({ databaseServer, seconds: 15, isTimed }),
   redis: () => redisTrial({ databaseServer, seconds: 10, isTimed }),
   clocks: () => clocksTrial({ databaseServer, seconds: 10, isTimed }),
