@@ -4,6 +4,7 @@ import { clocksTrial, cutOffTrial, redisTrial } from './apart.ts';
 import { eightWritersTrial, heartbeatTrial } from './commits.ts';
 import { crowdTrial } from './crowd.ts';
 import { cutTrial } from './cuts.ts';
+import { dueTrial } from './due.ts';
 import { failoverTrial } from './failover.ts';
 import { tableOf } from './felt.ts';
 import { fullTrial } from './full.ts';
@@ -56,6 +57,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
   registrations: () =>
     registrationsTrial({ databaseServer, users: much(10_000), rounds: options.small ? 2 : 6, isTimed }),
   crowd: () => crowdTrial({ databaseServer, sockets: much(10_000), isTimed }),
+  due: () => dueTrial({ databaseServer, messages: much(10_000), isTimed }),
   'cut-off': () => cutOffTrial({ databaseServer, seconds: 15, isTimed }),
   redis: () => redisTrial({ databaseServer, seconds: 10, isTimed }),
   clocks: () => clocksTrial({ databaseServer, seconds: 10, isTimed }),

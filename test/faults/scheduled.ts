@@ -23,10 +23,12 @@ const FAR = 4e9;
 const ARCHIVED = "Not authorized to send to channel 'doomed'";
 
 /** Something scheduled, with a number that stands in its words and in nothing else. */
-interface Planned {
+export interface Planned {
   readonly number: number;
   readonly id: number;
   readonly ownerId: number;
+  /** It was given another time once. */
+  readonly isMoved: boolean;
   /** It is for a channel that is in the archive by then. */
   readonly isDoomed: boolean;
 }
@@ -130,7 +132,8 @@ async function plan(
   for (const client of clients) client.close();
   if (Date.now() >= dueAt * 1000) throw new Error('The first message was due before the trial was ready');
   const planned = [...ids].map(([number, id]) => {
-    return { number, id, ownerId: clientOf(number).person.userId, isDoomed: isDoomed(number) };
+    const isMoved = !isReminder(number);
+    return { number, id, ownerId: clientOf(number).person.userId, isMoved, isDoomed: isDoomed(number) };
   });
   return { planned, dueAt };
 }
@@ -144,7 +147,7 @@ async function forEach(count: number, work: (number: number) => Promise<void>): 
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-const wordsOf = (number: number) => `trial number ${number}.`;
+export const wordsOf = (number: number) => `trial number ${number}.`;
 const NUMBER = /trial number (\d+)\./;
 
 interface Kills {
@@ -251,7 +254,7 @@ interface SentMessage {
 }
 
 /** What the database holds of it all. */
-interface Found {
+export interface Found {
   /** When each message was sent, ascending, in milliseconds. */
   readonly sentAt: readonly number[];
   readonly failed: number;
@@ -259,7 +262,8 @@ interface Found {
   readonly broken: Broken;
 }
 
-async function compare(query: Query, planned: readonly Planned[]): Promise<Found> {
+/** Compares what was planned with what came of it, in the tables and in the log. */
+export async function compare(query: Query, planned: readonly Planned[]): Promise<Found> {
   const rows = (await query(
     `SELECT id, owner_id, kind, state, failure_message, delivered_message_id::int, scheduled_at FROM scheduled_message
      WHERE id = ANY($1) ORDER BY scheduled_at, id`,
@@ -292,8 +296,7 @@ async function compare(query: Query, planned: readonly Planned[]): Promise<Found
       row,
       (sent.get(one.number) ?? []).map(([, message]) => message),
     );
-    // All but reminders were given another time.
-    const expected = [row?.kind === 'reminder' ? [] : 'update', one.isDoomed ? 'update' : 'remove'].flat().join();
+    const expected = [one.isMoved ? 'update' : [], one.isDoomed ? 'update' : 'remove'].flat().join();
     if (told.get(one.id) !== expected) faults.push(`was told by ${told.get(one.id)}`);
     return faults.map((fault) => `number ${one.number} ${fault}`);
   });
@@ -301,15 +304,15 @@ async function compare(query: Query, planned: readonly Planned[]): Promise<Found
   const notices = messages.filter(({ is_system, content }) => is_system && content.includes(ARCHIVED)).length;
   if (notices !== failed) wrong.push(`${failed} failed, and ${notices} notices tell of it`);
   return {
-    sentAt: [...sent.values()]
-      .flat()
+    sentAt: planned
+      .flatMap(({ number }) => sent.get(number) ?? [])
       .map(([, { sent_at }]) => sent_at.getTime())
       .toSorted((a, b) => a - b),
     failed,
     violations: [...wrong, ...disordered(rows)],
     broken: {
       lost: planned.filter(({ number, isDoomed }) => !isDoomed && !sent.has(number)).length,
-      repeated: [...sent.values()].filter((all) => all.length > 1).length,
+      repeated: planned.filter(({ number }) => (sent.get(number)?.length ?? 0) > 1).length,
       outOfOrder: disordered(rows).length,
       refusedButDone: planned.filter(({ id, number }) => byId.get(id)?.state === 'failed' && sent.has(number)).length,
     },

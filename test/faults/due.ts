@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { percentile } from '../bench/measure.ts';
+import { type Ground, makeChannel, sendRequest, subscribe } from '../bench/sends.ts';
+import { type BenchUser, makeAccounts } from '../bench/stage.ts';
+import { makeNeighbour, type Person, personOf, startDemo } from './demo.ts';
+import { addUp, longestBetween } from './felt.ts';
+import {
+  brokenBy,
+  compareSent,
+  endsOf,
+  faredIn,
+  ms,
+  Neighbours,
+  Sender,
+  type Spell,
+  toldOf,
+  type WatchedTrial,
+} from './neighbours.ts';
+import { type Outcome, some } from './outcome.ts';
+import { PlainWork } from './plain-work.ts';
+import { Client } from './requests.ts';
+import { compare, type Planned, wordsOf } from './scheduled.ts';
+import { openDatabase } from './stuck.ts';
+import { withDatabase } from './truth.ts';
+
+/** Whose messages they are. */
+const OWNERS = 100;
+/** How many of the neighbours' are due in the same second. */
+const NEIGHBOURS_DUE = 20;
+/** Longer than it takes to have them all stand. */
+const LEAD_MS = 15_000;
+/** How long the service has to send what is due; the last are late by far. */
+const CATCH_UP_MS = 240_000;
+/** How long after they were due the neighbours' may be sent, and how long nobody may be able to send, at the most. */
+const [BEHIND_MS, SILENT_MS] = [5_000, 2_500];
+/** How many clients send messages, to compare with, and for how long. */
+const PLAIN_CLIENTS = 4;
+const MOST_PLAIN_SECONDS = 20;
+/** Who sends meanwhile to the organisation whose messages are due, and how long they pause. */
+const [SENDERS, PAUSE_MS] = [3, 50];
+
+interface Due {
+  readonly count: number;
+  readonly dueAt: number;
+}
+
+/**
+ * Has messages due in the same second, straight in the database: to schedule them is not what is tried. One of four is a
+ * direct message.
+ */
+async function scheduleMany(
+  db: pg.Client,
+  { realmId, channelId }: Ground,
+  owners: readonly BenchUser[],
+  { count, dueAt }: Due,
+): Promise<Planned[]> {
+  const { rows } = await db.query<{ id: number; owner_id: number; number: number }>(
+    `INSERT INTO scheduled_message (realm_id, owner_id, channel_id, recipient_ids, topic, content, rendered_content,
+                                    scheduled_at, client_name)
+     SELECT $1, o.ids[1 + n % cardinality(o.ids)], CASE WHEN n % 4 = 0 THEN NULL ELSE $2::int END,
+            CASE WHEN n % 4 = 0 THEN ARRAY[o.ids[1 + (n + 1) % cardinality(o.ids)]] ELSE '{}' END,
+            CASE WHEN n % 4 = 0 THEN '' ELSE 'topic ' || n % 9 END, w.words, '<p>' || w.words || '</p>', to_timestamp($4), 'trial'
+     FROM (SELECT $3::int[] AS ids) AS o, unnest($5::text[]) WITH ORDINALITY AS w(words, place),
+          LATERAL (SELECT w.place::int - 1 AS n) AS p
+     ORDER BY n RETURNING id, owner_id, substring(content FROM '\\d+')::int AS number`,
+    [realmId, channelId, owners.map(({ id }) => id), dueAt, Array.from({ length: count }, (_, n) => wordsOf(n))],
+  );
+  await db.query('VACUUM ANALYZE scheduled_message');
+  return rows.map(({ id, owner_id, number }) => ({ number, id, ownerId: owner_id, isMoved: false, isDoomed: false }));
+}
+
+/** Schedules some of the neighbours' messages. @param options.first Their first number. */
+async function scheduleFew(
+  url: string,
+  person: Person,
+  { to, first, dueAt }: { readonly to: number; readonly first: number; readonly dueAt: number },
+): Promise<Planned[]> {
+  const client = new Client(url, person);
+  const planned: Planned[] = [];
+  for (let number = first; number < first + NEIGHBOURS_DUE; number++) {
+    const message = { type: 'channel', to, topic: 'due', content: wordsOf(number) };
+    const made = await client.ask('POST', '/scheduled_messages', { ...message, scheduled_delivery_timestamp: dueAt });
+    planned.push({
+      ...{ number, id: made.scheduled_message_id, ownerId: person.userId },
+      ...{ isMoved: false, isDoomed: false },
+    });
+  }
+  client.close();
+  return planned;
+}
+
+/** Waits until nothing that was due is to be sent any more. @returns Whether it came to that. */
+async function untilSent(db: pg.Client, dueAt: number): Promise<boolean> {
+  const deadline = performance.now() + CATCH_UP_MS;
+  while (performance.now() < deadline) {
+    const { rows } = await db.query(
+      `SELECT FROM scheduled_message WHERE state = 'scheduled' AND scheduled_at <= to_timestamp($1) LIMIT 1`,
+      [dueAt],
+    );
+    if (rows.length === 0) return true;
+    await sleep(250);
+  }
+  return false;
+}
+
+/** How sends went in a spell: the longest time without one, and how long 95 of 100 took at the most. */
+function sendsIn({ since, until }: Spell, senders: readonly Sender[]): { readonly gap: number; readonly took: number } {
+  const moments = senders.flatMap(({ acknowledgedAt }) => acknowledgedAt);
+  return {
+    gap: longestBetween([...moments.filter((at) => at < until), until], since),
+    took: percentile(
+      senders.flatMap((sender) => sender.took),
+      95,
+    ),
+  };
+}
+
+/**
+ * Very many messages of one organisation that are due in the same second: each is sent once, not early, and not given up for
+ * being late, and clients can send to the organisation meanwhile. Those of another organisation that are due in the same
+ * second do not come after them, and its clients at the same node notice as much as of messages that clients send, which
+ * take as much of the node.
+ */
+export async function dueTrial({
+  databaseServer,
+  messages,
+  isTimed,
+}: Omit<WatchedTrial, 'seconds'> & { readonly messages: number }): Promise<Outcome> {
+  await using service = await startDemo(databaseServer);
+  const { url, port } = service.server;
+  const db = await openDatabase(service);
+  const owners = await makeAccounts(db, 'due', OWNERS);
+  const ground = await makeChannel({ db, users: owners }, 'due');
+  await subscribe(
+    { db },
+    ground,
+    owners.map(({ id }) => id),
+  );
+  const neighbour = await makeNeighbour(service.server);
+  const neighbours = await Neighbours.start(url, neighbour);
+  const senders: Sender[] = [];
+  while (senders.length < SENDERS) senders.push(await Sender.start(url, personOf(service.people, 'owner')));
+
+  // As many clients as the service delivers for at once.
+  const requests = owners
+    .slice(0, PLAIN_CLIENTS)
+    .map(({ basic }) => sendRequest(port, basic, { channelId: ground.channelId, topic: 'due' }));
+  await using plain = new PlainWork(service.server, requests);
+
+  const dueAt = Math.ceil((Date.now() + LEAD_MS) / 1_000);
+  const planned = await scheduleMany(db, ground, owners, { count: messages, dueAt });
+  const plannedByNeighbours = await scheduleFew(url, neighbour, {
+    ...{ to: neighbours.senders[0]?.channelId ?? 0, first: messages, dueAt },
+  });
+  if (Date.now() >= dueAt * 1_000) throw new Error('The messages were due before the trial was ready');
+  await sleep(dueAt * 1_000 - Date.now());
+  let isOver = false;
+  const sending = senders.map((sender) => sender.until(() => isOver, { pauseMs: PAUSE_MS }));
+  let isComplete = false;
+  const { meanwhile, taken } = await plain.weigh(neighbours, async () => {
+    isComplete = await untilSent(db, dueAt);
+  });
+  const { gap, took } = sendsIn(meanwhile, senders);
+  const seconds = Math.min(taken.seconds, MOST_PLAIN_SECONDS);
+  const before = await neighbours.during(plain.asMuch(taken, seconds));
+  const besideAsMany = await neighbours.during(plain.asMany(messages / taken.seconds, seconds));
+  const fared = faredIn([before], [meanwhile]);
+  isOver = true;
+  await Promise.all(sending);
+
+  for (const one of [...senders, neighbours]) one.close();
+  await db.end();
+  const found = await withDatabase(service, async (query) => ({
+    hit: await compare(query, planned),
+    neighbours: await compare(query, plannedByNeighbours),
+    sent: await compareSent(query, [...senders, ...neighbours.senders]),
+  }));
+  const after = (sentAt: readonly number[]) => (sentAt.at(-1) ?? Number.POSITIVE_INFINITY) - dueAt * 1_000;
+  const behind = after(found.neighbours.sentAt);
+  const failures = senders.flatMap((sender) => sender.failures);
+  const fault = `${messages.toLocaleString('en')} scheduled messages due at once`;
+  return {
+    trial: fault,
+    facts: {
+      ...{ sent: found.hit.sentAt.length, failed: found.hit.failed },
+      'all sent within': `${(after(found.hit.sentAt) / 1_000).toFixed(1)} s`,
+      "the neighbours' sent within": ms(behind),
+      'CPU of the node for one': `${((1_000 * taken.cpuSeconds) / messages).toFixed(1)} ms`,
+      ...toldOf(neighbours, fared),
+      "neighbours' p95 beside as many messages of clients": ms(faredIn([besideAsMany], [meanwhile]).before),
+      'sends to the organisation meanwhile': endsOf(senders).toString(),
+      'their p95': `${ms(took)}, none for ${ms(gap)} at the most`,
+    },
+    violations: [
+      ...(isComplete ? [] : [`not all was sent within ${CATCH_UP_MS / 1_000} s`]),
+      ...(planned.length === messages ? [] : [`${planned.length} of ${messages} were scheduled`]),
+      ...found.hit.violations,
+      ...found.neighbours.violations,
+      ...(isTimed && behind > BEHIND_MS ? [`the neighbours' were sent ${ms(behind)} after they were due`] : []),
+      ...(isTimed && gap > SILENT_MS ? [`nobody could send to the organisation for ${ms(gap)}`] : []),
+      ...(failures.length > 0 ? [`those who sent to the organisation were told ${some(failures)}`] : []),
+      ...brokenBy(found.sent),
+      ...neighbours.complaints(fared, { isTimed }),
+    ],
+    felt: [{ fault, ...addUp([found.hit.broken, found.neighbours.broken, found.sent]), gap, neighbours: fared }],
+  };
+}
