@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Json } from './helpers/http.ts';
 import { shareInProcess } from './helpers/in-process.ts';
+import { lengthenLog } from './helpers/long-log.ts';
 import { organisation } from './helpers/server.ts';
 
 /** More than a window holds, so that the first of them are read from the table. */
@@ -15,15 +16,14 @@ test('a queue that wants one type reads past all others in a few steps, and hear
   };
   const { db } = server.app;
   /** As many events for the member as there are, in one step: each a draft of theirs. */
-  const fillLog = () =>
-    db.$transaction([
-      db.$executeRaw`
-      INSERT INTO event (realm_id, id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids, width)
-      SELECT e.realm_id, e.id + n, e.type, e.op, e.payload, e.max_role, e.channel_ids, e.user_ids, e.except_user_ids, 1
-      FROM (SELECT * FROM event WHERE realm_id = ${realm.id} AND type = 'drafts' ORDER BY id DESC LIMIT 1) AS e,
-           generate_series(1, ${EVENTS}::int) AS n`,
-      db.$executeRaw`UPDATE event_counter SET last_id = last_id + ${EVENTS}::int WHERE realm_id = ${realm.id}`,
-    ]);
+  const fillLog = async () => {
+    const { id } = await db.event.findFirstOrThrow({
+      where: { realmId: realm.id, type: 'drafts' },
+      orderBy: { id: 'desc' },
+    });
+    const run = (sql: string, values: readonly unknown[]) => db.$executeRawUnsafe(sql, ...values);
+    await lengthenLog(run, realm.id, { count: EVENTS, of: [Number(id)] });
+  };
 
   await saved('to be copied');
   const queueOf = (type: string) => member.register({ event_types: [type], fetch_event_types: [] });

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { type EventHolder, WindowMemory } from '../src/events/window-memory.ts';
 import { createDatabase } from './helpers/database.ts';
+import { lengthenLog } from './helpers/long-log.ts';
 import { organisation, startServer } from './helpers/server.ts';
 
 const { DATABASE_URL } = process.env;
@@ -76,14 +77,8 @@ describe.skipIf(DATABASE_URL === undefined)('many organisations on a small node'
       expect(await member.poll(queue_id, last_event_id, { dontBlock: true })).toEqual([]);
       await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'x'.repeat(9_999) }] });
       // What another node commits: as often again, by the table.
-      await sql.query(
-        `WITH last AS (SELECT * FROM event WHERE realm_id = $1 ORDER BY id DESC LIMIT 1), counter AS (
-           UPDATE event_counter SET last_id = last_id + $2 WHERE realm_id = $1)
-         INSERT INTO event (realm_id, id, type, op, payload, channel_ids, user_ids, except_user_ids, width, created_at)
-         SELECT realm_id, last.id + n, type, op, payload, channel_ids, user_ids, except_user_ids, width, created_at
-         FROM last, generate_series(1, $2::int) AS n`,
-        [realm.id, EVENTS],
-      );
+      const run = (statement: string, values: readonly unknown[]) => sql.query(statement, [...values]);
+      await lengthenLog(run, realm.id, { count: EVENTS, of: [await lastId(sql, realm.id)] });
       // The node has read it all once it can tell that nothing is left.
       const last = await lastId(sql, realm.id);
       expect(await member.poll(queue_id, last, { dontBlock: true })).toEqual([]);
