@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { readLogFor } from '../src/events/log-reads.ts';
 import type { Json } from './helpers/http.ts';
 import { shareInProcess } from './helpers/in-process.ts';
 import { lengthenLog } from './helpers/long-log.ts';
@@ -52,4 +53,36 @@ test('a queue that wants one type reads past all others in a few steps, and hear
   const ids = (await all(drafts)).map(({ id }) => Number(id));
   expect(ids.length).toBe(EVENTS + 1);
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
+});
+
+test('of long events few are read at once, and each is heard once all the same', async () => {
+  await using server = await shareInProcess();
+  const { member, realm } = await organisation({}, { on: server });
+  const { db } = server.app;
+  const { queue_id, last_event_id } = await member.register({ event_types: ['drafts'], fetch_event_types: [] });
+  await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'x'.repeat(9_999) }] });
+  const { id } = await db.event.findFirstOrThrow({ where: { realmId: realm.id, type: 'drafts' } });
+  const run = (sql: string, values: readonly unknown[]) => db.$executeRawUnsafe(sql, ...values);
+  await lengthenLog(run, realm.id, { count: 900, of: [Number(id)] });
+
+  const read = (maxBytes: number) =>
+    readLogFor(
+      db,
+      realm.id,
+      { userId: member.id, stretches: [], allPublicChannels: false, types: ['drafts'] },
+      { after: last_event_id, through: Number.MAX_SAFE_INTEGER, limit: 1_000, maxBytes },
+    );
+  const { events, isWhole } = await read(25_000);
+  // The one with which there are so many bytes is the last.
+  expect({ ids: events.map((event) => event.id - Number(id)), isWhole }).toEqual({ ids: [0, 1, 2], isWhole: false });
+  const all = await read(Number.MAX_SAFE_INTEGER);
+  expect({ count: all.events.length, isWhole: all.isWhole }).toEqual({ count: 901, isWhole: true });
+
+  const heard: number[] = [];
+  for (;;) {
+    const page = await member.poll(queue_id, heard.at(-1) ?? last_event_id, { dontBlock: true });
+    if (page.length === 0) break;
+    heard.push(...page.map((event: Json) => event.id));
+  }
+  expect(heard).toEqual(all.events.map((event) => event.id));
 });

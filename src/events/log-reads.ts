@@ -157,6 +157,9 @@ export async function readRoleChanges(db: SqlClient, { realmId, userId }: Logged
  * `hears` decides; each branch reads only its own part of an index, so that a busy realm is never scanned.
  *
  * @param user `types`: the only types of events that are wanted; null for all.
+ * @param page `maxBytes`: when the rows have so many, no more are read. A thousand long ones are more than a small process has
+ *   memory for.
+ * @returns `isWhole`: whether these are all of them.
  */
 export async function readLogFor(
   db: SqlClient,
@@ -167,8 +170,8 @@ export async function readLogFor(
     allPublicChannels: boolean;
     types: readonly string[] | null;
   },
-  { after, through, limit }: { after: number; through: number; limit: number },
-): Promise<StoredEvent[]> {
+  { after, through, limit, maxBytes }: { after: number; through: number; limit: number; maxBytes: number },
+): Promise<{ events: StoredEvent[]; isWhole: boolean }> {
   const wanted = user.types === null ? Prisma.empty : Prisma.sql`AND type = ANY(${[...user.types]}::text[])`;
   const range = Prisma.sql`realm_id = ${realmId} AND id > ${after} AND id <= ${through} ${wanted}`;
   const page = Prisma.sql`ORDER BY id LIMIT ${limit}`;
@@ -185,6 +188,7 @@ export async function readLogFor(
   const rows = await readRows<EventRow>(
     db,
     Prisma.sql`
+    SELECT * FROM (SELECT read.*, sum(bytes) OVER (ORDER BY id) - bytes AS bytes_before FROM (
     SELECT ${EVENT_COLUMNS} FROM event JOIN (SELECT id AS wanted_id FROM (
       (SELECT id FROM event WHERE ${range} AND max_role IS NOT NULL ${page})
       UNION (SELECT id FROM event WHERE ${range} AND user_ids[1] = ${user.userId} ${page})
@@ -194,7 +198,9 @@ export async function readLogFor(
       UNION (${ofChannels(Prisma.sql`channel_ids[2]`)})
       ${publicMessages}
     ) AS concerned ORDER BY id LIMIT ${limit}) AS wanted ON id = wanted_id
-    WHERE realm_id = ${realmId} ORDER BY id`,
+    WHERE realm_id = ${realmId} OFFSET 0) AS read) AS summed
+    WHERE bytes_before < ${maxBytes} ORDER BY id`,
   );
-  return rows.map(fromRow);
+  const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
+  return { events: rows.map(fromRow), isWhole: rows.length < limit && bytes < maxBytes };
 }

@@ -10,6 +10,8 @@ import { type RealmWindow, wants } from './window.ts';
 const MAX_EVENTS = 500;
 const MAX_BYTES = 1024 * 1024;
 const ROWS_PER_READ = 1_000;
+/** Our choice: of what is passed over, some pages at once; of long events, little more than is sent. */
+const BYTES_PER_READ = 4 * MAX_BYTES;
 /** How many ids one read covers at first: each of a user's channels is read, and must not return a full page each. */
 const FIRST_SPAN = 4_000;
 /** The most, our choice: a tenth of a second of the database's time where none of them is wanted. */
@@ -62,7 +64,7 @@ export async function readPage(
     if (window.covers(from))
       return { ...bounded(window.after(from).filter(isHeard), window.through), isFromLog: false };
     const end = Math.min(window.through, from + span);
-    const rows = await readLogFor(
+    const { events: rows, isWhole } = await readLogFor(
       db,
       window.realmId,
       {
@@ -71,13 +73,13 @@ export async function readPage(
         allPublicChannels: options.allPublicChannels,
         types: options.eventTypes,
       },
-      { after: from, through: end, limit: ROWS_PER_READ },
+      { after: from, through: end, limit: ROWS_PER_READ, maxBytes: BYTES_PER_READ },
     );
     // Read after the rows, so that pruning in between is noticed.
     const { prunedThrough } = await readCounter(db, window.realmId);
     if (prunedThrough > from) throw new PrunedError();
-    const through = rows.length < ROWS_PER_READ ? end : (rows.at(-1) as StoredEvent).id;
-    if (rows.length < ROWS_PER_READ / 4) span = Math.min(span * 2, MAX_SPAN);
+    const through = isWhole ? end : (rows.at(-1) as StoredEvent).id;
+    if (isWhole && rows.length < ROWS_PER_READ / 4) span = Math.min(span * 2, MAX_SPAN);
     const events = rows.filter(isHeard);
     if (events.length > 0) return { ...bounded(events, through), isFromLog: true };
     from = through;
