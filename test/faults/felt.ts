@@ -50,7 +50,10 @@ export function longestBetween(moments: readonly number[], since: number): numbe
 }
 
 /** The longest time in which none of them could change anything, from `since` (by `performance.now()`) on. */
-export const gapOf = ({ writers }: { readonly writers: readonly Writer[] }, since: number): number =>
+export const gapOf = (
+  { writers }: { readonly writers: readonly Pick<Writer, 'acknowledgedAt'>[] },
+  since: number,
+): number =>
   longestBetween(
     writers.flatMap(({ acknowledgedAt }) => acknowledgedAt),
     since,

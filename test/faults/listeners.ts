@@ -34,6 +34,9 @@ export class Heard {
   /** How often something came after what is later. */
   disordered = 0;
   heartbeats = 0;
+  /** The longest that nothing came, from when it began to listen on. */
+  longestSilenceMs = 0;
+  #lastAt = performance.now();
   /** Everything up to here has come, as far as the client can tell. */
   highest: number;
   /** Whether events are of others' things as well. */
@@ -52,6 +55,9 @@ export class Heard {
   }
 
   take(id: number, type: string): void {
+    const now = performance.now();
+    this.longestSilenceMs = Math.max(this.longestSilenceMs, now - this.#lastAt);
+    this.#lastAt = now;
     if (id <= this.#lastOnConnection) this.#note(`${id} came after ${this.#lastOnConnection}`);
     this.#lastOnConnection = id;
     if (this.ids.has(id)) {
@@ -92,6 +98,14 @@ interface Line {
   readonly queueId: string;
   readonly heard: Heard;
   readonly signal: AbortSignal;
+  readonly rest: (() => Promise<unknown>) | undefined;
+}
+
+/** How a client listens. */
+interface Manner {
+  readonly hearsOfOthers?: boolean;
+  /** What a slow client does between two polls. */
+  readonly rest?: () => Promise<unknown>;
 }
 
 const CONNECT: Readonly<Record<Transport, (line: Line) => Promise<void>>> = {
@@ -105,11 +119,11 @@ export function listen(
   transport: Transport,
   url: string,
   person: Person,
-  { queueId, startId, ...hearing }: QueueStart & { readonly hearsOfOthers?: boolean },
+  { queueId, startId, rest, ...hearing }: QueueStart & Manner,
 ): Listener {
   const heard = new Heard(startId, hearing);
   const stopped = new AbortController();
-  const line: Line = { url, person, queueId, heard, signal: stopped.signal };
+  const line: Line = { url, person, queueId, heard, signal: stopped.signal, rest };
   const run = async () => {
     while (!stopped.signal.aborted) {
       await CONNECT[transport](line);
@@ -135,7 +149,7 @@ function refused(heard: Heard, how: string, body: Json): void {
 }
 
 /** One connection's life as a long poll: poll after poll, each acknowledging what the last brought. */
-async function pollOnce({ url, person, queueId, heard, signal }: Line): Promise<void> {
+async function pollOnce({ url, person, queueId, heard, signal, rest }: Line): Promise<void> {
   const client = new Client(url, person);
   signal.addEventListener('abort', () => client.close(), { once: true });
   try {
@@ -147,6 +161,7 @@ async function pollOnce({ url, person, queueId, heard, signal }: Line): Promise<
       if (status !== 200 || body === undefined) return refused(heard, `GET /events answered ${status}`, body);
       if (first) heard.connected();
       for (const { id, type } of body.events as { id: number; type: string }[]) heard.take(id, type);
+      await rest?.();
     }
   } catch (error) {
     if (!(error instanceof CutOffError) && !signal.aborted) heard.violations.add(String(error));
@@ -255,6 +270,12 @@ async function readRefusal(incoming: IncomingMessage, heard: Heard): Promise<voi
   if (incoming.complete && incoming.statusCode !== 503)
     refused(heard, `the event stream answered ${incoming.statusCode}`, text);
 }
+
+/** Whose connection did not last, where none was to break. */
+export const reconnectedOf = (listeners: readonly Listener[]): string[] =>
+  listeners
+    .filter(({ heard }) => heard.connections > 1)
+    .map(({ name, heard }) => `${name} took ${heard.connections} connections`);
 
 /** Waits until `done`, at most `patienceMs`. Returns whether it came to be. */
 export async function eventually(done: () => boolean, patienceMs: number): Promise<boolean> {

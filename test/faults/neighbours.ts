@@ -9,7 +9,7 @@ import type { Query } from './truth.ts';
 const PAUSE_MS = 30;
 const WARM_UP_MS = 2_000;
 /** Whoever waits for the organisation that is hit waits for seconds. */
-const MOST_MS = 2_500;
+export const MOST_MS = 2_500;
 
 let made = 0;
 
@@ -17,6 +17,7 @@ let made = 0;
 export class Sender {
   readonly #client: Client;
   readonly channelId: number;
+  readonly #more: string;
   /** How they ended: "200", "503 REQUEST_TIMEOUT", … */
   readonly ends = new Tally();
   readonly failures: string[] = [];
@@ -29,22 +30,24 @@ export class Sender {
   readonly refused: string[] = [];
   done = 0;
 
-  private constructor(client: Client, channelId: number) {
+  private constructor(client: Client, channelId: number, more: string) {
     this.#client = client;
     this.channelId = channelId;
+    this.#more = more;
   }
 
-  static async start(url: string, person: Person): Promise<Sender> {
+  /** @param more What each message says besides. */
+  static async start(url: string, person: Person, more = ''): Promise<Sender> {
     const client = new Client(url, person);
     await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'stuck' }] });
     const { stream_id } = await client.ask('GET', '/get_stream_id', { stream: 'stuck' });
-    return new Sender(client, stream_id);
+    return new Sender(client, stream_id, more);
   }
 
   /** @returns The message's id; undefined when it was refused. */
   async send(): Promise<number | undefined> {
     const content = `sent ${++made}.`;
-    const params = { type: 'channel', to: this.channelId, topic: 'stuck', content };
+    const params = { type: 'channel', to: this.channelId, topic: 'stuck', content: `${content}${this.#more}` };
     const body = await this.#note(() => this.#client.rest('POST', '/messages', params));
     if (body === undefined) this.refused.push(content);
     else this.acknowledged.push(content);
@@ -139,7 +142,8 @@ export interface Spell {
   readonly until: number;
 }
 
-function p95Of(spells: readonly Spell[]): number {
+/** How long 95 of 100 took at the most. */
+export function p95Of(spells: readonly Spell[]): number {
   const took = spells.flatMap((spell) => spell.took).sort((a, b) => a - b);
   return took[Math.floor(took.length * 0.95)] ?? Number.POSITIVE_INFINITY;
 }
@@ -247,13 +251,12 @@ export class Neighbours {
    *
    * @param options.isTimed Whether the time that things take counts, which on a busy machine says little.
    */
-  complaints({ before, meanwhile }: Fared, { isTimed }: { readonly isTimed: boolean }): string[] {
+  complaints(fared: Fared, options: { readonly isTimed: boolean }): string[] {
     const failures = this.senders.flatMap((sender) => sender.failures);
     return [
       ...(failures.length > 0 ? [`neighbours were told ${some(failures)}`] : []),
       ...(this.notReady.length > 0 ? [`the node was not ready: ${some(this.notReady)}`] : []),
-      ...(isTimed && meanwhile > 2 * before ? [`neighbours' p95 went from ${ms(before)} to ${ms(meanwhile)}`] : []),
-      ...(meanwhile > MOST_MS ? [`neighbours waited ${ms(meanwhile)}`] : []),
+      ...delaysOf('neighbours', fared, options),
     ];
   }
 
@@ -261,6 +264,16 @@ export class Neighbours {
     for (const sender of this.senders) sender.close();
   }
 }
+
+/** What is wrong with how long it took those whom the fault is not to touch. */
+export const delaysOf = (
+  who: string,
+  { before, meanwhile }: Fared,
+  { isTimed }: { readonly isTimed: boolean },
+): string[] => [
+  ...(isTimed && meanwhile > 2 * before ? [`the p95 of ${who} went from ${ms(before)} to ${ms(meanwhile)}`] : []),
+  ...(meanwhile > MOST_MS ? [`${who} waited ${ms(meanwhile)}`] : []),
+];
 
 /** A time, as it is told. */
 export const ms = (time: number): string => `${Math.round(time)} ms`;

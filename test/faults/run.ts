@@ -20,6 +20,7 @@ import { soakTrial } from './soak.ts';
 import { stallTrial } from './stalls.ts';
 import { steadyTrial } from './steady.ts';
 import { heldCounterTrial, pausedNodeTrial } from './stuck.ts';
+import { windowsTrial } from './windows.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -58,6 +59,15 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
     registrationsTrial({ databaseServer, users: much(10_000), rounds: options.small ? 2 : 6, isTimed }),
   crowd: () => crowdTrial({ databaseServer, sockets: much(10_000), isTimed }),
   due: () => dueTrial({ databaseServer, messages: much(10_000), isTimed }),
+  windows: () =>
+    windowsTrial({
+      databaseServer,
+      organisations: much(60),
+      // A smaller heap is full of less.
+      heapMegabytes: options.small ? 384 : 1_024,
+      seed,
+      isTimed,
+    }),
   'cut-off': () => cutOffTrial({ databaseServer, seconds: 15, isTimed }),
   redis: () => redisTrial({ databaseServer, seconds: 10, isTimed }),
   clocks: () => clocksTrial({ databaseServer, seconds: 10, isTimed }),

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { ServerProcess } from '../helpers/process.ts';
+import { METRICS, ServerProcess } from '../helpers/process.ts';
 import { makeNeighbour, type Person, personOf, startDemo } from './demo.ts';
 import { gapOf } from './felt.ts';
 import { acknowledgedBy, factsOf, gather } from './kills.ts';
+import { MIB, readMetrics } from './metrics.ts';
 import { faredIn, Neighbours, type Spell, Stranger, toldOf } from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
 import { between, seeded } from './random.ts';
@@ -34,8 +35,6 @@ const WATCHED = {
 type Watched = keyof typeof WATCHED;
 type Look = Readonly<Record<Watched, number>>;
 
-const MIB = 2 ** 20;
-
 /**
  * Two nodes under a mixed load for long, one of them killed once a minute: nothing acknowledged is lost, and what the
  * other holds does not grow. Another organisation there sends before and while the node is killed and starts.
@@ -54,8 +53,7 @@ export async function soakTrial({
   isTimed?: boolean;
 }): Promise<Outcome> {
   const random = seeded(seed);
-  const token = 'what the soak trial looks with';
-  await using service = await startDemo(databaseServer, { METRICS_TOKEN: token, EVENT_QUEUE_WRITE_SECONDS: '0.5' });
+  await using service = await startDemo(databaseServer, { ...METRICS.env, EVENT_QUEUE_WRITE_SECONDS: '0.5' });
   await using mortal = await ServerProcess.start({ env: service.env });
   const { server, databaseUrl } = service;
   const crowds = [await gather(server.url, service, random, { pauseMs: PAUSE_MS })];
@@ -81,7 +79,7 @@ export async function soakTrial({
     for (let i = 0; i < READS; i++)
       await readSome(reader, member, i).catch((error) => refusedReads.push(String(error)));
     await sleep(between(random, 0, LOOK_EVERY_MS));
-    looks.push(await look(server.url, token, db));
+    looks.push(await look(server.url, db));
     if (performance.now() < killsAt) continue;
     killsAt += KILL_EVERY_MS;
     beside.push(await neighbours.during(stranger.fall()));
@@ -136,14 +134,8 @@ async function readSome(client: Client, { userId }: Person, turn: number): Promi
   }
 }
 
-async function look(url: string, token: string, db: pg.Client): Promise<Look> {
-  const response = await fetch(`${url}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
-  const text = await response.text();
-  const shown = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
-  const summed = (name: string) => {
-    const values = [...text.matchAll(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'gm'))];
-    return values.length === 0 ? Number.NaN : values.reduce((sum, [, value]) => sum + Number(value), 0);
-  };
+async function look(url: string, db: pg.Client): Promise<Look> {
+  const { shown, summed } = await readMetrics(url);
   const { rows } = await db.query<{ connections: number; bytes: string }>(
     `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database()) AS connections,
             (SELECT sum(pg_total_relation_size(t::regclass)) FROM unnest($1::text[]) AS t) AS bytes`,

@@ -1,0 +1,23 @@
+import { METRICS } from '../helpers/process.ts';
+
+export const MIB = 2 ** 20;
+
+/** Numbers that a node tells of itself, by their names; not a number where it tells of none. */
+export interface Metrics {
+  readonly shown: (name: string) => number;
+  /** Of all that have labels, together. */
+  readonly summed: (name: string) => number;
+}
+
+/** Asks a node that runs with `METRICS.env`. */
+export async function readMetrics(url: string): Promise<Metrics> {
+  const response = await fetch(`${url}/metrics`, { headers: METRICS.headers });
+  const text = await response.text();
+  return {
+    shown: (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN),
+    summed(name) {
+      const values = [...text.matchAll(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'gm'))];
+      return values.length === 0 ? Number.NaN : values.reduce((sum, [, value]) => sum + Number(value), 0);
+    },
+  };
+}
