@@ -119,11 +119,15 @@ async function makeOrganisation({ db, service }: Stage, channels: number) {
     [realmId, userId, channelIds, READ - 1],
   );
   await db.query('UPDATE event_counter SET last_id = $2 WHERE realm_id = $1', [realmId, UNREAD + READ]);
-  // The service does so by itself some seconds later.
+  await tallyMessages(db, realmId);
+  await db.query('VACUUM ANALYZE');
+  return { realmId, userId, channelIds };
+}
+
+/** Counts an organisation's messages, which the service does by itself some seconds later. */
+export async function tallyMessages(db: Stage['db'], realmId: number): Promise<void> {
   for (let isMore = true; isMore; ) {
     const counted = await db.query<{ more: boolean }>('SELECT tally_messages($1, 256) AS more', [realmId]);
     isMore = counted.rows[0]?.more ?? false;
   }
-  await db.query('VACUUM ANALYZE');
-  return { realmId, userId, channelIds };
 }

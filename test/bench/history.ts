@@ -64,12 +64,7 @@ async function makeGround(stage: Stage, size: number): Promise<Ground> {
   })) as { realm_id: number; users: { user_id: number; email: string; api_key: string }[] };
   const [owner] = made.users;
   if (owner === undefined) throw new Error('The organisation has no owner');
-  const channels = await db.query<{ id: number }>(
-    `INSERT INTO channel (realm_id, name) SELECT $1, 'channel ' || i FROM generate_series(1, $2::int) AS i RETURNING id`,
-    [made.realm_id, CHANNELS],
-  );
-  const ids = channels.rows.map(({ id }) => id).sort((a, b) => a - b);
-  await fill(stage, { realmId: made.realm_id, senderId: owner.user_id, channelIds: ids, size });
+  const ids = await fillHistory(db, { realmId: made.realm_id, senderId: owner.user_id, size });
   const query = new URLSearchParams({
     ...{ anchor: 'newest', num_before: '50', num_after: '0' },
     narrow: JSON.stringify([{ operator: 'channel', operand: ids[0] }]),
@@ -86,11 +81,21 @@ async function makeGround(stage: Stage, size: number): Promise<Ground> {
   return { size, requests: Array.from({ length: CONNECTIONS }, () => request), took: [] };
 }
 
-/** Messages, straight into the database: the first channel gets as many in every organisation, spread over all its time. */
-async function fill(
-  { db }: Stage,
-  { realmId, senderId, channelIds, size }: { realmId: number; senderId: number; channelIds: number[]; size: number },
-): Promise<void> {
+/**
+ * Channels and messages, straight into the database: the first channel gets as many in every organisation, spread over all
+ * its time.
+ *
+ * @returns The channels' ids.
+ */
+export async function fillHistory(
+  db: Stage['db'],
+  { realmId, senderId, size }: { realmId: number; senderId: number; size: number },
+): Promise<readonly number[]> {
+  const channels = await db.query<{ id: number }>(
+    `INSERT INTO channel (realm_id, name) SELECT $1, 'channel ' || i FROM generate_series(1, $2::int) AS i RETURNING id`,
+    [realmId, CHANNELS],
+  );
+  const channelIds = channels.rows.map(({ id }) => id).sort((a, b) => a - b);
   await db.query(
     `INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, topic, content, rendered_content,
                           client_name, sent_at, sent_event_id, send_token)
@@ -103,4 +108,5 @@ async function fill(
     [realmId, senderId, channelIds, CHANNELS, size, IN_CHANNEL],
   );
   await db.query('UPDATE event_counter SET last_id = $2 WHERE realm_id = $1', [realmId, size]);
+  return channelIds;
 }

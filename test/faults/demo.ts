@@ -66,18 +66,33 @@ export function peopleOf(dataDir: string): Person[] {
   }));
 }
 
-/** Makes another organisation, of an owner alone, on a server that runs. */
-export async function makeNeighbour({ dataDir }: ServerProcess): Promise<Person> {
-  const subdomain = `n${randomBytes(8).toString('hex')}`;
-  const people = [{ name: 'owner', role: 'owner' }];
-  const { users } = (await runCommand(dataDir, 'org create', { subdomain, name: 'Neighbour', people })) as {
-    users: { user_id: number; email: string; api_key: string }[];
-  };
-  const [owner] = users;
-  if (owner === undefined) throw new Error('Nobody was made');
-  const basic = `Basic ${Buffer.from(`${owner.email}:${owner.api_key}`).toString('base64')}`;
-  return { role: 'owner', userId: owner.user_id, basic, subdomain };
+/** An organisation other than the demo one. */
+export interface OtherOrganisation {
+  readonly realmId: number;
+  readonly owner: Person;
+  readonly members: readonly Person[];
 }
+
+/** Makes another organisation, of an owner and so many members, on a server that runs. */
+export async function makeOrganisation({ dataDir }: ServerProcess, memberCount: number): Promise<OtherOrganisation> {
+  const subdomain = `n${randomBytes(8).toString('hex')}`;
+  const memberNames = Array.from({ length: memberCount }, (_, i) => `member ${i + 1}`);
+  const people = [{ name: 'owner', role: 'owner' }, ...memberNames.map((name) => ({ name, role: 'member' }))];
+  const { realm_id, users } = (await runCommand(dataDir, 'org create', { subdomain, name: 'Neighbour', people })) as {
+    realm_id: number;
+    users: { role: string; user_id: number; email: string; api_key: string }[];
+  };
+  const [owner, ...members] = users.map(({ role, user_id, email, api_key }) => ({
+    ...{ role, userId: user_id, subdomain },
+    basic: `Basic ${Buffer.from(`${email}:${api_key}`).toString('base64')}`,
+  }));
+  if (owner === undefined) throw new Error('Nobody was made');
+  return { realmId: realm_id, owner, members };
+}
+
+/** Makes another organisation, of an owner alone, on a server that runs. */
+export const makeNeighbour = async (server: ServerProcess): Promise<Person> =>
+  (await makeOrganisation(server, 0)).owner;
 
 /** The first person of each role. */
 export function personOf(people: readonly Person[], role: string): Person {

@@ -15,6 +15,7 @@ import type { Outcome } from './outcome.ts';
 import { registrationsTrial } from './registrations.ts';
 import { restoreTrial } from './restore.ts';
 import { scheduledTrial } from './scheduled.ts';
+import { searchTrial } from './search.ts';
 import { signInTimingTrial } from './sign-in.ts';
 import { soakTrial } from './soak.ts';
 import { stallTrial } from './stalls.ts';
@@ -68,6 +69,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
       seed,
       isTimed,
     }),
+  search: () => searchTrial({ databaseServer, seconds: much(40), size: much(300_000), isTimed }),
   'cut-off': () => cutOffTrial({ databaseServer, seconds: 15, isTimed }),
   redis: () => redisTrial({ databaseServer, seconds: 10, isTimed }),
   clocks: () => clocksTrial({ databaseServer, seconds: 10, isTimed }),

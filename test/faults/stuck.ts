@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { ServerProcess } from '../helpers/process.ts';
-import { type DemoService, makeNeighbour, personOf, startDemo } from './demo.ts';
+import { makeNeighbour, personOf, startDemo } from './demo.ts';
 import { eventually } from './listeners.ts';
 import {
   brokenBy,
@@ -15,20 +15,13 @@ import {
   type WatchedTrial,
 } from './neighbours.ts';
 import { type Outcome, some } from './outcome.ts';
-import { withDatabase } from './truth.ts';
+import { openDatabase, withDatabase } from './truth.ts';
 
 /** How soon an organisation must be written to again after a node of its was paused in the middle of a change. */
 const RECOVERY_MS = 8_000;
 /** How long it may take to catch a node in the middle of a change. */
 const HUNT_MS = 60_000;
 const SENDERS = 30;
-
-/** A connection to the database of the service, past it. */
-export async function openDatabase({ databaseUrl }: DemoService): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  return client;
-}
 
 /** Whether the stopped node holds a counter: a transaction of its that bumped one, and nothing comes of. */
 async function holdsCounter(database: pg.Client): Promise<boolean> {

@@ -30,6 +30,13 @@ interface LoggedEvent {
 /** A query past the service. */
 export type Query = (sql: string, values: unknown[]) => Promise<Record<string, unknown>[]>;
 
+/** A connection to PostgreSQL past the service. */
+export async function openDatabase({ databaseUrl }: Pick<DemoService, 'databaseUrl'>): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  return client;
+}
+
 /** Reads the database itself. The server must have stopped where the database is embedded. */
 export async function withDatabase<T>(
   { databaseUrl, server }: DemoService,
@@ -43,8 +50,7 @@ export async function withDatabase<T>(
       await embedded.close();
     }
   }
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
+  const client = await openDatabase({ databaseUrl });
   try {
     return await read(async (sql, values) => (await client.query<Record<string, unknown>>(sql, values)).rows);
   } finally {
