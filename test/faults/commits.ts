@@ -72,7 +72,7 @@ async function openLog({ databaseUrl }: DemoService): Promise<Log> {
 }
 
 /** What `listener` missed, made up, or got in another order than the log has it. */
-async function compare(listener: Listener, due: readonly number[]): Promise<string[]> {
+export async function compareWithDue(listener: Listener, due: readonly number[]): Promise<string[]> {
   const { name, heard } = listener;
   await eventually(() => heard.ids.size >= due.length, CATCH_UP_MS);
   await listener.stop();
@@ -114,7 +114,7 @@ export async function eightWritersTrial({
   const done = await commit(orders, 8);
   const seconds = (performance.now() - startedAt) / 1000;
   const due = await log.idsFor(person.userId, reader.startId);
-  const violations = await compare(reader, due);
+  const violations = await compareWithDue(reader, due);
   const deadlocks = await log.deadlocks();
   await log.client.end();
   if (due.length !== done.committed) violations.push(`${done.committed} committed, ${due.length} in the log`);

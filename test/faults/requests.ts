@@ -103,9 +103,9 @@ export class Client {
     return body;
   }
 
-  /** Makes a queue for everything. */
-  async register(): Promise<QueueStart> {
-    const params = { fetch_event_types: [], idle_queue_timeout: 86_400 };
+  /** Makes a queue, for everything unless `options` say otherwise. */
+  async register(options: Readonly<Record<string, unknown>> = {}): Promise<QueueStart> {
+    const params = { fetch_event_types: [], idle_queue_timeout: 86_400, ...options };
     const { queue_id, last_event_id } = await this.ask('POST', '/register', params);
     return { queueId: queue_id, startId: last_event_id };
   }

@@ -11,6 +11,7 @@ import { fullTrial } from './full.ts';
 import { killTrial } from './kills.ts';
 import { lossTrial } from './losses.ts';
 import { markdownTrial } from './markdown.ts';
+import { narrowTrial } from './narrow.ts';
 import type { Outcome } from './outcome.ts';
 import { registrationsTrial } from './registrations.ts';
 import { restoreTrial } from './restore.ts';
@@ -70,6 +71,7 @@ const TRIALS: Readonly<Record<string, () => Promise<Outcome>>> = {
       isTimed,
     }),
   search: () => searchTrial({ databaseServer, seconds: much(40), size: much(300_000), isTimed }),
+  narrow: () => narrowTrial({ databaseServer, seconds: 10, backlog: much(300_000), isTimed }),
   'cut-off': () => cutOffTrial({ databaseServer, seconds: 15, isTimed }),
   redis: () => redisTrial({ databaseServer, seconds: 10, isTimed }),
   clocks: () => clocksTrial({ databaseServer, seconds: 10, isTimed }),

@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { lengthenLog } from '../helpers/long-log.ts';
+import { compareWithDue } from './commits.ts';
+import { makeNeighbour, makeOrganisation, type OtherOrganisation, type Person, startDemo } from './demo.ts';
+import { addUp, type Broken, disorderedFor, gapOf } from './felt.ts';
+import { eventually, type Listener, listen, reconnectedOf, TRANSPORTS, type Transport } from './listeners.ts';
+import {
+  brokenBy,
+  compareSent,
+  faredIn,
+  MOST_MS,
+  ms,
+  Neighbours,
+  Sender,
+  toldOf,
+  type WatchedTrial,
+} from './neighbours.ts';
+import { type Outcome, some, without } from './outcome.ts';
+import { Client, type QueueStart } from './requests.ts';
+import { openDatabase, withDatabase } from './truth.ts';
+
+/** What few queues wait for, and how it is asked for and found. */
+const KINDS = {
+  'a narrow': {
+    options: { event_types: ['message'], narrow: [['topic', 'wanted']] },
+    due: `type = 'message' AND payload->>'topic' = 'wanted'`,
+  },
+  'event types': { options: { event_types: ['user_status'] }, due: `type = 'user_status'` },
+} as const;
+type Kind = keyof typeof KINDS;
+const ALL_KINDS = Object.keys(KINDS) as Kind[];
+
+/** Of each kind, each with a queue over each transport. */
+const READERS_OF_KIND = 2;
+/** Of so many events, one is waited for by the queues of a kind; the last among them. */
+const EVERY = 10_000;
+/** As many as a page of messages has. */
+const MESSAGES = 50;
+const PATIENCE_MS = 180_000;
+/** What is done in the organisation while its queues are caught up. */
+const PAUSE_MS = 300;
+
+/** A queue behind the backlog, and whoever comes back with it. */
+interface Late {
+  readonly kind: Kind;
+  readonly person: Person;
+  readonly transport: Transport;
+  readonly queue: QueueStart;
+}
+
+/** Somebody who does, by one client, what the queues wait for. */
+class Doer {
+  readonly #client: Client;
+  #done = 0;
+
+  constructor(url: string, person: Person) {
+    this.#client = new Client(url, person);
+  }
+
+  async act(): Promise<void> {
+    await this.#client.ask('POST', '/users/me/status', { status_text: `at ${++this.#done}` });
+    const { stream_id } = await this.#client.ask('GET', '/get_stream_id', { stream: 'stuck' });
+    const message = { type: 'channel', to: stream_id, topic: 'wanted', content: `wanted ${this.#done}` };
+    await this.#client.ask('POST', '/messages', message);
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+/** The ids of the events that a kind of queue waits for after a position. */
+async function dueAfter(db: pg.Client, realmId: number, { kind, after }: { kind: Kind; after: number }) {
+  const { rows } = await db.query<{ id: number }>(
+    `SELECT id::float8 AS id FROM event WHERE realm_id = $1 AND id > $2 AND ${KINDS[kind].due} ORDER BY id`,
+    [realmId, after],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Queues of all kinds over all transports, and after them a log of others' events. */
+async function fallBehind(
+  url: string,
+  db: pg.Client,
+  { realmId, owner, members }: OtherOrganisation,
+  backlog: number,
+): Promise<Late[]> {
+  const sender = await Sender.start(url, owner);
+  for (const person of members) {
+    const client = new Client(url, person);
+    await client.ask('POST', '/users/me/subscriptions', { subscriptions: [{ name: 'stuck' }] });
+    client.close();
+  }
+  const doer = new Doer(url, owner);
+  await doer.act();
+  for (let i = 0; i < MESSAGES; i++) await sender.send();
+  for (const one of [sender, doer]) one.close();
+  const idOf = async (due: string) => {
+    const { rows } = await db.query<{ id: number }>(
+      `SELECT max(id)::float8 AS id FROM event WHERE realm_id = $1 AND ${due}`,
+      [realmId],
+    );
+    return rows[0]?.id ?? 0;
+  };
+  const unwanted = await idOf(`type = 'message' AND payload->>'topic' = 'stuck'`);
+  const copied = Array.from({ length: EVERY }, () => unwanted);
+  for (const [i, kind] of ALL_KINDS.entries()) copied[EVERY - 1 - i] = await idOf(KINDS[kind].due);
+  const late: Late[] = [];
+  for (const [i, person] of members.entries()) {
+    const kind = ALL_KINDS[i % ALL_KINDS.length] as Kind;
+    const client = new Client(url, person);
+    for (const transport of TRANSPORTS)
+      late.push({ kind, person, transport, queue: await client.register(KINDS[kind].options) });
+    client.close();
+  }
+  await lengthenLog((sql, values) => db.query(sql, [...values]), realmId, { count: backlog, of: copied });
+  await db.query('VACUUM ANALYZE event');
+  return late;
+}
+
+/** As many clients as there are queues, of the same people, each of which reads one page of messages after the other. */
+async function readPages(url: string, late: readonly Late[], seconds: number): Promise<void> {
+  const endsAt = performance.now() + seconds * 1_000;
+  await Promise.all(
+    late.map(async ({ person }) => {
+      const client = new Client(url, person);
+      while (performance.now() < endsAt)
+        await client.ask('GET', '/messages', { anchor: 'newest', num_before: MESSAGES, num_after: 0 });
+      client.close();
+    }),
+  );
+}
+
+/** What was heard that was not to be, or not heard that was. */
+async function compareAll(db: pg.Client, realmId: number, heard: readonly { late: Late; listener: Listener }[]) {
+  const violations: string[] = [];
+  const broken: Broken[] = [];
+  for (const { late, listener } of heard) {
+    const due = await dueAfter(db, realmId, { kind: late.kind, after: late.queue.startId });
+    const found = await compareWithDue(listener, due);
+    violations.push(...found.map((what) => `${late.kind}: ${what}`));
+    const lost = without(due, listener.heard.ids).length;
+    broken.push({ lost, repeated: 0, outOfOrder: disorderedFor([listener]), refusedButDone: 0 });
+  }
+  return { violations, broken: addUp(broken) };
+}
+
+/**
+ * Queues that wait for little come back at once, behind very many events of others: each hears what it is to hear, once and in
+ * order, and soon, and another organisation on the node does not notice.
+ *
+ * @param backlog How many events others made.
+ */
+export async function narrowTrial({
+  databaseServer,
+  seconds,
+  backlog,
+  isTimed,
+}: WatchedTrial & { readonly backlog: number }): Promise<Outcome> {
+  await using service = await startDemo(databaseServer);
+  const { server } = service;
+  const { url } = server;
+  const organisation = await makeOrganisation(server, ALL_KINDS.length * READERS_OF_KIND);
+  const { realmId, owner } = organisation;
+  const neighbour = await makeNeighbour(server);
+  const db = await openDatabase(service);
+  const late = await fallBehind(url, db, organisation, backlog);
+  // Nobody read there since: a node that somebody had read on would have the end of the log in memory.
+  await server.restart();
+  const neighbours = await Neighbours.start(url, neighbour);
+  const [sender, doer] = [await Sender.start(url, owner), new Doer(url, owner)];
+  const usual = await neighbours.during(readPages(url, late, seconds));
+
+  const since = performance.now();
+  const heard = late.map((one) => ({ late: one, listener: listen(one.transport, url, one.person, one.queue) }));
+  const listeners = heard.map(({ listener }) => listener);
+  const there = backlog / EVERY;
+  let isOver = false;
+  const doing = async () => {
+    while (!isOver) {
+      await doer.act();
+      await sleep(PAUSE_MS);
+    }
+  };
+  const acting = Promise.all([doing(), sender.until(() => isOver, { pauseMs: PAUSE_MS })]);
+  const isCaughtUp = (listener: Listener) => listener.heard.ids.size >= there;
+  const caught = await neighbours.during(eventually(() => listeners.every(isCaughtUp), PATIENCE_MS));
+  const took = performance.now() - since;
+  const silences = Object.fromEntries(
+    ALL_KINDS.map((kind) => [
+      kind,
+      Math.max(
+        ...heard.filter(({ late: one }) => one.kind === kind).map(({ listener }) => listener.heard.longestSilenceMs),
+      ),
+    ]),
+  ) as Record<Kind, number>;
+  isOver = true;
+  await acting;
+  for (const one of [sender, doer, neighbours]) one.close();
+  const { violations, broken } = await compareAll(db, realmId, heard);
+  await db.end();
+  const sent = await withDatabase(service, (query) => compareSent(query, [sender, ...neighbours.senders]));
+  const fared = faredIn([usual], [caught]);
+  const fault = `queues that wait for little, behind ${backlog.toLocaleString('en')} events`;
+  return {
+    trial: fault,
+    facts: {
+      queues: late.length,
+      'events for each': there,
+      'events heard': listeners.reduce((sum, { heard: { ids } }) => sum + ids.size, 0),
+      'all were caught up after': `${(took / 1_000).toFixed(1)} s`,
+      'the longest wait for the next event': ALL_KINDS.map((kind) => `by ${kind} ${ms(silences[kind])}`).join(', '),
+      ...toldOf(neighbours, fared),
+    },
+    violations: [
+      ...violations,
+      ...reconnectedOf(listeners),
+      ...ALL_KINDS.filter((kind) => isTimed && silences[kind] > MOST_MS).map(
+        (kind) => `who waits by ${kind} heard nothing for ${ms(silences[kind])}`,
+      ),
+      ...(sender.failures.length > 0 ? [`who sent there was told ${some(sender.failures)}`] : []),
+      ...brokenBy(sent),
+      ...neighbours.complaints(fared, { isTimed }),
+    ],
+    felt: [{ fault, ...addUp([broken, sent]), gap: gapOf({ writers: [sender] }, since), neighbours: fared }],
+  };
+}
