@@ -22,8 +22,7 @@ import { type Outcome, some } from './outcome.ts';
 import { type Compared, faredBeside, PlainWork, plainRequest } from './plain-work.ts';
 import { Client, hostHeader } from './requests.ts';
 import type { Misheard, tasks as socketTasks } from './sockets.ts';
-import { openDatabase } from './stuck.ts';
-import { withDatabase } from './truth.ts';
+import { openDatabase, withDatabase } from './truth.ts';
 
 /** Messages that are sent when the one before has come to all, and how often. */
 const [ALONE, PACE_MS] = [10, 1_500];

@@ -21,8 +21,7 @@ import { type Outcome, some } from './outcome.ts';
 import { PlainWork } from './plain-work.ts';
 import { Client } from './requests.ts';
 import { compare, type Planned, wordsOf } from './scheduled.ts';
-import { openDatabase } from './stuck.ts';
-import { withDatabase } from './truth.ts';
+import { openDatabase, withDatabase } from './truth.ts';
 
 /** Whose messages they are. */
 const OWNERS = 100;

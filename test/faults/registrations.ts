@@ -9,8 +9,7 @@ import { type Outcome, some, Tally } from './outcome.ts';
 import { type Compared, faredBeside, PlainWork, plainRequest } from './plain-work.ts';
 import type { Registration, tasks as registrantTasks, Snapshot } from './registrants.ts';
 import { Client } from './requests.ts';
-import { openDatabase } from './stuck.ts';
-import { type Query, withDatabase } from './truth.ts';
+import { openDatabase, type Query, withDatabase } from './truth.ts';
 
 /** How many register at once. */
 const CLIENTS = 20;

@@ -164,7 +164,8 @@ async function atPace(
   act: (searcher: Searcher) => Promise<void>,
 ): Promise<Spell> {
   for (const searcher of searchers) searcher.took = [];
-  const endsAt = performance.now() + seconds * 1_000;
+  const since = performance.now();
+  const endsAt = since + seconds * 1_000;
   await Promise.all(
     searchers.map(async (searcher, i) => {
       await sleep((i * pauseMs) / searchers.length);
@@ -175,7 +176,7 @@ async function atPace(
     }),
   );
   const took = searchers.flatMap((searcher) => searcher.took);
-  return { took, gap: Math.max(...took) };
+  return { took, gap: Math.max(...took), since, until: performance.now() };
 }
 
 /** Those who search in the organisation of many messages: half of them what they received, the others what is public. */
