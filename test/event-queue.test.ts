@@ -115,7 +115,7 @@ test.concurrent('resumes a socket whose client resends its first variables from 
   const first = await member.events(SELECTION, { queueId: queue.id });
   await saveDraft(member, 'arrived');
   await first.next();
-  // The server asks a second after an event whether it arrived, and writes the position down a second later.
+  // The server asks within a second of an event whether it arrived, and writes the position down a second later.
   await sleep(1_500);
   first.cut();
   await saveDraft(member, 'missed');

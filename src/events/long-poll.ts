@@ -61,6 +61,7 @@ const RECHECK_MS = 1_000;
 class Poll implements LiveReader, QueueReader {
   readonly recipient: EventRecipient;
   readonly access: ReaderAccess;
+  toldThrough = Number.POSITIVE_INFINITY;
   readonly #app: ReadContext;
   readonly #queue: Queue;
   readonly #window: RealmWindow;
@@ -159,6 +160,7 @@ class Poll implements LiveReader, QueueReader {
   async #beat(): Promise<void> {
     try {
       while (!this.#over && this.#window.through <= this.#known) await this.#window.advance();
+      if (!this.#over) this.#window.tellAll(this);
       if (!this.#over) this.answer([heartbeat(this.#window.through)]);
     } catch (error) {
       this.#app.log.warn({ err: error }, 'could not send a heartbeat; trying again');

@@ -6,11 +6,13 @@ import type { Queue, ReaderEnd } from './queue.ts';
 
 /** Our choice: a queue without a reader is dropped from memory, not from the database, after this. */
 const FORGET_MS = 120_000;
+/** Our choice: so many queues at a time, which takes a few milliseconds. Others have their turn between. */
+const AT_ONCE = 1_000;
 /** How old the written time of a queue's last read may get at most. */
 export const MAX_REFRESH_MS = 60_000;
 
 /**
- * What the database knows of the queues read on this node: how far they are read, and when last. It is written in one batch,
+ * What the database knows of the queues read on this node: how far they are read, and when last. It is written in batches,
  * and only where the reader epoch is still ours.
  */
 export class QueuePositions {
@@ -30,10 +32,17 @@ export class QueuePositions {
 
   /** Writes what changed, and lets go of what is read here no longer, or is not ours any more. */
   async write(): Promise<void> {
+    const queues = [...this.#queues.values()];
+    for (let at = 0; at < queues.length; at += AT_ONCE) await this.#writeSome(queues.slice(at, at + AT_ONCE));
+  }
+
+  async #writeSome(queues: readonly Queue[]): Promise<void> {
     const now = passedMs(this.#app);
     const due = new Map<string, Queue>();
     const silent = new Map<string, Queue>();
-    for (const queue of this.#queues.values()) {
+    for (const queue of queues) {
+      // Let go of while others were written.
+      if (this.#queues.get(queue.id) !== queue) continue;
       if (queue.reader !== undefined) queue.lastActive = now;
       const isDue = queue.dirty || queue.lastActive - queue.writtenActive >= refreshMs(queue.idleTimeoutMs);
       if (isDue) due.set(queue.id, queue);

@@ -38,7 +38,7 @@ export interface QueueOwner {
 /**
  * The queues read on this node.
  *
- * The database holds every queue; memory holds those with a reader here. Positions are written in one batch every few
+ * The database holds every queue; memory holds those with a reader here. Positions are written in batches every few
  * seconds, only where the reader epoch is still ours: a node that took the queue over counts, we no longer do.
  *
  * What is written or compared in the database goes by its clock, which all nodes share; by our own only how much time has

@@ -99,6 +99,7 @@ export class EventStream implements LiveReader, QueueReader {
    * was taken, nor in a window that nobody reads at the end of, which is forgotten after a while.
    */
   #mayBeRevoked = true;
+  toldThrough = Number.POSITIVE_INFINITY;
   /** Whether events are heard as they pass; otherwise they are read from the window, page by page. */
   #attached = false;
   #heartbeat: NodeJS.Timeout | undefined;
@@ -265,6 +266,7 @@ export class EventStream implements LiveReader, QueueReader {
       const sentBefore = this.#lastSent;
       // What is being read for the client comes first: a heartbeat's id says that nothing before it is missing.
       while (this.#attached && this.#window.through <= this.#lastSent) await this.#window.advance();
+      if (this.#attached) this.#window.tellAll(this);
       if (this.#attached && this.#lastSent === sentBefore) {
         const piece = heartbeat(this.#window.through);
         this.#sendPieces([piece], piece.id);

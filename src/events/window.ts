@@ -24,11 +24,21 @@ const MAX_REST_MS = 5;
 /** What takes less leaves time enough: the shortest timer is as long. */
 const LONG_MS = 1;
 
-/** A reader that has everything up to the window's end and waits for more. */
+/** Our choice: so long other work waits while readers are told. */
+const SLICE_MS = 2;
+/** A look at the clock for each of them would be a part of what telling takes. */
+const READERS_PER_LOOK = 16;
+/** Our choice: with so many commits waiting to be told, others wait longer, or readers would fall further and further behind. */
+const MANY_WAITING = 64;
+const LONG_SLICE_MS = 50;
+
+/** A reader that has everything up to the window's end, but for what the window is about to tell it, and waits for more. */
 export interface LiveReader {
   readonly recipient: EventRecipient;
   readonly options: QueueOptions;
-  /** Called in id order with the events this reader hears, at least one; `through` is the window's new end. */
+  /** Up to where it was told, or knew before it was attached; endless while it is not. The window's own to write. */
+  toldThrough: number;
+  /** Called in id order with the events this reader hears, at least one; it has everything up to `through` then. */
   hear(events: readonly StoredEvent[], through: number): void;
   /** Nothing in what passed was for this reader. */
   pass(through: number): void;
@@ -43,6 +53,20 @@ interface PlacedEffect {
   readonly id: number;
   readonly effect: Effect;
 }
+
+/** What readers are to be told. */
+interface News {
+  readonly events: readonly StoredEvent[];
+  /** The window's end with them. */
+  readonly through: number;
+  /** Those who waited at the end before. */
+  readonly readers: readonly LiveReader[];
+  /** How many of them had their turn. */
+  turns: number;
+}
+
+/** Of a reader that does not wait here: there is nothing to tell it. */
+const GONE = Number.POSITIVE_INFINITY;
 
 interface WindowStart {
   readonly lastId: number;
@@ -79,6 +103,8 @@ export class RealmWindow implements EventHolder {
   #filling: Promise<void> | undefined;
   #nextFill: Promise<void> | undefined;
   #isTelling = false;
+  /** What readers are being told, in order. */
+  readonly #news: News[] = [];
   /** On the clock of `performance`: until when events wait for others, after readers were told of some. */
   #restUntil = 0;
   #advancing: Promise<void> | undefined;
@@ -123,8 +149,8 @@ export class RealmWindow implements EventHolder {
   }
 
   /**
-   * Takes in events just committed here, and tells readers of them after whoever made the change was answered. Those that
-   * come before their predecessors wait for them, or for the table.
+   * Takes in events just committed here, and tells readers of them after whoever made the change was answered, a slice at a
+   * time. Those that come before their predecessors wait for them, or for the table.
    */
   publish(events: readonly StoredEvent[]): void {
     const first = events[0];
@@ -143,6 +169,11 @@ export class RealmWindow implements EventHolder {
       const rest = this.#restUntil - performance.now();
       if (rest > 0) {
         setTimeout(tell, rest);
+        return;
+      }
+      // Those who are being told are told first, and then of all that has come meanwhile.
+      if (this.#news.length > 0) {
+        setImmediate(tell);
         return;
       }
       this.#isTelling = false;
@@ -246,6 +277,7 @@ export class RealmWindow implements EventHolder {
   abandon(): void {
     this.letGo();
     this.#early.clear();
+    this.#news.length = 0;
     for (const readers of this.#readers.values()) for (const reader of [...readers]) reader.restored();
   }
 
@@ -272,16 +304,52 @@ export class RealmWindow implements EventHolder {
     this.#through = through;
     for (const { id, effect } of effects) this.#recipients.get(effect.userId)?.recipient.apply(id, effect);
     this.#trim();
-    const toldFrom = performance.now();
-    for (const readers of this.#readers.values()) this.#tell(readers, events);
+    const readers: LiveReader[] = [];
+    for (const own of this.#readers.values()) readers.push(...own);
+    this.#news.push({ events, through, readers, turns: 0 });
+    // At once, so that nobody is told of what stands behind the end of their access.
+    for (const { effect } of effects) this.#actOn(effect);
+    if (this.#news.length === 1) this.#tellOn(performance.now());
+  }
+
+  #actOn(effect: Effect): void {
+    for (const reader of [...(this.#readers.get(effect.userId) ?? [])]) this.tellAll(reader);
+    try {
+      this.#onEffect(effect);
+    } catch (err) {
+      this.#app.log.error({ err, realm: this.realmId }, 'an effect of an event was not acted on');
+    }
+  }
+
+  /** Tells readers what there is to tell, for a slice of time, and goes on when others had their turn. */
+  #tellOn(began: number): void {
+    const until = performance.now() + (this.#early.size > MANY_WAITING ? LONG_SLICE_MS : SLICE_MS);
+    for (let [news] = this.#news; news !== undefined; [news] = this.#news) {
+      while (news.turns < news.readers.length) {
+        this.#tell(news.readers[news.turns++] as LiveReader, news);
+        if (news.turns % READERS_PER_LOOK === 0 && performance.now() >= until) {
+          setImmediate(() => this.#tellOn(began));
+          return;
+        }
+      }
+      this.#news.shift();
+      // What was made of an event that the window gave up meanwhile was made for nobody else.
+      for (const event of news.events) {
+        if (event.id > this.#from) forgetResults(event);
+        else forgetRenderings(event);
+      }
+    }
     // As long again as it takes, with the writing that follows, for what else there is to do.
     setImmediate(() => {
       const toldAt = performance.now();
-      const tookMs = toldAt - toldFrom;
+      const tookMs = toldAt - began;
       if (tookMs >= LONG_MS) this.#restUntil = toldAt + Math.min(MAX_REST_MS, tookMs);
     });
-    for (const event of events) forgetResults(event);
-    for (const { effect } of effects) this.#onEffect(effect);
+  }
+
+  /** Tells a reader at once all that it is still to be told: it has everything up to the window's end then. */
+  tellAll(reader: LiveReader): void {
+    for (const news of this.#news) this.#tell(reader, news);
   }
 
   #effectsOf(event: StoredEvent): readonly Effect[] {
@@ -293,18 +361,17 @@ export class RealmWindow implements EventHolder {
     }
   }
 
-  /** One user's readers: who hears what is worked out once for all of them where their options allow. */
-  #tell(readers: ReadonlySet<LiveReader>, events: readonly StoredEvent[]): void {
-    for (const reader of [...readers]) {
-      const { recipient, options } = reader;
-      try {
-        const heard = events.filter((event) => wantsAndHears(options, recipient, event));
-        if (heard.length > 0) reader.hear(heard, this.#through);
-        else reader.pass(this.#through);
-      } catch (err) {
-        this.#app.log.error({ err, realm: this.realmId }, 'a reader of events failed');
-        reader.broken();
-      }
+  #tell(reader: LiveReader, { events, through }: News): void {
+    if (reader.toldThrough >= through) return;
+    reader.toldThrough = through;
+    const { recipient, options } = reader;
+    try {
+      const heard = events.filter((event) => wantsAndHears(options, recipient, event));
+      if (heard.length > 0) reader.hear(heard, through);
+      else reader.pass(through);
+    } catch (err) {
+      this.#app.log.error({ err, realm: this.realmId }, 'a reader of events failed');
+      reader.broken();
     }
   }
 
@@ -367,12 +434,14 @@ export class RealmWindow implements EventHolder {
     const readers = this.#readers.get(userId) ?? new Set();
     readers.add(reader);
     this.#readers.set(userId, readers);
+    reader.toldThrough = this.#through;
   }
 
   detach(reader: LiveReader): void {
     const { userId } = reader.recipient;
     const readers = this.#readers.get(userId);
     readers?.delete(reader);
+    reader.toldThrough = GONE;
     if (readers?.size === 0) this.#readers.delete(userId);
     const entry = this.#recipients.get(userId);
     if (entry !== undefined) entry.lastUsed = Date.now();

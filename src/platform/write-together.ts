@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
  * Our choice: so long other work waits while connections are written to. What comes meanwhile for one that still waits goes
  * out with the rest of its bytes.
  */
-const SLICE_MS = 5;
+const SLICE_MS = 3;
 /** A look at the clock takes as long as a tenth of a write. */
 const WRITES_PER_LOOK = 32;
 

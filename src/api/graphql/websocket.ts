@@ -30,7 +30,10 @@ const CONNECTION_INIT_MS = 5_000;
 const MAX_OPERATIONS = 100;
 /** Our choice: ten times the queues of a user. Clients that keep those of queues that are over stay below for long. */
 const MAX_POSITIONS = 1_000;
-/** How soon after an event the client is asked whether it arrived. */
+/**
+ * How soon after an event the client is asked whether it arrived, at the latest; at the earliest in half the time, at random,
+ * so that not all who heard it are asked in the same moment.
+ */
 const CONFIRM_MS = 1_000;
 
 interface Params extends Record<string, unknown> {
@@ -291,13 +294,14 @@ class ConnectionState {
 
   #confirmSoon(): void {
     if (this.#asked !== undefined) return;
+    const delay = CONFIRM_MS * (0.5 + Math.random() / 2);
     this.#confirmTimer ??= setTimeout(() => {
       this.#confirmTimer = undefined;
       const sent = [...this.#streams].map((stream) => [stream, stream.lastSent] as const);
       const token = String(++this.#pings);
       this.#asked = { token, sent };
       this.#extra.socket.send(JSON.stringify({ type: 'ping', payload: { token } }));
-    }, CONFIRM_MS).unref();
+    }, delay).unref();
   }
 
   /**

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import type { StoredEvent } from '../src/events/stored.ts';
+import type { LiveReader, RealmWindow } from '../src/events/window.ts';
+import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
+import { organisation } from './helpers/server.ts';
+
+// What is told to very many is told in slices, between which others have their turn. Nobody may hear anything twice, out of
+// order, or not at all for it.
+
+const READERS = 200;
+/** What telling one of them takes: together ten slices and more. */
+const BUSY_MS = 0.5;
+const OPTIONS = { eventTypes: null, allPublicChannels: false, narrow: [] } as unknown as LiveReader['options'];
+
+function reader(recipient: LiveReader['recipient']): Reader {
+  const own: Reader = {
+    recipient,
+    options: OPTIONS,
+    toldThrough: Number.POSITIVE_INFINITY,
+    ids: [],
+    position: 0,
+    hear(events: readonly StoredEvent[], through: number) {
+      const until = performance.now() + BUSY_MS;
+      while (performance.now() < until);
+      own.ids.push(...events.map(({ id }) => id));
+      own.position = through;
+    },
+    pass(through) {
+      own.position = through;
+    },
+    broken() {},
+    restored() {},
+  };
+  return own;
+}
+
+interface Reader extends LiveReader {
+  readonly ids: number[];
+  position: number;
+}
+
+/** Readers of one person, who wait at the end of their organisation's log, and what makes an event for them. */
+async function waiting(server: InProcess, count = READERS) {
+  const { member, realm } = await organisation({}, { on: server });
+  const window: RealmWindow = await server.app.hub.window(realm.id);
+  await window.fill();
+  const recipient = await window.recipient(member.id, window.through);
+  const readers = Array.from({ length: count }, () => reader(recipient));
+  for (const one of readers) window.attach(one);
+  const act = async () => {
+    await member.ok('POST', '/drafts', { drafts: [{ type: '', to: [], topic: '', content: 'x' }] });
+  };
+  const isTold = () => readers.every(({ position }) => position >= window.through);
+  return { window, member, recipient, readers, act, isTold };
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('many readers are told in slices: others have their turn between them', async () => {
+  await using server = await shareInProcess();
+  const { window, readers, act, isTold } = await waiting(server);
+  const before = window.through;
+  await act();
+  while (window.through === before) await nextTurn();
+  let turns = 0;
+  for (; !isTold(); turns++) await nextTurn();
+  // Of 5 ms at the least for each: all in one would be one turn.
+  expect(turns).toBeGreaterThan(5);
+  for (const { ids } of readers) expect(ids).toEqual([window.through]);
+});
+
+test('what happens while some are told of what was before comes after it, to each', async () => {
+  await using server = await shareInProcess();
+  const { window, readers, act, isTold } = await waiting(server);
+  const before = window.through;
+  await act();
+  while (window.through === before) await nextTurn();
+  expect(isTold()).toBe(false);
+  await act();
+  // Whoever reads now finds both, and readers are told of the first still.
+  window.takeIn();
+  await act();
+  await expect.poll(() => window.through - before).toBe(3);
+  await expect.poll(isTold).toBe(true);
+  for (const { ids } of readers) expect(ids).toEqual([before + 1, before + 2, before + 3]);
+});
+
+test('who comes meanwhile knows it, who goes is told nothing more, and who asks is told at once', async () => {
+  await using server = await shareInProcess();
+  const { window, recipient, readers, act, isTold } = await waiting(server);
+  const before = window.through;
+  await act();
+  while (window.through === before) await nextTurn();
+  const [late, gone, asking] = [reader(recipient), readers.at(-1) as Reader, readers.at(-2) as Reader];
+  expect([gone.ids, asking.ids]).toEqual([[], []]);
+  window.attach(late);
+  window.detach(gone);
+  window.tellAll(asking);
+  expect(asking).toMatchObject({ ids: [before + 1], position: window.through });
+  // Back again, after it has read by itself what the others are being told.
+  const back = readers.at(-3) as Reader;
+  window.detach(back);
+  window.attach(back);
+  gone.position = window.through;
+  back.position = window.through;
+  await expect.poll(isTold).toBe(true);
+  expect([late.ids, gone.ids, asking.ids, back.ids]).toEqual([[], [], [before + 1], []]);
+  await act();
+  await expect.poll(() => late.ids).toEqual([before + 2]);
+  await expect.poll(() => back.ids).toEqual([before + 2]);
+  expect(gone.ids).toEqual([]);
+});
+
+test('a heartbeat that is due meanwhile does not acknowledge what is still to be told', async () => {
+  await using server = await startInProcess({ env: { EVENT_HEARTBEAT_SECONDS: '1' } });
+  // Telling them takes longer than the silence before a heartbeat.
+  const { window, member, act } = await waiting(server, 4_000);
+  const { queue_id, last_event_id } = await member.register({ event_types: ['drafts'], fetch_event_types: [] });
+  const polling = member.poll(queue_id, last_event_id);
+  const { readerCount } = window;
+  while (window.readerCount === readerCount) await nextTurn();
+  await act();
+  expect(await polling).toMatchObject([{ type: 'drafts', id: last_event_id + 1 }]);
+});
