@@ -90,7 +90,8 @@ async function measureRead(stage: Stage, { name, ground, sides, statements }: Co
     const unequal = isDeepStrictEqual(shown, expected) ? undefined : `unequal replies${difference(expected, shown)}`;
     measured.set(side.name, { rounds: [], statements: statements.get(keyOf(side.name, name)) ?? '', unequal });
   }
-  const [warmUp, rounds, seconds] = stage.quick ? [1, 3, 1] : [1, 6, 2];
+  // Each side answers some hundreds until V8 has compiled what it does.
+  const [warmUp, rounds, seconds] = stage.quick ? [3, 3, 1] : [2, 6, 2];
   for (let i = 0; i < warmUp + rounds; i++) {
     for (const side of sides) {
       const round = await runRound(stage, side, requestsOf(side, name, ground), seconds);
