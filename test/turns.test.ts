@@ -78,10 +78,13 @@ test('lets as many in as ever when it was another lock than what all need', asyn
   await Promise.allSettled(ends);
 });
 
-test('refuses whoever waited for too long', { timeout: 20_000 }, async () => {
-  const turns = new Turns({ total: 1, each: 1, spare: 0 }, held);
+test('refuses whoever waited for too long', async () => {
+  const patienceMs = 300;
+  const turns = new Turns({ total: 1, each: 1, spare: 0 }, held, patienceMs);
   const { changes, ends } = changesOf(turns, 1, 2);
+  const startedAt = performance.now();
   await expect(ends[1]).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
+  expect(performance.now() - startedAt).toBeGreaterThan(patienceMs - 20);
   changes[0]?.end();
   await ends[0];
   expect(changes[1]?.isBegun).toBe(false);

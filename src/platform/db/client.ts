@@ -20,7 +20,7 @@ import { DATABASE_FOLDER, keepPrivate } from './private-files.ts';
 import { Room, TAKE_ROOM } from './room.ts';
 import { adapterReader, knowDriver, noteTransactions } from './rows.ts';
 import { Session, withSession } from './sessions.ts';
-import { ONE_PLACE, placesOf, Turns } from './turns.ts';
+import { ONE_PLACE, placesOf, READING_PATIENCE_MS, Turns } from './turns.ts';
 import { lookAfter } from './upkeep.ts';
 
 /** The client outside transactions; inside a change only `Tx` may be used. */
@@ -259,7 +259,11 @@ function connect(
     room: driver.room,
     turns: new Turns(placesOf(config.databasePoolSize), (realmId) => isOrganizationHeld(db, realmId)),
     // They wait for no locks.
-    snapshots: new Turns(kind === 'embedded' ? ONE_PLACE : placesOf(config.databasePoolSize), async () => false),
+    snapshots: new Turns(
+      kind === 'embedded' ? ONE_PLACE : placesOf(config.databasePoolSize),
+      async () => false,
+      READING_PATIENCE_MS,
+    ),
     runScript: driver.runScript,
     lookAfter: driver.lookAfter,
     pool: driver.pool,

@@ -3,6 +3,11 @@ import { isLockTimeout } from './errors.ts';
 
 /** Our choice: a little longer than a transaction whose node is gone holds its locks, so that who waits is served after it. */
 const PATIENCE_MS = 6_000;
+/**
+ * Our choice, for what is read at one moment. It waits for no lock, so that a line always moves: who is refused begins again at
+ * its end, and what others had done for them meanwhile was for nothing. Clients wait for a registration for half a minute.
+ */
+export const READING_PATIENCE_MS = 20_000;
 /** Our choice: more than any burst of one organisation's clients that is served in time. */
 const MAX_LINE = 250;
 /** Our choice: enough to notice that an organisation is not stuck any more. */
@@ -53,6 +58,7 @@ interface OrganizationQueue {
 export class Turns {
   readonly #places: Places;
   readonly #isHeld: (realmId: number) => Promise<boolean>;
+  readonly #patienceMs: number;
   /** In the order of their turns: who was served goes to the end. */
   readonly #lines = new Map<number, OrganizationQueue>();
   #inside = 0;
@@ -60,10 +66,12 @@ export class Turns {
   /**
    * @param isHeld Whether somebody holds what all changes of the organisation need. Asked when one has waited for a lock in
    *   vain: many wait for a user or a channel, which is no reason to let the others wait.
+   * @param patienceMs How long one waits for its turn.
    */
-  constructor(places: Places, isHeld: (realmId: number) => Promise<boolean>) {
+  constructor(places: Places, isHeld: (realmId: number) => Promise<boolean>, patienceMs = PATIENCE_MS) {
     this.#places = places;
     this.#isHeld = isHeld;
+    this.#patienceMs = patienceMs;
   }
 
   /**
@@ -131,7 +139,7 @@ export class Turns {
         waiting.delete(one);
         reject(new RequestTimeoutError());
         this.#forget(realmId, line);
-      }, PATIENCE_MS),
+      }, this.#patienceMs),
     };
     waiting.add(one);
     return promise;
