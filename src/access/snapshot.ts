@@ -6,8 +6,8 @@ import { readAccount } from './accounts.ts';
 import type { App, Ctx, Snapshot, Viewer } from './context.ts';
 import { requireActive } from './sign-in.ts';
 
-/** Our choice: longer than the state of any organisation takes to read. */
-const LIMITS = { maxWait: 5_000, timeout: 15_000 };
+/** Our choice: longer than the state of any organisation takes to read, with others let in between. */
+const LIMITS = { maxWait: 5_000, timeout: 30_000 };
 
 /** The state of an organisation at one moment. */
 export interface Moment {

@@ -7,6 +7,7 @@ import { Prisma, type User } from '../generated/prisma/client.ts';
 import { fieldsOf, USER_COLUMNS } from '../platform/db/columns.ts';
 import { readRows } from '../platform/db/rows.ts';
 import { JsonBytes } from '../platform/json-bytes.ts';
+import { letOthersIn } from '../platform/let-others-in.ts';
 import { isAdministrator, isGuest, isModerator, isOwner } from '../platform/roles.ts';
 import { profileDataOf } from './profile-fields/values.ts';
 import { avatarUrl, type Requester, toWireUser, visibilitiesFor, type Wanted } from './wire.ts';
@@ -46,30 +47,40 @@ interface People {
   readonly systemBots: JsonBytes;
 }
 
-/** Everybody as anyone else with the caller's rights sees them. */
+/** Our choice: so many take some milliseconds to read, and again to write. */
+const USERS_AT_ONCE = 250;
+
+/** Everybody as anyone else with the caller's rights sees them, read and written some at a time, with others let in between. */
 async function readPeople({ viewer, db, options: { clientGravatar } }: Snapshot): Promise<People> {
-  const everybody = await readRows<User>(
-    db,
-    Prisma.sql`
-    SELECT ${fieldsOf('u', USER_COLUMNS)} FROM user_account u WHERE u.realm_id = ${viewer.realm.id} ORDER BY u.id`,
-  );
-  const users = everybody.filter(({ isSystem }) => !isSystem);
-  const people = users.filter(({ botType }) => botType === null).map(({ id }) => id);
-  const profiles = await profileDataOf(db, viewer.realm.id, people);
   const requester = { id: NOBODY, role: viewer.role };
-  const listOf = (isActive: boolean) =>
-    new PeopleList(
-      users
-        .filter((user) => user.isActive === isActive)
-        .map((user) => [user.id, listed(user, requester, { clientGravatar, profileData: profiles.get(user.id) })]),
+  const [active, inactive] = [new PeopleList(), new PeopleList()];
+  const systemBots: unknown[] = [];
+  for (let after = 0, isEnd = false; !isEnd; ) {
+    await letOthersIn();
+    const some = await readRows<User>(
+      db,
+      Prisma.sql`
+      SELECT ${fieldsOf('u', USER_COLUMNS)} FROM user_account u
+      WHERE u.realm_id = ${viewer.realm.id} AND u.id > ${after} ORDER BY u.id LIMIT ${USERS_AT_ONCE}::int`,
     );
-  const bots = everybody.filter(({ isSystem }) => isSystem);
-  const systemBots = bots.map((bot) => ({ ...toWireUser(bot, requester, { clientGravatar }), is_system_bot: true }));
-  return {
-    active: listOf(true),
-    inactive: listOf(false),
-    systemBots: new JsonBytes(Buffer.from(JSON.stringify(systemBots))),
-  };
+    const people = some.filter(({ isSystem, botType }) => !isSystem && botType === null).map(({ id }) => id);
+    const profiles = await profileDataOf(db, viewer.realm.id, people);
+    await letOthersIn();
+    for (const bot of some.filter(({ isSystem }) => isSystem)) {
+      systemBots.push({ ...toWireUser(bot, requester, { clientGravatar }), is_system_bot: true });
+    }
+    const listOf = (isActive: boolean) =>
+      some
+        .filter((user) => !user.isSystem && user.isActive === isActive)
+        .map(
+          (user) => [user.id, listed(user, requester, { clientGravatar, profileData: profiles.get(user.id) })] as const,
+        );
+    active.add(listOf(true));
+    inactive.add(listOf(false));
+    after = some.at(-1)?.id ?? after;
+    isEnd = some.length < USERS_AT_ONCE;
+  }
+  return { active, inactive, systemBots: new JsonBytes(Buffer.from(JSON.stringify(systemBots))) };
 }
 
 /** The caller as they see themselves. */
@@ -86,33 +97,48 @@ function listed(user: User, requester: Requester, { clientGravatar, profileData 
   return JSON.stringify({ ...wire, is_active: undefined });
 }
 
+/** Where a user is: in which piece, and where in that. */
+type PlaceInList = readonly [piece: number, start: number, end: number];
+
 /** A list of users as JSON, in which each can be found. */
 class PeopleList {
-  readonly #json: Buffer;
-  readonly #places = new Map<number, readonly [start: number, end: number]>();
+  /** But for the brackets around it. */
+  readonly #pieces: Buffer[] = [];
+  readonly #places = new Map<number, PlaceInList>();
+  #length = 0;
 
-  constructor(users: readonly (readonly [id: number, json: string])[]) {
-    let start = 1;
+  /** @param users To stand behind those that are there. */
+  add(users: readonly (readonly [id: number, json: string])[]): void {
+    if (users.length === 0) return;
+    const comma = this.#pieces.length === 0 ? '' : ',';
+    let start = comma.length;
     for (const [id, json] of users) {
       const end = start + Buffer.byteLength(json);
-      this.#places.set(id, [start, end]);
+      this.#places.set(id, [this.#pieces.length, start, end]);
       start = end + 1;
     }
-    this.#json = Buffer.from(`[${users.map(([, json]) => json).join(',')}]`);
+    const piece = Buffer.from(comma + users.map(([, json]) => json).join(','));
+    this.#pieces.push(piece);
+    this.#length += piece.length;
   }
 
   /** About what it takes of memory. */
   get bytes(): number {
-    return this.#json.length + BYTES_OF_PLACE * this.#places.size;
+    return this.#length + BYTES_OF_PLACE * this.#places.size;
   }
 
   /** The list with somebody as they see themselves, if they are in it. */
   with(id: number, own: Buffer): JsonBytes {
     const place = this.#places.get(id);
-    if (place === undefined) return new JsonBytes(this.#json);
-    return new JsonBytes(this.#json.subarray(0, place[0]), own, this.#json.subarray(place[1]));
+    if (place === undefined) return new JsonBytes(OPENING, ...this.#pieces, CLOSING);
+    const [at, start, end] = place;
+    const piece = this.#pieces[at] ?? own;
+    const [before, after] = [this.#pieces.slice(0, at), this.#pieces.slice(at + 1)];
+    return new JsonBytes(OPENING, ...before, piece.subarray(0, start), own, piece.subarray(end), ...after, CLOSING);
   }
 }
+
+const [OPENING, CLOSING] = [Buffer.from('['), Buffer.from(']')];
 
 function caller({ app, viewer, groups }: Snapshot) {
   const { user, role, realm } = viewer;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Ctx, RequestCtx } from '../../access/context.ts';
+import type { JsonBytes } from '../../platform/json-bytes.ts';
 import type { Wire } from '../../platform/wire.ts';
 import type { Browser } from '../cookies.ts';
 import { isInPath, type Params, type Values } from './params.ts';
@@ -10,10 +11,10 @@ export type Auth = 'basic' | 'none';
 
 /** A whole response body, already JSON: an object with at least one field. */
 export class RawJson {
-  readonly text: string | Buffer<ArrayBuffer>;
+  readonly text: string | JsonBytes;
 
-  /** @param text As a string, or its UTF-8. */
-  constructor(text: string | Buffer<ArrayBuffer>) {
+  /** @param text As a string, or its UTF-8 in the pieces in which it goes out. */
+  constructor(text: string | JsonBytes) {
     this.text = text;
   }
 }

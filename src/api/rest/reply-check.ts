@@ -33,6 +33,8 @@ export function replyCheckOf({ reply, replyIsOpen, redirects }: Endpoint): Reply
 /** What a client reads, without the envelope. */
 function asSent(answer: Answer): unknown {
   if (!(answer instanceof RawJson)) return JSON.parse(JSON.stringify(answer ?? {}));
-  const { result: _result, msg: _msg, ...fields } = JSON.parse(String(answer.text)) as Record<string, unknown>;
+  const { result: _result, msg: _msg, ...fields } = JSON.parse(textOf(answer)) as Record<string, unknown>;
   return fields;
 }
+
+const textOf = ({ text }: RawJson): string => (typeof text === 'string' ? text : String(Buffer.concat(text.pieces)));

@@ -7,6 +7,8 @@ import { anonymous } from '../../access/sign-in.ts';
 import type { Budget } from '../../platform/budget.ts';
 import { expectedError } from '../../platform/db/errors.ts';
 import { NotFoundError } from '../../platform/errors.ts';
+import { JsonBytes } from '../../platform/json-bytes.ts';
+import { LongWork } from '../../platform/let-others-in.ts';
 import { observeRefusal, observeRequest } from '../../platform/metrics.ts';
 import { currentRequest, noteUser } from '../../platform/request-note.ts';
 import { challengeOf } from '../cross-site.ts';
@@ -263,18 +265,42 @@ function envelope(answer: Answer, ignored: readonly string[], { headers }: Reply
   if (answer instanceof Redirect)
     return new Response(null, { status: 302, headers: { ...headers, Location: answer.url } });
   if (answer instanceof RawJson) {
-    return new Response(ignored.length === 0 ? answer.text : spliced(answer.text, ignored), { headers });
+    const text = ignored.length === 0 ? answer.text : spliced(answer.text, ignored);
+    return typeof text === 'string' ? new Response(text, { headers }) : inPieces(text, headers);
   }
   const body = { result: 'success', msg: '', ...answer };
   return json(200, ignored.length === 0 ? body : { ...body, ignored_parameters_unsupported: ignored }, headers);
 }
 
-function spliced(text: string | Buffer, ignored: readonly string[]): string | Buffer<ArrayBuffer> {
+/** @param text Ends with the brace that closes it. */
+function spliced(text: string | JsonBytes, ignored: readonly string[]): string | JsonBytes {
   const end = `,"ignored_parameters_unsupported":${JSON.stringify(ignored)}}`;
-  const whole = text.lastIndexOf('}');
-  return typeof text === 'string'
-    ? text.slice(0, whole) + end
-    : Buffer.concat([text.subarray(0, whole), Buffer.from(end)]);
+  if (typeof text === 'string') return text.slice(0, text.lastIndexOf('}')) + end;
+  const last = text.pieces.at(-1) ?? NOTHING;
+  return new JsonBytes(
+    ...text.pieces.slice(0, -1),
+    last.subarray(0, last.lastIndexOf(CLOSING_BRACE)),
+    Buffer.from(end),
+  );
+}
+
+const NOTHING = new Uint8Array();
+const CLOSING_BRACE = 0x7d;
+
+/** An answer that goes out piece by piece, as the client takes it: others are let in between. */
+function inPieces({ pieces }: JsonBytes, headers: Readonly<Record<string, string>>): Response {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const work = new LongWork();
+  let next = 0;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      await work.pause();
+      const piece = pieces[next++];
+      if (piece === undefined) controller.close();
+      else controller.enqueue(piece);
+    },
+  });
+  return new Response(body, { headers: { ...headers, 'Content-Length': String(length) } });
 }
 
 function json(status: number, body: object, headers: Readonly<Record<string, string>> = HEADERS): Response {

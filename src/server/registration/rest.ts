@@ -10,7 +10,7 @@ import { json, type Param, text, type Values } from '../../api/rest/params.ts';
 import { CAPABILITIES, NO_CAPABILITIES, type QueueOptions } from '../../events/view.ts';
 import { wireEvent } from '../../events/wire.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { withBytes } from '../../platform/json-bytes.ts';
+import { writeJson } from '../../platform/json-bytes.ts';
 import { queueDefaults } from './bot-defaults.ts';
 import { DEFAULT_IDLE_SECONDS, deleteQueue, getEvents, MOBILE_IDLE_SECONDS, registerQueue } from './service.ts';
 
@@ -128,7 +128,7 @@ export const postRegister = endpoint({
       service_merge_base: SERVICE_MERGE_BASE,
       ...state,
     };
-    return new RawJson(withBytes(body));
+    return new RawJson(await writeJson(body));
   },
 });
 
