@@ -1,6 +1,7 @@
 import type { ChannelActor } from '../access/permissions/require.ts';
 import type { Channel, Prisma } from '../generated/prisma/client.ts';
 import type { Tx } from '../platform/db/client.ts';
+import { LongWork, letOthersIn } from '../platform/let-others-in.ts';
 import { readActivity } from './activity.ts';
 import { countSubscribers, NOBODY, readSubscribers, readWholeSubscribers } from './subscriptions/subscribers.ts';
 import { type IncludeSubscribers, type SubscriberList, toWireChannel, type WireChannel } from './wire.ts';
@@ -15,7 +16,8 @@ export interface PeopledChannels {
 }
 
 /**
- * Channels with all that goes with them, by name, in three queries; in four when partial lists are asked for.
+ * Channels with all that goes with them, by name, in three queries; in four when partial lists are asked for, and in more
+ * where there are hundreds.
  *
  * @param where Decides who sees them.
  */
@@ -24,7 +26,22 @@ export async function readPeopledChannels(
   actor: ChannelActor,
   { where, include }: { readonly where: Prisma.ChannelWhereInput; readonly include: IncludeSubscribers },
 ): Promise<PeopledChannels> {
-  return toPeopledChannels(db, actor, { channels: sortedByName(await db.channel.findMany({ where })), include });
+  return toPeopledChannels(db, actor, { channels: sortedByName(await readAll(db, where)), include });
+}
+
+/** Our choice: so many take some milliseconds to read. */
+const AT_ONCE = 250;
+
+/** In some order. */
+async function readAll(db: ChannelWireDb, where: Prisma.ChannelWhereInput): Promise<Channel[]> {
+  const channels: Channel[] = [];
+  for (let after = 0; ; await letOthersIn()) {
+    const further = { AND: [where, { id: { gt: after } }] };
+    const some = await db.channel.findMany({ where: further, orderBy: { id: 'asc' }, take: AT_ONCE });
+    channels.push(...some);
+    if (some.length < AT_ONCE) return channels;
+    after = some.at(-1)?.id ?? after;
+  }
 }
 
 /** By name, the same everywhere: the database's order depends on its locale. */
@@ -67,8 +84,12 @@ async function withCounts(
   countOf: (id: number) => number,
 ): Promise<WireChannel[]> {
   const activityOf = await readActivity(db, person.realm, channels, now);
-  return channels.map((channel) => {
+  const work = new LongWork();
+  const wires: WireChannel[] = [];
+  for (const channel of channels) {
     const [subscriberCount, activity] = [countOf(channel.id), activityOf(channel.id)];
-    return toWireChannel(channel, { groups, subscriberCount, activity });
-  });
+    wires.push(toWireChannel(channel, { groups, subscriberCount, activity }));
+    if (work.isLong) await work.rest();
+  }
+  return wires;
 }

@@ -59,10 +59,11 @@ export async function readWholeSubscribers(
 }
 
 async function readWholeLists(db: SqlClient, channelIds: readonly number[]): Promise<Map<number, number[]>> {
+  // As JSON: an array of the database's is parsed by the driver, which takes ten times as long.
   const rows = await readRows<{ channel_id: number; user_ids: number[] }>(
     db,
     Prisma.sql`
-    SELECT s.channel_id, array_agg(s.user_id ORDER BY s.user_id) AS user_ids
+    SELECT s.channel_id, json_agg(s.user_id ORDER BY s.user_id) AS user_ids
     FROM subscription s JOIN user_account u ON u.realm_id = s.realm_id AND u.id = s.user_id
     WHERE s.channel_id = ANY(${listOf('int', channelIds)}) AND s.active AND u.is_active GROUP BY s.channel_id`,
   );
