@@ -47,8 +47,11 @@ interface Known {
 
 /** From how many rows on columns are worth their while, and below how many no longer. Our choice, by what they took. */
 const [LEAST, LEAST_STILL] = [64, 32];
-/** Our choice: of more rows, each column is too much to have in one piece. */
-const MOST = 20_000;
+/**
+ * Our choice: these take about 4 ms to make of their columns, in one piece. More come by the driver, which makes them as they
+ * arrive, in all for longer, and lets others in.
+ */
+const MOST = 4_000;
 
 const isLong = ({ length }: readonly unknown[]): boolean => length >= LEAST && length <= MOST;
 
