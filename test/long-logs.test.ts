@@ -55,6 +55,48 @@ test('a queue that wants one type reads past all others in a few steps, and hear
   expect(ids).toEqual([...new Set(ids)].sort((a, b) => a - b));
 });
 
+test('a queue with a narrow reads past all other messages in a few steps, and hears each of its own once', async () => {
+  await using server = await shareInProcess({ counts: true });
+  const { owner, member, realm } = await organisation({}, { on: server });
+  const { id: to } = await owner.ok('POST', '/channels/create', {
+    name: 'long',
+    subscribers: [owner.id, member.id],
+  });
+  const say = (topic: string) => owner.ok('POST', '/messages', { type: 'channel', to, topic, content: topic });
+  const { queue_id, last_event_id } = await member.register({ narrow: [['topic', 'Wanted']], fetch_event_types: [] });
+  for (const topic of ['wanted', 'other']) await say(topic);
+  await member.ok('POST', '/users/me/status', { status_text: 'before' });
+  const { db } = server.app;
+  const logged = await db.event.findMany({
+    where: { realmId: realm.id, type: { in: ['message', 'user_status'] } },
+    orderBy: { id: 'asc' },
+  });
+  const [wanted, other, status] = logged.map(({ id }) => Number(id)) as [number, number, number];
+  // At the edges of what is read at once, and in the middle.
+  const of = Array.from({ length: 4_000 }, (_, i) =>
+    [0, 998, 999, 1_000, 3_998, 3_999].includes(i) ? wanted : i === 2_000 ? status : other,
+  );
+  const run = (sql: string, values: readonly unknown[]) => db.$executeRawUnsafe(sql, ...values);
+  await lengthenLog(run, realm.id, { count: EVENTS, of });
+  const due = await db.$queryRawUnsafe<{ id: bigint }[]>(
+    `SELECT id FROM event WHERE realm_id = ${realm.id} AND id > ${last_event_id}
+     AND (type = 'user_status' OR type = 'message' AND payload->>'topic' = 'wanted') ORDER BY id`,
+  );
+
+  const events: Json[] = [];
+  const queries = await server.queriesOf(async () => {
+    for (;;) {
+      const page = await member.poll(queue_id, events.at(-1)?.id ?? last_event_id, { dontBlock: true });
+      if (page.length === 0) return;
+      events.push(...page);
+    }
+  });
+  const heard = events.filter(({ type }) => ['message', 'user_status'].includes(type));
+  expect(heard.map(({ id }) => id)).toEqual(due.map(({ id }) => Number(id)));
+  // A thousand messages at once, there would be nine.
+  expect(queries.filter((sql) => sql.includes('AS concerned')).length).toBeLessThanOrEqual(4);
+});
+
 test('of long events few are read at once, and each is heard once all the same', async () => {
   await using server = await shareInProcess();
   const { member, realm } = await organisation({}, { on: server });
@@ -69,7 +111,7 @@ test('of long events few are read at once, and each is heard once all the same',
     readLogFor(
       db,
       realm.id,
-      { userId: member.id, stretches: [], allPublicChannels: false, types: ['drafts'] },
+      { userId: member.id, stretches: [], allPublicChannels: false, types: ['drafts'], narrow: [] },
       { after: last_event_id, through: Number.MAX_SAFE_INTEGER, limit: 1_000, maxBytes },
     );
   const { events, isWhole } = await read(25_000);

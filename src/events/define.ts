@@ -1,3 +1,4 @@
+import { Prisma } from '../generated/prisma/client.ts';
 import type { EventView, QueueOptions } from './view.ts';
 
 /** What a client is sent of an event: wire names and units, without the id, which the transports add. */
@@ -37,6 +38,8 @@ interface Definition {
   readonly viewerClass: (payload: never, view: EventView) => number | string;
   /** Whether the event passes a queue's narrow; undefined where narrows do not apply. */
   readonly matches: ((payload: never, narrow: QueueOptions['narrow'], userId: number) => boolean) | undefined;
+  /** What of it the database can tell; undefined where it can tell nothing. */
+  readonly mayMatch: ((narrow: QueueOptions['narrow'], userId: number) => readonly Prisma.Sql[]) | undefined;
   readonly effect: ((payload: never) => Effect | readonly Effect[] | undefined) | undefined;
 }
 
@@ -64,6 +67,11 @@ interface Rules<P> {
   readonly perUser?: true | ((payload: P, view: EventView) => number | string);
   /** Whether the event passes a queue's narrow, for the types that narrows apply to. */
   readonly matches?: (payload: P, narrow: QueueOptions['narrow'], userId: number) => boolean;
+  /**
+   * Conditions over the column `payload` that hold for all that `matches` takes, so that the database passes over the rest: of
+   * what they leave out nobody hears. `matches` judges what they let through. None where there is doubt.
+   */
+  readonly mayMatch?: (narrow: QueueOptions['narrow'], userId: number) => readonly Prisma.Sql[];
   /** True for what is of no use a minute later: skipped on replay after 60 s. */
   readonly ephemeral?: boolean;
   /** For events that change who hears what from their id on. */
@@ -84,14 +92,16 @@ export function defineEvent<A extends unknown[], P extends object>(
   type: string,
   op: string | undefined,
   build: (...happened: A) => P,
-  { render, facts, width, perUser, matches, ephemeral = false, effect }: Rules<P> = {},
+  { render, facts, width, perUser, matches, mayMatch, ephemeral = false, effect }: Rules<P> = {},
 ): EventType<A> {
   const name = nameOf(type, op);
   if (definitions.has(name)) throw new Error(`Event ${name} is defined twice`);
   const asIs = (payload: P): RenderedEvent => ({ type, ...(op !== undefined && { op }), ...payload });
   const viewerClass =
     typeof perUser === 'function' ? perUser : (_: P, { userId }: EventView) => (perUser === true ? userId : '');
-  definitions.set(name, { type, op, render: render ?? asIs, facts, viewerClass, matches, effect } as Definition);
+  definitions.set(name, {
+    ...{ type, op, render: render ?? asIs, facts, viewerClass, matches, mayMatch, effect },
+  } as Definition);
   const make = (...happened: A): EventDraft => {
     const payload = build(...happened);
     return { type, op, payload, width: width?.(payload) ?? 1, ephemeral };
@@ -107,4 +117,15 @@ export function definedEvents(): readonly { type: string; op: string | undefined
 /** The definition of a logged event; undefined for an internal one, or one a later version wrote. */
 export function definitionOf(type: string, op: string | null): Definition | undefined {
   return definitions.get(nameOf(type, op));
+}
+
+/** Conditions over a row of the log that hold for all that passes a queue's narrow. Only `matches` knows what passes. */
+export function mayPass(narrow: QueueOptions['narrow'], userId: number): Prisma.Sql[] {
+  if (narrow.length === 0) return [];
+  return [...definitions.values()].flatMap(({ type, op, mayMatch }) => {
+    const conditions = mayMatch?.(narrow, userId) ?? [];
+    if (conditions.length === 0) return [];
+    const isAnother = Prisma.sql`type <> ${type} OR op IS DISTINCT FROM ${op ?? null}::text`;
+    return Prisma.sql`(${isAnother} OR (${Prisma.join([...conditions], ' AND ')}))`;
+  });
 }

@@ -1,7 +1,9 @@
 import { Prisma } from '../generated/prisma/client.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { readRows } from '../platform/db/rows.ts';
+import { mayPass } from './define.ts';
 import type { StoredEvent } from './stored.ts';
+import type { QueueOptions } from './view.ts';
 
 const EVENT_COLUMNS = Prisma.sql`id, type, op, payload, max_role, channel_ids, user_ids, except_user_ids,
   public_channel_id, width, ephemeral, created_at, octet_length(payload::text) AS bytes`;
@@ -156,7 +158,8 @@ export async function readRoleChanges(db: SqlClient, { realmId, userId }: Logged
  * hear, what their channels heard while they were subscribed, and what names them. A superset of what they hear, that
  * `hears` decides; each branch reads only its own part of an index, so that a busy realm is never scanned.
  *
- * @param user `types`: the only types of events that are wanted; null for all.
+ * @param user `types`: the only types of events that are wanted; null for all. `narrow`: what surely does not pass it is left
+ *   out.
  * @param page `maxBytes`: when the rows have so many, no more are read. A thousand long ones are more than a small process has
  *   memory for.
  * @returns `isWhole`: whether these are all of them.
@@ -169,11 +172,16 @@ export async function readLogFor(
     stretches: readonly SubscriptionStretch[];
     allPublicChannels: boolean;
     types: readonly string[] | null;
+    narrow: QueueOptions['narrow'];
   },
   { after, through, limit, maxBytes }: { after: number; through: number; limit: number; maxBytes: number },
 ): Promise<{ events: StoredEvent[]; isWhole: boolean }> {
-  const wanted = user.types === null ? Prisma.empty : Prisma.sql`AND type = ANY(${[...user.types]}::text[])`;
-  const range = Prisma.sql`realm_id = ${realmId} AND id > ${after} AND id <= ${through} ${wanted}`;
+  const wanted = [
+    ...(user.types === null ? [] : [Prisma.sql`type = ANY(${[...user.types]}::text[])`]),
+    ...mayPass(user.narrow, user.userId),
+  ];
+  const inRange = Prisma.sql`realm_id = ${realmId} AND id > ${after} AND id <= ${through}`;
+  const range = Prisma.join([inRange, ...wanted], ' AND ');
   const page = Prisma.sql`ORDER BY id LIMIT ${limit}`;
   const stretches = JSON.stringify(user.stretches);
   const ofChannels = (place: Prisma.Sql) => Prisma.sql`

@@ -72,6 +72,7 @@ export async function readPage(
         stretches: recipient.stretchesAfter(from),
         allPublicChannels: options.allPublicChannels,
         types: options.eventTypes,
+        narrow: options.narrow,
       },
       { after: from, through: end, limit: ROWS_PER_READ, maxBytes: BYTES_PER_READ },
     );

@@ -4,6 +4,7 @@ import { isResolved, namesEmptyTopic } from '../channels/topic-name.ts';
 import { defineEvent } from '../events/define.ts';
 import type { EventView } from '../events/view.ts';
 import { tells } from '../events/wire.ts';
+import { mayMatch } from './narrow/logged-messages.ts';
 import { type MessageFacts, toWireFlags, toWireMessage, type UserFlags, wireMessage } from './wire.ts';
 
 /** A new message, with what it is to those it names: all that any recipient's view of it needs. */
@@ -85,8 +86,10 @@ export const messageSent = defineEvent('message', undefined, (payload: SentPaylo
   }),
   matches: (payload, narrow, userId) =>
     narrow.every(([operator, operand]) => matches(payload, operator, operand, userId)),
+  mayMatch: (narrow, userId) => narrow.flatMap(([operator, operand]) => mayMatch(operator, operand, userId) ?? []),
 });
 
+/** What changes here, `mayMatch` is to follow: it may let more through, and never less. */
 function matches(payload: SentPayload, operator: string, operand: string, userId: number): boolean {
   const isText = (text: string | undefined) => text?.toLowerCase() === operand.toLowerCase();
   switch (operator) {
