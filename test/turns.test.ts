@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { placesOf, Turns } from '../src/platform/db/turns.ts';
+import { LINE_OF_READERS, placesOf, placesOfReaders, Turns } from '../src/platform/db/turns.ts';
 
 /** A change that ends when it is told to. */
 function change() {
@@ -80,7 +80,7 @@ test('lets as many in as ever when it was another lock than what all need', asyn
 
 test('refuses whoever waited for too long', async () => {
   const patienceMs = 300;
-  const turns = new Turns({ total: 1, each: 1, spare: 0 }, held, patienceMs);
+  const turns = new Turns({ total: 1, each: 1, spare: 0 }, held, { longest: 250, patienceMs });
   const { changes, ends } = changesOf(turns, 1, 2);
   const startedAt = performance.now();
   await expect(ends[1]).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
@@ -88,4 +88,29 @@ test('refuses whoever waited for too long', async () => {
   changes[0]?.end();
   await ends[0];
   expect(changes[1]?.isBegun).toBe(false);
+});
+
+test('lets two of an organisation catch up at a time, whoever is far behind, and one of another besides', async () => {
+  const turns = new Turns(placesOfReaders(POOL), async () => false, LINE_OF_READERS);
+  // More than there may be changes that wait.
+  const first = changesOf(turns, 1, 1_000);
+  expect(first.begun()).toBe(2);
+  const second = changesOf(turns, 2, 10);
+  expect(second.begun()).toBe(1);
+  const third = changesOf(turns, 3, 1);
+  expect(third.begun()).toBe(0);
+  // Whoever has a short way to go is next, after one step of somebody else.
+  first.changes[0]?.end();
+  await first.ends[0];
+  expect(third.begun()).toBe(1);
+  for (const { end } of [...first.changes, ...second.changes, ...third.changes]) end();
+  await Promise.all([...first.ends, ...second.ends, ...third.ends]);
+});
+
+test.for([1, 2, 3, 5, 10, 100])('of %i connections, those who catch up leave some where there are some', (poolSize) => {
+  const { total, each, spare } = placesOfReaders(poolSize);
+  expect(total).toBeGreaterThanOrEqual(1);
+  expect(total).toBeLessThan(Math.max(2, poolSize));
+  expect(each).toBeGreaterThanOrEqual(1);
+  expect(total - spare).toBeGreaterThanOrEqual(1);
 });

@@ -1,5 +1,5 @@
-import type { Db } from '../platform/db/client.ts';
 import { hears } from './audience.ts';
+import type { LogContext } from './context.ts';
 import { readCounter, readLogFor } from './log-reads.ts';
 import type { EventRecipient } from './recipient.ts';
 import type { StoredEvent } from './stored.ts';
@@ -16,6 +16,8 @@ const BYTES_PER_READ = 4 * MAX_BYTES;
 const FIRST_SPAN = 4_000;
 /** The most, our choice: a tenth of a second of the database's time where none of them is wanted. */
 const MAX_SPAN = 128_000;
+/** Our choice: others wait for a step that takes longer, so the next is half as long; where it takes less than half, twice. */
+const STEP_MS = 100;
 /** Our choice: who looks for longer notes how far they came, so that nobody looks there again. */
 const LOOKING_MS = 500;
 /** Events like typing are of no use after this. */
@@ -45,7 +47,7 @@ export interface EventPage {
  * @throws PrunedError when the log does not reach back to `position`.
  */
 export async function readPage(
-  db: Db,
+  { database, db }: Pick<LogContext, 'database' | 'db'>,
   window: RealmWindow,
   {
     recipient,
@@ -58,34 +60,44 @@ export async function readPage(
     wants(options, event, recipient.userId) &&
     hears(event.audience, recipient, event.id, options.allPublicChannels) &&
     !(event.ephemeral && now.getTime() - event.createdAt.getTime() > EPHEMERAL_MS);
-  const began = performance.now();
+  let tookMs = 0;
   let from = position;
   for (let span = FIRST_SPAN; ; ) {
     if (window.covers(from))
       return { ...bounded(window.after(from).filter(isHeard), window.through), isFromLog: false };
     const end = Math.min(window.through, from + span);
-    const { events: rows, isWhole } = await readLogFor(
-      db,
-      window.realmId,
-      {
-        userId: recipient.userId,
-        stretches: recipient.stretchesAfter(from),
-        allPublicChannels: options.allPublicChannels,
-        types: options.eventTypes,
-        narrow: options.narrow,
-      },
-      { after: from, through: end, limit: ROWS_PER_READ, maxBytes: BYTES_PER_READ },
-    );
+    // One turn for each step: who has a short way to go waits for one step of each of the others at most.
+    const {
+      events: rows,
+      isWhole,
+      stepMs,
+    } = await database.catchUps.take(window.realmId, async () => {
+      const began = performance.now();
+      const read = await readLogFor(
+        db,
+        window.realmId,
+        {
+          userId: recipient.userId,
+          stretches: recipient.stretchesAfter(from),
+          allPublicChannels: options.allPublicChannels,
+          types: options.eventTypes,
+          narrow: options.narrow,
+        },
+        { after: from, through: end, limit: ROWS_PER_READ, maxBytes: BYTES_PER_READ },
+      );
+      return { ...read, stepMs: performance.now() - began };
+    });
+    tookMs += stepMs;
     // Read after the rows, so that pruning in between is noticed.
     const { prunedThrough } = await readCounter(db, window.realmId);
     if (prunedThrough > from) throw new PrunedError();
     const through = isWhole ? end : (rows.at(-1) as StoredEvent).id;
-    if (isWhole && rows.length < ROWS_PER_READ / 4) span = Math.min(span * 2, MAX_SPAN);
+    if (stepMs > STEP_MS) span = Math.max(span / 2, FIRST_SPAN);
+    else if (stepMs < STEP_MS / 2 && isWhole && rows.length < ROWS_PER_READ / 4) span = Math.min(span * 2, MAX_SPAN);
     const events = rows.filter(isHeard);
     if (events.length > 0) return { ...bounded(events, through), isFromLog: true };
     from = through;
-    if (from === window.through || performance.now() - began > LOOKING_MS)
-      return { events: [], through: from, isFromLog: true };
+    if (from === window.through || tookMs > LOOKING_MS) return { events: [], through: from, isFromLog: true };
   }
 }
 

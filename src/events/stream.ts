@@ -172,7 +172,7 @@ export class EventStream implements LiveReader, QueueReader {
       this.#recipient = await this.#window.recipient(this.queue.userId, this.#position);
       // The log went back while something was read for the client: what comes now has ids that it has seen.
       if (this.#position > this.#window.through) return this.broken();
-      const page = await readPage(this.#app.db, this.#window, {
+      const page = await readPage(this.#app, this.#window, {
         recipient: this.#recipient,
         options: this.options,
         position: this.#position,

@@ -20,7 +20,7 @@ import { DATABASE_FOLDER, keepPrivate } from './private-files.ts';
 import { Room, TAKE_ROOM } from './room.ts';
 import { adapterReader, knowDriver, noteTransactions } from './rows.ts';
 import { Session, withSession } from './sessions.ts';
-import { ONE_PLACE, placesOf, READING_PATIENCE_MS, Turns } from './turns.ts';
+import { LINE_OF_READERS, LINE_OF_SNAPSHOTS, ONE_PLACE, placesOf, placesOfReaders, Turns } from './turns.ts';
 import { lookAfter } from './upkeep.ts';
 
 /** The client outside transactions; inside a change only `Tx` may be used. */
@@ -41,6 +41,8 @@ export interface Database {
   readonly turns: Turns;
   /** Who reads the state at one moment next: for that, too, a connection is held for several statements. */
   readonly snapshots: Turns;
+  /** Who reads next what is too far back in the log to be in memory. */
+  readonly catchUps: Turns;
   /** For the schema engine, which applies and compares migrations through the same driver. */
   readonly factory: SqlMigrationAwareDriverAdapterFactory;
   /** Runs SQL of many statements in one transaction: all of it, or nothing and an error. */
@@ -248,6 +250,9 @@ function connect(
     },
     took,
   });
+  const poolSize = config.databasePoolSize;
+  const isEmbedded = kind === 'embedded';
+  const isNeverHeld = async () => false;
   return {
     kind,
     copy: driver.copy,
@@ -257,13 +262,10 @@ function connect(
     onSlow: (heard) => void slow.push(heard),
     onError: (heard) => void errors.push(heard),
     room: driver.room,
-    turns: new Turns(placesOf(config.databasePoolSize), (realmId) => isOrganizationHeld(db, realmId)),
-    // They wait for no locks.
-    snapshots: new Turns(
-      kind === 'embedded' ? ONE_PLACE : placesOf(config.databasePoolSize),
-      async () => false,
-      READING_PATIENCE_MS,
-    ),
+    turns: new Turns(placesOf(poolSize), (realmId) => isOrganizationHeld(db, realmId)),
+    // These wait for no locks.
+    snapshots: new Turns(isEmbedded ? ONE_PLACE : placesOf(poolSize), isNeverHeld, LINE_OF_SNAPSHOTS),
+    catchUps: new Turns(isEmbedded ? ONE_PLACE : placesOfReaders(poolSize), isNeverHeld, LINE_OF_READERS),
     runScript: driver.runScript,
     lookAfter: driver.lookAfter,
     pool: driver.pool,

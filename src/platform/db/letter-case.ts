@@ -24,9 +24,9 @@ function findUppers(): ReadonlyMap<string, string> {
 }
 
 /**
- * A regular expression of PostgreSQL for texts that are the same as `text` once both went through `toLowerCase`. The database's own
- * `lower` goes by its locale, and knows other letters. It matches all of these texts, and next to nothing else: a
- * sigma that stands in the wrong place.
+ * A regular expression of PostgreSQL, without anchors, for texts that are the same as `text` once both went through
+ * `toLowerCase`. The database's own `lower` goes by its locale, and knows other letters. It matches all of these texts, and
+ * next to nothing else: a sigma that stands in the wrong place.
  */
 export function sameInLowerCase(text: string): string {
   uppers ??= findUppers();
@@ -39,5 +39,5 @@ export function sameInLowerCase(text: string): string {
     else if (upper !== '') pattern += `[${letter}${upper}]`;
     else pattern += /[!-/:-@[-`{-~]/.test(letter) ? `\\${letter}` : letter;
   }
-  return `^${pattern}$`;
+  return pattern;
 }

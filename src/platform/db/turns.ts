@@ -1,15 +1,30 @@
 import { RequestTimeoutError } from '../errors.ts';
 import { isLockTimeout } from './errors.ts';
 
-/** Our choice: a little longer than a transaction whose node is gone holds its locks, so that who waits is served after it. */
-const PATIENCE_MS = 6_000;
+/** Who may wait for a turn. */
+interface Line {
+  /** How many of one organisation. */
+  readonly longest: number;
+  /** How long. */
+  readonly patienceMs: number;
+}
+
+const LINE: Line = {
+  /** Our choice: more than any burst of one organisation's clients that is served in time. */
+  longest: 250,
+  /** Our choice: a little longer than a transaction whose node is gone holds its locks, so that who waits is served after it. */
+  patienceMs: 6_000,
+};
 /**
  * Our choice, for what is read at one moment. It waits for no lock, so that a line always moves: who is refused begins again at
  * its end, and what others had done for them meanwhile was for nothing. Clients wait for a registration for half a minute.
  */
-export const READING_PATIENCE_MS = 20_000;
-/** Our choice: more than any burst of one organisation's clients that is served in time. */
-const MAX_LINE = 250;
+export const LINE_OF_SNAPSHOTS: Line = { ...LINE, patienceMs: 20_000 };
+/**
+ * Our choice: of those who catch up nobody is refused for the others, whom each of their turns brings on; who waits for so long
+ * waits for a database that does not answer, and comes back.
+ */
+export const LINE_OF_READERS: Line = { longest: Number.POSITIVE_INFINITY, patienceMs: 60_000 };
 /** Our choice: enough to notice that an organisation is not stuck any more. */
 const MAX_LINE_WHEN_STUCK = 4;
 
@@ -30,6 +45,15 @@ export interface Places {
 export function placesOf(poolSize: number): Places {
   const total = Math.max(1, poolSize - 2);
   return { total, each: Math.ceil(total * 0.6), spare: Math.floor(total / 4) };
+}
+
+/**
+ * A few for those who read what is far back in the log, where each statement keeps the database busy for a while: at most
+ * two of one organisation, and one more for another.
+ */
+export function placesOfReaders(poolSize: number): Places {
+  const total = Math.max(1, Math.floor(poolSize / 3));
+  return { total, each: Math.min(2, total), spare: total > 1 ? 1 : 0 };
 }
 
 /** One after the other, of whatever organisation: everybody else waits for the one connection as long as it takes. */
@@ -57,8 +81,8 @@ interface OrganizationQueue {
  */
 export class Turns {
   readonly #places: Places;
+  readonly #line: Line;
   readonly #isHeld: (realmId: number) => Promise<boolean>;
-  readonly #patienceMs: number;
   /** In the order of their turns: who was served goes to the end. */
   readonly #lines = new Map<number, OrganizationQueue>();
   #inside = 0;
@@ -66,12 +90,11 @@ export class Turns {
   /**
    * @param isHeld Whether somebody holds what all changes of the organisation need. Asked when one has waited for a lock in
    *   vain: many wait for a user or a channel, which is no reason to let the others wait.
-   * @param patienceMs How long one waits for its turn.
    */
-  constructor(places: Places, isHeld: (realmId: number) => Promise<boolean>, patienceMs = PATIENCE_MS) {
+  constructor(places: Places, isHeld: (realmId: number) => Promise<boolean>, line = LINE) {
     this.#places = places;
+    this.#line = line;
     this.#isHeld = isHeld;
-    this.#patienceMs = patienceMs;
   }
 
   /**
@@ -126,7 +149,8 @@ export class Turns {
 
   #wait(realmId: number, line: OrganizationQueue): Promise<void> {
     const { waiting, isStuck } = line;
-    if (waiting.size >= (isStuck ? MAX_LINE_WHEN_STUCK : MAX_LINE)) return Promise.reject(new RequestTimeoutError());
+    if (waiting.size >= (isStuck ? MAX_LINE_WHEN_STUCK : this.#line.longest))
+      return Promise.reject(new RequestTimeoutError());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const one: Waiting = {
       enter: () => {
@@ -139,7 +163,7 @@ export class Turns {
         waiting.delete(one);
         reject(new RequestTimeoutError());
         this.#forget(realmId, line);
-      }, this.#patienceMs),
+      }, this.#line.patienceMs),
     };
     waiting.add(one);
     return promise;

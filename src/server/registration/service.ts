@@ -174,7 +174,7 @@ export async function peekEvents(ctx: Ctx, queueId: string, after: number | unde
   const window = await app.hub.window(queue.realmId);
   const recipient = await window.recipient(queue.userId, known);
   try {
-    const page = await readPage(app.db, window, { recipient, options: queue.options, position: known, now: app.now() });
+    const page = await readPage(app, window, { recipient, options: queue.options, position: known, now: app.now() });
     const pieces = page.events
       .flatMap((event) => piecesFor(app, event, { recipient, queue }))
       .filter(({ id }) => id > known);
