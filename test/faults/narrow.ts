@@ -33,8 +33,12 @@ const ALL_KINDS = Object.keys(KINDS) as Kind[];
 
 /** Of each kind, each with a queue over each transport. */
 const READERS_OF_KIND = 2;
-/** Of so many events, one is waited for by the queues of a kind; the last among them. */
+/** Of so many events, a few are waited for by the queues of a kind: the last among them, and at the edges of what is read at once. */
 const EVERY = 10_000;
+/** Around every so many there may be an edge of a read: by rows, and by ids. */
+const EDGES = [1_000, 4_000];
+/** One side of an edge, and the other; the kinds are on different ones in turn. */
+const SIDES = [-2, -1, 0, 1];
 /** As many as a page of messages has. */
 const MESSAGES = 50;
 const PATIENCE_MS = 180_000;
@@ -79,6 +83,13 @@ async function dueAfter(db: pg.Client, realmId: number, { kind, after }: { kind:
   return rows.map(({ id }) => id);
 }
 
+/** Where among `EVERY` events those of a kind are. */
+function placesOf(kind: number): number[] {
+  const kinds = ALL_KINDS.length;
+  const around = EDGES.flatMap((edge) => SIDES.filter((_, i) => i % kinds === kind).map((side) => edge + side));
+  return [...around, EVERY - 1 - kind];
+}
+
 /** Queues of all kinds over all transports, and after them a log of others' events. */
 async function fallBehind(
   url: string,
@@ -105,7 +116,10 @@ async function fallBehind(
   };
   const unwanted = await idOf(`type = 'message' AND payload->>'topic' = 'stuck'`);
   const copied = Array.from({ length: EVERY }, () => unwanted);
-  for (const [i, kind] of ALL_KINDS.entries()) copied[EVERY - 1 - i] = await idOf(KINDS[kind].due);
+  for (const [i, kind] of ALL_KINDS.entries()) {
+    const wanted = await idOf(KINDS[kind].due);
+    for (const place of placesOf(i)) copied[place] = wanted;
+  }
   const late: Late[] = [];
   for (const [i, person] of members.entries()) {
     const kind = ALL_KINDS[i % ALL_KINDS.length] as Kind;
@@ -175,7 +189,7 @@ export async function narrowTrial({
   const since = performance.now();
   const heard = late.map((one) => ({ late: one, listener: listen(one.transport, url, one.person, one.queue) }));
   const listeners = heard.map(({ listener }) => listener);
-  const there = backlog / EVERY;
+  const there = (backlog / EVERY) * placesOf(0).length;
   let isOver = false;
   const doing = async () => {
     while (!isOver) {
