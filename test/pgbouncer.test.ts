@@ -29,7 +29,7 @@ async function pooled(databaseUrl: string, mode: 'session' | 'transaction', sett
   writeFileSync(
     join(folder, 'pgbouncer.ini'),
     `[databases]
-* = host=${hostname} port=${port || 5432} user=${username} password=${password}
+* = host=${hostname} port=${port || 5432} user=${username}${password === '' ? '' : ` password=${password}`}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = ${listening}
