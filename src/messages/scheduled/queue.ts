@@ -21,9 +21,11 @@ export interface Claimed {
   readonly now: Date;
 }
 
-/** Our choices: seconds of work, after which it is looked again; of one organisation so many, while others wait. */
+/** Our choice: so many of one owner's in one change, for which others who send to the organisation wait. */
+export const TOGETHER = 16;
+/** Our choices: seconds of work, after which it is looked again; of one organisation four owners' at least, while others wait. */
 const MAX_DUE = 400;
-const MAX_DUE_PER_REALM = 50;
+const MAX_DUE_PER_REALM = 4 * TOGETHER;
 
 /**
  * The time by which messages are due. The clocks of nodes differ, and what is scheduled on one must not be early on
@@ -37,17 +39,21 @@ function dueBy({ now, database }: Pick<App, 'now' | 'database'>): Prisma.Sql {
 }
 
 /**
- * What is due, the oldest first; but an organisation with much of it does not keep the others waiting.
+ * What is due: in each organisation of the owner whose first is the oldest, as many as are delivered together, then as many of the
+ * next; of who has more, only then. So who has much of it keeps nobody waiting, and where many have some it comes together
+ * all the same.
  *
  * @param passedOver Ids of what is to wait.
  */
 export async function whatIsDue(app: App, passedOver: readonly number[]): Promise<Due[]> {
   return app.db.$queryRaw<Due[]>`
     SELECT id, realm_id AS "realmId", owner_id AS "ownerId" FROM (
-      SELECT id, realm_id, owner_id, scheduled_at,
-             row_number() OVER (PARTITION BY realm_id ORDER BY scheduled_at, id) AS place
-      FROM scheduled_message
-      WHERE state = 'scheduled' AND scheduled_at <= ${dueBy(app)} AND id <> ALL(${passedOver}::int[])) AS due
+      SELECT own.*, row_number() OVER (PARTITION BY realm_id ORDER BY (nth - 1) / ${TOGETHER}, first_at, first_id, nth) AS place FROM (
+        SELECT id, realm_id, owner_id, scheduled_at, row_number() OVER of_owner AS nth,
+               first_value(scheduled_at) OVER of_owner AS first_at, first_value(id) OVER of_owner AS first_id
+        FROM scheduled_message
+        WHERE state = 'scheduled' AND scheduled_at <= ${dueBy(app)} AND id <> ALL(${passedOver}::int[])
+        WINDOW of_owner AS (PARTITION BY realm_id, owner_id ORDER BY scheduled_at, id)) AS own) AS due
     WHERE place <= ${MAX_DUE_PER_REALM} ORDER BY place, scheduled_at, id LIMIT ${MAX_DUE}`;
 }
 

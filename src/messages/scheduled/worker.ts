@@ -3,7 +3,7 @@ import type { App } from '../../access/context.ts';
 import { apart } from '../../events/act.ts';
 import { RequestTimeoutError } from '../../platform/errors.ts';
 import { deliverInOrder, giveUp } from './delivery.ts';
-import { type Due, purge, untilNextDue, whatIsDue } from './queue.ts';
+import { type Due, purge, TOGETHER, untilNextDue, whatIsDue } from './queue.ts';
 
 /**
  * Our choice: how long what another node was told of may wait for this one, should that node die. One indexed question
@@ -16,8 +16,6 @@ const AGAIN_MS = 250;
 const TROUBLE_MS = 1_000;
 /** Our choice: how many are delivered at once, with connections left for requests. Of one owner's, never two. */
 const MAX_LANES = 4;
-/** Our choice: so many of one owner's in one change, for which others who send to the organisation wait. */
-const TOGETHER = 16;
 /** Our choice: so long they are delivered one by one after a change of several was not made in time. */
 const SINGLY_MS = 5_000;
 /** Our choices: what fails in an unexpected way is tried once more, because a new kind of broken connection looks so. */
