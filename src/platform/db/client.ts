@@ -264,7 +264,7 @@ function connect(
     room: driver.room,
     turns: new Turns(placesOf(poolSize), (realmId) => isOrganizationHeld(db, realmId)),
     // These wait for no locks.
-    snapshots: new Turns(isEmbedded ? ONE_PLACE : placesOf(poolSize), isNeverHeld, LINE_OF_SNAPSHOTS),
+    snapshots: new Turns(isEmbedded ? ONE_PLACE : placesOfReaders(poolSize), isNeverHeld, LINE_OF_SNAPSHOTS),
     catchUps: new Turns(isEmbedded ? ONE_PLACE : placesOfReaders(poolSize), isNeverHeld, LINE_OF_READERS),
     runScript: driver.runScript,
     lookAfter: driver.lookAfter,

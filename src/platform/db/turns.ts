@@ -48,8 +48,8 @@ export function placesOf(poolSize: number): Places {
 }
 
 /**
- * A few for those who read what is far back in the log, where each statement keeps the database busy for a while: at most
- * two of one organisation, and one more for another.
+ * A few for those who read what is far back in the log, or all there is of an organisation, where each statement keeps the
+ * database busy for a while: at most two of one organisation, and one more for another.
  */
 export function placesOfReaders(poolSize: number): Places {
   const total = Math.max(1, Math.floor(poolSize / 3));
