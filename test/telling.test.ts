@@ -8,7 +8,7 @@ import { organisation } from './helpers/server.ts';
 // order, or not at all for it.
 
 const READERS = 200;
-/** What telling one of them takes: together ten slices and more. */
+/** What telling one of them takes: together twenty slices and more. */
 const BUSY_MS = 0.5;
 const OPTIONS = { eventTypes: null, allPublicChannels: false, narrow: [] } as unknown as LiveReader['options'];
 
@@ -56,16 +56,20 @@ async function waiting(server: InProcess, count = READERS) {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('many readers are told in slices: others have their turn between them', async () => {
+test('many readers are told in slices while requests are under way, which have their turn between them', async () => {
   await using server = await shareInProcess();
-  const { window, readers, act, isTold } = await waiting(server);
+  const { window, member, readers, act, isTold } = await waiting(server);
   const before = window.through;
+  const request = Promise.withResolvers<void>();
+  const working = server.app.shares.run(member.id, () => request.promise);
   await act();
   while (window.through === before) await nextTurn();
   let turns = 0;
   for (; !isTold(); turns++) await nextTurn();
-  // Of 5 ms at the least for each: all in one would be one turn.
-  expect(turns).toBeGreaterThan(5);
+  // All of them at once would be one turn, and slices as long as while nobody asks for anything some four.
+  expect(turns).toBeGreaterThan(10);
+  request.resolve();
+  await working;
   for (const { ids } of readers) expect(ids).toEqual([window.through]);
 });
 

@@ -26,6 +26,13 @@ export interface HubListeners {
   onEpoch(): void;
 }
 
+interface HubStart {
+  /** The log's, as the node found it when it started. */
+  readonly epoch: EpochState;
+  /** Whether requests are under way here, which readers that are told would hold up. */
+  readonly isBusy: () => boolean;
+}
+
 /**
  * What this node knows of the end of each realm's log that somebody here reads.
  *
@@ -39,6 +46,7 @@ export class EventHub {
   readonly #open = new Map<number, RealmWindow>();
   readonly #memory = new WindowMemory();
   readonly #epoch: EpochWatch;
+  readonly #isBusy: () => boolean;
   #epochsBegun = 0;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
@@ -47,11 +55,11 @@ export class EventHub {
   #missed = 0;
   #listeners: HubListeners | undefined;
 
-  /** @param epoch The log's, as the node found it when it started. */
-  constructor(app: LogContext, bus: Bus, epoch: EpochState) {
+  constructor(app: LogContext, bus: Bus, { epoch, isBusy }: HubStart) {
     this.#app = app;
     this.#bus = bus;
     this.#epoch = new EpochWatch(app, epoch);
+    this.#isBusy = isBusy;
   }
 
   start(listeners: HubListeners): void {
@@ -135,7 +143,10 @@ export class EventHub {
     if (epoch !== this.#epochsBegun) return this.window(realmId);
     const onEffect = (effect: Effect) => this.#listeners?.onEffect(realmId, effect);
     const onWentBack = async () => void (await this.beginEpoch('positions'));
-    const window = new RealmWindow(this.#app, realmId, { lastId, memory: this.#memory, onEffect, onWentBack });
+    const window = new RealmWindow(this.#app, realmId, {
+      ...{ lastId, memory: this.#memory, onEffect, onWentBack },
+      isBusy: this.#isBusy,
+    });
     this.#open.set(realmId, window);
     return window;
   }

@@ -32,6 +32,11 @@ export class AccountShares {
     }
   }
 
+  /** Whether a request of anybody's is under way. */
+  get isBusy(): boolean {
+    return this.#running.size > 0;
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }

@@ -4,9 +4,9 @@ import type { Writable } from 'node:stream';
  * Our choice: so long other work waits while connections are written to. What comes meanwhile for one that still waits goes
  * out with the rest of its bytes.
  */
-const SLICE_MS = 3;
+const SLICE_MS = 2;
 /** A look at the clock takes as long as a tenth of a write. */
-const WRITES_PER_LOOK = 32;
+const WRITES_PER_LOOK = 16;
 
 const held = new Set<Writable>();
 
