@@ -115,14 +115,27 @@ test('who comes meanwhile knows it, who goes is told nothing more, and who asks 
   expect(gone.ids).toEqual([]);
 });
 
-test('a heartbeat that is due meanwhile does not acknowledge what is still to be told', async () => {
-  await using server = await startInProcess({ env: { EVENT_HEARTBEAT_SECONDS: '1' } });
-  // Telling them takes longer than the silence before a heartbeat.
-  const { window, member, act } = await waiting(server, 4_000);
-  const { queue_id, last_event_id } = await member.register({ event_types: ['drafts'], fetch_event_types: [] });
-  const polling = member.poll(queue_id, last_event_id);
-  const { readerCount } = window;
-  while (window.readerCount === readerCount) await nextTurn();
-  await act();
-  expect(await polling).toMatchObject([{ type: 'drafts', id: last_event_id + 1 }]);
-});
+test.for(['long poll', 'stream'])(
+  'a heartbeat of a %s that is due meanwhile does not acknowledge what is still to be told',
+  async (kind) => {
+    await using server = await startInProcess({ env: { EVENT_HEARTBEAT_SECONDS: '1' } });
+    // Telling them takes longer than the silence before a heartbeat.
+    const { window, member, act } = await waiting(server, 4_000);
+    const { queue_id, last_event_id } = await member.register({ event_types: ['drafts'], fetch_event_types: [] });
+    const { readerCount } = window;
+    const isWaiting = async () => {
+      while (window.readerCount === readerCount) await nextTurn();
+    };
+    if (kind === 'long poll') {
+      const polling = member.poll(queue_id, last_event_id);
+      await isWaiting();
+      await act();
+      expect(await polling).toMatchObject([{ type: 'drafts', id: last_event_id + 1 }]);
+    } else {
+      await using stream = await member.events('type position', { queueId: queue_id });
+      await isWaiting();
+      await act();
+      expect(await stream.next()).toEqual({ type: 'DRAFTS', position: last_event_id + 1 });
+    }
+  },
+);
