@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mayPass } from '../src/events/define.ts';
+import { wants } from '../src/events/live-readers.ts';
 import { readLogAfter, readLogFor } from '../src/events/log-reads.ts';
 import type { StoredEvent } from '../src/events/stored.ts';
 import { NO_CAPABILITIES, type QueueOptions } from '../src/events/view.ts';
-import { wants } from '../src/events/window.ts';
 import { Prisma } from '../src/generated/prisma/client.ts';
 import { sameInLowerCase } from '../src/platform/db/letter-case.ts';
 import { readRows } from '../src/platform/db/rows.ts';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { LiveReader } from '../src/events/live-readers.ts';
 import type { StoredEvent } from '../src/events/stored.ts';
-import type { LiveReader, RealmWindow } from '../src/events/window.ts';
+import type { RealmWindow } from '../src/events/window.ts';
 import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
 import { organisation } from './helpers/server.ts';
 

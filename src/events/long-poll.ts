@@ -1,4 +1,5 @@
 import { BadEventQueueIdError } from './errors.ts';
+import type { LiveReader } from './live-readers.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderAccess, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
@@ -6,7 +7,7 @@ import { type EventPiece, forgetRenderings, heartbeat } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import { HEARTBEAT_RETRY_MS, heartbeatDelay, piecesFor } from './stream.ts';
 import type { QueueOptions } from './view.ts';
-import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
+import type { ReadContext, RealmWindow } from './window.ts';
 
 /**
  * One round of a long poll: what the queue holds after `known`, at once if there is something, else as soon as there

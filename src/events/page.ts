@@ -1,10 +1,11 @@
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
+import { wants } from './live-readers.ts';
 import { readCounter, readLogFor } from './log-reads.ts';
 import type { EventRecipient } from './recipient.ts';
 import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
-import { type RealmWindow, wants } from './window.ts';
+import type { RealmWindow } from './window.ts';
 
 /** Bounds of one page: our choice, a second of work for a slow client. */
 const MAX_EVENTS = 500;

@@ -3,13 +3,14 @@ import { ChatError } from '../platform/errors.ts';
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { BadEventQueueIdError } from './errors.ts';
+import type { LiveReader } from './live-readers.ts';
 import { PrunedError, readPage } from './page.ts';
 import type { Queue, QueueReader, ReaderAccess, ReaderEnd } from './queue.ts';
 import type { EventRecipient } from './recipient.ts';
 import { type EventPiece, forgetRenderings, heartbeat, piecesOf } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
 import type { EventView, QueueOptions } from './view.ts';
-import type { LiveReader, ReadContext, RealmWindow } from './window.ts';
+import type { ReadContext, RealmWindow } from './window.ts';
 
 /** Runs something as part of no request. */
 const apart = AsyncLocalStorage.snapshot();

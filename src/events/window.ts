@@ -1,12 +1,11 @@
 import { bumpCounter } from './append.ts';
-import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf, type Effect } from './define.ts';
+import { type LiveReader, LiveReaders } from './live-readers.ts';
 import { readLogAfter } from './log-reads.ts';
 import { EventRecipient } from './recipient.ts';
 import { forgetRenderings, forgetResults } from './rendering.ts';
 import type { StoredEvent } from './stored.ts';
-import type { QueueOptions } from './view.ts';
 import { type EventHolder, type WindowMemory, weightOf } from './window-memory.ts';
 
 /** Our choice: enough for clients that reconnect at once. What all windows hold together is bounded besides. */
@@ -16,61 +15,11 @@ const READ_LIMIT = 2_000;
 /** How long an event that arrived before its predecessor waits for it before the table is read. */
 const GAP_PATIENCE_MS = 5;
 
-/**
- * Our choice: the longest that events wait for others of the same moment, where there are so many readers that telling them
- * keeps the process busy. What is told at once goes out to each of them as one write.
- */
-const MAX_REST_MS = 5;
-/** What takes less leaves time enough: the shortest timer is as long. */
-const LONG_MS = 1;
-
-/**
- * Our choice: so long other work waits while readers are told, and so long what comes while there is none. What is told in one
- * slice is written as one, which the system is twice as quick at.
- */
-const SLICE_MS = 2;
-const SLICE_WHEN_IDLE_MS = 6;
-/** A look at the clock for each of them would be a part of what telling takes. */
-const READERS_PER_LOOK = 16;
-/** Our choice: with so many commits waiting to be told, others wait longer, or readers would fall further and further behind. */
-const MANY_WAITING = 64;
-const LONG_SLICE_MS = 50;
-
-/** A reader that has everything up to the window's end, but for what the window is about to tell it, and waits for more. */
-export interface LiveReader {
-  readonly recipient: EventRecipient;
-  readonly options: QueueOptions;
-  /** Up to where it was told, or knew before it was attached; endless while it is not. The window's own to write. */
-  toldThrough: number;
-  /** Called in id order with the events this reader hears, at least one; it has everything up to `through` then. */
-  hear(events: readonly StoredEvent[], through: number): void;
-  /** Nothing in what passed was for this reader. */
-  pass(through: number): void;
-  /** The reader failed: it ends, and its client comes back. Must not throw. */
-  broken(): void;
-  /** Another epoch of the log has begun: the queue is over. Must not throw. */
-  restored(): void;
-}
-
 /** What an event of the log does to what is known of a user. */
 interface PlacedEffect {
   readonly id: number;
   readonly effect: Effect;
 }
-
-/** What readers are to be told. */
-interface News {
-  readonly events: readonly StoredEvent[];
-  /** The window's end with them. */
-  readonly through: number;
-  /** Those who waited at the end before. */
-  readonly readers: readonly LiveReader[];
-  /** How many of them had their turn. */
-  turns: number;
-}
-
-/** Of a reader that does not wait here: there is nothing to tell it. */
-const GONE = Number.POSITIVE_INFINITY;
 
 interface WindowStart {
   readonly lastId: number;
@@ -79,16 +28,6 @@ interface WindowStart {
   readonly onWentBack: () => Promise<void>;
   readonly isBusy: () => boolean;
 }
-
-/** Whether a queue wants this event at all; that its user hears it is decided by `hears`. */
-export function wants({ eventTypes, narrow }: QueueOptions, event: StoredEvent, userId: number): boolean {
-  if (eventTypes !== null && !eventTypes.includes(event.type)) return false;
-  if (narrow.length === 0) return true;
-  return definitionOf(event.type, event.op)?.matches?.(event.payload as never, narrow, userId) ?? true;
-}
-
-const wantsAndHears = (options: QueueOptions, recipient: EventRecipient, event: StoredEvent): boolean =>
-  wants(options, event, recipient.userId) && hears(event.audience, recipient, event.id, options.allPublicChannels);
 
 /**
  * The end of one realm's log, in memory: every event after `from` and up to `through`, in order and without a hole, and
@@ -108,16 +47,11 @@ export class RealmWindow implements EventHolder {
   #filling: Promise<void> | undefined;
   #nextFill: Promise<void> | undefined;
   #isTelling = false;
-  /** What readers are being told, in order. */
-  readonly #news: News[] = [];
-  /** On the clock of `performance`: until when events wait for others, after readers were told of some. */
-  #restUntil = 0;
   #advancing: Promise<void> | undefined;
   readonly #recipients = new Map<number, { recipient: EventRecipient; lastUsed: number }>();
-  readonly #readers = new Map<number, Set<LiveReader>>();
+  readonly #readers: LiveReaders;
   readonly #onEffect: (effect: Effect) => void;
   readonly #onWentBack: () => Promise<void>;
-  readonly #isBusy: () => boolean;
 
   /**
    * @param start Where the log ends now, the memory that all windows share, who is told of effects, who has to do with it when
@@ -131,7 +65,11 @@ export class RealmWindow implements EventHolder {
     this.#through = lastId;
     this.#onEffect = onEffect;
     this.#onWentBack = onWentBack;
-    this.#isBusy = isBusy;
+    this.#readers = new LiveReaders({
+      ...{ log: app.log, isBusy },
+      waiting: () => this.#early.size,
+      onTold: (events) => this.#letGoOf(events),
+    });
   }
 
   /** Every event up to here has passed. */
@@ -145,9 +83,7 @@ export class RealmWindow implements EventHolder {
   }
 
   get readerCount(): number {
-    let count = 0;
-    for (const readers of this.#readers.values()) count += readers.size;
-    return count;
+    return this.#readers.count;
   }
 
   /** The events in memory after `position`. */
@@ -173,13 +109,13 @@ export class RealmWindow implements EventHolder {
     this.#isTelling = true;
     const tell = () => {
       // Looked at when the turn has come: those told last may still have been written to before.
-      const rest = this.#restUntil - performance.now();
-      if (rest > 0) {
-        setTimeout(tell, rest);
+      const { restMs } = this.#readers;
+      if (restMs > 0) {
+        setTimeout(tell, restMs);
         return;
       }
       // Those who are being told are told first, and then of all that has come meanwhile.
-      if (this.#news.length > 0) {
+      if (this.#readers.isTelling) {
         setImmediate(tell);
         return;
       }
@@ -284,8 +220,8 @@ export class RealmWindow implements EventHolder {
   abandon(): void {
     this.letGo();
     this.#early.clear();
-    this.#news.length = 0;
-    for (const readers of this.#readers.values()) for (const reader of [...readers]) reader.restored();
+    this.#readers.drop();
+    for (const reader of this.#readers.all()) reader.restored();
   }
 
   /** Nothing in here may throw: a failure of one event or reader must not keep others from being served. */
@@ -311,16 +247,14 @@ export class RealmWindow implements EventHolder {
     this.#through = through;
     for (const { id, effect } of effects) this.#recipients.get(effect.userId)?.recipient.apply(id, effect);
     this.#trim();
-    const readers: LiveReader[] = [];
-    for (const own of this.#readers.values()) readers.push(...own);
-    this.#news.push({ events, through, readers, turns: 0 });
+    this.#readers.announce(events, through);
     // At once, so that nobody is told of what stands behind the end of their access.
     for (const { effect } of effects) this.#actOn(effect);
-    if (this.#news.length === 1) this.#tellOn(performance.now());
+    this.#readers.start();
   }
 
   #actOn(effect: Effect): void {
-    for (const reader of [...(this.#readers.get(effect.userId) ?? [])]) this.tellAll(reader);
+    for (const reader of this.#readers.of(effect.userId)) this.tellAll(reader);
     try {
       this.#onEffect(effect);
     } catch (err) {
@@ -328,40 +262,18 @@ export class RealmWindow implements EventHolder {
     }
   }
 
-  /** Tells readers what there is to tell, for a slice of time, and goes on when others had their turn. */
-  #tellOn(began: number): void {
-    const until = performance.now() + this.#sliceMs;
-    for (let [news] = this.#news; news !== undefined; [news] = this.#news) {
-      while (news.turns < news.readers.length) {
-        this.#tell(news.readers[news.turns++] as LiveReader, news);
-        if (news.turns % READERS_PER_LOOK === 0 && performance.now() >= until) {
-          setImmediate(() => this.#tellOn(began));
-          return;
-        }
-      }
-      this.#news.shift();
+  /** Of what was made of events for those who were told: for others there is no need of it. */
+  #letGoOf(events: readonly StoredEvent[]): void {
+    for (const event of events) {
       // What was made of an event that the window gave up meanwhile was made for nobody else.
-      for (const event of news.events) {
-        if (event.id > this.#from) forgetResults(event);
-        else forgetRenderings(event);
-      }
+      if (event.id > this.#from) forgetResults(event);
+      else forgetRenderings(event);
     }
-    // As long again as it takes, with the writing that follows, for what else there is to do.
-    setImmediate(() => {
-      const toldAt = performance.now();
-      const tookMs = toldAt - began;
-      if (tookMs >= LONG_MS) this.#restUntil = toldAt + Math.min(MAX_REST_MS, tookMs);
-    });
-  }
-
-  get #sliceMs(): number {
-    if (this.#early.size > MANY_WAITING) return LONG_SLICE_MS;
-    return this.#isBusy() ? SLICE_MS : SLICE_WHEN_IDLE_MS;
   }
 
   /** Tells a reader at once all that it is still to be told: it has everything up to the window's end then. */
   tellAll(reader: LiveReader): void {
-    for (const news of this.#news) this.#tell(reader, news);
+    this.#readers.tellAll(reader);
   }
 
   #effectsOf(event: StoredEvent): readonly Effect[] {
@@ -370,20 +282,6 @@ export class RealmWindow implements EventHolder {
     } catch (err) {
       this.#app.log.error({ err, event: event.id, type: event.type }, 'the effect of an event could not be worked out');
       return [];
-    }
-  }
-
-  #tell(reader: LiveReader, { events, through }: News): void {
-    if (reader.toldThrough >= through) return;
-    reader.toldThrough = through;
-    const { recipient, options } = reader;
-    try {
-      const heard = events.filter((event) => wantsAndHears(options, recipient, event));
-      if (heard.length > 0) reader.hear(heard, through);
-      else reader.pass(through);
-    } catch (err) {
-      this.#app.log.error({ err, realm: this.realmId }, 'a reader of events failed');
-      reader.broken();
     }
   }
 
@@ -442,20 +340,12 @@ export class RealmWindow implements EventHolder {
 
   /** Lets a reader wait at the end of the window. It must have read everything up to `through`. */
   attach(reader: LiveReader): void {
-    const { userId } = reader.recipient;
-    const readers = this.#readers.get(userId) ?? new Set();
-    readers.add(reader);
-    this.#readers.set(userId, readers);
-    reader.toldThrough = this.#through;
+    this.#readers.add(reader, this.#through);
   }
 
   detach(reader: LiveReader): void {
-    const { userId } = reader.recipient;
-    const readers = this.#readers.get(userId);
-    readers?.delete(reader);
-    reader.toldThrough = GONE;
-    if (readers?.size === 0) this.#readers.delete(userId);
-    const entry = this.#recipients.get(userId);
+    this.#readers.remove(reader);
+    const entry = this.#recipients.get(reader.recipient.userId);
     if (entry !== undefined) entry.lastUsed = Date.now();
   }
 
