@@ -29,8 +29,6 @@ export interface HubListeners {
 interface HubStart {
   /** The log's, as the node found it when it started. */
   readonly epoch: EpochState;
-  /** Whether requests are under way here, which readers that are told would hold up. */
-  readonly isBusy: () => boolean;
 }
 
 /**
@@ -46,7 +44,6 @@ export class EventHub {
   readonly #open = new Map<number, RealmWindow>();
   readonly #memory = new WindowMemory();
   readonly #epoch: EpochWatch;
-  readonly #isBusy: () => boolean;
   #epochsBegun = 0;
   #stopped = false;
   #timer: NodeJS.Timeout | undefined;
@@ -55,11 +52,10 @@ export class EventHub {
   #missed = 0;
   #listeners: HubListeners | undefined;
 
-  constructor(app: LogContext, bus: Bus, { epoch, isBusy }: HubStart) {
+  constructor(app: LogContext, bus: Bus, { epoch }: HubStart) {
     this.#app = app;
     this.#bus = bus;
     this.#epoch = new EpochWatch(app, epoch);
-    this.#isBusy = isBusy;
   }
 
   start(listeners: HubListeners): void {
@@ -143,10 +139,7 @@ export class EventHub {
     if (epoch !== this.#epochsBegun) return this.window(realmId);
     const onEffect = (effect: Effect) => this.#listeners?.onEffect(realmId, effect);
     const onWentBack = async () => void (await this.beginEpoch('positions'));
-    const window = new RealmWindow(this.#app, realmId, {
-      ...{ lastId, memory: this.#memory, onEffect, onWentBack },
-      isBusy: this.#isBusy,
-    });
+    const window = new RealmWindow(this.#app, realmId, { lastId, memory: this.#memory, onEffect, onWentBack });
     this.#open.set(realmId, window);
     return window;
   }

@@ -1,3 +1,4 @@
+import { inSlices, type SlicedWork } from '../platform/slices.ts';
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf } from './define.ts';
@@ -13,17 +14,12 @@ const MAX_REST_MS = 5;
 /** What takes less leaves time enough: the shortest timer is as long. */
 const LONG_MS = 1;
 
-/**
- * Our choice: so long other work waits while readers are told, and so long what comes while there is none. What is told in one
- * slice is written as one, which the system is twice as quick at.
- */
-const SLICE_MS = 2;
-const SLICE_WHEN_IDLE_MS = 6;
 /** A look at the clock for each of them would be a part of what telling takes. */
-const READERS_PER_LOOK = 16;
+const READERS_PER_STEP = 16;
+/** Our choice: so few are told in one go. */
+const FEW = 64;
 /** Our choice: with so many commits waiting to be told, others wait longer, or readers would fall further and further behind. */
 const MANY_WAITING = 64;
-const LONG_SLICE_MS = 50;
 
 /** A reader that has everything up to the window's end, but for what the window is about to tell it, and waits for more. */
 export interface LiveReader {
@@ -67,8 +63,6 @@ const wantsAndHears = (options: QueueOptions, recipient: EventRecipient, event: 
 
 interface ReadersStart {
   readonly log: LogContext['log'];
-  /** Whether requests are under way here, which readers that are told would hold up. */
-  readonly isBusy: () => boolean;
   /** How many commits wait to be told. */
   readonly waiting: () => number;
   /** Called for what all were told of. */
@@ -76,14 +70,16 @@ interface ReadersStart {
 }
 
 /** The readers that wait at the end of one realm's log, by user, and how they are told of more. */
-export class LiveReaders {
+export class LiveReaders implements SlicedWork {
   readonly #start: ReadersStart;
   readonly #readers = new Map<number, Set<LiveReader>>();
   /** What they are being told, in order. */
   readonly #news: News[] = [];
   /** On the clock of `performance`: until when events wait for others, after readers were told of some. */
   #restUntil = 0;
-  #isUnderWay = false;
+  /** On the same clock: since when they are told; undefined while they are not. */
+  #began: number | undefined;
+  readonly priority = 1;
 
   constructor(start: ReadersStart) {
     this.#start = start;
@@ -143,11 +139,12 @@ export class LiveReaders {
     this.#news.push({ events, through, readers: this.all(), turns: 0 });
   }
 
-  /** Begins to tell, unless that is under way. */
+  /** Begins to tell, unless that is under way: a few at once, whatever others are told. */
   start(): void {
-    if (this.#isUnderWay || this.#news.length === 0) return;
-    this.#isUnderWay = true;
-    this.#tellOn(performance.now());
+    if (this.#began !== undefined || this.#news.length === 0) return;
+    this.#began = performance.now();
+    if (this.#news.some(({ readers }) => readers.length > FEW)) inSlices(this);
+    else while (this.step());
   }
 
   /** What was to be told is not so. */
@@ -155,32 +152,35 @@ export class LiveReaders {
     this.#news.length = 0;
   }
 
-  /** Tells readers what there is to tell, for a slice of time, and goes on when others had their turn. */
-  #tellOn(began: number): void {
-    const until = performance.now() + this.#sliceMs;
-    for (let [news] = this.#news; news !== undefined; [news] = this.#news) {
-      while (news.turns < news.readers.length) {
-        this.#tell(news.readers[news.turns++] as LiveReader, news);
-        if (news.turns % READERS_PER_LOOK === 0 && performance.now() >= until) {
-          setImmediate(() => this.#tellOn(began));
-          return;
-        }
+  get isBehind(): boolean {
+    return this.#start.waiting() > MANY_WAITING;
+  }
+
+  step(): boolean {
+    const [news] = this.#news;
+    if (news !== undefined) {
+      for (const end = news.turns + READERS_PER_STEP; news.turns < end; ) {
+        const reader = news.readers[news.turns++];
+        if (reader !== undefined) this.#tell(reader, news);
       }
+      if (news.turns < news.readers.length) return true;
       this.#news.shift();
       this.#start.onTold(news.events);
     }
-    this.#isUnderWay = false;
-    // As long again as it takes, with the writing that follows, for what else there is to do.
+    if (this.#news.length > 0) return true;
+    this.#rest();
+    return false;
+  }
+
+  /** As long again as it took, with the writing that follows, for what else there is to do. */
+  #rest(): void {
+    const began = this.#began ?? 0;
+    this.#began = undefined;
     setImmediate(() => {
       const toldAt = performance.now();
       const tookMs = toldAt - began;
       if (tookMs >= LONG_MS) this.#restUntil = toldAt + Math.min(MAX_REST_MS, tookMs);
     });
-  }
-
-  get #sliceMs(): number {
-    if (this.#start.waiting() > MANY_WAITING) return LONG_SLICE_MS;
-    return this.#start.isBusy() ? SLICE_MS : SLICE_WHEN_IDLE_MS;
   }
 
   /** Tells a reader at once all that it is still to be told: it has everything up to the window's end then. */

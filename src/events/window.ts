@@ -26,7 +26,6 @@ interface WindowStart {
   readonly memory: WindowMemory;
   readonly onEffect: (effect: Effect) => void;
   readonly onWentBack: () => Promise<void>;
-  readonly isBusy: () => boolean;
 }
 
 /**
@@ -57,7 +56,7 @@ export class RealmWindow implements EventHolder {
    * @param start Where the log ends now, the memory that all windows share, who is told of effects, who has to do with it when
    *   the log is found shorter than it was (after that this window is of no use), and whether requests are under way.
    */
-  constructor(app: LogContext, realmId: number, { lastId, memory, onEffect, onWentBack, isBusy }: WindowStart) {
+  constructor(app: LogContext, realmId: number, { lastId, memory, onEffect, onWentBack }: WindowStart) {
     this.#app = app;
     this.realmId = realmId;
     this.#memory = memory;
@@ -66,7 +65,7 @@ export class RealmWindow implements EventHolder {
     this.#onEffect = onEffect;
     this.#onWentBack = onWentBack;
     this.#readers = new LiveReaders({
-      ...{ log: app.log, isBusy },
+      log: app.log,
       waiting: () => this.#early.size,
       onTold: (events) => this.#letGoOf(events),
     });

@@ -39,6 +39,11 @@ export class SocketPlaces {
     this.#limits = limits;
   }
 
+  /** How many are open. */
+  get count(): number {
+    return this.#places.size;
+  }
+
   /**
    * Takes a place for a connection that is to become a socket, until the connection is closed.
    *

@@ -35,6 +35,8 @@ const MAX_POSITIONS = 1_000;
  * so that not all who heard it are asked in the same moment.
  */
 const CONFIRM_MS = 1_000;
+/** Our choice: asking and the answer cost as much as four deliveries, so that very many clients are asked less often. */
+const MOST_ASKED_PER_SECOND = 1_250;
 
 interface Params extends Record<string, unknown> {
   readonly authorization?: unknown;
@@ -118,7 +120,7 @@ function logOperation({ log }: App, outcome: 'complete' | 'refused'): void {
 /** Refusing here closes with 4403; a throw would close with 4500, which clients take for a fault of ours. */
 async function connect(app: App, places: SocketPlaces, { connectionParams, extra }: Ctx): Promise<boolean> {
   try {
-    const state = new ConnectionState(app, extra, connectionParams);
+    const state = new ConnectionState(app, { places, extra }, connectionParams);
     const { viewer } = await countRefusals(app, extra.request, () => state.signIn());
     if (viewer === null) await countAddress(app, extra.request);
     else {
@@ -195,6 +197,7 @@ const isPosition = (value: unknown): boolean => Number.isSafeInteger(value) && (
 /** One socket: who is behind it, its streams, and what of them has arrived. */
 class ConnectionState {
   readonly #app: App;
+  readonly #places: SocketPlaces;
   readonly #extra: Extra;
   readonly #authorization: string | undefined;
   #session: ShownSession | undefined;
@@ -207,8 +210,13 @@ class ConnectionState {
   #confirmTimer: NodeJS.Timeout | undefined;
 
   /** @throws BadRequestError for positions that are none. */
-  constructor(app: App, extra: Extra, { authorization, positions }: Params = {}) {
+  constructor(
+    app: App,
+    { places, extra }: { readonly places: SocketPlaces; readonly extra: Extra },
+    { authorization, positions }: Params = {},
+  ) {
     this.#app = app;
+    this.#places = places;
     this.#extra = extra;
     // Not that of the handshake, which a browser sends by itself, whatever page opens the socket.
     this.#authorization = typeof authorization === 'string' ? authorization : undefined;
@@ -294,7 +302,8 @@ class ConnectionState {
 
   #confirmSoon(): void {
     if (this.#asked !== undefined) return;
-    const delay = CONFIRM_MS * (0.5 + Math.random() / 2);
+    const latest = Math.max(CONFIRM_MS, (1_000 * this.#places.count) / MOST_ASKED_PER_SECOND);
+    const delay = latest * (0.5 + Math.random() / 2);
     this.#confirmTimer ??= setTimeout(() => {
       this.#confirmTimer = undefined;
       const sent = [...this.#streams].map((stream) => [stream, stream.lastSent] as const);
