@@ -101,6 +101,34 @@ test('a lost answer is found again by each organisation, and nothing sent twice'
   for (const { heard } of all) expect((await heard()).map(({ content }) => content)).toEqual(['once']);
 });
 
+test('a key that was used gives its reply beside new ones, and one that comes twice in a moment acts once', async () => {
+  const all = await scenes(6);
+  const ask = ({ owner, to }: Awaited<ReturnType<typeof scene>>, key: string) =>
+    owner.rest(
+      'POST',
+      '/messages',
+      { type: 'channel', to, topic: 'a', content: key },
+      { headers: { 'idempotency-key': key } },
+    );
+  const [used, twice, ...others] = all as [(typeof all)[0], (typeof all)[0], ...typeof all];
+  const before = await ask(used, 'used');
+  const shared = await sharedDuring(async () => {
+    const [again, first, second, ...replies] = await Promise.all([
+      ...[ask(used, 'used'), ask(twice, 'twice'), ask(twice, 'twice')],
+      ...others.map((other) => ask(other, 'new')),
+    ]);
+    expect([again?.status, again?.body.id]).toEqual([200, before.body.id]);
+    expect([first?.status, second?.status, second?.body.id]).toEqual([200, 200, first?.body.id]);
+    expect(replies.map(({ status }) => status)).toEqual(others.map(() => 200));
+  });
+  expect(shared).toBeGreaterThan(0);
+  const heard = await Promise.all(all.map((one) => one.heard()));
+  expect(heard.map((messages) => messages.map(({ content }) => content))).toEqual([
+    ...[['used'], ['twice']],
+    ...others.map(() => ['new']),
+  ]);
+});
+
 test.skipIf(DATABASE_URL === undefined)(
   'an organisation whose log somebody holds waits for it alone, and is sent then',
   async () => {
