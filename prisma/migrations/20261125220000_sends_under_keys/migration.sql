@@ -1,7 +1,5 @@
 -- What many organisations send at the same moment looks for no keys of before: nearly all are new, and the few that are not
 -- are found when they are to be kept. Theirs goes by itself then, and is looked after with care.
-DROP FUNCTION "send_messages"(integer, jsonb);
-
 CREATE FUNCTION "send_messages"(
   p_realm_id integer,
   -- The arguments of each for "send_message", by the same names without "p_"; and, where there are such, "policy", which
@@ -89,7 +87,7 @@ BEGIN
        AND NOT pg_try_advisory_xact_lock(7340170, (m.kept->>'lock')::integer) THEN
       RAISE EXCEPTION 'the key is being used' USING ERRCODE = '40001';
     END IF;
-    SELECT * INTO STRICT sent FROM send_message(
+    sent := send_message(
       p_realm_id, m.payload, m.channel_id, m.member_ids, m.public_channel_id, m.channel_version, m.subscriber_id,
       m.subscription_version, m.sender_role, m.mentioned, m.topic_mentioned, m.alerted, m.read_by_sender,
       m.channel_wildcard, m.has_link, m.has_image, m.has_attachment, m.sent_at, m.send_token, m.repeated);
@@ -124,6 +122,123 @@ BEGIN
     xid := sent.xid;
     RETURN NEXT;
   END LOOP;
+END
+$$;
+
+-- Nodes of before call the one that is left, which looks for keys then.
+DROP FUNCTION "send_messages"(integer, jsonb);
+
+-- As before, but that it asks once for all that must not have changed, and is called without a query.
+DROP FUNCTION "send_message";
+
+CREATE FUNCTION "send_message"(
+  p_realm_id integer,
+  -- The event's payload, all but "id" and "recipientId".
+  p_payload jsonb,
+  -- The channel, or the ids of all who take part in the conversation, ascending.
+  p_channel_id integer,
+  p_member_ids integer[],
+  -- The channel again when all of the organisation may hear it.
+  p_public_channel_id integer,
+  -- The versions (xmin) of the rows that the right to send was read from: the channel, and one subscription of it.
+  p_channel_version text,
+  p_subscriber_id integer,
+  p_subscription_version text,
+  p_sender_role smallint,
+  -- Who is named, and how.
+  p_mentioned integer[],
+  p_topic_mentioned integer[],
+  p_alerted integer[],
+  p_read_by_sender boolean,
+  p_channel_wildcard boolean,
+  p_has_link boolean,
+  p_has_image boolean,
+  p_has_attachment boolean,
+  p_sent_at timestamptz,
+  p_send_token bigint,
+  -- Whether an earlier attempt may have come through without our having heard of it.
+  p_repeated boolean,
+  OUT message_id bigint,
+  OUT event_id bigint,
+  OUT recipient_id bigint,
+  OUT xid text
+)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_sender_id integer := (p_payload->'sender'->>'id')::integer;
+  v_conversation_id integer;
+  v_earlier record;
+BEGIN
+  UPDATE event_counter SET last_id = last_id + 1 WHERE realm_id = p_realm_id RETURNING last_id INTO STRICT event_id;
+
+  IF p_repeated THEN
+    -- An attempt is seconds old: nobody sends so many meanwhile, and some have sent millions.
+    SELECT m.id, m.sent_event_id, COALESCE(m.sent_channel_id::bigint * 2, m.conversation_id::bigint * 2 + 1) AS recipient_id
+      INTO v_earlier
+      FROM (SELECT * FROM message s WHERE s.sender_id = v_sender_id ORDER BY s.id DESC LIMIT 20000) m
+      WHERE m.send_token = p_send_token;
+    IF FOUND THEN
+      message_id := v_earlier.id;
+      event_id := v_earlier.sent_event_id;
+      recipient_id := v_earlier.recipient_id;
+      xid := pg_current_xact_id()::text;
+      RETURN;
+    END IF;
+  END IF;
+
+  IF p_channel_id IS NOT NULL THEN
+    PERFORM FROM user_account u, channel c
+      WHERE u.id = v_sender_id AND u.realm_id = p_realm_id AND u.is_active AND u.role = p_sender_role
+        AND c.id = p_channel_id AND c.realm_id = p_realm_id AND NOT c.is_archived AND c.xmin::text = p_channel_version
+        AND (p_subscription_version IS NULL OR EXISTS (
+          SELECT FROM subscription s
+          WHERE s.realm_id = p_realm_id AND s.user_id = p_subscriber_id AND s.channel_id = p_channel_id AND s.active
+            AND s.xmin::text = p_subscription_version));
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'the sender, the channel or the subscription has changed' USING ERRCODE = '40001';
+    END IF;
+    recipient_id := p_channel_id::bigint * 2;
+  ELSE
+    PERFORM FROM user_account u
+      WHERE u.id = v_sender_id AND u.realm_id = p_realm_id AND u.is_active AND u.role = p_sender_role;
+    IF NOT FOUND THEN RAISE EXCEPTION 'the sender has changed' USING ERRCODE = '40001'; END IF;
+    IF (SELECT count(*) FROM user_account u
+        WHERE u.realm_id = p_realm_id AND u.id = ANY(p_member_ids) AND u.is_active) <> cardinality(p_member_ids) THEN
+      RAISE EXCEPTION 'the recipients have changed' USING ERRCODE = '40001';
+    END IF;
+    SELECT c.id INTO v_conversation_id FROM conversation c
+      WHERE c.realm_id = p_realm_id AND c.member_ids = p_member_ids;
+    IF NOT FOUND THEN
+      INSERT INTO conversation (realm_id, member_ids) VALUES (p_realm_id, p_member_ids) RETURNING id INTO v_conversation_id;
+      INSERT INTO conversation_member (realm_id, user_id, conversation_id)
+        SELECT p_realm_id, member_id, v_conversation_id FROM unnest(p_member_ids) AS member_id;
+    END IF;
+    recipient_id := v_conversation_id::bigint * 2 + 1;
+  END IF;
+
+  message_id := nextval('message_id_seq');
+
+  INSERT INTO message (realm_id, id, sender_id, channel_id, sent_channel_id, conversation_id, topic, content,
+                       rendered_content, client_name, sent_at, sent_event_id, read_by_sender, channel_wildcard, has_link,
+                       has_image, has_attachment, send_token)
+  VALUES (p_realm_id, message_id, v_sender_id, p_channel_id, p_channel_id, v_conversation_id, p_payload->>'topic',
+          p_payload->>'content', p_payload->>'renderedContent', p_payload->>'client', p_sent_at, event_id, p_read_by_sender,
+          p_channel_wildcard, p_has_link, p_has_image, p_has_attachment, p_send_token);
+
+  IF cardinality(p_mentioned) + cardinality(p_topic_mentioned) + cardinality(p_alerted) > 0 THEN
+    INSERT INTO user_message (realm_id, user_id, message_id, mentioned, topic_wildcard_mentioned, has_alert_word)
+    SELECT p_realm_id, named.id, send_message.message_id, named.id = ANY(p_mentioned), named.id = ANY(p_topic_mentioned),
+           named.id = ANY(p_alerted)
+    FROM (SELECT DISTINCT unnest(p_mentioned || p_topic_mentioned || p_alerted) AS id) AS named;
+  END IF;
+
+  INSERT INTO event (realm_id, id, type, payload, channel_ids, user_ids, except_user_ids, public_channel_id, created_at)
+  VALUES (p_realm_id, event_id, 'message',
+          p_payload || jsonb_build_object('id', message_id, 'recipientId', recipient_id),
+          CASE WHEN p_channel_id IS NULL THEN '{}' ELSE ARRAY[p_channel_id] END,
+          COALESCE(p_member_ids, ARRAY[v_sender_id]), '{}', p_public_channel_id, p_sent_at);
+
+  xid := pg_current_xact_id()::text;
 END
 $$;
 
