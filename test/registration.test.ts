@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Parameters } from './helpers/person.ts';
 import { organisation } from './helpers/server.ts';
+import { channelOf, messagesIn } from './helpers/talk.ts';
 
 const ALWAYS = [
   ...['result', 'msg', 'queue_id', 'last_event_id', 'idle_queue_timeout_secs'],
@@ -116,5 +117,16 @@ describe('the parameters', () => {
     expect(await heardWith()).toEqual(['ships']);
     expect(await heardWith({ narrow: [] })).toEqual(['boats', 'ships']);
     expect(await heardWith({ narrow: [], all_public_streams: false })).toEqual([]);
+  });
+
+  test.concurrent('take half a character of a narrow for the one that the topic has in its place', async () => {
+    const { owner } = await organisation();
+    const to = await channelOf(owner, 'square', [owner]);
+    const topic = 'x\ud800';
+    const narrow = [{ topic }];
+    const { queueId, position } = await owner.mutate('registerEventQueue', { narrow }, 'queueId position');
+    await owner.ok('POST', '/messages', { type: 'channel', to, topic, content: 'heard' });
+    const heard = messagesIn(await owner.poll(queueId, position, { dontBlock: true }));
+    expect(heard.map(({ message }) => message.content)).toEqual(['heard']);
   });
 });

@@ -68,9 +68,9 @@ export async function registerQueue(
   { options: asked, fetchEventTypes, presenceHistoryDays = null, idleTimeoutSecs }: Registration,
 ): Promise<Registered> {
   const options = checkedOptions(ctx, asked);
-  requireBounded('fetch_event_types', fetchEventTypes ?? [], MAX_EVENT_TYPES);
+  const fetched = fetchEventTypes && boundedTexts('fetch_event_types', fetchEventTypes, MAX_EVENT_TYPES);
   if (idleTimeoutSecs < 1) throw new BadRequestError('idle_queue_timeout is too small', 'idle_queue_timeout');
-  const wanted = withoutReplaced(fetchEventTypes ?? options.eventTypes);
+  const wanted = withoutReplaced(fetched ?? options.eventTypes);
   const { lastEventId, state } = await readState(ctx, { options, presenceHistoryDays }, wanted);
   const idle = Math.min(idleTimeoutSecs, MAX_IDLE_SECONDS);
   const heard = { ...options, eventTypes: withoutReplaced(options.eventTypes) };
@@ -90,9 +90,14 @@ function withoutReplaced(names: readonly string[] | null): readonly string[] | n
 
 /** The options as they are kept: each event type once. */
 function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
-  const { allPublicChannels, eventTypes, narrow } = options;
-  requireBounded('event_types', eventTypes ?? [], MAX_EVENT_TYPES);
-  requireBounded('narrow', narrow.flat(), 2 * MAX_TERMS);
+  const { allPublicChannels } = options;
+  const eventTypes = options.eventTypes && [
+    ...new Set(boundedTexts('event_types', options.eventTypes, MAX_EVENT_TYPES)),
+  ];
+  requireFew('narrow', options.narrow, MAX_TERMS);
+  const narrow = options.narrow.map(
+    ([operator, operand]) => [boundedText('narrow', operator), boundedText('narrow', operand)] as const,
+  );
   if (allPublicChannels && isGuest(viewer.role)) {
     throw new BadRequestError('User not authorized to hear all public channels');
   }
@@ -101,16 +106,22 @@ function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
       throw new BadRequestError(`Operator ${operator} is not supported in the narrow of a queue`);
     }
   }
-  const kept = { ...options, eventTypes: eventTypes && [...new Set(eventTypes)] };
+  const kept = { ...options, eventTypes, narrow };
   if (Buffer.byteLength(JSON.stringify(kept)) > MAX_OPTIONS_BYTES) {
     throw new BadRequestError(`The options of a queue are too long (limit: ${MAX_OPTIONS_BYTES} bytes)`);
   }
   return kept;
 }
 
-function requireBounded(name: string, texts: readonly string[], max: number): void {
-  if (texts.length > max) throw new BadRequestError(`${name} is too long`, name);
-  for (const text of texts) requireText(name, text, { max: MAX_TEXT_LENGTH });
+function requireFew(name: string, items: readonly unknown[], max: number): void {
+  if (items.length > max) throw new BadRequestError(`${name} is too long`, name);
+}
+
+const boundedText = (name: string, text: string): string => requireText(name, text, { max: MAX_TEXT_LENGTH });
+
+function boundedTexts(name: string, texts: readonly string[], max: number): string[] {
+  requireFew(name, texts, max);
+  return texts.map((text) => boundedText(name, text));
 }
 
 async function readState(
