@@ -67,7 +67,7 @@ test('many readers are told in slices while requests are under way, which have t
   while (window.through === before) await nextTurn();
   let turns = 0;
   for (; !isTold(); turns++) await nextTurn();
-  // All of them at once would be one turn, and slices as long as while nobody asks for anything some four.
+  // All of them at once would be one turn.
   expect(turns).toBeGreaterThan(10);
   request.resolve();
   await working;

@@ -1,4 +1,5 @@
 import { inSlices, type SlicedWork } from '../platform/slices.ts';
+import { whenWritten } from '../platform/write-together.ts';
 import { hears } from './audience.ts';
 import type { LogContext } from './context.ts';
 import { definitionOf } from './define.ts';
@@ -14,11 +15,11 @@ const MAX_REST_MS = 5;
 /** What takes less leaves time enough: the shortest timer is as long. */
 const LONG_MS = 1;
 
-/** A look at the clock for each of them would be a part of what telling takes. */
-const READERS_PER_STEP = 16;
-/** Our choice: so few are told in one go. */
-const FEW = 64;
-/** Our choice: with so many commits waiting to be told, others wait longer, or readers would fall further and further behind. */
+/** What a reader is told of one event is a delivery. A look at the clock for each would be a part of what it takes. */
+const DELIVERIES_PER_STEP = 16;
+/** Our choice: so few are made in one go, whatever others are told. */
+const FEW_DELIVERIES = 64;
+/** Our choice: with so much waiting to be told, others wait longer, or readers would fall further and further behind. */
 const MANY_WAITING = 64;
 
 /** A reader that has everything up to the window's end, but for what the window is about to tell it, and waits for more. */
@@ -39,11 +40,11 @@ export interface LiveReader {
 
 /** What readers are to be told. */
 interface News {
-  readonly events: readonly StoredEvent[];
+  readonly events: StoredEvent[];
   /** The window's end with them. */
-  readonly through: number;
-  /** Those who waited at the end before. */
-  readonly readers: readonly LiveReader[];
+  through: number;
+  /** Those who wait at the end when they begin to be told; undefined before, when more can be told with it. */
+  readers: readonly LiveReader[] | undefined;
   /** How many of them had their turn. */
   turns: number;
 }
@@ -75,10 +76,13 @@ export class LiveReaders implements SlicedWork {
   readonly #readers = new Map<number, Set<LiveReader>>();
   /** What they are being told, in order. */
   readonly #news: News[] = [];
+  #count = 0;
   /** On the clock of `performance`: until when events wait for others, after readers were told of some. */
   #restUntil = 0;
   /** On the same clock: since when they are told; undefined while they are not. */
   #began: number | undefined;
+  /** Of what they were told, how often it is not known yet to be written. */
+  #unwritten = 0;
   readonly priority = 1;
 
   constructor(start: ReadersStart) {
@@ -86,14 +90,12 @@ export class LiveReaders implements SlicedWork {
   }
 
   get count(): number {
-    let count = 0;
-    for (const readers of this.#readers.values()) count += readers.size;
-    return count;
+    return this.#count;
   }
 
-  /** Whether some are still to be told of what was taken in. */
+  /** Whether some are still to be told of what was taken in, or what they were told is still to be written. */
   get isTelling(): boolean {
-    return this.#news.length > 0;
+    return this.#news.length > 0 || this.#unwritten > 0;
   }
 
   /** For how long what comes is to wait for more, in milliseconds; 0 and less: no longer. */
@@ -121,6 +123,7 @@ export class LiveReaders implements SlicedWork {
   add(reader: LiveReader, through: number): void {
     const { userId } = reader.recipient;
     const readers = this.#readers.get(userId) ?? new Set();
+    if (!readers.has(reader)) this.#count++;
     readers.add(reader);
     this.#readers.set(userId, readers);
     reader.toldThrough = through;
@@ -129,21 +132,28 @@ export class LiveReaders implements SlicedWork {
   remove(reader: LiveReader): void {
     const { userId } = reader.recipient;
     const readers = this.#readers.get(userId);
-    readers?.delete(reader);
+    if (readers?.delete(reader) === true) this.#count--;
     reader.toldThrough = GONE;
     if (readers?.size === 0) this.#readers.delete(userId);
   }
 
   /** Has all who wait now be told of events, after what they are still to be told. `start` begins with it. */
   announce(events: readonly StoredEvent[], through: number): void {
-    this.#news.push({ events, through, readers: this.all(), turns: 0 });
+    const last = this.#news.at(-1);
+    if (last === undefined || last.readers !== undefined) {
+      this.#news.push({ events: [...events], through, readers: undefined, turns: 0 });
+    } else {
+      last.events.push(...events);
+      last.through = through;
+    }
   }
 
-  /** Begins to tell, unless that is under way: a few at once, whatever others are told. */
+  /** Begins to tell, unless that is under way. */
   start(): void {
-    if (this.#began !== undefined || this.#news.length === 0) return;
+    const [news] = this.#news;
+    if (this.#began !== undefined || news === undefined) return;
     this.#began = performance.now();
-    if (this.#news.some(({ readers }) => readers.length > FEW)) inSlices(this);
+    if (this.#count * news.events.length > FEW_DELIVERIES) inSlices(this);
     else while (this.step());
   }
 
@@ -153,17 +163,21 @@ export class LiveReaders implements SlicedWork {
   }
 
   get isBehind(): boolean {
-    return this.#start.waiting() > MANY_WAITING;
+    const [, next] = this.#news;
+    return this.#start.waiting() + (next?.events.length ?? 0) > MANY_WAITING;
   }
 
   step(): boolean {
     const [news] = this.#news;
     if (news !== undefined) {
-      for (const end = news.turns + READERS_PER_STEP; news.turns < end; ) {
-        const reader = news.readers[news.turns++];
-        if (reader !== undefined) this.#tell(reader, news);
+      news.readers ??= this.all();
+      const { readers } = news;
+      const share = Math.max(1, Math.floor(DELIVERIES_PER_STEP / Math.max(1, news.events.length)));
+      for (const reader of readers.slice(news.turns, news.turns + share)) {
+        news.turns++;
+        this.#tell(reader, news);
       }
-      if (news.turns < news.readers.length) return true;
+      if (news.turns < readers.length) return true;
       this.#news.shift();
       this.#start.onTold(news.events);
     }
@@ -172,15 +186,20 @@ export class LiveReaders implements SlicedWork {
     return false;
   }
 
-  /** As long again as it took, with the writing that follows, for what else there is to do. */
+  /** When what they were told is written, as long again as both took is left to what else there is to do. */
   #rest(): void {
     const began = this.#began ?? 0;
     this.#began = undefined;
-    setImmediate(() => {
-      const toldAt = performance.now();
-      const tookMs = toldAt - began;
-      if (tookMs >= LONG_MS) this.#restUntil = toldAt + Math.min(MAX_REST_MS, tookMs);
-    });
+    this.#unwritten++;
+    const rest = () => {
+      this.#unwritten--;
+      const writtenAt = performance.now();
+      const tookMs = writtenAt - began;
+      if (tookMs >= LONG_MS) this.#restUntil = writtenAt + Math.min(MAX_REST_MS, tookMs);
+    };
+    // A few are written to at once, and do not wait for what others write.
+    if (this.#count > FEW_DELIVERIES) whenWritten(rest);
+    else setImmediate(rest);
   }
 
   /** Tells a reader at once all that it is still to be told: it has everything up to the window's end then. */
@@ -189,11 +208,11 @@ export class LiveReaders implements SlicedWork {
   }
 
   #tell(reader: LiveReader, { events, through }: News): void {
-    if (reader.toldThrough >= through) return;
+    const { recipient, options, toldThrough } = reader;
+    if (toldThrough >= through) return;
     reader.toldThrough = through;
-    const { recipient, options } = reader;
     try {
-      const heard = events.filter((event) => wantsAndHears(options, recipient, event));
+      const heard = events.filter((event) => event.id > toldThrough && wantsAndHears(options, recipient, event));
       if (heard.length > 0) reader.hear(heard, through);
       else reader.pass(through);
     } catch (err) {

@@ -53,8 +53,8 @@ export class RealmWindow implements EventHolder {
   readonly #onWentBack: () => Promise<void>;
 
   /**
-   * @param start Where the log ends now, the memory that all windows share, who is told of effects, who has to do with it when
-   *   the log is found shorter than it was (after that this window is of no use), and whether requests are under way.
+   * @param start Where the log ends now, the memory that all windows share, who is told of effects, and who has to do with it
+   *   when the log is found shorter than it was (after that this window is of no use).
    */
   constructor(app: LogContext, realmId: number, { lastId, memory, onEffect, onWentBack }: WindowStart) {
     this.#app = app;

@@ -1,3 +1,5 @@
+import { shortWhile } from './slices.ts';
+
 /** Our choice: how often it is looked whether the process is behind, and what it is to be called that. Milliseconds. */
 const LOOK_MS = 10;
 const BEHIND_MS = 20;
@@ -17,6 +19,9 @@ export class AccountShares {
   /** How late the last looks were, the newest counting most. */
   #lateMs = 0;
 
+  /** While a request of anybody's is under way. */
+  readonly #endShort = shortWhile(() => this.#running.size > 0);
+
   constructor() {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
@@ -32,13 +37,9 @@ export class AccountShares {
     }
   }
 
-  /** Whether a request of anybody's is under way. */
-  get isBusy(): boolean {
-    return this.#running.size > 0;
-  }
-
   close(): void {
     clearInterval(this.#timer);
+    this.#endShort();
   }
 
   #look(): void {

@@ -5,15 +5,19 @@ import { inSlices, type SlicedWork } from './slices.ts';
 const FEW = 64;
 /** A look at the clock takes as long as a tenth of a write. */
 const WRITES_PER_STEP = 16;
-/** Our choice: beyond any of these, what is held is written before more is made for others. */
-const [MOST_CONNECTIONS, MOST_BYTES, MOST_MS] = [8_192, 8 * 1024 * 1024, 100];
+/** Our choice: when so many connections are held, so many bytes or for so long, they are written before more is told. */
+const MANY = 8_192;
+const MANY_BYTES = 8 * 1024 * 1024;
+const LONG_MS = 100;
 
-/** Written to in this turn of the event loop. */
-const written = new Set<Writable>();
+/** Written to in this turn of the event loop, and how many bytes waited for each before. */
+const written = new Map<Writable, number>();
 
-/** The connections that wait for their bytes to be written; whose are oldest first. */
+/** The connections that wait for their bytes to be written, in the order in which they began to. */
 class Held implements SlicedWork {
   readonly #connections = new Set<Writable>();
+  readonly #whenWritten: (() => void)[] = [];
+  /** About: without what comes for those that are held already. */
   #bytes = 0;
   /** Until all are written to. */
   #isFull = false;
@@ -21,20 +25,26 @@ class Held implements SlicedWork {
   #since = 0;
   readonly isBehind = false;
 
-  /** Before other frames are made, or after all of them. */
+  /** Before more is told, or after all that is. */
   get priority(): number {
-    return this.#isFull || performance.now() - this.#since > MOST_MS ? 2 : 0;
+    return this.#isFull || performance.now() - this.#since > LONG_MS ? 2 : 0;
   }
 
   has(connection: Writable): boolean {
     return this.#connections.has(connection);
   }
 
-  add(connection: Writable): void {
+  add(connection: Writable, bytes: number): void {
     if (this.#connections.size === 0) this.#since = performance.now();
     this.#connections.add(connection);
-    this.#bytes += connection.writableLength;
-    this.#isFull ||= this.#connections.size >= MOST_CONNECTIONS || this.#bytes >= MOST_BYTES;
+    this.#bytes += bytes;
+    this.#isFull ||= this.#connections.size >= MANY || this.#bytes >= MANY_BYTES;
+  }
+
+  /** Calls back when none is held. */
+  whenWritten(call: () => void): void {
+    if (this.#connections.size === 0) call();
+    else this.#whenWritten.push(call);
   }
 
   step(): boolean {
@@ -47,6 +57,7 @@ class Held implements SlicedWork {
     if (this.#connections.size > 0) return true;
     this.#bytes = 0;
     this.#isFull = false;
+    for (const call of this.#whenWritten.splice(0)) call();
     return false;
   }
 }
@@ -65,15 +76,21 @@ const held = new Held();
 export function writeTogether(connection: Writable): void {
   if (written.has(connection) || held.has(connection)) return;
   if (written.size === 0) queueMicrotask(settle);
-  written.add(connection);
+  written.set(connection, connection.writableLength);
   connection.cork();
+}
+
+/** Calls back, in another turn of the event loop, when all that was written so far has gone out. Must not throw. */
+export function whenWritten(call: () => void): void {
+  // What is written in this turn is held when it is over.
+  setImmediate(() => held.whenWritten(call));
 }
 
 /** A few who are told something do not wait for those many whom others tell something. */
 function settle(): void {
-  if (written.size <= FEW) for (const connection of written) letGo(connection);
+  if (written.size <= FEW) for (const connection of written.keys()) letGo(connection);
   else {
-    for (const connection of written) held.add(connection);
+    for (const [connection, before] of written) held.add(connection, connection.writableLength - before);
     inSlices(held);
   }
   written.clear();

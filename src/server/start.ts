@@ -26,7 +26,6 @@ import { openLog } from '../platform/log.ts';
 import { MailWorker } from '../platform/mail/worker.ts';
 import { observeDatabaseError } from '../platform/metrics.ts';
 import { RateLimits } from '../platform/rate-limits.ts';
-import { shortWhile } from '../platform/slices.ts';
 import { Unread } from '../platform/unread.ts';
 import { openVault } from './secret-key.ts';
 
@@ -97,7 +96,6 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
   database.onSlow((ms, statement) => log.warn({ ms, statement }, 'a statement took long'));
   const bus = openBus(config, log);
   const shares = new AccountShares();
-  shortWhile(() => shares.isBusy);
   const app: App = {
     ...base,
     hub: new EventHub(base, bus, { epoch }),

@@ -32,11 +32,12 @@ const MAX_OPERATIONS = 100;
 const MAX_POSITIONS = 1_000;
 /**
  * How soon after an event the client is asked whether it arrived, at the latest; at the earliest in half the time, at random,
- * so that not all who heard it are asked in the same moment.
+ * so that not all who heard it are asked in the same moment. Where more sockets are open than are asked in that time, it is
+ * longer: asking and the answer cost as much as some deliveries. Our choice, as is how long it may be.
  */
 const CONFIRM_MS = 1_000;
-/** Our choice: asking and the answer cost as much as four deliveries, so that very many clients are asked less often. */
-const MOST_ASKED_PER_SECOND = 1_250;
+const SOCKETS_IN_TIME = 1_250;
+const MOST_CONFIRM_MS = 20_000;
 
 interface Params extends Record<string, unknown> {
   readonly authorization?: unknown;
@@ -302,7 +303,8 @@ class ConnectionState {
 
   #confirmSoon(): void {
     if (this.#asked !== undefined) return;
-    const latest = Math.max(CONFIRM_MS, (1_000 * this.#places.count) / MOST_ASKED_PER_SECOND);
+    const times = Math.max(1, this.#places.count / SOCKETS_IN_TIME);
+    const latest = Math.min(MOST_CONFIRM_MS, CONFIRM_MS * times);
     const delay = latest * (0.5 + Math.random() / 2);
     this.#confirmTimer ??= setTimeout(() => {
       this.#confirmTimer = undefined;

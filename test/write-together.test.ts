@@ -1,0 +1,80 @@
+import { Writable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { whenWritten, writeTogether } from '../src/platform/write-together.ts';
+
+// What one event has written to very many connections. Here each write takes long, as where a system is busy.
+
+const WRITE_MS = 0.2;
+/** More than are written to in one slice, and than are called a few. */
+const MANY = 100;
+
+const texts: string[] = [];
+
+/** A connection that says what is written to it, each time. */
+function connection(name: string): Writable {
+  const note = (text: string) => {
+    const until = performance.now() + WRITE_MS;
+    while (performance.now() < until);
+    texts.push(`${name} ${text}`);
+  };
+  return new Writable({
+    write(chunk, _encoding, done) {
+      note(String(chunk));
+      done();
+    },
+    writev(chunks, done) {
+      note(chunks.map(({ chunk }) => String(chunk)).join('+'));
+      done();
+    },
+  });
+}
+
+function say(to: readonly Writable[], text: string): void {
+  for (const one of to) {
+    writeTogether(one);
+    one.write(text);
+  }
+}
+
+const connections = (name: string, count: number) => Array.from({ length: count }, (_, i) => connection(`${name}${i}`));
+
+test('many are written to in slices, between which others have their turn, and a few at once', async () => {
+  texts.length = 0;
+  const [crowd, few] = [connections('of many ', MANY), connections('of few ', 3)];
+  const written = new Promise<void>(whenWritten);
+  say(crowd, 'a');
+  expect(texts).toEqual([]);
+  await nextTurn();
+  // In a turn in which the others are being written to.
+  say(few, 'b');
+  await Promise.resolve();
+  expect(texts.filter((text) => text.startsWith('of few'))).toEqual(['of few 0 b', 'of few 1 b', 'of few 2 b']);
+  expect(texts.length).toBeLessThan(MANY);
+  let turns = 0;
+  for (; texts.length < MANY + few.length; turns++) await nextTurn();
+  expect(turns).toBeGreaterThan(2);
+  await written;
+});
+
+test('what comes for a connection that waits goes out with the rest, in its order, and its end after that', async () => {
+  texts.length = 0;
+  const crowd = connections('', MANY);
+  const last = crowd.at(-1) as Writable;
+  say(crowd, 'a');
+  await nextTurn();
+  say([last], 'b');
+  last.end('c');
+  await new Promise<void>(whenWritten);
+  expect(texts.filter((text) => text.startsWith(`${MANY - 1} `))).toEqual([`${MANY - 1} a+b+c`]);
+  expect(texts.length).toBe(MANY);
+});
+
+test('one that is closed while it waits keeps nobody waiting', async () => {
+  texts.length = 0;
+  const crowd = connections('', MANY);
+  say(crowd, 'a');
+  crowd[50]?.destroy();
+  await new Promise<void>(whenWritten);
+  expect(texts.length).toBe(MANY - 1);
+});
