@@ -14,8 +14,11 @@ const POLL_MS = 5_000;
 const AGAIN_MS = 250;
 /** Our choice: when the database is away. */
 const TROUBLE_MS = 1_000;
-/** Our choice: how many are delivered at once, with connections left for requests. Of one owner's, never two. */
-const MAX_LANES = 4;
+/**
+ * Our choice: how many are delivered at once. Of one owner's, never two. In one organisation more would only wait for each other,
+ * and twice as many had its senders and the neighbours wait half as long again.
+ */
+const MAX_LANES = 2;
 /** Our choice: so long they are delivered one by one after a change of several was not made in time. */
 const SINGLY_MS = 5_000;
 /** Our choices: what fails in an unexpected way is tried once more, because a new kind of broken connection looks so. */
