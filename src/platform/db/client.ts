@@ -20,7 +20,15 @@ import { DATABASE_FOLDER, keepPrivate } from './private-files.ts';
 import { Room, TAKE_ROOM } from './room.ts';
 import { adapterReader, knowDriver, noteTransactions } from './rows.ts';
 import { Session, withSession } from './sessions.ts';
-import { LINE_OF_READERS, LINE_OF_SNAPSHOTS, ONE_PLACE, placesOf, placesOfReaders, Turns } from './turns.ts';
+import {
+  LINE_OF_READERS,
+  LINE_OF_SNAPSHOTS,
+  ONE_PLACE,
+  placesOf,
+  placesOfReaders,
+  placesOfSnapshots,
+  Turns,
+} from './turns.ts';
 import { lookAfter } from './upkeep.ts';
 
 /** The client outside transactions; inside a change only `Tx` may be used. */
@@ -264,7 +272,7 @@ function connect(
     room: driver.room,
     turns: new Turns(placesOf(poolSize), (realmId) => isOrganizationHeld(db, realmId)),
     // These wait for no locks.
-    snapshots: new Turns(isEmbedded ? ONE_PLACE : placesOfReaders(poolSize), isNeverHeld, LINE_OF_SNAPSHOTS),
+    snapshots: new Turns(isEmbedded ? ONE_PLACE : placesOfSnapshots(poolSize), isNeverHeld, LINE_OF_SNAPSHOTS),
     catchUps: new Turns(isEmbedded ? ONE_PLACE : placesOfReaders(poolSize), isNeverHeld, LINE_OF_READERS),
     runScript: driver.runScript,
     lookAfter: driver.lookAfter,

@@ -48,13 +48,16 @@ export function placesOf(poolSize: number): Places {
 }
 
 /**
- * A few for those who read what is far back in the log, or all there is of an organisation, where each statement keeps the
- * database busy for a while: at most two of one organisation, and one more for another.
+ * A few for those who read what is far back in the log, where each statement keeps the database busy for a while: at most two
+ * of one organisation, and one more for another.
  */
 export function placesOfReaders(poolSize: number): Places {
   const total = Math.max(1, Math.floor(poolSize / 3));
   return { total, each: Math.min(2, total), spare: total > 1 ? 1 : 0 };
 }
+
+/** As many for those who read all there is of an organisation, and of one of them one at a time: two keep both cores busy. */
+export const placesOfSnapshots = (poolSize: number): Places => ({ ...placesOfReaders(poolSize), each: 1 });
 
 /** One after the other, of whatever organisation: everybody else waits for the one connection as long as it takes. */
 export const ONE_PLACE: Places = { total: 1, each: 1, spare: 0 };
