@@ -46,7 +46,7 @@ test('many are written to in slices, between which others have their turn, and a
   say(crowd, 'a');
   expect(texts).toEqual([]);
   await nextTurn();
-  // In a turn in which the others are being written to.
+  // While the others wait.
   say(few, 'b');
   await Promise.resolve();
   expect(texts.filter((text) => text.startsWith('of few'))).toEqual(['of few 0 b', 'of few 1 b', 'of few 2 b']);

@@ -8,8 +8,8 @@ import type { StoredEvent } from './stored.ts';
 import type { QueueOptions } from './view.ts';
 
 /**
- * Our choice: the longest that events wait for others of the same moment, where there are so many readers that telling them
- * keeps the process busy. What is told at once goes out to each of them as one write.
+ * Our choice: the longest that events wait for others of the same moment when the last were told and written, where there are
+ * so many readers that this keeps the process busy. What is told at once goes out to each of them as one write.
  */
 const MAX_REST_MS = 5;
 /** What takes less leaves time enough: the shortest timer is as long. */
@@ -19,6 +19,8 @@ const LONG_MS = 1;
 const DELIVERIES_PER_STEP = 16;
 /** Our choice: so few are made in one go, whatever others are told. */
 const FEW_DELIVERIES = 64;
+/** Our choice: a reader is told of so many events at once, which is little of what a client may leave unread. */
+const MOST_TOGETHER = 64;
 /** Our choice: with so much waiting to be told, others wait longer, or readers would fall further and further behind. */
 const MANY_WAITING = 64;
 
@@ -139,10 +141,18 @@ export class LiveReaders implements SlicedWork {
 
   /** Has all who wait now be told of events, after what they are still to be told. `start` begins with it. */
   announce(events: readonly StoredEvent[], through: number): void {
+    for (let at = 0; at === 0 || at < events.length; at += MOST_TOGETHER) {
+      const some = events.slice(at, at + MOST_TOGETHER);
+      const isLast = at + MOST_TOGETHER >= events.length;
+      this.#add(some, isLast ? through : (some.at(-1) as StoredEvent).id);
+    }
+  }
+
+  #add(events: readonly StoredEvent[], through: number): void {
     const last = this.#news.at(-1);
-    if (last === undefined || last.readers !== undefined) {
-      this.#news.push({ events: [...events], through, readers: undefined, turns: 0 });
-    } else {
+    const canJoin = last?.readers === undefined && (last?.events.length ?? 0) + events.length <= MOST_TOGETHER;
+    if (last === undefined || !canJoin) this.#news.push({ events: [...events], through, readers: undefined, turns: 0 });
+    else {
       last.events.push(...events);
       last.through = through;
     }
@@ -153,7 +163,7 @@ export class LiveReaders implements SlicedWork {
     const [news] = this.#news;
     if (this.#began !== undefined || news === undefined) return;
     this.#began = performance.now();
-    if (this.#count * news.events.length > FEW_DELIVERIES) inSlices(this);
+    if (this.#count * Math.max(1, news.events.length) > FEW_DELIVERIES || this.#news.length > 1) inSlices(this);
     else while (this.step());
   }
 
@@ -163,8 +173,8 @@ export class LiveReaders implements SlicedWork {
   }
 
   get isBehind(): boolean {
-    const [, next] = this.#news;
-    return this.#start.waiting() + (next?.events.length ?? 0) > MANY_WAITING;
+    const [, ...others] = this.#news;
+    return this.#start.waiting() + others.reduce((sum, { events }) => sum + events.length, 0) > MANY_WAITING;
   }
 
   step(): boolean {

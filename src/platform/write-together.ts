@@ -16,7 +16,9 @@ const written = new Map<Writable, number>();
 /** The connections that wait for their bytes to be written, in the order in which they began to. */
 class Held implements SlicedWork {
   readonly #connections = new Set<Writable>();
-  readonly #whenWritten: (() => void)[] = [];
+  /** Of whom was held last, who is to be called when it is written to. */
+  readonly #afterwards = new Map<Writable, (() => void)[]>();
+  #last: Writable | undefined;
   /** About: without what comes for those that are held already. */
   #bytes = 0;
   /** Until all are written to. */
@@ -37,14 +39,16 @@ class Held implements SlicedWork {
   add(connection: Writable, bytes: number): void {
     if (this.#connections.size === 0) this.#since = performance.now();
     this.#connections.add(connection);
+    this.#last = connection;
     this.#bytes += bytes;
     this.#isFull ||= this.#connections.size >= MANY || this.#bytes >= MANY_BYTES;
   }
 
-  /** Calls back when none is held. */
+  /** Calls back when all are written to that are held now. */
   whenWritten(call: () => void): void {
-    if (this.#connections.size === 0) call();
-    else this.#whenWritten.push(call);
+    const last = this.#last;
+    if (last === undefined || !this.has(last)) call();
+    else this.#afterwards.set(last, [...(this.#afterwards.get(last) ?? []), call]);
   }
 
   step(): boolean {
@@ -52,12 +56,14 @@ class Held implements SlicedWork {
     for (const connection of this.#connections) {
       this.#connections.delete(connection);
       letGo(connection);
+      for (const call of this.#afterwards.get(connection) ?? []) call();
+      this.#afterwards.delete(connection);
       if (++count === WRITES_PER_STEP) break;
     }
     if (this.#connections.size > 0) return true;
     this.#bytes = 0;
     this.#isFull = false;
-    for (const call of this.#whenWritten.splice(0)) call();
+    this.#last = undefined;
     return false;
   }
 }

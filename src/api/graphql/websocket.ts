@@ -32,11 +32,11 @@ const MAX_OPERATIONS = 100;
 const MAX_POSITIONS = 1_000;
 /**
  * How soon after an event the client is asked whether it arrived, at the latest; at the earliest in half the time, at random,
- * so that not all who heard it are asked in the same moment. Where more sockets are open than are asked in that time, it is
- * longer: asking and the answer cost as much as some deliveries. Our choice, as is how long it may be.
+ * so that not all who heard it are asked in the same moment.
  */
 const CONFIRM_MS = 1_000;
-const SOCKETS_IN_TIME = 1_250;
+/** Our choice: for each so many sockets that are open it is as long again. Asking and the answer cost as much as some deliveries. */
+const SOCKETS_ASKED = 1_250;
 const MOST_CONFIRM_MS = 20_000;
 
 interface Params extends Record<string, unknown> {
@@ -303,7 +303,7 @@ class ConnectionState {
 
   #confirmSoon(): void {
     if (this.#asked !== undefined) return;
-    const times = Math.max(1, this.#places.count / SOCKETS_IN_TIME);
+    const times = Math.max(1, this.#places.count / SOCKETS_ASKED);
     const latest = Math.min(MOST_CONFIRM_MS, CONFIRM_MS * times);
     const delay = latest * (0.5 + Math.random() / 2);
     this.#confirmTimer ??= setTimeout(() => {

@@ -56,7 +56,7 @@ export function placesOfReaders(poolSize: number): Places {
   return { total, each: Math.min(2, total), spare: total > 1 ? 1 : 0 };
 }
 
-/** As many for those who read all there is of an organisation, and of one of them one at a time: two keep both cores busy. */
+/** As many for those who read all there is of an organisation, and of one of them one at a time: two kept two cores busy. */
 export const placesOfSnapshots = (poolSize: number): Places => ({ ...placesOfReaders(poolSize), each: 1 });
 
 /** One after the other, of whatever organisation: everybody else waits for the one connection as long as it takes. */

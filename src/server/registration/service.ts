@@ -88,7 +88,7 @@ function withoutReplaced(names: readonly string[] | null): readonly string[] | n
   return names?.filter((name) => !replaced.some((group) => group.name === name)) ?? null;
 }
 
-/** The options as they are kept: each event type once. */
+/** The options as they are kept: each event type once, and no half characters. */
 function checkedOptions({ viewer }: Ctx, options: QueueOptions): QueueOptions {
   const { allPublicChannels } = options;
   const eventTypes = options.eventTypes && [
