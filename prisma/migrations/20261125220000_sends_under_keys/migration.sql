@@ -7,7 +7,7 @@ CREATE FUNCTION "send_messages"(
   -- input in hex, and the reply as JSON, in which two numbers stand for the message's id and for that of the last event.
   p_messages jsonb,
   -- Whether keys are taken for new ones: where one is not, or is being used, all fails (40001).
-  p_takes_keys_for_new boolean DEFAULT false
+  p_takes_keys_for_new boolean
 ) RETURNS TABLE (
   place integer, message_id bigint, event_id bigint, recipient_id bigint, policy_event_id bigint, reply text, xid text
 )
@@ -125,8 +125,13 @@ BEGIN
 END
 $$;
 
--- Nodes of before call the one that is left, which looks for keys then.
-DROP FUNCTION "send_messages"(integer, jsonb);
+-- What nodes of before call.
+CREATE OR REPLACE FUNCTION "send_messages"(p_realm_id integer, p_messages jsonb) RETURNS TABLE (
+  place integer, message_id bigint, event_id bigint, recipient_id bigint, policy_event_id bigint, reply text, xid text
+)
+LANGUAGE sql AS $$
+  SELECT s.* FROM send_messages(p_realm_id, p_messages, false) AS s
+$$;
 
 -- As before, but that it asks once for all that must not have changed, and is called without a query.
 DROP FUNCTION "send_message";

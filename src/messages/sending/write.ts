@@ -83,7 +83,7 @@ export async function writeMessages(
   const input = JSON.stringify(messages.map(argumentsOf));
   const rows = await readRows<WrittenRow>(
     db,
-    Prisma.sql`SELECT * FROM send_messages(${realmId}::int, ${input}::jsonb)`,
+    Prisma.sql`SELECT * FROM send_messages(${realmId}::int, ${input}::jsonb, false)`,
   );
   return outcomesOf(messages, rows);
 }
