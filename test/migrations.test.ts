@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../src/platform/config.ts';
 import { type Database, openDatabase } from '../src/platform/db/client.ts';
 import { DataDirectoryInUseError } from '../src/platform/db/lock.ts';
 import { IncompatibleDatabaseError, migrate, readMigrations } from '../src/platform/db/migrate.ts';
+import { createDatabase } from './helpers/database.ts';
 import { isGroupPicked } from './helpers/part.ts';
 
 // Each goes on from the database the one before left.
@@ -109,3 +110,23 @@ describe.runIf(isGroupPicked('migrations.test.ts'))('migrating', () => {
     await expect(openDatabase(config)).rejects.toThrow(DataDirectoryInUseError);
   });
 });
+
+const { DATABASE_URL } = process.env;
+
+test.skipIf(DATABASE_URL === undefined)(
+  'a node that has migrated keeps no lock, so that one of a later version can migrate beside it',
+  async () => {
+    await using fresh = await createDatabase(DATABASE_URL ?? '');
+    const config = readConfig({ DATABASE_URL: fresh.url, SECRET_KEY: 'migrating '.repeat(4) });
+    const database = await openDatabase(config);
+    try {
+      await migrate(config, database);
+      const held = await database.db.$queryRaw`
+        SELECT l.objid::int AS lock FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE l.locktype = 'advisory' AND d.datname = current_database()`;
+      expect(held).toEqual([]);
+    } finally {
+      await database.close();
+    }
+  },
+);

@@ -3,7 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
-import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  type SqlDriverAdapter,
+  type SqlQuery,
+} from '@prisma/driver-adapter-utils';
 import * as wasm from '@prisma/schema-engine-wasm/schema_engine_bg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import type { Config } from '../config.ts';
@@ -121,12 +125,21 @@ interface EngineDriver extends AsyncDisposable {
 }
 
 /**
+ * The lock that the engine takes for its session. It has a pool that it shares, so that a node which had migrated kept the
+ * lock for as long as one of its connections was in use, and a node of a later version could not start beside it.
+ */
+const ENGINE_LOCK = /\bpg_advisory_lock\(/;
+
+const withoutLock = (query: SqlQuery): SqlQuery =>
+  ENGINE_LOCK.test(query.sql) ? { ...query, sql: 'SELECT 1' } : query;
+
+/**
  * The database as the engine may use it. The drivers run a script statement by statement, cut at every semicolon,
- * functions and comments included, or do not wait for its end; and the engine leaves its connections open, with its own
- * lock on them.
+ * functions and comments included, or do not wait for its end; and the engine's own lock is not taken, which it would leave on
+ * a connection: who migrates holds ours.
  */
 function engineDriver({ factory, runScript }: Database): EngineDriver {
-  const connections: { dispose(): Promise<void> }[] = [];
+  const connections: SqlDriverAdapter[] = [];
   let failure: unknown;
   const executeScript = async (sql: string) => {
     try {
@@ -143,7 +156,12 @@ function engineDriver({ factory, runScript }: Database): EngineDriver {
       return async () => {
         const connection = await target.connect();
         connections.push(connection);
-        return Object.assign(connection, { executeScript });
+        const { executeRaw, queryRaw } = connection;
+        return Object.assign(connection, {
+          executeScript,
+          executeRaw: (query: SqlQuery) => executeRaw.call(connection, withoutLock(query)),
+          queryRaw: (query: SqlQuery) => queryRaw.call(connection, withoutLock(query)),
+        });
       };
     },
   });
