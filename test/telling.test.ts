@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import type { LiveReader } from '../src/events/live-readers.ts';
+import { expect, test, vi } from 'vitest';
+import { type LiveReader, LiveReaders } from '../src/events/live-readers.ts';
 import type { StoredEvent } from '../src/events/stored.ts';
 import type { RealmWindow } from '../src/events/window.ts';
 import { type InProcess, shareInProcess, startInProcess } from './helpers/in-process.ts';
@@ -19,11 +19,13 @@ function reader(recipient: LiveReader['recipient']): Reader {
     options: OPTIONS,
     toldThrough: Number.POSITIVE_INFINITY,
     ids: [],
+    tellings: [],
     position: 0,
     hear(events: readonly StoredEvent[], through: number) {
       const until = performance.now() + BUSY_MS;
       while (performance.now() < until);
       own.ids.push(...events.map(({ id }) => id));
+      own.tellings.push(events.length);
       own.position = through;
     },
     pass(through) {
@@ -37,6 +39,8 @@ function reader(recipient: LiveReader['recipient']): Reader {
 
 interface Reader extends LiveReader {
   readonly ids: number[];
+  /** Of how many events it was told at once. */
+  readonly tellings: number[];
   position: number;
 }
 
@@ -57,20 +61,16 @@ async function waiting(server: InProcess, count = READERS) {
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('many readers are told in slices while requests are under way, which have their turn between them', async () => {
+test('many readers are told in slices: others have their turn between them', async () => {
   await using server = await shareInProcess();
-  const { window, member, readers, act, isTold } = await waiting(server);
+  const { window, readers, act, isTold } = await waiting(server);
   const before = window.through;
-  const request = Promise.withResolvers<void>();
-  const working = server.app.shares.run(member.id, () => request.promise);
   await act();
   while (window.through === before) await nextTurn();
   let turns = 0;
   for (; !isTold(); turns++) await nextTurn();
   // All of them at once would be one turn.
   expect(turns).toBeGreaterThan(10);
-  request.resolve();
-  await working;
   for (const { ids } of readers) expect(ids).toEqual([window.through]);
 });
 
@@ -88,6 +88,47 @@ test('what happens while some are told of what was before comes after it, to eac
   await expect.poll(() => window.through - before).toBe(3);
   await expect.poll(isTold).toBe(true);
   for (const { ids } of readers) expect(ids).toEqual([before + 1, before + 2, before + 3]);
+});
+
+test('what comes while some are told is told together', async () => {
+  await using server = await shareInProcess();
+  const { window, readers, act, isTold } = await waiting(server);
+  const before = window.through;
+  await act();
+  while (window.through === before) await nextTurn();
+  // Each as by a hint of another node, or a long poll that looks.
+  for (let i = 0; i < 3; i++) {
+    await act();
+    window.takeIn();
+  }
+  expect(isTold()).toBe(false);
+  await expect.poll(isTold).toBe(true);
+  for (const { ids, tellings } of readers) {
+    expect(ids).toEqual([before + 1, before + 2, before + 3, before + 4]);
+    expect(tellings).toEqual([1, 3]);
+  }
+});
+
+test('of very much no more is told at once than a client can take, and what was known before not at all', async () => {
+  await using server = await shareInProcess();
+  const { window, recipient, act } = await waiting(server, 1);
+  const before = window.through;
+  await act();
+  const event = await vi.waitUntil(() => window.after(before).at(-1));
+  const from = event.id;
+  const told = new LiveReaders({ log: server.app.log, realmId: 0, waiting: () => 0, onTold: () => {} });
+  const [first, late] = [reader(recipient), reader(recipient)];
+  told.add(first, from);
+  told.announce(
+    Array.from({ length: 100 }, (_, i) => ({ ...event, id: from + 1 + i })),
+    from + 105,
+  );
+  told.add(late, from + 90);
+  told.start();
+  await expect.poll(() => told.isTelling).toBe(false);
+  expect([first.tellings, first.ids.length, new Set(first.ids).size]).toEqual([[64, 36], 100, 100]);
+  expect(late.ids).toEqual(Array.from({ length: 10 }, (_, i) => from + 91 + i));
+  expect([first.position, late.position]).toEqual([from + 105, from + 105]);
 });
 
 test('who comes meanwhile knows it, who goes is told nothing more, and who asks is told at once', async () => {

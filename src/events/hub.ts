@@ -26,11 +26,6 @@ export interface HubListeners {
   onEpoch(): void;
 }
 
-interface HubStart {
-  /** The log's, as the node found it when it started. */
-  readonly epoch: EpochState;
-}
-
 /**
  * What this node knows of the end of each realm's log that somebody here reads.
  *
@@ -52,7 +47,8 @@ export class EventHub {
   #missed = 0;
   #listeners: HubListeners | undefined;
 
-  constructor(app: LogContext, bus: Bus, { epoch }: HubStart) {
+  /** @param epoch The log's, as the node found it when it started. */
+  constructor(app: LogContext, bus: Bus, epoch: EpochState) {
     this.#app = app;
     this.#bus = bus;
     this.#epoch = new EpochWatch(app, epoch);

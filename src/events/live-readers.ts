@@ -66,6 +66,7 @@ const wantsAndHears = (options: QueueOptions, recipient: EventRecipient, event: 
 
 interface ReadersStart {
   readonly log: LogContext['log'];
+  readonly realmId: number;
   /** How many commits wait to be told. */
   readonly waiting: () => number;
   /** Called for what all were told of. */
@@ -226,7 +227,8 @@ export class LiveReaders implements SlicedWork {
       if (heard.length > 0) reader.hear(heard, through);
       else reader.pass(through);
     } catch (err) {
-      this.#start.log.error({ err, user: recipient.userId }, 'a reader of events failed');
+      const { log, realmId } = this.#start;
+      log.error({ err, realm: realmId, user: recipient.userId }, 'a reader of events failed');
       reader.broken();
     }
   }

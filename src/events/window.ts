@@ -65,7 +65,7 @@ export class RealmWindow implements EventHolder {
     this.#onEffect = onEffect;
     this.#onWentBack = onWentBack;
     this.#readers = new LiveReaders({
-      log: app.log,
+      ...{ log: app.log, realmId },
       waiting: () => this.#early.size,
       onTold: (events) => this.#letGoOf(events),
     });

@@ -95,17 +95,16 @@ function compose(base: LogContext, keys: KeyVault, epoch: EpochState): Omit<Runn
   database.room.onMade(() => log.warn("there is room on the database's disk again"));
   database.onSlow((ms, statement) => log.warn({ ms, statement }, 'a statement took long'));
   const bus = openBus(config, log);
-  const shares = new AccountShares();
   const app: App = {
     ...base,
-    hub: new EventHub(base, bus, { epoch }),
+    hub: new EventHub(base, bus, epoch),
     queues: new QueueRegistry(base),
     keys,
     rateLimits: new RateLimits(config, log),
     unread: new Unread(),
     sharedState: new SharedState(),
     connections: new Connections(config),
-    shares,
+    shares: new AccountShares(),
     deliveries: { wake: (at) => deliveries.wake(at) },
   };
   const deliveries = new DeliveryWorker(app);
