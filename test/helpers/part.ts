@@ -195,6 +195,7 @@ const IN_TURN: readonly string[] = [
   'retention',
   'scheduled-messages',
   'search-pages',
+  'sends-by-sets',
   'sends-cut',
   'sends-together',
   'sessions',

@@ -9,13 +9,13 @@ import { driverOf, knowDriver } from '../../src/platform/db/rows.ts';
  */
 export function aroundStatements(
   { db }: Pick<App, 'db'>,
-  around: <T>(run: () => Promise<T>, sql: string) => Promise<T>,
+  around: <T>(run: () => Promise<T>, sql: string, values: readonly unknown[]) => Promise<T>,
 ): () => void {
   const driver = driverOf(db);
   const read = driver?.reader();
   if (driver === undefined || read === undefined) throw new Error('The client is not connected');
   const reader: RowReader = <Row>(text: string, values: readonly unknown[]) =>
-    around(() => read<Row>(text, values), text);
+    around(() => read<Row>(text, values), text, values);
   knowDriver(db, { ...driver, reader: () => reader });
   return () => knowDriver(db, driver);
 }
