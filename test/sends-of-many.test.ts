@@ -129,9 +129,61 @@ test('a key that was used gives its reply beside new ones, and one that comes tw
   ]);
 });
 
-test.skipIf(DATABASE_URL === undefined)(
-  'an organisation whose log somebody holds waits for it alone, and is sent then',
-  async () => {
+/** Has the first statement that sends take as long as until it is let go. */
+function holdFirst({ app }: InProcess) {
+  const { promise: letGo, resolve: end } = Promise.withResolvers<void>();
+  const sent: string[] = [];
+  const mend = aroundStatements(app, async (run, sql) => {
+    if (!sql.includes('send_messages')) return run();
+    sent.push(sql);
+    if (sent.length === 1) await letGo;
+    return run();
+  });
+  onTestFinished(mend);
+  onTestFinished(() => end());
+  return { sent, end };
+}
+
+test.skipIf(DATABASE_URL === undefined)('what takes long is waited for by nobody', async () => {
+  await using database = await createDatabase(DATABASE_URL ?? '');
+  await using service = await startInProcess({
+    env: { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) },
+  });
+  const [first, ...others] = await scenes(5, service);
+  const { sent, end } = holdFirst(service);
+  const late = first?.say('late');
+  await expect.poll(() => sent.length).toBe(1);
+  const replies = await Promise.all(others.map(({ say }) => say('at once')));
+  expect(replies.map(({ status }) => status)).toEqual(others.map(() => 200));
+  end();
+  expect((await late)?.status).toBe(200);
+});
+
+test('what would wait in line gathers, and goes together', async () => {
+  const [first, ...others] = await scenes(7);
+  const { sent, end } = holdFirst(server);
+  const replies = [first?.say('first')];
+  await expect.poll(() => sent.length).toBe(1);
+  for (const { say } of others) {
+    replies.push(say('later'));
+    // Longer than anybody is patient.
+    await sleep(20);
+  }
+  await sleep(50);
+  end();
+  expect((await Promise.all(replies)).map((reply) => reply?.status)).toEqual(replies.map(() => 200));
+  expect(sent.map((sql) => sql.includes(OF_MANY))).toEqual([false, true]);
+});
+
+/** What the others of an organisation hold: all that is written there waits for it, or what is sent to one channel. */
+const HELD = {
+  'whose log': 'SELECT FROM event_counter WHERE realm_id = $1 FOR UPDATE',
+  'one of whose channels': 'SELECT FROM channel WHERE realm_id = $1 FOR UPDATE',
+};
+
+test.skipIf(DATABASE_URL === undefined).for(Object.entries(HELD))(
+  'an organisation %s somebody holds waits for it alone, and is sent then',
+  async ([, hold]) => {
     await using database = await createDatabase(DATABASE_URL ?? '');
     await using service = await startInProcess({
       env: { DATABASE_URL: database.url, SECRET_KEY: 'in process '.repeat(4) },
@@ -140,7 +192,7 @@ test.skipIf(DATABASE_URL === undefined)(
     const holder = new pg.Client({ connectionString: database.url });
     await holder.connect();
     await holder.query('BEGIN');
-    await holder.query('SELECT FROM event_counter WHERE realm_id = $1 FOR UPDATE', [held?.realm.id]);
+    await holder.query(hold, [held?.realm.id]);
     let isSent = false;
     const waiting = held?.say('after').then(({ status }) => {
       isSent = true;

@@ -4,11 +4,13 @@ import { type MessageToWrite, type Outcome, writeMessagesOfMany } from './write.
 /** Our choice: beyond this the statement itself takes as long as what is saved by waiting once. */
 const MOST_TOGETHER = 64;
 /** Our choice: so many organisations share a statement, and its fate, at most. */
-const MOST_LANES = 16;
-/** Our choice: while so many statements are on their way, what is sent waits for the next one. */
-const UNDER_WAY = 2;
-/** Our choice: what has taken longer waits for something, and nobody waits for it. */
-const PATIENCE_MS = 20;
+const MOST_LANES = 32;
+/**
+ * Our choice: what has taken longer waits for a lock or for a slow disk, and nobody waits for it, unless the next one would have
+ * to wait in line. Most take 3 ms: then what gathers meanwhile is worth more than another statement at once with less, and
+ * on a slow disk several wait together.
+ */
+const PATIENCE_MS = 5;
 /** Has its turn as organisations have: none has this number. */
 const OF_MANY = 0;
 
@@ -38,8 +40,8 @@ interface Car {
 }
 
 /**
- * Statements that send. As long as few are under way, what is sent in a turn of the event loop goes at its end; beyond that it
- * gathers. Organisations share a statement: what a statement and its commit cost does not rise with their number.
+ * Statements that send, one after the other: what is sent while one is under way gathers for the next. Organisations share a
+ * statement: what a statement and its commit cost hardly rises with their number.
  *
  * No organisation waits for another one's locks: one in which somebody is changing something goes by itself, and so does one
  * for which the shared statement could do nothing.
@@ -47,7 +49,8 @@ interface Car {
 export class Trains {
   readonly #app: Pick<App, 'database' | 'db'>;
   readonly #ready: SendingLane[] = [];
-  #underWay = 0;
+  /** The statement that the next one waits for. */
+  #awaited: object | undefined;
 
   constructor(app: Pick<App, 'database' | 'db'>) {
     this.#app = app;
@@ -67,22 +70,29 @@ export class Trains {
   }
 
   #depart(): void {
-    while (this.#underWay < UNDER_WAY && this.#ready.length > 0) {
-      const cars = this.#next();
-      this.#underWay++;
-      let isCounted = true;
-      const leave = () => {
-        if (!isCounted) return;
-        isCounted = false;
-        this.#underWay--;
-        this.#depart();
-      };
-      const timer = setTimeout(leave, PATIENCE_MS);
-      void this.#send(cars).finally(() => {
-        clearTimeout(timer);
-        leave();
-      });
-    }
+    if (this.#awaited !== undefined || this.#ready.length === 0) return;
+    const statement = {};
+    this.#awaited = statement;
+    const goOn = () => {
+      if (this.#awaited !== statement) return;
+      this.#awaited = undefined;
+      this.#depart();
+    };
+    const goOnLate = () => {
+      if (this.#wouldBegin()) goOn();
+      else timer = setTimeout(goOnLate, PATIENCE_MS);
+    };
+    let timer = setTimeout(goOnLate, PATIENCE_MS);
+    void this.#send(this.#next()).finally(() => {
+      clearTimeout(timer);
+      goOn();
+    });
+  }
+
+  /** Whether another statement would begin at once. The embedded database does one thing at a time. */
+  #wouldBegin(): boolean {
+    const { kind, turns } = this.#app.database;
+    return kind === 'postgresql' && turns.isOpen(OF_MANY);
   }
 
   /** Those who have waited longest, up to as many messages as go together. */

@@ -75,6 +75,8 @@ interface OrganizationQueue {
   readonly waiting: Set<Waiting>;
 }
 
+const newLine = (): OrganizationQueue => ({ inside: 0, isStuck: false, waiting: new Set() });
+
 /**
  * Who may change something when: a bounded share of the connections for each organisation, because the changes of one wait
  * for each other's locks, and could take all connections with them while nobody of another organisation gets one. The same
@@ -108,7 +110,7 @@ export class Turns {
    */
   async take<T>(realmId: number, change: () => Promise<T>): Promise<T> {
     const line = this.#lineOf(realmId);
-    if (line.waiting.size === 0 && this.#hasPlace(line)) this.#enter(realmId, line);
+    if (this.#isOpen(line)) this.#enter(realmId, line);
     else await this.#wait(realmId, line);
     try {
       const result = await change();
@@ -127,10 +129,19 @@ export class Turns {
     return !this.#lines.has(realmId);
   }
 
+  /** Whether a change of the organisation would begin at once. */
+  isOpen(realmId: number): boolean {
+    return this.#isOpen(this.#lines.get(realmId) ?? newLine());
+  }
+
+  #isOpen(line: OrganizationQueue): boolean {
+    return line.waiting.size === 0 && this.#hasPlace(line);
+  }
+
   #lineOf(realmId: number): OrganizationQueue {
     let line = this.#lines.get(realmId);
     if (line === undefined) {
-      line = { inside: 0, isStuck: false, waiting: new Set() };
+      line = newLine();
       this.#lines.set(realmId, line);
     }
     return line;
