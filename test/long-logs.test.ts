@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { readLogFor } from '../src/events/log-reads.ts';
 import type { Json } from './helpers/http.ts';
@@ -127,4 +130,37 @@ test('of long events few are read at once, and each is heard once all the same',
     heard.push(...page.map((event: Json) => event.id));
   }
   expect(heard).toEqual(all.events.map((event) => event.id));
+});
+
+test('whoever waits for their turn to read what is far back, and goes, is not read for', async () => {
+  await using server = await shareInProcess({ counts: true });
+  const { owner, member, realm } = await organisation({}, { on: server });
+  const { db, database } = server.app;
+  const queues = await Promise.all([1, 2, 3].map(() => member.register({ fetch_event_types: [] })));
+  await owner.ok('POST', '/users/me/status', { status_text: 'told' });
+  const { id } = await db.event.findFirstOrThrow({ where: { realmId: realm.id }, orderBy: { id: 'desc' } });
+  const run = (sql: string, values: readonly unknown[]) => db.$executeRawUnsafe(sql, ...values);
+  await lengthenLog(run, realm.id, { count: EVENTS, of: [Number(id)] });
+
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
+  const others = [1, 2, 3].map(() => database.catchUps.take(realm.id, () => over));
+  const asking = queues.map(({ queue_id, last_event_id }) => {
+    const path = `/api/v1/events?queue_id=${queue_id}&last_event_id=${last_event_id}`;
+    return request(`${member.url}${path}`, { headers: member.headers }).end();
+  });
+  const [stays, ...leave] = asking;
+  for (const one of leave) one.on('error', () => {});
+  const answered = stays && once(stays, 'response');
+  const reads = await server.queriesOf(async () => {
+    await sleep(300);
+    for (const one of leave) one.destroy();
+    await sleep(100);
+    end();
+    await Promise.all(others);
+    const [{ statusCode }] = (await answered) as [{ statusCode: number }];
+    expect(statusCode).toBe(200);
+    // Behind those who are gone.
+    await database.catchUps.take(realm.id, async () => {});
+  });
+  expect(reads.filter((sql) => sql.includes('AS concerned'))).toHaveLength(1);
 });

@@ -36,7 +36,13 @@ export async function longPoll(
   if (signal.aborted) poll.abandon();
   try {
     while (!poll.over) {
-      const page = await readPage(app, window, { recipient, options: queue.options, position, now: app.now() });
+      const page = await readPage(app, window, {
+        recipient,
+        options: queue.options,
+        position,
+        now: app.now(),
+        isOver: () => poll.over,
+      });
       // It may have waited for its turn: a newer reader has the queue, or the log is another.
       if (poll.over) break;
       const pieces = poll.rendered(page.events);

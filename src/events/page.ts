@@ -45,6 +45,8 @@ export interface EventPage {
  * When the page is empty and `through` is the window's end, that is so in the same turn of the event loop: a reader that
  * attaches at once misses nothing. An empty page that ends before is what took long to look through; the reader asks on.
  *
+ * @param isOver Whether the reader is gone, who has an empty page then. Asked when it is their turn: clients that gave up must not
+ *   keep those waiting who have not.
  * @throws PrunedError when the log does not reach back to `position`.
  */
 export async function readPage(
@@ -55,7 +57,14 @@ export async function readPage(
     options,
     position,
     now,
-  }: { recipient: EventRecipient; options: QueueOptions; position: number; now: Date },
+    isOver = () => false,
+  }: {
+    recipient: EventRecipient;
+    options: QueueOptions;
+    position: number;
+    now: Date;
+    isOver?: () => boolean;
+  },
 ): Promise<EventPage> {
   const isHeard = (event: StoredEvent) =>
     wants(options, event, recipient.userId) &&
@@ -68,11 +77,8 @@ export async function readPage(
       return { ...bounded(window.after(from).filter(isHeard), window.through), isFromLog: false };
     const end = Math.min(window.through, from + span);
     // One turn for each step: who has a short way to go waits for one step of each of the others at most.
-    const {
-      events: rows,
-      isWhole,
-      stepMs,
-    } = await database.catchUps.take(window.realmId, async () => {
+    const step = await database.catchUps.take(window.realmId, async () => {
+      if (isOver()) return undefined;
       const began = performance.now();
       const read = await readLogFor(
         db,
@@ -88,6 +94,8 @@ export async function readPage(
       );
       return { ...read, stepMs: performance.now() - began };
     });
+    if (step === undefined) return { events: [], through: from, isFromLog: true };
+    const { events: rows, isWhole, stepMs } = step;
     tookMs += stepMs;
     // Read after the rows, so that pruning in between is noticed.
     const { prunedThrough } = await readCounter(db, window.realmId);

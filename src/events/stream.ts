@@ -178,6 +178,7 @@ export class EventStream implements LiveReader, QueueReader {
         options: this.options,
         position: this.#position,
         now: this.#app.now(),
+        isOver: () => this.#over,
       });
       const pieces = this.#unsent(page.events);
       const isReady = pieces.length === 0 || this.#sink.isReady(pieces);
