@@ -37,7 +37,7 @@ async function realm(): Promise<Scope & { ownerId: number }> {
   return { app, realmId: realm.id, ownerId: made.user.id };
 }
 const log = async ({ realmId }: Scope, after = 0) =>
-  (await readLogAfter(app.db, realmId, { after, limit: 1000 })).events;
+  (await readLogAfter(app.db, realmId, { after, limit: 1000, maxBytes: Number.MAX_SAFE_INTEGER })).events;
 const texts = (events: readonly { payload: unknown }[]) => events.map(({ payload }) => (payload as Json).text);
 
 test('commits a change and its events together, or neither', async () => {

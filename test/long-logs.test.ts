@@ -164,3 +164,31 @@ test('whoever waits for their turn to read what is far back, and goes, is not re
   });
   expect(reads.filter((sql) => sql.includes('AS concerned'))).toHaveLength(1);
 });
+
+test('what was committed unheard is read in parts where it is long, and each event heard once', async () => {
+  await using server = await shareInProcess({ counts: true });
+  const { owner, member, realm } = await organisation({}, { on: server });
+  const { id: to } = await owner.ok('POST', '/channels/create', { name: 'long', subscribers: [owner.id, member.id] });
+  const say = (content: string) => owner.ok('POST', '/messages', { type: 'channel', to, topic: 'a', content });
+  const { queue_id, last_event_id } = await member.register({ fetch_event_types: [] });
+  const { id } = await say('**long** '.repeat(1_100));
+  const { db } = server.app;
+  // Somebody who waits keeps the log's end in memory.
+  const first = await member.poll(queue_id, last_event_id);
+  expect(first.map(({ message }) => message.id)).toEqual([id]);
+  const waiting = member.poll(queue_id, first.at(-1)?.id);
+  const long = await db.event.findFirstOrThrow({ where: { realmId: realm.id, id: first.at(-1)?.id } });
+  const bytes = JSON.stringify(long.payload).length;
+  const count = Math.ceil((9 * 1024 * 1024) / bytes);
+  const run = (sql: string, values: readonly unknown[]) => db.$executeRawUnsafe(sql, ...values);
+
+  let heard: Json[] = [];
+  const reads = await server.queriesOf(async () => {
+    await lengthenLog(run, realm.id, { count, of: [Number(long.id)] });
+    await say('last');
+    heard = await waiting;
+    while (heard.at(-1)?.message.content !== 'last') heard.push(...(await member.poll(queue_id, heard.at(-1)?.id)));
+  });
+  expect(heard.map((event) => event.id - heard[0]?.id)).toEqual(Array.from({ length: count + 1 }, (_, i) => i));
+  expect(reads.filter((sql) => /FROM event_counter c\s+LEFT JOIN LATERAL/.test(sql)).length).toBeGreaterThan(2);
+});

@@ -68,24 +68,30 @@ export async function readCounters(db: SqlClient, realmIds: readonly number[]): 
 /**
  * Where the realm's log ends, and its events after `after`, in order, at most `limit`. One statement, so that all of them up
  * to the end are there.
+ *
+ * @param page `maxBytes`: when the events have so many, no more are read.
+ * @returns `isWhole`: whether these are all up to the end.
  */
 export async function readLogAfter(
   db: SqlClient,
   realmId: number,
-  { after, limit }: { after: number; limit: number },
-): Promise<{ lastId: number; events: StoredEvent[] }> {
+  { after, limit, maxBytes }: { after: number; limit: number; maxBytes: number },
+): Promise<{ lastId: number; events: StoredEvent[]; isWhole: boolean }> {
   const rows = await readRows<{ last_id: bigint } & (EventRow | { id: null })>(
     db,
     Prisma.sql`
     SELECT c.last_id, e.* FROM event_counter c
     LEFT JOIN LATERAL (
-      SELECT ${EVENT_COLUMNS} FROM event WHERE realm_id = c.realm_id AND id > ${after} ORDER BY id LIMIT ${limit}
+      SELECT * FROM (SELECT read.*, sum(bytes) OVER (ORDER BY id) - bytes AS bytes_before FROM (
+        SELECT ${EVENT_COLUMNS} FROM event WHERE realm_id = c.realm_id AND id > ${after} ORDER BY id LIMIT ${limit}
+      ) AS read) AS summed WHERE bytes_before < ${maxBytes}
     ) AS e ON true
     WHERE c.realm_id = ${realmId} ORDER BY e.id`,
   );
   const [first] = rows;
   if (first === undefined) throw new Error(`Realm ${realmId} has no event counter`);
-  return { lastId: Number(first.last_id), events: rows.flatMap((row) => (row.id === null ? [] : fromRow(row))) };
+  const events = rows.flatMap((row) => (row.id === null ? [] : fromRow(row)));
+  return { lastId: Number(first.last_id), events, isWhole: isWhole(events, { limit, maxBytes }) };
 }
 
 /** Whether the realm's log tells of anything of these types after `after`, or is pruned further than that. */
@@ -209,6 +215,13 @@ export async function readLogFor(
     WHERE realm_id = ${realmId} OFFSET 0) AS read) AS summed
     WHERE bytes_before < ${maxBytes} ORDER BY id`,
   );
-  const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
-  return { events: rows.map(fromRow), isWhole: rows.length < limit && bytes < maxBytes };
+  return { events: rows.map(fromRow), isWhole: isWhole(rows, { limit, maxBytes }) };
+}
+
+/** Whether nothing was left out of what was read, because there was too much of it. */
+function isWhole(
+  read: readonly { readonly bytes: number }[],
+  { limit, maxBytes }: { limit: number; maxBytes: number },
+): boolean {
+  return read.length < limit && read.reduce((sum, { bytes }) => sum + bytes, 0) < maxBytes;
 }

@@ -11,7 +11,8 @@ import { type EventHolder, type WindowMemory, weightOf } from './window-memory.t
 /** Our choice: enough for clients that reconnect at once. What all windows hold together is bounded besides. */
 const MAX_EVENTS = 4_096;
 const MAX_BYTES = 16 * 1024 * 1024;
-const READ_LIMIT = 2_000;
+/** Of what has passed unheard, as much at once: a node that was away finds the logs of all organisations longer. */
+const READ_AT_ONCE = { limit: 2_000, maxBytes: 4 * 1024 * 1024 };
 /** How long an event that arrived before its predecessor waits for it before the table is read. */
 const GAP_PATIENCE_MS = 5;
 
@@ -175,12 +176,12 @@ export class RealmWindow implements EventHolder {
     for (let isMore = true; isMore; ) {
       // What was read of the log before: commits here move the end on while the answer is on its way.
       const after = this.#through;
-      const { lastId, events } = await readLogAfter(this.#app.db, this.realmId, { after, limit: READ_LIMIT });
+      const { lastId, events, isWhole } = await readLogAfter(this.#app.db, this.realmId, { after, ...READ_AT_ONCE });
       if (lastId < after) {
         this.#app.log.error({ realm: this.realmId, lastId, through: after }, 'the event log went back');
         return await this.#onWentBack();
       }
-      isMore = events.length === READ_LIMIT;
+      isMore = !isWhole;
       const through = isMore ? (events.at(-1) as StoredEvent).id : lastId;
       const passed = this.#through;
       if (through > passed) {
