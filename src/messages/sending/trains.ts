@@ -43,8 +43,8 @@ interface Car {
  * Statements that send, one after the other: what is sent while one is under way gathers for the next. Organisations share a
  * statement: what a statement and its commit cost hardly rises with their number.
  *
- * No organisation waits for another one's locks: one in which somebody is changing something goes by itself, and so does one
- * for which the shared statement could do nothing.
+ * No organisation waits for long for another one's locks, some 20 ms at the most: one in which somebody is changing something goes
+ * by itself, and so does one for which the shared statement could do nothing.
  */
 export class Trains {
   readonly #app: Pick<App, 'database' | 'db'>;
