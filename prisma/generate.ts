@@ -1,18 +1,18 @@
-// npm run generate: makes the database client and GraphQL's types of it in src/generated, out of schema.prisma.
+// npm run generate: generates the Prisma client and its types for GraphQL into src/generated, from schema.prisma.
 //
-// As `prisma generate` does it, by the same two packages: the command line itself, which is never used for anything else
-// here, is 160 MB more, and fetches an engine that this does not need.
+// Does the same as `prisma generate`, with the same two packages. The Prisma CLI is not needed for anything else here, takes
+// 160 MB more, and downloads an engine that generating does not need.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-// Both are CommonJS, which Node cannot name the exports of.
+// Both packages are CommonJS modules whose named exports Node cannot detect.
 const require = createRequire(import.meta.url);
 const { getGenerators, loadSchemaContext } = require('@prisma/internals') as typeof import('@prisma/internals');
 const { PrismaClientTsGenerator } =
   require('@prisma/client-generator-ts') as typeof import('@prisma/client-generator-ts');
 
-// Looked for, never run: any file that exists will do.
+// Prisma checks that the engine exists but never runs it, so any existing file suffices.
 process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= process.execPath;
 
 const { values } = parseArgs({ options: { quiet: { type: 'boolean', default: false } } });
