@@ -1,8 +1,8 @@
-/** What is left of a budget after a request was counted. */
+/** Rate limit of a caller, after a request was counted. */
 export interface Budget {
-  /** Requests in each window. */
+  /** Requests per window. */
   readonly limit: number;
   readonly remaining: number;
-  /** When the budget is full again. */
+  /** Time at which the budget is full again. */
   readonly resetAt: Date;
 }

@@ -1,6 +1,6 @@
 import { addressOf, networkOf, type Origin } from './rate-limits.ts';
 
-/** Whom an answer goes to, as far as the network knows. */
+/** The client of a request, as far as the network identifies it. */
 export class Caller {
   readonly #origin: Origin;
   readonly #trustedProxies: number;
@@ -10,17 +10,17 @@ export class Caller {
     this.#trustedProxies = trustedProxies;
   }
 
-  /** The address it comes from, as far as our own proxies tell. */
+  /** The client's address, as far as the operator's proxies report it. */
   get address(): string {
     return addressOf(this.#origin, this.#trustedProxies);
   }
 
-  /** What counts as one address. */
+  /** The network that counts as one address. */
   get network(): string {
     return networkOf(this.address);
   }
 
-  /** Whether the connection is closed, so that nobody waits for the answer any more. */
+  /** Whether the connection is closed, so that the response cannot be sent. */
   get isGone(): boolean {
     return this.#origin.socket.destroyed;
   }

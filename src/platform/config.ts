@@ -3,49 +3,49 @@ import { z } from 'zod';
 import { type JwtKeys, readJwtKeys } from './jwt-keys.ts';
 import { TOTALS } from './totals.ts';
 
-/** So many seconds, or days. */
+/** Schema of a number of seconds or days. */
 const seconds = (fallback: number) => z.coerce.number().positive().default(fallback);
-/** Requests a minute, or null: as many as come. */
+/** Schema of a number of requests per minute. Null: unlimited. */
 const rateLimit = (fallback: number) =>
   z
     .union([z.literal('off').transform(() => null), z.coerce.number().int().positive()], {
-      error: 'must be a number of requests a minute, or "off"',
+      error: 'must be a number of requests per minute, or "off"',
     })
     .default(fallback);
-/** So many, or null: as many as come. */
+/** Schema of a maximum number. Null: unlimited. */
 const bound = (fallback: number) =>
   z
     .union([z.literal('off').transform(() => null), z.coerce.number().int().positive()], {
       error: 'must be a number, or "off"',
     })
     .default(fallback);
-/** What the name and the port of a host may look like, where a URL of it can be read besides. */
+/** Form of a host name with an optional port. `isHost` also requires that a URL with it can be parsed. */
 const HOST_AND_PORT = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9]\d*)?$/i;
 const isHost = (text: string): boolean =>
   HOST_AND_PORT.test(text) && !text.includes('..') && URL.canParse(`http://${text}`);
 
-/** `chat.example`, `chat.example:8443`, or with the scheme before it. */
+/** Schema of EXTERNAL_HOST: `chat.example`, `chat.example:8443`, or with a scheme before it. */
 const externalHost = z
   .string()
   .refine((text) => isHost(text.replace(/^https?:\/\//i, '')), {
     error:
-      'must be a host name, with a port if it is not the default, and http:// before it where people reach it without TLS',
+      'must be a host name, with its port if that is not the default, and with http:// before it if users connect without TLS',
   })
   .transform((text) => {
     const [, scheme, host = ''] = /^(?:(https?):\/\/)?(.*)$/.exec(text.toLowerCase()) ?? [];
     return { scheme: scheme as 'http' | 'https' | undefined, host };
   });
 
-/** Web pages' own addresses, as browsers send them: scheme, host and port, and nothing behind. */
+/** Schema of a list of origins of web pages, as browsers send them: scheme, host and port only. */
 const origins = z
   .string()
   .default('')
   .transform((text) => text.split(/[\s,]+/).filter((origin) => origin !== ''))
   .refine((list) => list.every((origin) => /^https?:/.test(origin) && URL.parse(origin)?.origin === origin), {
-    error: 'must be origins, as https://app.example, joined by commas',
+    error: 'must be a comma-separated list of origins, such as https://app.example',
   });
 
-/** Whether drivers can read a URL, who decode the name and the password in it. PostgreSQL's may have no host. */
+/** Returns whether drivers can parse a URL, and decode the user name and password in it. PostgreSQL URLs may omit the host. */
 function isReadable(text: string): boolean {
   const url = URL.parse(text.replace('@/', '@localhost/'));
   try {
@@ -55,23 +55,23 @@ function isReadable(text: string): boolean {
   }
 }
 
-/** The address of something that the service uses. */
+/** Schema of the URL of a server that the service uses. */
 const serverUrl = (scheme: RegExp, name: string) =>
   z.string().refine((text) => scheme.test(text) && isReadable(text), {
-    error: `must be ${name} URL; what is special in a password stands there as %23 for # and the like`,
+    error: `must be ${name} URL, with special characters in its password percent-encoded, such as %23 for #`,
   });
 
 const LOCAL = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** Secrets are sent to these and tokens come from them: plain http is taken only for this machine itself. */
+/** Schema of a URL to which secrets are sent or from which tokens come. Plain http is accepted only for this machine. */
 const providerUrl = z.string().refine((text) => {
   const url = URL.parse(text);
   return url?.protocol === 'https:' || (url?.protocol === 'http:' && LOCAL.has(url.hostname));
 }, 'must be an https:// URL');
 
-/** Our choice: connections there may be beside sockets. Most are long polls. */
+/** Default number of connections in addition to sockets. Most are long polls. */
 const BESIDE_SOCKETS = 10_000;
 
-/** The environment: every variable the service reads, with its default. */
+/** Schema of the environment: every variable that the service reads, with its default. */
 const Environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65535).default(4000),
@@ -81,7 +81,7 @@ const Environment = z.object({
   DATABASE_URL: serverUrl(/^postgres(ql)?:\/\//, 'a postgres://').optional(),
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10),
   REDIS_URL: serverUrl(/^rediss?:\/\//, 'a redis://').optional(),
-  SECRET_KEY: z.string().min(32, 'must hold at least 32 characters').optional(),
+  SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   DEMO: z.enum(['on', 'off']).default('on'),
   GUARD_TRANSACTIONS: z.enum(['on', 'off']).default('off'),
@@ -89,7 +89,7 @@ const Environment = z.object({
   SMTP_URL: serverUrl(/^smtps?:\/\//, 'an smtp:// or smtps://').optional(),
   MAIL_FROM: z
     .string()
-    .regex(/^\P{Cc}*@\P{Cc}*$/u, 'must be an e-mail address, with a name before it if you like')
+    .regex(/^\P{Cc}*@\P{Cc}*$/u, 'must be an email address, with an optional name before it')
     .optional(),
   RATE_LIMIT_PER_USER: rateLimit(200),
   RATE_LIMIT_PER_IP: rateLimit(100),
@@ -108,7 +108,7 @@ const Environment = z.object({
     .regex(/^([a-z0-9.-]+|\[[0-9a-f:]+\]):\d{1,5}$/i, 'must be an address to listen on: <host>:<port>')
     .refine((text) => Number(text.split(':').at(-1)) < 65_536, 'must have a port below 65536')
     .optional(),
-  METRICS_TOKEN: z.string().min(16, 'must hold at least 16 characters').optional(),
+  METRICS_TOKEN: z.string().min(16, 'must have at least 16 characters').optional(),
   PASSWORD_HASH_COST: z.coerce
     .number()
     .int()
@@ -131,99 +131,102 @@ const Environment = z.object({
   EVENT_LOG_ROWS_PER_REALM: z.coerce.number().int().positive().default(1_000_000),
 });
 
-/** Where video calls are made: an OAuth 2 client, and the provider's three addresses. */
+/** Provider of video calls: an OAuth 2 client, and the provider's three URLs. */
 export interface VideoProvider {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Where users allow calls to be made in their name. */
+  /** Page on which users allow the service to create calls in their name. */
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
   readonly createUrl: string;
 }
 
-/** How this process runs: the environment, checked and named. */
+/** Configuration of this process: the validated environment. */
 export interface Config {
   readonly host: string;
-  /** 0 takes any that is free; the one thing that is filled in, once it is known. */
+  /** 0 selects any free port. The only field that changes later: it is set to the port that is used. */
   port: number;
-  /** The server's own domain, with its port; undefined: loopback names at the port served. */
+  /** The server's own domain, with its port. Undefined: loopback names with the served port. */
   readonly externalHost: string | undefined;
-  /** How people reach it there; undefined: over TLS, unless it is this machine. */
+  /** Scheme that clients use for `externalHost`. Undefined: https, or http for this machine. */
   readonly externalScheme: 'http' | 'https' | undefined;
-  /** Origins besides its own whose pages may use it, with its cookies. */
+  /** Origins of other sites whose pages may use the service with its cookies. */
   readonly allowedOrigins: ReadonlySet<string>;
   readonly dataDir: string;
-  /** PostgreSQL; undefined: the embedded database in `dataDir`. */
+  /** URL of PostgreSQL. Undefined: the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly databasePoolSize: number;
   readonly redisUrl: string | undefined;
-  /** Undefined: made and kept in `dataDir` (embedded database only). */
+  /** Undefined: generated and stored in `dataDir` (embedded database only). */
   readonly secretKey: string | undefined;
   readonly logLevel: string;
-  /** Whether an empty database gets the demo organisation, and the start address signs in to it. */
+  /** Whether an empty database is filled with the demo organization, and the start URL signs in to it. */
   readonly demo: boolean;
-  /** For tests: whether a query beside the transaction under way fails instead of hanging. */
+  /** For tests: whether a query outside the current transaction fails instead of hanging. */
   readonly guardsTransactions: boolean;
-  /** For tests: whether a REST reply that is not as its endpoint declares is an error, and does not go out. */
+  /** For tests: whether a REST response that does not match its declaration is an error and is not sent. */
   readonly checksReplies: boolean;
-  /** Where mail is handed in; undefined: it stays queued. */
+  /** URL of the mail server. Undefined: emails stay queued. */
   readonly smtpUrl: string | undefined;
-  /** Whom mail is from: "Name <address>" or the address; undefined: an address of the server's own domain. */
+  /** Sender of emails: "Name <address>" or an address. Undefined: an address of the server's own domain. */
   readonly mailFrom: string | undefined;
-  /** Requests a minute of one account; undefined: as many as come. */
+  /** Requests per minute of one account. Undefined: unlimited. */
   readonly rateLimitPerUser: number | undefined;
-  /** Requests a minute that one address sends without an account; undefined: as many as come. */
+  /** Requests per minute of one address without an account. Undefined: unlimited. */
   readonly rateLimitPerIp: number | undefined;
-  /** Sockets one account has open on this process; undefined: as many as come. */
+  /** Open sockets of one account on this process. Undefined: unlimited. */
   readonly socketsPerUser: number | undefined;
-  /** Sockets one address has open on this process without a sign-in; undefined: as many as come. */
+  /** Open unauthenticated sockets of one address on this process. Undefined: unlimited. */
   readonly socketsPerIp: number | undefined;
-  /** Sockets this process has open, for everybody together. */
+  /** Open sockets of this process in total. */
   readonly maxSockets: number;
-  /** Connections one address has open to this process without a sign-in; undefined: as many as come. */
+  /** Open unauthenticated connections of one address to this process. Undefined: unlimited. */
   readonly connectionsPerIp: number | undefined;
-  /** Connections this process has open, sockets included, for everybody together. */
+  /** Open connections of this process in total, including sockets. */
   readonly maxConnections: number;
-  /** How many proxies of ours every request passes, each adding to X-Forwarded-For. */
+  /** Number of the operator's proxies that every request passes. Each appends to X-Forwarded-For. */
   readonly trustedProxies: number;
-  /** A JSON file of GraphQL documents by their SHA-256; undefined: none. */
+  /** Path of a JSON file of GraphQL documents by their SHA-256. Undefined: none. */
   readonly persistedDocuments: string | undefined;
-  /** Whether no other documents are executed. */
+  /** Whether all other documents are refused. */
   readonly persistedDocumentsOnly: boolean;
-  /** Whether GraphQL tells its schema, and what somebody may have meant, to those who are not signed in. */
+  /** Whether unauthenticated clients can introspect the GraphQL schema and get suggestions for misspelled names. */
   readonly anonymousIntrospection: boolean;
-  /** Where metrics are served, and nothing else; undefined: at the service's own address. */
+  /** Address that serves metrics and nothing else. Undefined: metrics are at the service's own address. */
   readonly metricsAddress: { readonly host: string; readonly port: number } | undefined;
-  /** What is asked of who reads metrics, as a bearer; undefined: nothing. */
+  /** Bearer token that is required to read metrics. Undefined: none. */
   readonly metricsToken: string | undefined;
-  /** What hashing a password costs: N of scrypt, a power of two. */
+  /** Cost of hashing a password: N of scrypt, a power of two. */
   readonly passwordHashCost: number;
-  /** How long a browser stays signed in that is not seen. */
+  /** Time after which the session of an inactive browser expires. */
   readonly sessionIdleMs: number;
-  /** How long a browser stays signed in at the most. */
+  /** Longest lifetime of a browser's session. */
   readonly sessionMs: number;
-  /** How web tokens are verified that are exchanged for API keys; empty: nowhere. */
+  /** Keys of the web tokens (JWT) that can be exchanged for API keys. Empty: no organization accepts them. */
   readonly jwtKeys: JwtKeys;
   /** Undefined: no video calls. */
   readonly videoProvider: VideoProvider | undefined;
-  /** Where hosted avatars are: the SHA-256 of an address goes behind its path. Undefined: nowhere. */
+  /** URL of hosted avatars. The SHA-256 of an email address is appended to its path. Undefined: no hosted avatars. */
   readonly avatarProviderUrl: string | undefined;
-  /** Shortest silence before a heartbeat; a fifth of it is added at random. */
+  /** Shortest silence before a heartbeat. Up to about a fifth is added at random. */
   readonly heartbeatMs: number;
-  /** How often queue positions are written; positions lost in a crash are at most this old. */
+  /** Interval of writing queue positions. After a crash, stored positions are at most this old. */
   readonly queueWriteMs: number;
-  /** Live queues of one user: the least recently used goes for one more. */
+  /** Maximum number of live queues of one user. For one more, the least recently used queue is deleted. */
   readonly queuesPerUser: number;
   readonly logRetentionMs: number;
   readonly logRowsPerRealm: number;
 }
 
-/** The environment holds something the service cannot run with. */
+/** Thrown if the environment contains a value with which the service cannot run. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-/** What may stand in a file of its own, whose name the variable with `_FILE` behind it holds: as containers are given secrets. */
+/**
+ * Variables that can be read from a file, because containers receive secrets as files. The variable with the suffix
+ * `_FILE` contains the path.
+ */
 const SECRETS = [
   'SECRET_KEY',
   'DATABASE_URL',
@@ -234,7 +237,11 @@ const SECRETS = [
   'VIDEO_PROVIDER_CLIENT_SECRET',
 ] as const;
 
-/** Adds to the environment what a file `.env` in the working directory sets, where there is one. What is set already stays. */
+/**
+ * Loads the file `.env` of the working directory, if it exists. Variables that are already set do not change.
+ *
+ * @throws ConfigError if the file cannot be read.
+ */
 export function loadEnvFile(): void {
   try {
     process.loadEnvFile();
@@ -245,12 +252,16 @@ export function loadEnvFile(): void {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The environment with what stands in files. @throws ConfigError for a file that cannot be read, and one that is empty. */
+/**
+ * Returns the environment, including the variables that are read from files.
+ *
+ * @throws ConfigError if a file is empty or cannot be read, or if a variable is set as well as its file.
+ */
 function withFiles(env: Variables): Variables {
   const read = SECRETS.flatMap((name) => {
     const path = env[`${name}_FILE`];
     if (path === undefined || path === '') return [];
-    if (env[name]) throw new ConfigError(`${name}_FILE: ${name} is set as well`);
+    if (env[name]) throw new ConfigError(`${name}_FILE: ${name} is also set. Set only one of them`);
     return [[name, secretIn(`${name}_FILE`, path)] as const];
   });
   return { ...env, ...Object.fromEntries(read) };
@@ -268,9 +279,9 @@ function secretIn(variable: string, path: string): string {
 }
 
 /**
- * Reads and checks the environment.
+ * Reads and validates the environment.
  *
- * @throws ConfigError with one line for each variable that is wrong.
+ * @throws ConfigError with one line for each invalid variable.
  */
 export function readConfig(env: Variables = process.env): Config {
   const present = Object.fromEntries(
@@ -285,11 +296,13 @@ export function readConfig(env: Variables = process.env): Config {
     throw new ConfigError('SECRET_KEY: required with DATABASE_URL, because every node must share it');
   }
   if (e.PERSISTED_DOCUMENTS_ONLY === 'on' && e.PERSISTED_DOCUMENTS === undefined) {
-    throw new ConfigError('PERSISTED_DOCUMENTS_ONLY: without PERSISTED_DOCUMENTS nothing could be executed');
+    throw new ConfigError(
+      'PERSISTED_DOCUMENTS_ONLY: requires PERSISTED_DOCUMENTS. Without it, no document could be executed',
+    );
   }
   const metricsAddress = addressOf(e.METRICS_ADDRESS);
   if (metricsAddress?.host === e.HOST && metricsAddress.port === e.PORT) {
-    throw new ConfigError('METRICS_ADDRESS: must be another address than that of HOST and PORT');
+    throw new ConfigError('METRICS_ADDRESS: must differ from the address of HOST and PORT');
   }
   return {
     host: e.HOST,
@@ -350,7 +363,11 @@ function jwtKeysOf({ JWT_AUTH_KEYS: text }: Read): JwtKeys {
   }
 }
 
-/** All of it, or nothing. */
+/**
+ * Returns the provider of video calls. Undefined if no variable of it is set.
+ *
+ * @throws ConfigError if only some are set.
+ */
 function videoProviderOf(e: Read): VideoProvider | undefined {
   const given = {
     VIDEO_PROVIDER_CLIENT_ID: e.VIDEO_PROVIDER_CLIENT_ID,

@@ -1,65 +1,73 @@
 import type { Socket } from 'node:net';
 import type { Config } from './config.ts';
 import { RateLimitHitError } from './errors.ts';
+import { KeyCounter } from './key-counter.ts';
 import { observeCount } from './metrics.ts';
 import { networkOf } from './rate-limits.ts';
-import { Tally } from './tally.ts';
 
-/** Our choice: how soon whoever found no place may try again. Requests that never arrive are given up by then. */
+/** Seconds after which a refused client may retry. Connections without a request have timed out after this delay. */
 const RETRY_AFTER_SECONDS = 10;
-/** Our choice: what a client needs to send its request and read that it is refused. */
+/** Time for a client to send its request and read the refusal. */
 const FAREWELL_MS = 2_000;
-/** Our choice: of one address at a time. Whoever reads what they are told is gone in a moment. */
+/**
+ * Maximum number of refused connections of one address that receive a response at a time. A client that reads its response
+ * disconnects soon.
+ */
 const MAX_TOLD = 100;
-/** Our choice, as for sockets: one address leaves half of the process to all others. */
+/**
+ * Largest share of all connections that one address can use, equal to the share of sockets. The rest stays available to other
+ * addresses.
+ */
 const SHARE_OF_NETWORK = 0.5;
 
 type Limits = Pick<Config, 'connectionsPerIp' | 'maxConnections' | 'trustedProxies'>;
 
 let open = 0;
-observeCount('connections_open', 'Connections this process has open, sockets included.', () => open);
+observeCount('connections_open', 'Number of open connections of this process, including WebSockets.', () => open);
 
-/** A connection's place. */
+/** A connection that was accepted. */
 interface ConnectionPlace {
   readonly network: string;
   isSignedIn: boolean;
 }
 
-/** A connection that found none. */
+/** A connection that was refused. */
 interface Refused {
   readonly network: string;
-  /** What requests on it are told. */
+  /** Error that answers the requests on it. */
   readonly error: RateLimitHitError;
-  /** Whether there is a place for it as soon as somebody signs in on it. */
+  /** Whether the connection is accepted as soon as a user signs in on it. */
   readonly isStranger: boolean;
   readonly late: NodeJS.Timeout;
 }
 
 /**
- * How many connections this process has open, for whom. A connection is its address's until a request on it is signed in,
- * and is not counted so from then on: a long poll, and whatever else takes its time, belongs to an account, whose
- * requests are counted. What is over a limit is refused; what is open stays. Strangers do not keep out who has a good key:
- * what is refused for their number is taken after all when somebody signs in on it.
+ * The open connections of this process, with limits for each network. A connection counts for `connectionsPerIp` until
+ * a request on it is authenticated. After that, a long poll or other slow request belongs to an account, whose requests
+ * are counted.
  *
- * Behind proxies of ours all connections are theirs, and there is no telling for whom: only the total counts.
+ * A connection over a limit is refused; open connections stay. If only `connectionsPerIp` is exceeded, a connection is
+ * accepted after all when a user signs in on it: unauthenticated clients cannot keep out users with valid credentials.
+ *
+ * Behind the operator's proxies all connections come from the proxies, so only the total is limited.
  */
 export class Connections {
   readonly #limits: Limits;
   readonly #places = new Map<Socket, ConnectionPlace>();
-  readonly #byNetwork = new Tally<string>();
-  /** Of those, with no request signed in. */
-  readonly #strangers = new Tally<string>();
-  /** Those that are to be told so, or to be cut off when they ask for nothing. */
+  readonly #byNetwork = new KeyCounter<string>();
+  /** Connections without an authenticated request, by network. */
+  readonly #strangers = new KeyCounter<string>();
+  /** Connections whose requests are refused. They are closed after `FAREWELL_MS`. */
   readonly #refused = new Map<Socket, Refused>();
-  readonly #refusedOf = new Tally<string>();
+  readonly #refusedOf = new KeyCounter<string>();
 
   constructor(limits: Limits) {
     this.#limits = limits;
   }
 
-  /** Takes a place for a new connection until it is closed, or refuses it. */
+  /** Counts a new connection until it is closed, or refuses it. */
   take(socket: Socket): void {
-    // Beyond, they are dropped before anything is made of them.
+    // Above the total, connections are closed before any work is done for them.
     if (open >= this.#limits.maxConnections) {
       socket.destroy();
       return;
@@ -69,27 +77,27 @@ export class Connections {
     if (this.#limits.trustedProxies > 0) return;
     const network = networkOf(socket.remoteAddress ?? '');
     const { connectionsPerIp = Number.POSITIVE_INFINITY } = this.#limits;
-    if (this.#isHalf(network)) this.#refuse(socket, network, 'Too many connections of this address are open', false);
+    if (this.#isHalf(network)) this.#refuse(socket, network, 'Too many connections are open from this address', false);
     else if (this.#strangers.of(network) < connectionsPerIp) this.#enter(socket, network, false);
     else {
-      const reason = `${connectionsPerIp} connections of this address are open without a sign-in`;
+      const reason = `${connectionsPerIp} unauthenticated connections are open from this address`;
       this.#refuse(socket, network, reason, true);
     }
   }
 
-  /** Why requests on a connection are not answered; undefined when they are. */
+  /** Returns the error for requests on a refused connection. Undefined if the connection was accepted. */
   refusalOf(socket: Socket): RateLimitHitError | undefined {
     return this.#refused.get(socket)?.error;
   }
 
-  /** Whether a connection that is refused would not be, if somebody signed in on it. */
+  /** Returns whether a refused connection is accepted once a user signs in on it. */
   waitsForSignIn(socket: Socket): boolean {
     return this.#refused.get(socket)?.isStranger === true;
   }
 
   /**
-   * Takes a connection off its address's account, when somebody has signed in on it. One that is refused gets its place, if
-   * that is what it takes.
+   * Marks a connection as authenticated: it no longer counts for `connectionsPerIp`. A connection that was refused only because
+   * of that limit is then accepted.
    */
   signIn(socket: Socket): void {
     const refused = this.#refused.get(socket);
@@ -104,7 +112,7 @@ export class Connections {
     this.#strangers.remove(place.network);
   }
 
-  /** Whether a network has all the places that one may have. */
+  /** Returns whether a network has all the connections that one network may have. */
   #isHalf(network: string): boolean {
     return this.#byNetwork.of(network) >= Math.ceil(this.#limits.maxConnections * SHARE_OF_NETWORK);
   }
@@ -122,7 +130,7 @@ export class Connections {
   }
 
   #refuse(socket: Socket, network: string, reason: string, isStranger: boolean): void {
-    // A refusal keeps a connection open for a moment as well: of a flood, most are closed without one.
+    // A refusal also keeps a connection open for a moment. In a flood, most connections are closed without one.
     if (this.#refusedOf.of(network) >= MAX_TOLD) {
       socket.destroy();
       return;

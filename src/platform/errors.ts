@@ -1,6 +1,6 @@
 import type { Budget } from './budget.ts';
 
-/** Every code an error can carry, the same word over REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`). */
+/** All error codes, the same over REST (`code`) and GraphQL (`extensions.code`, `ErrorCode`). */
 export const ERROR_CODES = [
   'BAD_REQUEST',
   'REQUEST_VARIABLE_MISSING',
@@ -12,6 +12,7 @@ export const ERROR_CODES = [
   'UNAUTHORIZED',
   'INVALID_API_KEY',
   'AUTHENTICATION_FAILED',
+  'PASSWORD_REQUIRED',
   'USER_DEACTIVATED',
   'REALM_DEACTIVATED',
   'NONEXISTENT_SUBDOMAIN',
@@ -36,25 +37,28 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** Our choice: longer than every sentence of ours with a name in it, and nothing against a megabyte. */
+/**
+ * Longest message in code units: longer than any of the service's own with a name in it, and much shorter than a
+ * megabyte.
+ */
 const SHOWN_LENGTH = 500;
 
-/** What is told back of what a client sent. */
+/** Shortens a text for an error message that contains client input. */
 export const beginningOf = (text: string) => (text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text);
 
-/** Extra fields of an error's body, named as on the wire. */
+/** Additional fields of an error's body, named as on the wire. */
 type ErrorData = Readonly<Record<string, string | number | boolean | readonly object[]>>;
 
 /**
- * A failure the client caused, or can do something about, and may read.
+ * An error that the client caused or can handle, and whose message the client may read.
  *
- * Services throw subclasses, one per code, made by `defineError`, which stand with the feature they are of; nothing else
- * in the tree knows HTTP or GraphQL shapes. `api/rest/router.ts` renders one as `{result: "error", msg, code, ...data}`
- * with `status`; `api/graphql/errors.ts` as a typed error of a mutation, or `{message, extensions: {code, ...data}}`. Any
- * other thrown value is a bug: both log it and answer with no detail.
+ * Services throw subclasses, one per code, made by `defineError` and declared beside their feature. Only the API layer contains
+ * HTTP and GraphQL shapes. `api/rest/router.ts` renders an error as `{result: "error", msg, code, ...data}` with `status`;
+ * `api/graphql/errors.ts` as a typed error of a mutation, or `{message, extensions: {code, ...data}}`. Any other thrown value is
+ * a bug: both APIs log it and respond without details.
  */
 export abstract class ChatError extends Error {
-  /** @param message May hold what the client sent; only its beginning is told back. */
+  /** @param message Can contain client input; a long message is shortened. */
   constructor(message: string) {
     super(beginningOf(message));
   }
@@ -62,13 +66,16 @@ export abstract class ChatError extends Error {
   abstract readonly code: ErrorCode;
   /** HTTP status over REST. */
   readonly status: number = 400;
-  /** Extra fields of the error body, named as on the wire. */
+  /** Additional fields of the error body, named as on the wire. */
   readonly data: ErrorData = {};
-  /** Which parameter it is about, as over REST, and which part of it: `drafts[0]["content"]`. undefined: not one alone. */
+  /**
+   * Parameter that caused the error, named as over REST, with the path to the part: `drafts[0]["content"]`. Undefined
+   * if the error does not belong to a single parameter.
+   */
   readonly parameter: string | undefined;
 }
 
-/** What an error says: `message` for people, `data` for programs, `parameter` where it is about one. */
+/** Content of an error: `message` for people, `data` for programs, and `parameter` if a single one caused it. */
 interface Said<Data extends ErrorData> {
   readonly message: string;
   readonly data?: Data;
@@ -76,9 +83,9 @@ interface Said<Data extends ErrorData> {
 }
 
 /**
- * The class of the errors of one code, to be extended.
+ * Returns the class of the errors of one code, to be extended.
  *
- * @param say Makes the message and the data of what the constructor is given.
+ * @param say Returns the message and the data for the arguments of the constructor.
  * @param status HTTP status over REST.
  * @example class DrySpellError extends defineError('DRY_SPELL', (days: number) => ({ message: 'No rain', data: { days } })) {}
  */
@@ -98,94 +105,94 @@ export function defineError<
       super(message);
       this.name = new.target.name;
       this.parameter = parameter;
-      // What says nothing of its data has none that `Data` could name.
+      // If `say` returns no data, `Data` has no required fields.
       this.data = data ?? ({} as Data);
     }
   };
 }
 
-/** The general refusal: a value the service does not take, or an act the viewer may not do. */
+/** Thrown for a value that the service does not accept, or an action that the viewer may not perform. */
 export class BadRequestError extends defineError('BAD_REQUEST', (text: string, parameter?: string) => ({
   message: text,
   parameter,
 })) {}
 
-/** "No such object" where the interface answers 404 instead of 400. */
+/** Thrown if an object does not exist and the REST interface responds with 404, not the usual 400. */
 export class NotFoundError extends BadRequestError {
   override readonly status = 404;
 }
 
-/** There is as much as there may be of what the act would add to. */
+/** Thrown if an action would exceed a limit of `totals.ts`. */
 export class TotalReachedError extends BadRequestError {
   override readonly data: { limit: string };
 
-  /** @param limit The total's name, as registration tells it. @see totals.ts */
+  /** @param limit Name of the limit, as in registrations. @see totals.ts */
   constructor(message: string, limit: string) {
     super(message);
     this.data = { limit };
   }
 }
 
-/** Parameters that each are fine, but not together. */
+/** Thrown for parameters that are valid, but not in combination. */
 export class UnsupportedParametersError extends BadRequestError {
   override readonly data: { parameters: string };
 
-  /** @param parameters Their names, as over REST. */
+  /** @param parameters Their names over REST. */
   constructor(parameters: readonly string[]) {
     super(`Unsupported parameter combination: ${parameters.join(', ')}`);
     this.data = { parameters: parameters.join(', ') };
   }
 }
 
-/** A required parameter was not sent. */
+/** Thrown if a required parameter is missing. */
 export class RequestVariableMissingError extends defineError('REQUEST_VARIABLE_MISSING', (parameter: string) => ({
   message: `Missing '${parameter}' argument`,
   data: { var_name: parameter },
   parameter,
 })) {}
 
-/** A parameter was sent under two of its names. */
+/** Thrown if a parameter is sent under two of its names. */
 export class RequestConfusingVarError extends defineError('REQUEST_CONFUSING_VAR', (name: string, alias: string) => ({
   message: `Can't decide between '${name}' and '${alias}' arguments`,
   data: { var_name1: name, var_name2: alias },
 })) {}
 
-/** The act takes a role the viewer does not have: `needed`, a noun with its article, "an organization administrator". */
+/** Thrown if the viewer lacks a role. `needed` is a noun with its article: "an organization administrator". */
 export class UnauthorizedPrincipalError extends defineError('UNAUTHORIZED_PRINCIPAL', (needed: string) => ({
   message: `Must be ${needed}`,
 })) {}
 
-/** A changed value was not what the client said it was. */
+/** Thrown if the previous value of a change is not the one that the client expects. */
 export class ExpectationMismatchError extends defineError('EXPECTATION_MISMATCH', (fieldName: string) => ({
   message: `'${fieldName}' value does not match the expected value.`,
   data: { field_name: fieldName },
   parameter: fieldName,
 })) {}
 
-/** The Host header names no organisation of this server. */
+/** Thrown if the Host header names no organization of this server. */
 export class NonexistentSubdomainError extends defineError(
   'NONEXISTENT_SUBDOMAIN',
-  /** @param foreign The name in Host, where it is none of this server's. */
+  /** @param foreign Name in the Host header, if it is not one of this server. */
   (foreign?: string) => ({
     message:
       foreign === undefined
         ? 'There is no organization at this address'
-        : `This server does not go by the name "${foreign}": its operator sets EXTERNAL_HOST to the name at which people ` +
-          'reach it, and has a proxy pass on the Host that they asked for',
+        : `Unknown host name "${foreign}". The operator must set EXTERNAL_HOST to the public name of the server, and a ` +
+          'proxy must forward the Host header',
   }),
   { status: 404 },
 ) {}
 
-/** A budget is used up; `retry-after` says in how many seconds there is some again. */
+/** Thrown if a budget is used up. `retry-after` is the number of seconds until requests are permitted again. */
 export class RateLimitHitError extends ChatError {
   override name = 'RateLimitHitError';
   readonly code = 'RATE_LIMIT_HIT';
   override readonly status = 429;
   override readonly data: { 'retry-after': number };
-  /** What is told in the reply's headers besides; undefined for limits of a few acts. */
+  /** Budget for the response headers. Undefined for limits of a few particular actions. */
   readonly budget: Budget | undefined;
 
-  /** @param retryAfterSeconds May have a fraction. */
+  /** @param retryAfterSeconds Can have a fraction. */
   constructor(
     retryAfterSeconds: number,
     budget?: Budget,
@@ -197,7 +204,10 @@ export class RateLimitHitError extends ChatError {
   }
 }
 
-/** The database could not take the request in time, and it may be sent again. Of a refused change nothing was done. */
+/**
+ * Thrown if the database could not process the request in time. A refused change had no effect. The request can be sent
+ * again.
+ */
 export class RequestTimeoutError extends defineError<
   'REQUEST_TIMEOUT' | 'STORAGE_FULL',
   [text?: string],
@@ -205,30 +215,30 @@ export class RequestTimeoutError extends defineError<
 >(
   'REQUEST_TIMEOUT',
   (text) => ({
-    message: text ?? 'The service is busy; nothing was changed, please try again',
+    message: text ?? 'The service is unavailable; nothing was changed, please try again',
     data: { 'retry-after': 1 },
   }),
   { status: 503 },
 ) {}
 
 /**
- * The disk that the database is on is full. As when it is busy, the same request can be sent again, and who waits for that
- * waits for this: but longer, and under a code of its own. No proxy should ask the next node, which has the same disk: so it
- * is not 503.
+ * Thrown if the disk of the database is full. Like `RequestTimeoutError`, it permits a retry of the same request, but
+ * after a longer time, and it has its own code. The status is not 503: a proxy would then try the next node, which uses
+ * the same disk.
  */
 export class StorageFullError extends RequestTimeoutError {
   override readonly code = 'STORAGE_FULL';
   override readonly status = 507;
   override readonly data = { 'retry-after': 30 };
 
-  constructor(text = 'The service has no room left to store anything; nothing was changed, please try again later') {
+  constructor(text = 'The service has no disk space left; nothing was changed, please try again later') {
     super(text);
   }
 }
 
-/** Nobody waits for the answer any more: what had not begun is left. */
+/** Thrown if the client disconnected before its work was started. */
 export class AbandonedError extends RequestTimeoutError {
   constructor() {
-    super('The client has gone; nothing was changed');
+    super('The client disconnected; nothing was changed');
   }
 }

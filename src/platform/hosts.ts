@@ -1,54 +1,78 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import { NonexistentSubdomainError } from './errors.ts';
 
-/** Where the server is found, as far as it was told. */
+/** Addresses of the server, from the configuration. */
 interface ServerAddress {
-  /** Host and port under which clients reach it; undefined: this machine alone does. */
+  /** Address on which the server listens. */
+  readonly host?: string;
+  /** Host and port that clients use. Undefined: only this machine connects. */
   readonly externalHost: string | undefined;
-  /** Undefined: https, unless the host is this machine. */
+  /** Undefined: https, or http if the host is this machine. */
   readonly externalScheme?: 'http' | 'https' | undefined;
   readonly port: number;
 }
 
-/** Names of the machine itself, at which a server without EXTERNAL_HOST answers. */
+/**
+ * Returns the host name by which this machine reaches the server: the loopback address on which it listens, otherwise
+ * 127.0.0.1.
+ */
+function loopbackOf(host = ''): string {
+  if (host === 'localhost' || (isIPv4(host) && host.startsWith('127.'))) return host;
+  // `URL` normalizes long forms of ::1.
+  return isIPv6(host) && new URL(`http://[${host}]`).hostname === '[::1]' ? '[::1]' : '127.0.0.1';
+}
+
+/** Returns whether only this machine can reach a server that listens on `host`. */
+export const isLoopback = (host: string): boolean => host === '127.0.0.1' || loopbackOf(host) !== '127.0.0.1';
+
+/** Names of this machine, at which a server without EXTERNAL_HOST answers. */
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 const SUBDOMAIN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Whether `text` may be an organisation's subdomain; "" is the root domain. */
+/** Returns whether `text` is a valid subdomain of an organization. "" is the root domain. */
 export const isSubdomain = (text: string): boolean => text === '' || SUBDOMAIN.test(text);
 
 /**
- * The subdomain a Host header names; "" for the server's own domain. Ports do not matter: proxies change them.
+ * Returns the subdomain of a Host header; "" for the server's own domain. Ports are ignored, because proxies change
+ * them.
  *
- * @throws NonexistentSubdomainError when it is no name of this server.
+ * @throws NonexistentSubdomainError if the host is not a name of this server, or its subdomain is not valid.
  */
-export function subdomainOf({ externalHost }: Pick<ServerAddress, 'externalHost'>, host: string | undefined): string {
+export function subdomainOf(
+  { externalHost, host: listening }: Pick<ServerAddress, 'externalHost' | 'host'>,
+  host: string | undefined,
+): string {
   const name = withoutPort(host?.trim().toLowerCase() ?? '');
   const root = withoutPort(externalHost ?? 'localhost');
-  if (name === root || (externalHost === undefined && LOOPBACK.has(name))) return '';
+  if (name === root) return '';
+  if (externalHost === undefined && (LOOPBACK.has(name) || name === loopbackOf(listening))) return '';
   if (!name.endsWith(`.${root}`)) throw new NonexistentSubdomainError(name);
   const subdomain = name.slice(0, -root.length - 1);
   if (!SUBDOMAIN.test(subdomain)) throw new NonexistentSubdomainError();
   return subdomain;
 }
 
-/** The host and port at which clients find an organisation. */
-export function hostOf({ externalHost, port }: ServerAddress, subdomain: string): string {
+/** Returns the host and port that clients use for an organization. */
+export function hostOf({ externalHost, host, port }: ServerAddress, subdomain: string): string {
   if (externalHost !== undefined) return subdomain === '' ? externalHost : `${subdomain}.${externalHost}`;
-  return subdomain === '' ? `127.0.0.1:${port}` : `${subdomain}.localhost:${port}`;
+  return subdomain === '' ? `${loopbackOf(host)}:${port}` : `${subdomain}.localhost:${port}`;
 }
 
-/** The domain of an organisation's own addresses, such as its bots'. */
+/** Returns the domain of the email addresses that an organization makes itself, such as those of its bots. */
 export const domainOf = (
   { externalHost = 'localhost' }: Pick<ServerAddress, 'externalHost'>,
   subdomain: string,
 ): string => withoutPort(subdomain === '' ? externalHost : `${subdomain}.${externalHost}`);
 
-/** Where clients find an organisation: over TLS, which ends before this server, unless it is this machine or they say. */
+/**
+ * Returns the base URL of an organization. The scheme is `externalScheme`. If that is undefined, it is http for this
+ * machine and https for other hosts, where a proxy terminates TLS.
+ */
 export function urlOf(config: ServerAddress, subdomain: string): string {
   const host = hostOf(config, subdomain);
   const local = /^(127\.|\[|([a-z0-9-]+\.)*localhost(:|$))/.test(host);
   return `${config.externalScheme ?? (local ? 'http' : 'https')}://${host}`;
 }
 
-/** The name in a Host header, or of an address of ours. */
+/** Removes the port and a final dot from a host name. */
 export const withoutPort = (host: string) => host.replace(/:\d*$/, '').replace(/\.$/, '');

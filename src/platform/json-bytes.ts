@@ -1,8 +1,8 @@
-import { LongWork } from './let-others-in.ts';
+import { LongWork } from './yield-to-event-loop.ts';
 
-/** A value that is JSON already, and as it goes out: what is long and kept is not to be written anew each time. */
+/** A value that is serialized JSON already. Long values that are kept need not be serialized each time they are sent. */
 export class JsonBytes {
-  /** UTF-8, in the order in which they stand. */
+  /** Chunks of UTF-8, in their order. */
   readonly pieces: readonly Uint8Array[];
 
   constructor(...pieces: readonly Uint8Array[]) {
@@ -10,10 +10,22 @@ export class JsonBytes {
   }
 }
 
-/** Our choice: about what goes out at a time, and takes less than a millisecond to. */
+/** Returns the length of serialized JSON in bytes. */
+export const lengthOf = ({ pieces }: JsonBytes): number => pieces.reduce((sum, piece) => sum + piece.length, 0);
+
+/** Iterates over the chunks of serialized JSON. Yields to the event loop between them. */
+export async function* chunksOf({ pieces }: JsonBytes): AsyncGenerator<Uint8Array> {
+  const work = new LongWork();
+  for (const piece of pieces) {
+    await work.pause();
+    yield piece;
+  }
+}
+
+/** Length of a chunk in characters: about the amount of one write to a socket. Encoding a chunk takes less than a millisecond. */
 const PIECE_LENGTH = 64 * 1024;
 
-/** Text that is written bit by bit, as UTF-8. */
+/** Chunks of UTF-8, built from text piece by piece. */
 class Pieces {
   readonly pieces: Uint8Array[] = [];
   #text = '';
@@ -23,7 +35,7 @@ class Pieces {
     if (this.#text.length >= PIECE_LENGTH) this.#cut();
   }
 
-  /** What is UTF-8 already. */
+  /** Appends bytes that are already UTF-8. */
   addBytes(bytes: Uint8Array): void {
     this.#cut();
     this.#push(bytes);
@@ -45,15 +57,17 @@ class Pieces {
 }
 
 /**
- * The JSON of an object, some of whose fields may be JSON already. Others are let in while it is written, so that nothing of
- * it may change meanwhile.
+ * Serializes an object, some of whose fields can be serialized already. Yields to the event loop in between, so no part
+ * of the object may change meanwhile.
  *
- * @returns In pieces that are not long.
+ * @param isSplit Whether a value below the fields, or some items of a list, are serialized in parts. By default none is, which is
+ *   faster if all items are short. `isLong` also serializes long texts anywhere in parts.
+ * @returns JSON in chunks of bounded length.
  */
-export async function writeJson(fields: Fields): Promise<JsonBytes> {
+export async function writeJson(fields: Fields, isSplit: IsSplit = () => false): Promise<JsonBytes> {
   const written = new Pieces();
   const work = new LongWork();
-  for (const part of partsOf(fields, DEPTH)) {
+  for (const part of partsOf(fields, DEPTH, isSplit)) {
     if (typeof part === 'string') written.add(part);
     else for (const piece of part.pieces) written.addBytes(piece);
     if (work.isLong) await work.rest();
@@ -62,34 +76,86 @@ export async function writeJson(fields: Fields): Promise<JsonBytes> {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+type IsSplit = (value: unknown) => boolean;
 
-/** Our choice: the fields, and the items of those that are lists or objects, are short enough to be written whole. */
+/** Total length of strings above which a value is serialized in parts, in UTF-16 units: about 3 ms of `JSON.stringify`. */
+const LONG = 256 * 1024;
+
+/** Whether the strings of a value are so long together that other work has to run while it is serialized. */
+export const isLong = (value: unknown): boolean => spaceAfter(value, LONG) < 0;
+
+/** Returns the rest of a number of UTF-16 units after the strings of a value. Stops reading as soon as it is negative. */
+function spaceAfter(value: unknown, space: number): number {
+  if (typeof value === 'string') return space - value.length;
+  if (typeof value !== 'object' || value === null || value instanceof JsonBytes) return space;
+  // Lists of ids are the longest lists there are.
+  if (Array.isArray(value) && typeof value[0] === 'number') return space;
+  let left = space;
+  for (const name in value) {
+    left = spaceAfter((value as Fields)[name], left);
+    if (left < 0) break;
+  }
+  return left;
+}
+
+/** Largest number of list items that are serialized in one call. One call per item takes longer. */
+const MAX_ITEMS_AT_ONCE = 16;
+
+/** Levels of fields that are serialized one by one even if they are short: the object, and its fields. */
 const DEPTH = 2;
-/** Our choice: to write one by one takes longer. */
-const ITEMS_AT_ONCE = 16;
 
-function* partsOf(value: unknown, depth: number): Generator<string | JsonBytes> {
+function* partsOf(value: unknown, depth: number, isSplit: IsSplit): Generator<string | JsonBytes> {
   if (value instanceof JsonBytes) yield value;
-  else if (depth > 0 && Array.isArray(value)) {
-    yield '[';
-    for (let at = 0; at < value.length; at += ITEMS_AT_ONCE) {
-      const items = JSON.stringify(value.slice(at, at + ITEMS_AT_ONCE)).slice(1, -1);
-      yield at === 0 ? items : `,${items}`;
-    }
-    yield ']';
-  } else if (depth > 0 && isPlain(value)) {
+  else if (typeof value === 'string' && value.length > PIECE_LENGTH) yield* partsOfText(value);
+  else if (Array.isArray(value) && (depth > 0 || isSplit(value))) yield* partsOfList(value, depth, isSplit);
+  else if (isPlain(value) && (depth > 0 || isSplit(value))) {
     let before = '{';
     for (const [name, item] of Object.entries(value)) {
-      // As JSON does with what is undefined.
+      // `JSON.stringify` omits undefined fields as well.
       if (item === undefined) continue;
       yield `${before}${JSON.stringify(name)}:`;
-      yield* partsOf(item, depth - 1);
+      yield* partsOf(item, depth - 1, isSplit);
       before = ',';
     }
     yield before === '{' ? '{}' : '}';
   } else yield JSON.stringify(value);
 }
 
-/** Whether its fields are all that is to be written of it. */
-const isPlain = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+function* partsOfList(list: readonly unknown[], depth: number, isSplit: IsSplit): Generator<string | JsonBytes> {
+  let before = '[';
+  for (let at = 0; at < list.length; at += MAX_ITEMS_AT_ONCE) {
+    const items = list.slice(at, at + MAX_ITEMS_AT_ONCE);
+    if (!isSplit(items)) {
+      yield before + JSON.stringify(items).slice(1, -1);
+      before = ',';
+      continue;
+    }
+    for (const item of items) {
+      yield before;
+      yield* partsOf(item ?? null, depth - 1, isSplit);
+      before = ',';
+    }
+  }
+  yield before === '[' ? '[]' : ']';
+}
+
+function* partsOfText(text: string): Generator<string> {
+  yield '"';
+  for (let at = 0; at < text.length; ) {
+    let end = at + PIECE_LENGTH;
+    // Both halves of a surrogate pair are in one part.
+    if (isHighSurrogate(text.charCodeAt(end - 1))) end--;
+    yield JSON.stringify(text.slice(at, end)).slice(1, -1);
+    at = end;
+  }
+  yield '"';
+}
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+
+/** Whether a value is a plain object, so that only its fields have to be serialized. */
+function isPlain(value: unknown): value is Fields {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

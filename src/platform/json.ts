@@ -1,27 +1,27 @@
 import { BadRequestError } from './errors.ts';
 
 /**
- * Our choice: several times as deep as anything the interface takes, and far from where code that goes into a value by
- * calling itself (comparing, hashing, writing it as JSON) would run out of stack.
+ * Deepest nesting: several times that of any valid input, and far below the depth at which recursive code (comparing,
+ * hashing, serializing) overflows the stack.
  */
 const MAX_DEPTH = 64;
 
-/** The text nests deeper than anything the service takes. */
+/** Thrown if a text is nested deeper than any input that the service accepts. */
 export class TooDeepError extends BadRequestError {
-  /** @param name What the text is, as the client knows it. */
+  /** @param name Name of the text in the API. */
   constructor(name: string) {
     super(`${name} is nested too deep (limit: ${MAX_DEPTH})`);
   }
 }
 
 /**
- * Reads JSON text that a client sent, wherever it stands: every body, parameter and message goes through here, so that
- * nothing behind it meets a value nested deeper than it can follow.
+ * Parses JSON text from a client. Every body, parameter and message passes through here, so no other code receives a
+ * value that is nested too deep.
  *
- * @param name What the text is, as the client knows it, for the refusal.
- * @param revive As of `JSON.parse`.
- * @throws TooDeepError when it nests deeper than 64 arrays or objects.
- * @throws SyntaxError when it is no JSON.
+ * @param name Name of the text in the API, for the error message.
+ * @param revive The parameter of `JSON.parse`.
+ * @throws TooDeepError if the text has more than 64 levels of arrays and objects.
+ * @throws SyntaxError if the text is not JSON.
  */
 export function parseJson(
   text: string,
@@ -34,7 +34,10 @@ export function parseJson(
 
 const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Looks at the text alone, once from its beginning to its end. Of what is no JSON the answer may be either. */
+/**
+ * Returns whether a JSON text has more than `max` levels. Scans the text once. If it is not JSON, the result is
+ * unspecified.
+ */
 function isDeeperThan(text: string, max: number): boolean {
   let depth = 0;
   let isInString = false;

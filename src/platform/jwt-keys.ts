@@ -2,29 +2,29 @@ import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { isSubdomain } from './hosts.ts';
 
-/** How one organisation's web tokens are verified. */
+/** Settings that verify the web tokens (JWT) of one organization. */
 export interface JwtKey {
   /** A shared secret, or the issuer's public key. */
   readonly key: KeyObject;
-  /** The only algorithms taken, whatever a token's header says. */
+  /** The only accepted algorithms, independent of a token's header. */
   readonly algorithms: readonly string[];
-  /** What `iss` must be; absent: anything. */
+  /** Required value of `iss`. Absent: any. */
   readonly issuer?: string | undefined;
-  /** What `aud` must be or hold; absent: anything. */
+  /** Required value of `aud`, or of one of its items. Absent: any. */
   readonly audience?: string | undefined;
-  /** What the header's `typ` must be; absent: anything. */
+  /** Required value of `typ` in the header. Absent: any. */
   readonly type?: string | undefined;
-  /** Whether each token is taken once: it then needs `jti` and `exp`. */
+  /** Whether each token is accepted only once. It then requires `jti` and `exp`. */
   readonly once: boolean;
 }
 
-/** By subdomain; "" is the root domain's organisation. */
+/** Keys by subdomain; "" is the organization of the root domain. */
 export type JwtKeys = ReadonlyMap<string, JwtKey>;
 
-/** What an algorithm asks of its key. "none" is none of them. @see RFC 7518 3.1, RFC 8037 3.1 */
+/** Requirements of an algorithm for its key. "none" is not supported. @see RFC 7518 3.1, RFC 8037 3.1 */
 interface Needs {
   readonly kind: 'secret' | 'rsa' | 'ec' | 'ed25519';
-  /** Bytes of a secret, bits of an RSA modulus. */
+  /** Minimum: bytes of a secret, bits of an RSA modulus. */
   readonly least?: number;
   readonly curve?: string;
 }
@@ -32,7 +32,7 @@ interface Needs {
 const MIN_RSA_BITS = 2048;
 
 const ALGORITHMS: Readonly<Record<string, Needs>> = {
-  // As many bytes as the hash has. @see RFC 7518 3.2
+  // At least as many bytes as the hash. @see RFC 7518 3.2
   HS256: { kind: 'secret', least: 32 },
   HS384: { kind: 'secret', least: 48 },
   HS512: { kind: 'secret', least: 64 },
@@ -61,10 +61,11 @@ const Entries = z.record(
 );
 
 /**
- * Reads JWT_AUTH_KEYS: `{"<subdomain>": {"key", "algorithms", "issuer"?, "audience"?, "type"?, "once"?}}`, where `key`
+ * Parses JWT_AUTH_KEYS: `{"<subdomain>": {"key", "algorithms", "issuer"?, "audience"?, "type"?, "once"?}}`, where `key`
  * is a shared secret, or a public key as PEM.
  *
- * @throws Error with one sentence when it cannot be read, or an organisation's key does not suit its algorithms.
+ * @throws Error with one sentence if the text cannot be parsed, or the key of an organization does not suit its
+ *   algorithms.
  * @see RFC 8725 3.1, 3.2, 3.5
  */
 export function readJwtKeys(text: string): JwtKeys {
@@ -80,7 +81,7 @@ export function readJwtKeys(text: string): JwtKeys {
   }
   return new Map(
     Object.entries(parsed.data).map(([subdomain, entry]) => {
-      if (!isSubdomain(subdomain)) throw new Error(`"${subdomain}" is no subdomain`);
+      if (!isSubdomain(subdomain)) throw new Error(`"${subdomain}" is not a valid subdomain`);
       const key = readKey(subdomain, entry.key);
       for (const algorithm of entry.algorithms) requireFit(`"${subdomain}"`, key, algorithm);
       return [subdomain, { ...entry, key }];
@@ -91,25 +92,31 @@ export function readJwtKeys(text: string): JwtKeys {
 function readKey(subdomain: string, text: string): KeyObject {
   if (!text.includes('-----BEGIN')) return createSecretKey(text, 'utf8');
   // A private key is refused: Node would silently derive the public key from it.
-  if (text.includes('PRIVATE KEY')) throw new Error(`"${subdomain}": the key must be the public one`);
+  if (text.includes('PRIVATE KEY')) throw new Error(`"${subdomain}": the key must be a public key`);
   try {
     return createPublicKey(text);
   } catch {
-    throw new Error(`"${subdomain}": the PEM holds no public key`);
+    throw new Error(`"${subdomain}": the PEM contains no public key`);
   }
 }
 
-/** A public key never serves as a secret, nor the other way round: an attacker knows the public one. */
+/**
+ * Checks that a key suits an algorithm. A public key is never accepted as a secret, nor a secret as a public key:
+ * attackers have the public key.
+ *
+ * @throws Error if it does not.
+ */
 function requireFit(where: string, key: KeyObject, algorithm: string): void {
   const needs = Object.hasOwn(ALGORITHMS, algorithm) ? ALGORITHMS[algorithm] : undefined;
-  if (needs === undefined) throw new Error(`${where}: the algorithm "${algorithm}" is not one of those taken`);
+  if (needs === undefined) throw new Error(`${where}: the algorithm "${algorithm}" is not supported`);
   const kind = key.asymmetricKeyType ?? key.type;
-  if (kind !== needs.kind) throw new Error(`${where}: ${algorithm} needs a key of another kind`);
+  if (kind !== needs.kind) throw new Error(`${where}: ${algorithm} needs another type of key`);
   const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
   const { kind: _, least = 0, curve } = needs;
   if (kind === 'secret' && (key.symmetricKeySize ?? 0) < least) {
     throw new Error(`${where}: ${algorithm} needs a secret of at least ${least} bytes`);
   }
-  if (kind === 'rsa' && modulusLength < least) throw new Error(`${where}: ${algorithm} needs at least ${least} bits`);
+  if (kind === 'rsa' && modulusLength < least)
+    throw new Error(`${where}: ${algorithm} needs a key of at least ${least} bits`);
   if (kind === 'ec' && namedCurve !== curve) throw new Error(`${where}: ${algorithm} needs a key on another curve`);
 }

@@ -20,27 +20,27 @@ const KEY_LENGTH = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Whether `text` has the form of an API key. */
+/** Returns whether `text` has the form of an API key. */
 export const isKey = (text: string): boolean => /^[A-Za-z0-9]{32}$/.test(text);
 
-/** Whether two texts are the same, in a time that says nothing of where they differ. */
+/** Returns whether two texts are equal, in a time that does not depend on where they differ. */
 export function isSameSecret(shown: string, secret: string): boolean {
   const [a, b] = [shown, secret].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(a, b);
 }
 
 /**
- * Makes API keys and keeps them: as a hash, by which sign-in finds them, and sealed, because two endpoints must return
- * them.
+ * Generator of API keys and of their stored forms: a hash, by which sign-in finds a key, and a sealed (encrypted) form,
+ * because two endpoints must return the key.
  */
 export class KeyVault {
   readonly #sealing: Uint8Array;
-  /** Made once: to make a key of its bytes takes four times as long as to use it. */
+  /** Made only once: importing a key takes four times as long as using it. */
   readonly #marking: KeyObject;
   readonly #succession: KeyObject;
   readonly #derived: (purpose: string) => Uint8Array;
 
-  /** @param secret SECRET_KEY, from which the keys to seal and to mark with are derived. */
+  /** @param secret SECRET_KEY, from which the keys for sealing, fingerprints and tokens are derived. */
   constructor(secret: string) {
     this.#derived = (purpose) => new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));
     this.#sealing = this.#derived('api key sealing');
@@ -48,32 +48,35 @@ export class KeyVault {
     this.#succession = createSecretKey(this.#derived('session tokens'));
   }
 
-  /** A new key: 32 characters of [A-Za-z0-9], each equally likely. */
+  /** Returns a new key: 32 characters of [A-Za-z0-9], each equally likely. */
   newKey(): string {
     return Array.from({ length: KEY_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   }
 
-  /** SHA-256. A key is random beyond guessing, so that it needs no salt and no slow hash. */
+  /** Returns the SHA-256 of a key. Keys are too random to be guessed, so they need no salt and no slow hash. */
   hash(key: string): Uint8Array<ArrayBuffer> {
     return new Uint8Array(hash('sha256', key, 'buffer'));
   }
 
-  /** HMAC-SHA-256: tells whether two texts are the same, and without SECRET_KEY nothing of them, however short. */
+  /**
+   * Returns the HMAC-SHA-256 of a text. It shows whether two texts are equal. Without SECRET_KEY it reveals nothing
+   * else, even of short texts.
+   */
   fingerprint(text: string): Uint8Array<ArrayBuffer> {
     return new Uint8Array(createHmac('sha256', this.#marking).update(text).digest());
   }
 
-  /** The token that follows another, which nobody can tell without SECRET_KEY: 43 characters of [A-Za-z0-9_-]. */
+  /** Returns the token that follows another: 43 characters of [A-Za-z0-9_-]. It cannot be computed without SECRET_KEY. */
   successor(token: string): string {
     return createHmac('sha256', this.#succession).update(token).digest('base64url');
   }
 
-  /** A secret of this server's for one purpose, the same at every start: 43 characters of [A-Za-z0-9_-]. */
+  /** Returns a secret of this server for one purpose, the same at every start: 43 characters of [A-Za-z0-9_-]. */
   token(purpose: string): string {
     return Buffer.from(this.#derived(purpose)).toString('base64url');
   }
 
-  /** AES-256-GCM: nonce, tag, ciphertext. */
+  /** Encrypts a key with AES-256-GCM. @returns Nonce, tag and ciphertext. */
   seal(key: string): Uint8Array<ArrayBuffer> {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce);
@@ -81,7 +84,7 @@ export class KeyVault {
     return new Uint8Array(Buffer.concat([nonce, cipher.getAuthTag(), text]));
   }
 
-  /** @throws Error when it was sealed under another SECRET_KEY, or changed since. */
+  /** Decrypts a sealed key. @throws Error if it was sealed with another SECRET_KEY, or changed since. */
   open(sealed: Uint8Array): string {
     const bytes = Buffer.from(sealed);
     const decipher = createDecipheriv('aes-256-gcm', this.#sealing, bytes.subarray(0, NONCE_BYTES));
@@ -91,28 +94,32 @@ export class KeyVault {
 }
 
 /**
- * SECRET_KEY; with the embedded database and none given, the one kept in DATA_DIR/secret-key, made at the first start.
- * Call with the data directory locked.
+ * Returns SECRET_KEY. If it is not set, which only the embedded database permits, returns the key in
+ * DATA_DIR/secret-key, which the first start generates. Call it while the data directory is locked.
  *
- * @throws ConfigError when the file holds no key.
+ * @throws ConfigError if the file contains no key.
  */
 export function loadSecretKey(config: Config): string {
   const { secretKey, dataDir } = config;
   return secretKey ?? keptSecretKey(config) ?? makeSecretKey(dataDir, join(dataDir, 'secret-key'));
 }
 
-/** What DATA_DIR/secret-key holds; undefined where it is not there. @throws ConfigError when it holds no key. */
+/**
+ * Returns the key in DATA_DIR/secret-key. Undefined if the file does not exist.
+ *
+ * @throws ConfigError if it contains no key.
+ */
 export function keptSecretKey({ dataDir }: Pick<Config, 'dataDir'>): string | undefined {
   const path = join(dataDir, 'secret-key');
   const kept = readIfThere(path)?.trim();
-  if (kept !== undefined && kept.length < 32) throw new ConfigError(`${path}: must hold at least 32 characters`);
+  if (kept !== undefined && kept.length < 32) throw new ConfigError(`${path}: must have at least 32 characters`);
   return kept;
 }
 
 function makeSecretKey(dataDir: string, path: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const secret = randomBytes(48).toString('base64url');
-  // Whole or not at all: an empty file left by a crash would stop every later start.
+  // Written completely or not at all: an empty file left by a crash would prevent every later start.
   const draft = openSync(`${path}.new`, 'w', 0o600);
   writeSync(draft, `${secret}\n`);
   fsyncSync(draft);
@@ -127,8 +134,8 @@ function readIfThere(path: string): string | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    // As containers make one, where the file that is to be mounted is not there.
-    if (code === 'EISDIR') throw new ConfigError(`${path}: is a directory, and holds no key`);
+    // Containers create a directory if the file to be mounted does not exist.
+    if (code === 'EISDIR') throw new ConfigError(`${path}: is a directory, not a file with a key`);
     throw error;
   }
 }

@@ -1,14 +1,14 @@
 const NAMES = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' });
 
-/** A language's name in English; undefined for a code that is none: "pt-br", "Brazilian Portuguese". */
+/** Returns the English name of a language code ("pt-br": "Brazilian Portuguese"). Undefined if the code is unknown. */
 export function languageName(code: string): string | undefined {
   try {
     return NAMES.of(code);
   } catch {
-    // It has not even the form of a code.
+    // `of` throws if the code is malformed.
     return undefined;
   }
 }
 
-/** Whether the code is that of a language. Texts of ours are in English; clients come with their own in others. */
+/** Returns whether the code is that of a language. The service's own texts are in English; clients bring translations. */
 export const isLanguage = (code: string): boolean => languageName(code) !== undefined;

@@ -1,4 +1,4 @@
-/** Limits that clients are told; lengths in Unicode code points. */
+/** Limits that are published to clients. Lengths are in Unicode code points. */
 export const MAX_MESSAGE_LENGTH = 10_000;
 export const MAX_TOPIC_LENGTH = 60;
 export const MAX_CHANNEL_NAME_LENGTH = 60;
@@ -10,15 +10,15 @@ export const MAX_BULK_NEW_SUBSCRIPTION_MESSAGES = 100;
 export const MAX_REALM_NAME_LENGTH = 40;
 export const MAX_REALM_DESCRIPTION_LENGTH = 1000;
 export const MAX_FULL_NAME_LENGTH = 100;
-/** How long a client should wait for GET /events: longer than the heartbeat takes. */
+/** Seconds that a client should wait for GET /events. Longer than the heartbeat interval. */
 export const LONGPOLL_TIMEOUT_SECONDS = 90;
-/** Mebibytes. Files for messages are not taken, which old clients know by 0: they offer no upload. */
+/** Largest files, in MiB. Messages cannot have files: `upload` is 0, so that old clients offer no upload. */
 export const MAX_FILE_SIZES_MIB = { avatar: 5, emoji: 5, icon: 5, logo: 5, upload: 0 } as const;
-/** How many guesses clients should want a new password to withstand. */
+/** Number of guesses that clients should require a new password to withstand. */
 export const MIN_PASSWORD_GUESSES = 10_000;
 export const TYPING_MS = { startedExpiry: 45_000, stoppedWait: 12_000, startedWait: 30_000 } as const;
 export const PRESENCE_SECONDS = { pingInterval: 60, offlineThreshold: 200 } as const;
-/** What a message can be reported as, in display order. */
+/** Reasons for which a message can be reported, in display order. */
 export const REPORT_TYPES = [
   { key: 'spam', name: 'Spam' },
   { key: 'harassment', name: 'Harassment' },

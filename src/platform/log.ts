@@ -1,13 +1,17 @@
-import { destination, type Logger, type LoggerOptions, pino } from 'pino';
+import { type Logger, type LoggerOptions, pino } from 'pino';
 import { isBusy } from './db/errors.ts';
+import { LogOutput, toDescriptor } from './log-output.ts';
 import { isRedisFault } from './redis-breaker.ts';
 import { currentRequest } from './request-note.ts';
 
 const WARN = 40;
-/** Our choices: what is lost of lines that warn of nothing when the process is killed, and what is held of them. */
+/**
+ * Longest time and maximum number of characters for which lines below the level of warnings are held. If the process is
+ * killed, they are lost.
+ */
 const HELD_MS = 100;
 const HELD_CHARACTERS = 16_384;
-/** Our choice: how often a fault that goes on is told. */
+/** Interval at which a lasting outage is logged. */
 const QUIET_MS = 60_000;
 
 interface Sink {
@@ -15,13 +19,14 @@ interface Sink {
 }
 
 /**
- * The service's log: JSON lines to standard error, as standard output is for people and for the command line's answers.
+ * Opens the service's log: JSON lines on standard error. Standard output is for people and for the output of the
+ * command line.
  *
- * Lines that warn of nothing are written together, some a second: to write each costs as much as all else about it. What
- * is logged while a request is answered has its id. What says that the database or Redis is out of reach, or that a disk is
- * full, is told once a minute, and how often it was so meanwhile.
+ * Lines below the level of warnings are written in batches, some per second: writing a single line costs as much as the
+ * rest of logging it. Lines that are logged while a request is answered contain its id. An unavailable database or
+ * Redis, or a full disk, is logged once a minute, with the number of omitted lines.
  */
-export function openLog(level: string, to: Sink = destination({ dest: 2, sync: true })): Logger {
+export function openLog(level: string, to: Sink = new LogOutput(toDescriptor(2))): Logger {
   return pino(
     {
       level,
@@ -35,7 +40,7 @@ export function openLog(level: string, to: Sink = destination({ dest: 2, sync: t
   );
 }
 
-/** A destination that is told of each line's level, and writes lines that warn of nothing together. */
+/** Returns a destination that receives the level of each line, and writes lines below the level of warnings in batches. */
 function together(to: Sink) {
   let held = '';
   let timer: NodeJS.Timeout | undefined;
@@ -83,7 +88,7 @@ function thinning(): LogMethod {
 
 const UNREACHABLE = new Set(['ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT']);
 
-/** Whether what was asked for is out of reach: such faults come again until it is back. */
+/** Returns whether something that the service uses is unavailable: such errors repeat until it is back. */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return isBusy(error) || isRedisFault(error) || UNREACHABLE.has((error as NodeJS.ErrnoException).code ?? '');

@@ -3,27 +3,31 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Bytes for something that only saves work: a share of what the process may use, so that a small one does not end of it.
+ * Returns the bytes that a cache may use: a share of the heap limit, so that a small process does not run out of
+ * memory.
  *
- * @param share Of the heap's limit, as `--max-old-space-size` or the machine's memory sets it.
- * @param atMost More of it would save nothing.
+ * @param share Share of the heap limit, which `--max-old-space-size` or the machine's memory determines.
+ * @param atMost Upper bound in bytes. A larger cache would save nothing.
  */
 export function shareOfHeap(share: number, atMost = Number.POSITIVE_INFINITY): number {
   return Math.floor(Math.min(atMost, getHeapStatistics().heap_size_limit * share));
 }
 
-/** Bytes the process may use at most: of its container, where that has a limit, or of the machine. */
+/**
+ * Returns the maximum number of bytes that the process can use: the limit of its container, if it has one, or the machine's
+ * memory.
+ */
 export function memoryLimit(): number {
-  // 0 where nothing is known, and more than there is where there is no limit.
+  // `constrainedMemory` is 0 if the limit is unknown, and larger than the machine's memory if there is no limit.
   return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 }
 
 /**
- * Gives back at once what nothing refers to any more, for work that has left much: the collector looks at JavaScript's own
- * heap, and may wait for half a minute to find the buffers it holds on to. Stops the process for about 0.1 s.
+ * Frees unreferenced memory immediately, after work that leaves much of it. The garbage collector measures JavaScript's
+ * own heap, and can take half a minute to free the buffers that the heap refers to. Blocks the process for about 0.1 s.
  */
 export function freeUnused(): void {
-  // Node has it only where an option asks for it.
+  // Node provides `gc` only with this option.
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
 }

@@ -3,58 +3,84 @@ import { DATABASE_ERROR_KINDS, databaseErrorKind } from './db/errors.ts';
 import { ERROR_CODES } from './errors.ts';
 
 /**
- * What GET /metrics shows of this process. Labels never name a user or an organisation, nor anything a client made up, but
- * for the operations of clients that are signed in, the first of them.
+ * Metrics of this process for GET /metrics. Labels contain no users, organizations or values from clients, with one
+ * exception: the first operation names that authenticated clients use.
  */
 export const metrics = new Registry();
 
 collectDefaultMetrics({ register: metrics });
-// Gauges under the names of counters. By type, which can be summed, they are there as well.
+// Gauges with the names of counters. The default metrics also have these values by type, which can be summed.
 for (const kind of ['handles', 'requests', 'resources']) metrics.removeSingleMetric(`nodejs_active_${kind}_total`);
 
 const requestSeconds = new Histogram({
   name: 'http_request_duration_seconds',
-  help: 'From the request head to the finished answer; for a long poll, its wait.',
+  help: 'Time from the request head to the end of the response, in seconds, including the wait of long polls.',
   labelNames: ['method', 'route', 'status'] as const,
-  // Our choice: from a cached read to the longest a long poll waits.
+  // From a cached read to the longest long poll.
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   registers: [metrics],
 });
 
 const operationSeconds = new Histogram({
   name: 'graphql_operation_duration_seconds',
-  help: 'Queries and mutations, from the beginning of their execution to their result, over all transports.',
+  help: 'Execution time of queries and mutations in seconds, over all transports.',
   labelNames: ['operation', 'type'] as const,
-  // Our choice: fewer than of requests, as there are many names.
+  // Fewer buckets than for requests, because there are many names.
   buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10],
   registers: [metrics],
 });
 
 const refusals = new Counter({
   name: 'requests_refused_total',
-  help: 'Errors that clients were answered with, by their code.',
+  help: 'Number of errors sent to clients, by code.',
   labelNames: ['api', 'code'] as const,
   registers: [metrics],
 });
 
 const databaseErrors = new Counter({
   name: 'database_errors_total',
-  help: 'Statements, and ends of transactions, that the database did not do. Some are tried again, some are expected.',
+  help: 'Number of failed statements, commits and rollbacks. Some of them are retried, and some are expected.',
   labelNames: ['kind'] as const,
   registers: [metrics],
 });
 for (const kind of DATABASE_ERROR_KINDS) databaseErrors.inc({ kind }, 0);
 
-/** Passwords hashed, which is what signing in costs. */
+/** Log lines that could not be written. */
+export const lostLogLines = new Counter({
+  name: 'log_lines_lost_total',
+  help: 'Number of log lines that could not be written, for example because the disk of standard error was full.',
+  registers: [metrics],
+});
+
+/** Durations of hashing passwords, the main cost of signing in. */
 export const passwordHashSeconds = new Histogram({
   name: 'password_hash_duration_seconds',
-  help: 'From the turn of a password to be hashed to its hash.',
-  // Our choice: from an idle core to two cores with much else to do.
+  help: 'Time to hash a password in seconds, without the wait in the queue.',
+  // From an idle core to two busy cores.
   buckets: [0.1, 0.2, 0.4, 0.8, 1.6, 3.2],
   registers: [metrics],
 });
 
-/** Counts something anew whenever it is looked at. */
+/** Progress of message retention on this process. */
+export const retention = {
+  deleted: new Counter({
+    name: 'message_retention_deleted_total',
+    help: 'Number of messages deleted because they exceeded the retention of their channel or organization.',
+    registers: [metrics],
+  }),
+  passes: new Counter({
+    name: 'message_retention_passes_total',
+    help: 'Number of retention passes over all organizations that ended without a failure.',
+    registers: [metrics],
+  }),
+  overdueSeconds: new Gauge({
+    name: 'message_retention_overdue_seconds',
+    help: 'Time by which the most overdue message of the last round of batches exceeded its limit, in seconds. 0 if none did.',
+    registers: [metrics],
+  }),
+};
+
+/** Registers a gauge that calls `count` each time it is read. */
 export function observeCount(name: string, help: string, count: () => number): void {
   new Gauge({
     name,
@@ -69,13 +95,13 @@ export function observeCount(name: string, help: string, count: () => number): v
 /**
  * Records one answered request.
  *
- * @param route The path with its slots in braces, never the path sent.
+ * @param route The path with its parameters in braces, never the path that was sent.
  */
 export function observeRequest(method: string, route: string, status: number, seconds: number): void {
   requestSeconds.observe({ method, route, status }, seconds);
 }
 
-/** Our choices: more operations than an application has, and longer names than people give. */
+/** Maximum number of operation names in labels, more than an application has, and maximum length of a name. */
 const MAX_OPERATIONS = 100;
 const MAX_NAME_LENGTH = 60;
 const operations = new Set<string>();
@@ -83,8 +109,9 @@ const operations = new Set<string>();
 /**
  * Records one query or mutation that was executed.
  *
- * @param name As the client calls it; undefined where it does not.
- * @param isKnown Whether the client is signed in: the names of others are counted apart only if such a one has used them.
+ * @param name Name from the client. Undefined if there is none.
+ * @param isKnown Whether the client is authenticated. A name from an unauthenticated client has its own label only if an
+ *   authenticated client has used it before.
  */
 export function observeOperation(
   { name, type, isKnown }: { readonly name: string | undefined; readonly type: string; readonly isKnown: boolean },
@@ -99,7 +126,7 @@ function labelOf(name: string, isKnown: boolean): string {
 }
 
 const counted = new WeakSet<object>();
-/** What is refused of documents has codes of its own. */
+/** Codes that only refused GraphQL documents have. */
 const OF_DOCUMENTS = [
   'GRAPHQL_PARSE_FAILED',
   'GRAPHQL_VALIDATION_FAILED',
@@ -109,9 +136,9 @@ const OF_DOCUMENTS = [
 const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, ...OF_DOCUMENTS, 'INTERNAL_SERVER_ERROR']);
 
 /**
- * Records an error that a client is answered with, once.
+ * Records an error that is sent to a client, once.
  *
- * @param error By which it is known again, where it comes by here more than once.
+ * @param error Identifies an error that is recorded more than once.
  */
 export function observeRefusal(api: 'rest' | 'graphql', code: unknown, error?: object): void {
   if (error !== undefined && counted.has(error)) return;
@@ -119,7 +146,7 @@ export function observeRefusal(api: 'rest' | 'graphql', code: unknown, error?: o
   refusals.inc({ api, code: CODES.has(code) ? String(code) : 'other' });
 }
 
-/** Whether an error is recorded already. */
+/** Returns whether an error is already recorded. */
 export const isRefusalObserved = (error: object): boolean => counted.has(error);
 
 /** Records a failure of the database. */

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
-import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 
@@ -8,71 +7,90 @@ import type { Budget } from './budget.ts';
 import type { Config } from './config.ts';
 import { RateLimitHitError } from './errors.ts';
 import { REDIS_PATIENCE_MS, RedisBreaker } from './redis-breaker.ts';
+import { RedisConnection } from './redis-connection.ts';
 import { redisPrefix } from './redis-names.ts';
 
 const WINDOW_SECONDS = 60;
+/**
+ * Number of file requests allowed for each other request of an address: the chat loads some dozens of files per user,
+ * and many users can share an address.
+ */
+const FILES_PER_REQUEST = 20;
 
-/** Where a request comes from. */
+/** The parts of a request that identify its source. */
 export type Origin = Pick<IncomingMessage, 'headers' | 'socket'>;
 
-/** The count of one kind of caller; undefined where nothing is counted. */
+/** Counter for one kind of caller. */
 interface Count {
   /** Counts one request. */
   readonly one: (caller: string) => Promise<Budget>;
-  /** Counts what else is asked for with one that was counted. */
+  /** Counts additional requests for a request that was already counted as one. */
   readonly more: (caller: string, requests: number, left: Budget) => Promise<Budget>;
 }
 
 /**
- * How many requests each account, and each address without one, has left: counted in memory, or in Redis for all nodes
- * together, and in memory again while Redis is away, or does not answer.
+ * Rate limits of accounts, and of addresses for requests without an account. Requests are counted in Redis for all
+ * nodes. Without Redis, or while it does not respond, each node counts them in memory.
  *
- * A window begins with the caller's first request, and a minute later the budget is full again. What is refused takes
- * nothing from the next window.
+ * A window begins with the caller's first request; a minute later the budget is full again. Refused requests use
+ * nothing of the next window.
  */
 export class RateLimits {
   readonly #byUser: Count | undefined;
   readonly #byAddress: Count | undefined;
+  readonly #filesByAddress: Count | undefined;
   readonly #trustedProxies: number;
   readonly #store: Store | undefined;
+  readonly #prefix: string;
 
   constructor(config: Config, log: Logger) {
     const { rateLimitPerUser, rateLimitPerIp, redisUrl } = config;
-    const isOn = rateLimitPerUser !== undefined || rateLimitPerIp !== undefined;
-    this.#store = isOn && redisUrl !== undefined ? connect(redisUrl, log) : undefined;
+    this.#store = redisUrl === undefined ? undefined : connect(redisUrl, log);
     const prefix = redisPrefix(config);
+    this.#prefix = prefix;
     this.#byUser = counting(`${prefix}api_by_user`, rateLimitPerUser, this.#store);
     this.#byAddress = counting(`${prefix}api_by_ip`, rateLimitPerIp, this.#store);
+    const filesPerIp = rateLimitPerIp === undefined ? undefined : FILES_PER_REQUEST * rateLimitPerIp;
+    this.#filesByAddress = counting(`${prefix}files_by_ip`, filesPerIp, this.#store);
     this.#trustedProxies = config.trustedProxies;
   }
 
   /**
    * Counts a request of an account: one budget for all its clients, over REST and GraphQL.
    *
-   * @returns Undefined when accounts are not limited.
-   * @throws RateLimitHitError when none was left.
+   * @returns Undefined if accounts are not limited.
+   * @throws RateLimitHitError if the budget is used up.
    */
   async countUser(userId: number): Promise<Budget | undefined> {
     return this.#byUser?.one(String(userId));
   }
 
   /**
-   * Counts a request without an account: one that carries no credentials, or none that are good.
+   * Counts a request without an account: without credentials, or with invalid ones.
    *
-   * @returns Undefined when addresses are not limited.
-   * @throws RateLimitHitError when none was left.
+   * @returns Undefined if addresses are not limited.
+   * @throws RateLimitHitError if the budget is used up.
    */
   async countAddress(origin: Origin): Promise<Budget | undefined> {
     return this.#byAddress?.one(this.#networkOf(origin));
   }
 
   /**
-   * Counts a request that was counted already as so many more, on the same account or address: what it asks for is known
-   * by then.
+   * Counts a request for a file that is the same for all its readers, such as a script, an icon or an image.
+   *
+   * @returns Undefined if addresses are not limited.
+   * @throws RateLimitHitError if the budget is used up.
+   */
+  async countFile(origin: Origin): Promise<Budget | undefined> {
+    return this.#filesByAddress?.one(this.#networkOf(origin));
+  }
+
+  /**
+   * Counts `requests` more for a request that was counted as one before its cost could be computed.
    *
    * @param userId Undefined without an account.
-   * @param left What was left when it was counted.
-   * @throws RateLimitHitError when so many were not left; it then stays counted as one.
+   * @param left Remaining budget when the request was counted.
+   * @throws RateLimitHitError if fewer than `requests` are left. The request then stays counted as one.
    */
   async countMore(
     origin: Origin,
@@ -85,30 +103,88 @@ export class RateLimits {
       : this.#byUser?.more(String(userId), requests, left);
   }
 
+  /** Makes a counter of failures. Nodes share it as they share the counts of requests. */
+  failureCounter(name: string, limit: FailureLimit): FailureCounter {
+    return new FailureCounter({ ...limit, keyPrefix: `${this.#prefix}${name}` }, this.#store);
+  }
+
   #networkOf(origin: Origin): string {
     return networkOf(addressOf(origin, this.#trustedProxies));
   }
 
   close(): void {
     this.#store?.breaker.close();
-    this.#store?.redis.disconnect();
+    this.#store?.connection.close();
   }
 }
 
-/** Where the requests of all nodes are counted together. */
+/** Number of allowed failures in a period. */
+export interface FailureLimit {
+  readonly points: number;
+  /** Seconds, from the first failure on. */
+  readonly duration: number;
+}
+
+/** Counts failures in Redis for all nodes, and in memory while Redis does not respond. */
+export class FailureCounter {
+  readonly #points: number;
+  readonly #here: RateLimiterMemory;
+  readonly #shared: RateLimiterRedis | undefined;
+  readonly #store: Store | undefined;
+
+  constructor(options: FailureLimit & { readonly keyPrefix: string }, store: Store | undefined) {
+    this.#points = options.points;
+    this.#here = new RateLimiterMemory(options);
+    this.#store = store;
+    const redis = { storeClient: store?.connection.redis, rejectIfRedisNotReady: true };
+    this.#shared = store && new RateLimiterRedis({ ...options, ...redis });
+  }
+
+  /** Returns the milliseconds until another attempt is allowed; 0 if it is allowed now. */
+  async waitMs(key: string): Promise<number> {
+    const used = await this.#ask((counter) => counter.get(key));
+    return used !== null && used.consumedPoints >= this.#points ? used.msBeforeNext : 0;
+  }
+
+  async add(key: string): Promise<void> {
+    // Failures are also counted in memory, because Redis can become unavailable before the next attempt.
+    await this.#here.penalty(key);
+    if (this.#shared !== undefined) await this.#ask(async (counter) => counter !== this.#here && counter.penalty(key));
+  }
+
+  async clear(key: string): Promise<void> {
+    await this.#here.delete(key);
+    if (this.#shared !== undefined) await this.#ask(async (counter) => counter !== this.#here && counter.delete(key));
+  }
+
+  async #ask<T>(question: (counter: RateLimiterMemory | RateLimiterRedis) => Promise<T> | T): Promise<T> {
+    const [shared, store] = [this.#shared, this.#store];
+    if (shared === undefined || store === undefined) return question(this.#here);
+    try {
+      return await store.breaker.ask(async () => question(shared));
+    } catch {
+      // Redis is unavailable, which is already logged.
+      return question(this.#here);
+    }
+  }
+}
+
+/** Redis connection to the counters that all nodes share. */
 interface Store {
-  readonly redis: Redis;
+  readonly connection: RedisConnection;
   readonly breaker: RedisBreaker;
 }
 
 function connect(url: string, log: Logger): Store {
-  const redis = new Redis(url, {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    commandTimeout: REDIS_PATIENCE_MS,
-  });
-  redis.on('error', (err: Error) => log.warn({ err }, 'Redis is out of reach; requests are counted on each node'));
-  return { redis, breaker: new RedisBreaker(redis, { log, without: 'requests are counted on each node' }) };
+  const connection = new RedisConnection(
+    url,
+    { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: REDIS_PATIENCE_MS },
+    (err) => log.warn({ err }, 'redis unavailable, falling back to local limits'),
+  );
+  return {
+    connection,
+    breaker: new RedisBreaker(connection.redis, { log, without: 'falling back to local limits' }),
+  };
 }
 
 function counting(keyPrefix: string, points: number | undefined, store: Store | undefined): Count | undefined {
@@ -126,7 +202,7 @@ function counting(keyPrefix: string, points: number | undefined, store: Store | 
   return {
     one: (caller) => take(caller, 1),
     more: async (caller, requests, left) => {
-      // Asked before it is taken: what is refused for its size leaves the rest to smaller ones.
+      // Checked before it is counted: a request refused for its size leaves the budget to smaller ones.
       if (left.remaining < requests) throw tooManyAtOnce(requests + 1, left);
       return take(caller, requests);
     },
@@ -135,7 +211,7 @@ function counting(keyPrefix: string, points: number | undefined, store: Store | 
 
 type Consume = (caller: string, requests: number) => Promise<RateLimiterRes>;
 
-/** Takes from the budget that all nodes share; from this node's own where that cannot be had. */
+/** Returns a function that uses the budget that all nodes share, or the one of this node if Redis is unavailable. */
 function consuming(
   options: { keyPrefix: string; points: number; duration: number },
   store: Store | undefined,
@@ -143,8 +219,8 @@ function consuming(
   const memory = new RateLimiterMemory(options);
   const here: Consume = (caller, requests) => memory.consume(caller, requests);
   if (store === undefined) return here;
-  const { redis, breaker } = store;
-  const shared = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true });
+  const { connection, breaker } = store;
+  const shared = new RateLimiterRedis({ ...options, storeClient: connection.redis, rejectIfRedisNotReady: true });
   return async (caller, requests) => {
     try {
       return await breaker.ask(() => shared.consume(caller, requests));
@@ -157,7 +233,7 @@ function consuming(
 
 function tooManyAtOnce(requests: number, left: Budget): RateLimitHitError {
   const { limit, resetAt } = left;
-  const message = `This counts as ${requests} requests, of which there are ${limit} a minute`;
+  const message = `The request counts as ${requests} requests, and the limit is ${limit} per minute`;
   const seconds = Math.max(0, resetAt.getTime() - Date.now()) / 1000;
   return new RateLimitHitError(seconds, left, requests > limit ? message : undefined);
 }
@@ -167,30 +243,60 @@ export function budgetOf(limit: number, { remainingPoints, msBeforeNext }: RateL
 }
 
 /**
- * The address a request comes from. A forwarded one is believed as far as our own proxies wrote it: each adds the
- * address it was asked from at the end, and what stands before that anybody may have made up.
+ * Returns the address of a client. X-Forwarded-For is trusted only as far as the operator's proxies wrote it. Each of
+ * them appends the address of its peer; the part before can be forged.
  *
- * @param trustedProxies How many proxies of ours every request passes.
+ * @param trustedProxies Number of the operator's proxies that every request passes.
  */
 export function addressOf({ headers, socket }: Origin, trustedProxies: number): string {
-  const direct = socket.remoteAddress ?? '';
+  const { remoteAddress = '' } = socket;
+  const direct = plainAddress(remoteAddress) ?? remoteAddress;
   if (trustedProxies === 0) return direct;
   const header = headers['x-forwarded-for'];
   const forwarded = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',').map((part) => part.trim());
-  const address = forwarded.at(-trustedProxies) ?? '';
-  return isIPv4(address) || isIPv6(address) ? address : direct;
+  return plainAddress(forwarded.at(-trustedProxies) ?? '') ?? direct;
 }
 
-/** What counts as one address: with IPv6 the /64 that a single customer has for their own. */
+/** An address as some proxies write it: with a port, in brackets or in quotes. */
+const WRITTEN = /^"?(?:(?<v4>[\d.]+)(?::\d{1,5})?|\[(?<bracketed>[^\]]+)\](?::\d{1,5})?|(?<v6>[^\][]+))"?$/;
+
+/**
+ * Parses an IP address as proxies write it.
+ *
+ * @returns The address alone. IPv4 addresses mapped into IPv6 are returned as IPv4. Undefined if the text is not an
+ *   address.
+ */
+function plainAddress(text: string): string | undefined {
+  const { v4, bracketed, v6 } = WRITTEN.exec(text)?.groups ?? {};
+  if (v4 !== undefined) return isIPv4(v4) ? v4 : undefined;
+  const address = bracketed ?? v6 ?? '';
+  return isIPv6(address) ? (mappedIPv4(address) ?? address) : undefined;
+}
+
+/** Returns the eight groups of an IPv6 address as numbers. */
+function groupsOf(address: string): number[] {
+  // URLs contain the compressed form, without dotted decimals.
+  const { hostname } = new URL(`http://[${address.split('%')[0]}]`);
+  const [head = '', tail] = hostname.slice(1, -1).split('::');
+  const numbers = (text = '') => (text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16)));
+  const [before, after] = [numbers(head), numbers(tail)];
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}
+
+/**
+ * Returns the IPv4 address that an IPv6 address in ::ffff:0:0/96 contains, in any notation. Undefined for other
+ * addresses.
+ */
+function mappedIPv4(address: string): string | undefined {
+  const groups = groupsOf(address);
+  const [high = 0, low = 0] = groups.slice(6);
+  if (groups.slice(0, 6).join() !== '0,0,0,0,0,65535') return undefined;
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+}
+
+/** Returns the network that counts as one address: for IPv6 the /64 of a single customer, for IPv4 the address itself. */
 export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
   if (!isIPv6(address)) return address;
-  const [head = '', tail] = (address.split('%')[0] ?? '').toLowerCase().split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const after = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros =
-    tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - groups.length - after.length) }, () => '0');
-  const first = [...groups, ...zeros, ...after].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
-  return `${first.join(':')}::/64`;
+  const first = groupsOf(address).slice(0, 4);
+  return mappedIPv4(address) ?? `${first.map((group) => group.toString(16)).join(':')}::/64`;
 }

@@ -1,35 +1,38 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 
-/** Our choice: a Redis that answers later than this is taken for one that is away. */
+/** Longest response time. If Redis takes longer, it counts as unavailable. */
 export const REDIS_PATIENCE_MS = 500;
-/** Our choice: one or two late answers may be a busy moment. */
+/** Number of consecutive timeouts that open the breaker. One or two can be caused by a short load peak. */
 const LATE_IN_A_ROW = 3;
-/** Our choice: between two looks whether it answers again. */
+/** Pause between two pings while the breaker is open. */
 const REST_MS = 1_000;
-/** What ioredis says when `commandTimeout` has passed. */
+/** Message of ioredis if `commandTimeout` has passed. */
 const TIMED_OUT = 'Command timed out';
-/** What it says of what was asked on a connection that is gone. */
+/** Message of ioredis for a command on a closed connection. */
 const CLOSED = 'Connection is closed.';
-/** Of what Redis itself refuses, such as a password, and of what was given up. */
+/** Messages of ioredis and the limiter while Redis is not ready for commands. */
+const NOT_READY = /^(Stream isn't writeable|Redis connection is not ready)/;
+/** Names of the errors for commands that Redis refused, for example because of a password, or that ioredis gave up. */
 const REFUSED = new Set(['ReplyError', 'AbortError', 'MaxRetriesPerRequestError']);
 
 /**
- * Whether Redis does not answer, or refuses us: such faults come again until somebody mends them. They have no code, as
- * has what Node itself gives up under the same name.
+ * Returns whether Redis does not respond or refuses commands: such errors repeat until an operator fixes the cause.
+ * They have no `code`, unlike Node's own errors of the same name.
  */
 export const isRedisFault = (error: Error): boolean =>
-  !('code' in error) && (error.message === TIMED_OUT || error.message === CLOSED || REFUSED.has(error.name));
+  !('code' in error) &&
+  (error.message === TIMED_OUT || error.message === CLOSED || NOT_READY.test(error.message) || REFUSED.has(error.name));
 
-/** Redis is not asked at present. */
+/** Thrown while the breaker is open. */
 export class RedisRestsError extends Error {
   override name = 'RedisRestsError';
 }
 
 /**
- * Asks Redis as long as it answers. One that is away refuses at once, but one that is paused, or behind a network that
- * swallows everything, costs each request the whole patience: after some late answers in a row it is not asked any more,
- * until it has answered a ping. These are sent by themselves, one at a time, so that no request waits for one.
+ * A circuit breaker for Redis. Commands to an unreachable Redis fail immediately. If Redis is paused, or the network
+ * drops all packets, each command takes `REDIS_PATIENCE_MS`. After some consecutive timeouts no command is sent until
+ * Redis has answered a ping. Pings are sent in the background, one at a time, so no request waits for one.
  */
 export class RedisBreaker {
   readonly #redis: Redis;
@@ -40,8 +43,8 @@ export class RedisBreaker {
   #timer: NodeJS.Timeout | undefined;
 
   /**
-   * @param redis With a `commandTimeout`.
-   * @param options.without What is done while it is not asked, for the log.
+   * @param redis Client with a `commandTimeout`.
+   * @param options.without Behavior while the breaker is open, for the log.
    */
   constructor(redis: Redis, { log, without }: { log: Logger; without: string }) {
     this.#redis = redis;
@@ -52,7 +55,7 @@ export class RedisBreaker {
   /**
    * Runs a command.
    *
-   * @throws RedisRestsError when Redis is not asked at present; else what the command rejects with.
+   * @throws RedisRestsError if the breaker is open. Otherwise the error of the command.
    */
   async ask<T>(command: () => Promise<T>): Promise<T> {
     if (this.#isOpen) throw new RedisRestsError();
@@ -61,20 +64,33 @@ export class RedisBreaker {
       this.#late = 0;
       return answer;
     } catch (error) {
+      this.#reportRefusal(error);
       if (!isLate(error)) this.#late = 0;
       else if (++this.#late >= LATE_IN_A_ROW && !this.#isOpen) this.#open();
       throw error;
     }
   }
 
-  /** Looks no more whether Redis answers. */
+  /** Stops the pings. */
   close(): void {
     clearTimeout(this.#timer);
   }
 
+  /**
+   * Logs that Redis is connected but refuses commands: it is out of memory, a replica or a node of a cluster, denies
+   * access, or is loading its data. `RedisConnection` reports an unreachable Redis.
+   */
+  #reportRefusal(err: unknown): void {
+    if (!(err instanceof Error)) return;
+    const { status } = this.#redis;
+    // Status of ioredis: connected, but not ready for commands.
+    if (err.name !== 'ReplyError' && status !== 'connect') return;
+    this.#log.warn({ err, status }, `redis refuses commands, ${this.#without}`);
+  }
+
   #open(): void {
     this.#isOpen = true;
-    this.#log.warn(`Redis does not answer and is not asked for now; ${this.#without}`);
+    this.#log.warn(`redis not responding, commands paused, ${this.#without}`);
     this.#lookSoon();
   }
 
@@ -91,7 +107,7 @@ export class RedisBreaker {
     }
     this.#late = 0;
     this.#isOpen = false;
-    this.#log.warn('Redis answers again');
+    this.#log.warn('redis available again');
   }
 }
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Makes attempts until one succeeds.
+ * Calls `attempt` until it succeeds.
  *
- * @param waitMs Told what an attempt failed with, and how many there were: how long to wait before the next one.
- *   Undefined when there is to be none: then that failure is thrown. It may throw another one itself.
- * @param signal Ends the waiting, not the attempts.
+ * @param waitMs Returns the milliseconds until the next attempt, from the last error and the number of attempts. If it
+ *   returns undefined, that error is thrown. It can also throw another error.
+ * @param signal Ends the pauses, not the attempts.
  */
 export async function retry<T>(
   attempt: () => Promise<T>,

@@ -1,4 +1,4 @@
-/** Role numbers: lower means more rights. */
+/** Role numbers. A lower number has more rights. */
 export const OWNER = 100;
 
 export const ADMINISTRATOR = 200;
@@ -11,7 +11,7 @@ export const GUEST = 600;
 
 export const ROLES = [OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST] as const;
 
-/** What role numbers mean, for documentation of the API. */
+/** Meaning of the role numbers, for the API documentation. */
 export const ROLES_MEANING = '100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.';
 
 export type Role = (typeof ROLES)[number];

@@ -4,12 +4,12 @@ import { BadRequestError } from './errors.ts';
 import { requireText } from './text.ts';
 import { problemOf } from './validation.ts';
 
-/** What a setting of an organisation or of a user can be. */
+/** Value of a setting of an organization or a user. */
 export type SettingValue = boolean | number | string | null;
 
-/** A setting that changed, as events know it. */
+/** Projection of an event: the setting that changed. */
 export interface KnownSetting {
-  /** Of what holds the settings. */
+  /** Id of the object that has the setting. */
   readonly id: number;
   readonly property: string;
   readonly value: SettingValue;
@@ -17,10 +17,10 @@ export interface KnownSetting {
 
 /** A closed set of values: an enum in GraphQL. */
 export interface ClosedSet<T extends number | string = number | string> {
-  /** Of the enum. */
+  /** Name of the enum. */
   readonly name: string;
   readonly description: string;
-  /** By its name in the enum: the value on the wire, and what it means, in a sentence. */
+  /** By name in the enum: the value on the wire, and its description, a sentence. */
   readonly values: Readonly<Record<string, readonly [value: T, description: string]>>;
 }
 
@@ -30,26 +30,28 @@ export const closedSet = <const T extends number | string>(
   values: ClosedSet<T>['values'],
 ): ClosedSet<T> => ({ name, description, values });
 
-/** What stands for the values of the set on the wire, in their order. */
+/** Returns the values of the set on the wire, in their order. */
 export const valuesOf = <T extends number | string>({ values }: ClosedSet<T>): readonly T[] =>
   Object.values(values).map(([value]) => value);
 
-/** One setting: a flag, a number or a text. */
+/** A flag, number or text that an organization or user can set. */
 export interface Setting<T> {
   readonly type: z.ZodType<T>;
-  /** The value to begin with. Tells which of the three it is; null is a number that is not there. */
+  /** Initial value. Its type is that of the setting: flag, number or text. Null is a number that is not set. */
   readonly initial: T;
-  /** Of a text: the most code points. */
+  /** For texts: maximum length in code points. */
   readonly max?: number;
-  /** Of a text: whether it is one of those there are. */
+  /** For texts: returns whether the text is one of the valid values. */
   readonly isKnown?: (value: string) => boolean;
-  /** Of a limit: how none is stored. Any other value is a positive integer. */
+  /** For limits: the stored value of "unlimited". All other values are positive integers. */
   readonly unlimited?: null | -1;
-  /** Of a row's id: of what; -1 is none. */
+  /** For ids of rows: the type of the row. -1 is none. */
   readonly names?: 'Channel';
-  /** What its values are of. It may take fewer. */
+  /** Set of the possible values. The setting can exclude some of them. */
   readonly choices?: ClosedSet;
-  /** What it is, with unit and bounds, for the documentation: without a full stop. */
+  /** True if nothing reads the setting yet: it is stored for clients that send it over REST, and is not in GraphQL. */
+  readonly hasNoEffect?: true;
+  /** Description for the documentation, with unit and bounds, without a full stop. */
   readonly meaning: string;
 }
 
@@ -66,16 +68,16 @@ export const setting = <T>(
   details: Details = {},
 ): Setting<T> => ({ type, initial, meaning, ...details });
 
-/** @param meaning What is so when it is true: "whether …". */
+/** Declares a setting that is true or false. @param meaning Meaning of true: "whether …". */
 export const flag = (initial: boolean, meaning: string): Setting<boolean> => setting(z.boolean(), initial, meaning);
 
-/** A text of at most so many code points. */
+/** Declares a setting that is a text of at most `max` code points. */
 export const text = (initial: string, max: number, meaning: string, details: Details = {}): Setting<string> => ({
   ...setting(z.string(), initial, meaning, details),
   max,
 });
 
-/** One of a closed set. @param only Those that the setting takes, where it is not all. */
+/** Declares a setting with values of a closed set. @param only Accepted values. Default: all. */
 export const oneOf = <T extends number | string, const A extends T = T>(
   choices: ClosedSet<T>,
   initial: NoInfer<A>,
@@ -83,26 +85,41 @@ export const oneOf = <T extends number | string, const A extends T = T>(
   only: readonly A[] = valuesOf(choices) as readonly A[],
 ): Setting<A> => setting(z.literal(only) as unknown as z.ZodType<A>, initial, meaning, { choices });
 
-/** Seconds, or null for no limit. */
+/** Declares a number of seconds, or null for no limit. */
 export const seconds = (initial: number, meaning: string): Setting<number | null> & { readonly unlimited: null } => ({
   ...setting<number | null>(z.int().positive().nullable(), initial, meaning),
   unlimited: null,
 });
 
-/** Days, or -1 for no limit. */
+/** Declares a number of days, or -1 for no limit. */
 export const days = (initial: number, meaning: string): Setting<number> & { readonly unlimited: -1 } => ({
   ...setting(z.int().min(-1), initial, meaning),
   unlimited: -1,
 });
 
-/** All there are of one kind, by their names on the wire. */
+/** Marks a setting that nothing reads yet. */
+export const withoutEffect = <S extends Setting<unknown>>(stored: S): S & { readonly hasNoEffect: true } => ({
+  ...stored,
+  hasNoEffect: true,
+});
+
+/** Note in the documentation of a setting or permission that nothing reads yet. */
+export const NO_EFFECT = 'stored, but has no effect yet';
+
+/** All settings of one kind, by their names on the wire. */
 export type Settings = Readonly<Record<string, Setting<unknown>>>;
 
+/** Returns the settings or permissions that have an effect. */
+export const withEffect = <T extends Readonly<Record<string, object>>>(all: T): T =>
+  Object.fromEntries(
+    Object.entries(all).filter(([, one]) => !('hasNoEffect' in one && one.hasNoEffect === true)),
+  ) as unknown as T;
+
 /**
- * New values of settings, as they are stored.
+ * Validates new values of settings and returns them as they are stored.
  *
- * @param given As a client sent them, by name; "unlimited" takes away a limit.
- * @throws BadRequestError when a setting does not take its value.
+ * @param given Values from a client, by name. "unlimited" removes a limit.
+ * @throws BadRequestError if a setting does not accept its value.
  */
 export function requireSettings(
   settings: Settings,
@@ -110,7 +127,7 @@ export function requireSettings(
 ): Record<string, SettingValue> {
   const values = Object.entries(given).map(([name, value]) => {
     const setting = settings[name];
-    if (setting === undefined) throw new Error(`There is no setting ${name}`);
+    if (setting === undefined) throw new Error(`Unknown setting ${name}`);
     return [name, requireSetting(name, setting, value)] as const;
   });
   return Object.fromEntries(values);
@@ -126,7 +143,7 @@ function requireSetting(name: string, setting: Setting<unknown>, value: unknown)
   return parsed.data as SettingValue;
 }
 
-/** GraphQL has no larger integers. */
+/** Largest integer in GraphQL. */
 const MAX_INT4 = 2_147_483_647;
 
 const toRules = ({ max }: Setting<unknown>) => (max === undefined ? {} : { max });
@@ -139,9 +156,10 @@ function requireLimit(name: string, unlimited: null | -1, value: unknown): Setti
 }
 
 /**
- * What a column of settings holds after a change: only what differs from the defaults.
+ * Returns the new value of a settings column: only settings that differ from the defaults.
  *
- * @param stored What it holds before. @param changes Values from `requireSettings`.
+ * @param stored The previous value.
+ * @param changes Values from `requireSettings`.
  */
 export function storedAfter(
   settings: Settings,

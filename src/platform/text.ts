@@ -1,32 +1,32 @@
 import { BadRequestError } from './errors.ts';
 
-/** What a text may be. All lengths are in Unicode code points. */
+/** Rules for a text. All lengths are in Unicode code points. */
 export interface TextRules {
-  /** Whether white space around the text is dropped before the other rules look at it. */
+  /** Whether white space around the text is removed before the other rules apply. */
   readonly strip?: boolean;
-  /** The shortest text taken; 1 refuses a blank one. */
+  /** Minimum length; 1 refuses a blank text. */
   readonly min?: number;
-  /** The longest text taken. */
+  /** Maximum length. */
   readonly max?: number;
 }
 
-/** Whether a part stands in a text, whatever the case of either; where no part is given, it does. */
+/** Returns whether a text contains a part, ignoring case. True if no part is given. */
 export const contains = (text: string, part: string | null | undefined): boolean =>
   part == null || text.toLowerCase().includes(part.toLowerCase());
 
-/** How many Unicode code points `text` has: the unit of every limit of the interface. */
+/** Returns the number of Unicode code points in `text`, the unit of every length limit of the interface. */
 export function lengthOf(text: string): number {
   return [...text].length;
 }
 
 /**
- * A text a client sent, as it may be stored.
+ * Validates a text from a client and returns it as it may be stored.
  *
- * Half a surrogate pair becomes U+FFFD: the database takes neither it nor a null byte.
+ * Lone surrogates become U+FFFD: the database accepts neither them nor null bytes.
  *
- * @param name The parameter's name as the client knows it; it begins the message.
- * @returns The text, stripped when the rules say so.
- * @throws BadRequestError when it holds a null byte, is blank or too short, or is too long.
+ * @param name Name of the parameter in the API. The error message begins with it.
+ * @returns The text, trimmed if the rules say so.
+ * @throws BadRequestError if the text contains a null byte, or is blank, too short or too long.
  */
 export function requireText(name: string, value: string, { strip = false, min = 0, max }: TextRules = {}): string {
   refuseNullBytes(name, value);
@@ -39,15 +39,15 @@ export function requireText(name: string, value: string, { strip = false, min = 
   return text;
 }
 
-/** @throws BadRequestError when `value` holds a null byte, which the database does not take. */
+/** Checks that `value` contains no null byte, which the database does not accept. @throws BadRequestError if it does. */
 export function refuseNullBytes(name: string, value: string): void {
   if (value.includes('\0')) throw new BadRequestError(`${name} must not contain null bytes`, name);
 }
 
 /**
- * `text`, cut to `max` code points when it is longer; `ending` then takes the place of the last ones.
+ * Shortens `text` to `max` code points if it is longer; `ending` then replaces the last ones.
  *
- * Half a surrogate pair becomes U+FFFD.
+ * Lone surrogates become U+FFFD.
  */
 export function cutText(text: string, max: number, ending = ''): string {
   const characters = [...text.toWellFormed()];
@@ -55,20 +55,20 @@ export function cutText(text: string, max: number, ending = ''): string {
   return characters.slice(0, max - lengthOf(ending)).join('') + ending;
 }
 
-/** Control characters, halves of surrogate pairs, and what Unicode will never assign. */
+/** Control characters, lone surrogates, and code points that Unicode will never assign. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/u;
 
-/** Where the first character that cannot be printed stands, counted from 1 in code points; undefined when none does. */
+/** Returns the position of the first unprintable character, counted from 1 in code points. Undefined if there is none. */
 export function unprintableAt(text: string): number | undefined {
   const index = [...text].findIndex((character) => UNPRINTABLE.test(character));
   return index === -1 ? undefined : index + 1;
 }
 
 /**
- * Refuses a name with a character that cannot be printed.
+ * Checks a name for unprintable characters.
  *
- * @param what What the name is of, in the middle of the sentence: "channel name".
- * @throws BadRequestError which tells the character's place, counted from 1.
+ * @param what Kind of name, for the middle of the error message: "channel name".
+ * @throws BadRequestError with the position of the first such character, counted from 1.
  */
 export function requirePrintable(what: string, name: string): void {
   const position = unprintableAt(name);

@@ -1,11 +1,11 @@
-/** As the time zone database forms names: no offset is one, which `Intl` takes too. */
+/** Form of names in the time zone database. Excludes offsets, which `Intl` accepts too. */
 const NAME = /^[a-z][a-z0-9_+-]*(\/[a-z0-9_+-]+)*$/i;
 const MAX_LENGTH = 64;
 
 /**
- * Whether there is a time zone of this name, in whatever case: a current one, or one of those it had before.
+ * Returns whether a time zone has this name or had it before, ignoring case.
  *
- * The name stays as the client gave it: `Intl` would put another in the place of many, and an older one at that.
+ * The name is stored as the client sent it: `Intl` would replace many names by an older one.
  */
 export function isTimeZone(name: string): boolean {
   if (name.length > MAX_LENGTH || !NAME.test(name)) return false;

@@ -1,69 +1,103 @@
 import { TotalReachedError } from './errors.ts';
 
-/** How much of one thing there may be. */
+/** A limit on the number or total length of objects of one kind. */
 interface Total {
   readonly max: number;
-  /** The whole sentence of the refusal, without its full stop. */
+  /** Documentation of the limit, without its final full stop. */
+  readonly description: string;
+  /** Error message, without its final full stop. */
   readonly refusal: string;
 }
 
-const ofUser = (max: number, things: string): Total => ({ max, refusal: `You cannot have more than ${max} ${things}` });
+/** @param which Objects of the user that count, if not all do: "that you created". */
+const ofUser = (max: number, things: string, which?: { readonly you: string; readonly they: string }): Total => ({
+  max,
+  description: `Maximum number of ${things}${which === undefined ? '' : ` ${which.they}`} per user`,
+  refusal: `You cannot have more than ${max} ${things}${which === undefined ? '' : ` ${which.you}`}`,
+});
 const ofOrganization = (max: number, things: string): Total => ({
   max,
+  description: `Maximum number of ${things} in the organization`,
   refusal: `An organization cannot have more than ${max} ${things}`,
 });
 const lengthOf = (max: number, things: string): Total => ({
   max,
-  refusal: `Your ${things} cannot be longer than ${max} characters together`,
+  description: `Maximum total length of the ${things} of a user, in Unicode code points`,
+  refusal: `Your ${things} cannot be longer than ${max} characters in total`,
+});
+const ofEach = (max: number, owner: string, things: string, can = 'have'): Total => ({
+  max,
+  description: `Maximum number of ${things} of a ${owner}`,
+  refusal: `A ${owner} cannot ${can} more than ${max} ${things}`,
 });
 
+const CREATED = { you: 'that you created', they: 'created' };
+
 /**
- * How much there may be of everything that people can pile up. All are our choice, but for the drafts: as many as a
- * registration returns. No honest user meets one; the worst somebody can do within them keeps every list that has no
- * pages at some megabytes. Lengths are in Unicode code points.
+ * Limits for everything that users can accumulate. Normal use does not reach them. In the worst case they keep every list without
+ * pages at a few megabytes. `drafts` is the number that a registration returns. Lengths are in Unicode code points.
  *
- * Clients are told each as `max_<name>`, refusals name it, and src/api/README.md lists them: here is where they are
- * declared. Who is above one, because it was lower or not there before, may take away and change, and only not add.
+ * Declared only here: clients receive each limit as `max_<name>`, errors name it, and src/api/README.md lists them.
+ * Users already over a limit, because it was lowered or is new, can edit and delete, but not add.
  */
 export const TOTALS = {
   drafts: ofUser(1_000, 'drafts'),
   drafts_total_length: lengthOf(500_000, 'drafts'),
   saved_snippets: ofUser(1_000, 'saved snippets'),
   saved_snippets_total_length: lengthOf(500_000, 'saved snippets'),
-  /** Those that are sent count no more. */
+  /** Sent messages do not count. */
   scheduled_messages: ofUser(1_000, 'scheduled messages'),
-  /** With their HTML, which is listed too. */
+  /** Includes the rendered HTML, which is listed too. */
   scheduled_messages_total_length: lengthOf(2_000_000, 'scheduled messages'),
   reminders: ofUser(1_000, 'reminders'),
-  /** With the messages they quote, and their HTML. */
+  /** Includes the quoted messages and their HTML. */
   reminders_total_length: lengthOf(1_000_000, 'reminders'),
-  /** Each is looked for in every message that user could receive. */
+  /** Each word is searched for in every message that the user could receive. */
   alert_words: ofUser(500, 'alert words'),
   navigation_views: ofUser(1_000, 'navigation views'),
   user_topics: ofUser(10_000, 'topics with a visibility policy'),
   starred_messages: ofUser(100_000, 'starred messages'),
   /**
-   * Unless the operator sets another. Over it the least recently used goes: nobody whose client dies a hundred times
-   * must be locked out for a week.
+   * Default, which the operator can change. If it is exceeded, the least recently used queue is deleted: a client that
+   * crashes a hundred times must not lock its user out for a week.
    */
   event_queues: ofUser(100, 'event queues'),
-  /** Over it the one that was not seen for longest goes: nothing is refused. */
-  sessions: ofUser(100, 'browsers signed in'),
-  /** Within the two days for which they are kept. */
+  /** If it is exceeded, the session with the oldest activity is deleted: no sign-in is refused. */
+  sessions: ofUser(100, 'signed-in browsers'),
+  /** Keys are kept for two days. */
   idempotency_keys: ofUser(100_000, 'idempotency keys in use'),
-  /** Those deactivated included, as in the three below: they are listed too, and come back. */
+  /** Includes deactivated bots, which are listed too and can be reactivated. The same holds for the next three limits. */
   bots_per_user: ofUser(200, 'bots'),
-  /** In the three of these, administrators go by what the organisation may have. */
-  user_groups_per_user: ofUser(200, 'user groups of your own making'),
-  channels_per_user: ofUser(1_000, 'channels of your own making'),
-  custom_emoji_per_user: ofUser(500, 'custom emoji of your own'),
+  /** This limit and the next two do not apply to administrators: only the organization's limits do. */
+  user_groups_per_user: ofUser(200, 'user groups', CREATED),
+  channels_per_user: ofUser(1_000, 'channels', CREATED),
+  custom_emoji_per_user: ofUser(500, 'custom emoji', { you: 'that you added', they: 'added' }),
   reactions_per_user_and_message: ofUser(25, 'reactions on a message'),
-  emoji_per_message: { max: 100, refusal: 'A message cannot have reactions of more than 100 different emoji' },
+  /** Includes the reactions with emoji that are already on the message: a list of messages contains all of them. */
+  reactions_per_message: ofEach(5_000, 'message', 'reactions'),
+  emoji_per_message: {
+    max: 100,
+    description: 'Maximum number of different emoji in the reactions of a message',
+    refusal: 'A message cannot have reactions with more than 100 different emoji',
+  },
+  /** Users and groups together. Registration lists the permissions of every channel and group. */
+  holders_per_permission: ofEach(1_000, 'permission', 'users and groups', 'name'),
+  /** Edits of the content within a minute are stored as one version. Moves are never refused. */
+  versions_per_message: ofEach(1_000, 'message', 'earlier versions'),
+  /**
+   * UTF-8 bytes of the content and HTML of all versions, including the current one. The edit history contains each text
+   * up to four times: after the edit, before the next one, and in two diffs. That makes 16 MiB, the bound of a page.
+   */
+  versions_per_message_total_bytes: {
+    max: 4_194_304,
+    description: 'Maximum total length of the text and HTML of all versions of a message, in UTF-8 bytes',
+    refusal: 'The versions of a message cannot be longer than 4194304 bytes in total, as text and HTML',
+  },
   user_groups: ofOrganization(2_500, 'user groups'),
   channels: ofOrganization(5_000, 'channels'),
   channel_folders: ofOrganization(1_000, 'channel folders'),
   custom_emoji: ofOrganization(5_000, 'custom emoji'),
-  /** Every client is sent all of them at once. */
+  /** Every client receives the whole list. */
   custom_profile_fields: ofOrganization(100, 'custom profile fields'),
   realm_domains: ofOrganization(1_000, 'domains'),
 } as const satisfies Record<string, Total>;
@@ -75,18 +109,18 @@ export const wireNameOf = <N extends TotalName>(name: N): `max_${N}` => `max_${n
 
 export type WireTotals = { readonly [N in TotalName as `max_${N}`]: number };
 
-/** All totals as clients are told them. Of queues, what the operator has set. */
-export function toldTotals({ queuesPerUser }: { readonly queuesPerUser: number }): WireTotals {
+/** Returns all limits as clients receive them. The limit of event queues is the operator's setting. */
+export function publishedTotals({ queuesPerUser }: { readonly queuesPerUser: number }): WireTotals {
   const all = TOTAL_NAMES.map((name) => [wireNameOf(name), TOTALS[name].max]);
   return { ...(Object.fromEntries(all) as WireTotals), max_event_queues: queuesPerUser };
 }
 
 /**
- * Refuses what would be too much. To be asked inside the change that adds, behind a lock that all who add take (the
- * user's row for what is one user's): so of two that come together at the edge one is refused.
+ * Checks a limit. Call it inside the transaction that adds, under a lock that every such transaction takes (for the
+ * things of one user, the lock of the user's row). Concurrent transactions then cannot exceed the limit.
  *
- * @param held How much there is, with what is being added.
- * @throws TotalReachedError
+ * @param held Amount, including what is being added.
+ * @throws TotalReachedError if `held` is over the limit.
  */
 export function requireWithin(name: TotalName, held: number): void {
   const { max, refusal } = TOTALS[name];

@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 
-/** Our choice: enough to recognise a key by, when a client sends one of a megabyte. */
+/** Longest key that an error message shows in full: a client can send a key of a megabyte. */
 const SHOWN_KEY_LENGTH = 60;
 
 type Issue = z.core.$ZodIssue;
 
 /**
- * Says in the interface's words what is wrong with a parameter: the first problem only.
+ * Describes the first problem of a parameter, in the wording of the REST interface.
  *
  * @param name The parameter's name.
- * @param issues As zod reports them, with `reportInput`, so that a missing key can be told from a wrong one.
+ * @param issues From zod with `reportInput`, which distinguishes a missing key from a wrong one.
  */
 export function problemOf(name: string, issues: readonly Issue[]): string {
   const issue = deepest(issues);
@@ -36,8 +36,8 @@ export function problemOf(name: string, issues: readonly Issue[]): string {
 }
 
 /**
- * The first issue; for a union, that of the member the value was meant for: the one that got furthest into it. No
- * member got anywhere: the union's own.
+ * Returns the first issue. For a union, it returns the issue of the member in which validation got furthest. If the value matches
+ * no member even in part, returns the issue of the union itself.
  */
 function deepest(issues: readonly Issue[]): Issue | undefined {
   const [first] = issues;
@@ -49,7 +49,7 @@ function deepest(issues: readonly Issue[]): Issue | undefined {
   return inner === undefined ? first : { ...inner, path: [...first.path, ...inner.path] };
 }
 
-/** `name["key"][0]`. */
+/** Returns the path of a value: `name["key"][0]`. */
 function placeOf(name: string, path: readonly PropertyKey[]): string {
   return name + path.map((key) => (typeof key === 'number' ? `[${key}]` : `["${shown(String(key))}"]`)).join('');
 }
@@ -58,12 +58,12 @@ function shown(key: string): string {
   return key.length > SHOWN_KEY_LENGTH ? `${key.slice(0, SHOWN_KEY_LENGTH)}…` : key;
 }
 
-/** JSON has no `undefined`: such an input is a key that was not sent. */
+/** Returns whether the key was not sent: JSON has no `undefined`. */
 function isMissing(issue: Issue): boolean {
   return issue.path.length > 0 && issue.input === undefined;
 }
 
-/** Every number parameter of the interface is an integer, unless zod says it wanted something else. */
+/** Returns the noun for an expected type. A number is an integer: the interface has no other number parameters. */
 function nounOf(expected: string): string {
   switch (expected) {
     case 'boolean':

@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 
-/** A value on its way out: nobody writes to it, and what is absent is absent. */
+/** A value to be sent: read-only at every level, and without undefined fields. */
 export type Outgoing<T> = unknown extends T ? T : { readonly [K in keyof T]: Outgoing<Exclude<T[K], undefined>> };
 
-/** The values of a wire shape: what REST replies, events and state have in common is declared once, as a zod object. */
+/**
+ * Values of a zod schema. Shapes that REST responses, events and state have in common are declared once, as such a
+ * schema.
+ */
 export type Wire<S extends z.ZodType> = Outgoing<z.output<S>>;

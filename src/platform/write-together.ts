@@ -1,33 +1,39 @@
 import type { Writable } from 'node:stream';
-import { inSlices, type SlicedWork } from './slices.ts';
+import { inTimeSlices, type SlicedWork } from './time-slices.ts';
 
-/** Our choice: so few are written to at once, and wait for nobody. */
+/** Up to this number, connections are flushed immediately. */
 const FEW = 64;
-/** A look at the clock takes as long as a tenth of a write. */
+/** Number of flushes between two readings of the clock. A reading takes as long as a tenth of a flush. */
 const WRITES_PER_STEP = 16;
-/** Our choice: when so many connections are held, so many bytes or for so long, they are written before more is told. */
+/**
+ * Bounds of the queue: connections, bytes and time. If a bound is reached, connections are flushed before further events are
+ * delivered.
+ */
 const MANY = 8_192;
 const MANY_BYTES = 8 * 1024 * 1024;
 const LONG_MS = 100;
 
-/** Written to in this turn of the event loop, and how many bytes waited for each before. */
+/**
+ * Connections that were written to in this iteration of the event loop, with their outbound backlog before it, in
+ * bytes.
+ */
 const written = new Map<Writable, number>();
 
-/** The connections that wait for their bytes to be written, in the order in which they began to. */
+/** Queue of connections that wait to be flushed, oldest first. */
 class Held implements SlicedWork {
   readonly #connections = new Set<Writable>();
-  /** Of whom was held last, who is to be called when it is written to. */
+  /** Callbacks that run when the connection is flushed. */
   readonly #afterwards = new Map<Writable, (() => void)[]>();
   #last: Writable | undefined;
-  /** About: without what comes for those that are held already. */
+  /** Approximate: without the bytes that are added to connections already in the queue. */
   #bytes = 0;
-  /** Until all are written to. */
+  /** Whether a bound was reached. Stays true until the queue is empty. */
   #isFull = false;
-  /** On the clock of `performance`: when the first was held. */
+  /** Time at which the first connection was queued, on the clock of `performance`. */
   #since = 0;
   readonly isBehind = false;
 
-  /** Before more is told, or after all that is. */
+  /** Above the priority of event delivery if a bound was reached, otherwise below it. */
   get priority(): number {
     return this.#isFull || performance.now() - this.#since > LONG_MS ? 2 : 0;
   }
@@ -44,7 +50,7 @@ class Held implements SlicedWork {
     this.#isFull ||= this.#connections.size >= MANY || this.#bytes >= MANY_BYTES;
   }
 
-  /** Calls back when all are written to that are held now. */
+  /** Calls `call` when all connections that are in the queue now are flushed. */
   whenWritten(call: () => void): void {
     const last = this.#last;
     if (last === undefined || !this.has(last)) call();
@@ -71,13 +77,13 @@ class Held implements SlicedWork {
 const held = new Held();
 
 /**
- * Holds what is written to a connection in this turn of the event loop, and writes it as one when the turn's work is done;
- * where they are many, in slices, when frames have been made for all of them. What comes meanwhile for one that still waits
- * goes out with the rest of its bytes.
+ * Holds the bytes that are written to a connection during the current task of the event loop, and flushes them as one
+ * write after it. If there are many connections, they are flushed in time slices, after the frames for all of them are
+ * encoded. Bytes that are added to a waiting connection are flushed with the rest.
  *
- * One event for a thousand connections is a thousand writes then, one right after the other: the system is quicker at
- * that than when each of them waits for the next one's frame to be made (twice as quick on a machine of two cores, where
- * whoever reads falls asleep in between). Order is kept: other bytes for the connection come after those held.
+ * One event for a thousand connections then becomes a thousand consecutive writes. This is faster than encoding the
+ * next frame between two writes: twice as fast with two cores, where reading processes would fall asleep in between.
+ * Order is kept: later bytes for the connection follow the held ones.
  */
 export function writeTogether(connection: Writable): void {
   if (written.has(connection) || held.has(connection)) return;
@@ -86,23 +92,26 @@ export function writeTogether(connection: Writable): void {
   connection.cork();
 }
 
-/** Calls back, in another turn of the event loop, when all that was written so far has gone out. Must not throw. */
+/**
+ * Calls `call`, in another iteration of the event loop, when all bytes written so far are flushed. `call` must not
+ * throw.
+ */
 export function whenWritten(call: () => void): void {
-  // What is written in this turn is held when it is over.
+  // Connections of the current task are queued when the task is over.
   setImmediate(() => held.whenWritten(call));
 }
 
-/** A few who are told something do not wait for those many whom others tell something. */
+/** Flushes a few connections immediately, so that they do not wait for a large fan-out; more are queued. */
 function settle(): void {
   if (written.size <= FEW) for (const connection of written.keys()) letGo(connection);
   else {
     for (const [connection, before] of written) held.add(connection, connection.writableLength - before);
-    inSlices(held);
+    inTimeSlices(held);
   }
   written.clear();
 }
 
-/** One that fails must not keep the others waiting. */
+/** Flushes a connection. If that fails, only this connection is closed, and the others do not wait. */
 function letGo(connection: Writable): void {
   try {
     connection.uncork();

@@ -3,35 +3,37 @@ import type { SqlClient } from './client.ts';
 import { withSession } from './sessions.ts';
 
 /**
- * Every number of an advisory lock, of our own choice, so that no two kinds of work hinder each other. A lock of one number
- * and a lock of a number and an id never meet in PostgreSQL.
+ * All numbers of advisory locks, chosen so that different kinds of work do not block each other. In PostgreSQL, a lock
+ * of one number never conflicts with a lock of a number and an id.
  */
 export const ADVISORY_LOCKS = {
   /** Held by one node at a time, for the whole database. */
   ofAll: { migrations: 7_340_164, demo: 7_340_165 },
-  /** Held by one change at a time, for an organisation or a user. */
+  /** Held by one change at a time, per organization or user. */
   ofOne: {
-    /** Of an organisation. */
+    /** Per organization. */
     default_channels: 7_340_165,
-    /** Of an organisation. */
+    /** Per organization. */
     new_channels: 7_340_166,
-    /** Of a user. */
+    /** Per user. */
     idempotency_keys: 7_340_167,
-    /** Of an organisation. */
+    /** Per organization. */
     muted_topics: 7_340_168,
+    /** Per organization. */
+    message_retention: 7_340_173,
   },
-  /** Taken in SQL, by functions that migrations make. Their text cannot change, so the number cannot. */
+  /** Acquired by SQL functions that migrations create. Their text cannot change, so the numbers cannot. */
   inMigrations: {
-    /** Of a user. */
+    /** Per user. */
     make_event_queue: 7_340_169,
-    /** Of an idempotency key, by its hash. */
+    /** Per idempotency key, by its hash. */
     send_messages: 7_340_170,
   },
 } as const;
 
 /**
- * Runs `work` while no other node runs work under the same lock. With the embedded database there is no other node.
- * The lock ends with its connection, so with the process, however that ends.
+ * Runs `work` while no other node runs work under the same lock. The embedded database has no other node. The lock is
+ * released with its connection, so also when the process ends in any way.
  */
 export async function holdingLock<T>(
   { databaseUrl }: Pick<Config, 'databaseUrl'>,
@@ -46,11 +48,26 @@ export async function holdingLock<T>(
 }
 
 /**
- * Makes changes of one kind follow one another: waits for the one before to be over, and holds up the next until this one
- * is. Before the event counter, as every lock.
+ * Serializes changes of one kind: waits until the previous change ends, and blocks the next one until this one ends.
+ * Like every lock, it must be acquired before the one of the event counter.
  *
- * @param id Of whom: an organisation's or a user's, by kind.
+ * @param id Id of the organization or user, depending on the kind.
  */
 export async function lockKind(tx: SqlClient, kind: keyof typeof ADVISORY_LOCKS.ofOne, id: number): Promise<void> {
   await tx.$queryRaw`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS.ofOne[kind]}::int, ${id}::int)::text AS held`;
+}
+
+/**
+ * Acquires the lock of `lockKind` for the rest of the transaction if no other transaction holds it.
+ *
+ * @returns Whether the lock was acquired.
+ */
+export async function tryLockKind(
+  tx: SqlClient,
+  kind: keyof typeof ADVISORY_LOCKS.ofOne,
+  id: number,
+): Promise<boolean> {
+  const [row] = await tx.$queryRaw<{ held: boolean }[]>`
+    SELECT pg_try_advisory_xact_lock(${ADVISORY_LOCKS.ofOne[kind]}::int, ${id}::int) AS held`;
+  return row?.held === true;
 }

@@ -1,20 +1,20 @@
 import pg from 'pg';
 
-/** The columns of an answer, by name: JSON of a list of the values in it; null for no rows. */
+/** Columns of a result, by name: JSON of a list of the column's values. Null for no rows. */
 export type ColumnTexts = Readonly<Record<string, string | null>>;
 
-/** A statement that gives the rows of another by their columns. */
+/** A statement that returns the rows of another one by columns. */
 export interface ByColumns {
   readonly text: string;
-  /** The rows that the other would have given. */
+  /** Returns the rows that the other statement would have returned. */
   readonly rowsOf: (columns: ColumnTexts) => Record<string, unknown>[];
 }
 
-/** How values of a type are had as JSON. */
+/** Conversion of a type to JSON and back. */
 interface Form {
-  /** What of the column is listed, where it is not the value as it is. */
+  /** Returns the SQL that is listed instead of the column itself. */
   readonly sql?: (column: string) => string;
-  /** Makes what the driver would have made of what JSON has. */
+  /** Converts a value from JSON to the driver's value. */
   readonly decode?: (value: never) => unknown;
 }
 
@@ -22,10 +22,10 @@ const { builtins } = pg.types;
 const ARRAYS = { BOOL: 1000, INT4: 1007, TEXT: 1009, INT8: 1016 } as const;
 
 const AS_IT_IS: Form = {};
-/** JSON has no numbers for these. */
+/** Types whose values can be too large for numbers in JSON. */
 const BIG: Form = { sql: (column) => `${column}::text`, decode: BigInt };
 
-/** By the type's number: of other types nothing is had by columns. */
+/** Forms by type id. Statements with columns of other types are not read by columns. */
 const FORMS: ReadonlyMap<number, Form> = new Map<number, Form>([
   ...[builtins.BOOL, builtins.INT2, builtins.INT4, builtins.TEXT, builtins.VARCHAR, builtins.UUID].map(asItIs),
   ...[builtins.JSON, builtins.JSONB, builtins.DATE, ARRAYS.BOOL, ARRAYS.INT4, ARRAYS.TEXT].map(asItIs),
@@ -51,17 +51,17 @@ function asItIs(type: number): [number, Form] {
   return [type, AS_IT_IS];
 }
 
-/** What changes or locks something is left as it is: the first can stand in no other statement. */
+/** Statements that change or lock rows are not read by columns: changes cannot be part of another statement. */
 const CHANGES = /\b(INSERT|UPDATE|DELETE|MERGE)\b/i;
 const READS = /^\s*(SELECT|WITH)\b/i;
 
 /**
- * The statement that lists each column of another one as JSON. The driver makes a text of every single value of every row,
- * which for three hundred rows of thirteen columns takes twice as long as to have PostgreSQL write thirteen lists and V8 read
- * them. PostgreSQL takes a little more for it.
+ * Returns the statement that lists each column of another one as JSON. The driver makes a string of every single value.
+ * For 300 rows of 13 columns that takes twice as long as 13 lists that PostgreSQL writes and V8 parses. PostgreSQL
+ * needs slightly more time for it.
  *
- * @param fields What the other one answers with.
- * @returns Undefined where it may change something, and for columns that would not be the same.
+ * @param fields Columns of the other statement.
+ * @returns Undefined if the statement may change something, or its columns would not be the same.
  */
 export function byColumnsOf(text: string, fields: readonly pg.FieldDef[]): ByColumns | undefined {
   const names = fields.map(({ name }) => name);
@@ -72,7 +72,7 @@ export function byColumnsOf(text: string, fields: readonly pg.FieldDef[]): ByCol
     const column = `listed.${pg.escapeIdentifier(name)}`;
     return `json_agg(${forms[i]?.sql?.(column) ?? column}) AS ${pg.escapeIdentifier(name)}`;
   });
-  // As they come of a row that has nothing yet: rows of one statement have one shape.
+  // Each row begins as a copy, so that all rows of a statement have one object shape.
   const blank = Object.fromEntries(names.map((name) => [name, null]));
   return {
     text: `SELECT ${lists.join(', ')} FROM (${text}\n) AS listed`,

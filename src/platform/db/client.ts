@@ -12,108 +12,99 @@ import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { type Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import type { Config } from '../config.ts';
+import { DiskSpace, TAKE_DISK_SPACE } from './disk-space.ts';
 import { copyOf, EmbeddedDatabase, requireRoomFor } from './embedded.ts';
 import { lockDataDirectory } from './lock.ts';
 import { isOrganizationHeld } from './organization-lock.ts';
+import {
+  FairPermits,
+  permitsOf,
+  READER_QUEUE,
+  readerPermitsOf,
+  SINGLE_PERMIT,
+  SNAPSHOT_QUEUE,
+  snapshotPermitsOf,
+} from './permits.ts';
 import { type RowReader, rowReader } from './pg-rows.ts';
 import { DATABASE_FOLDER, keepPrivate } from './private-files.ts';
-import { Room, TAKE_ROOM } from './room.ts';
 import { adapterReader, knowDriver, noteTransactions } from './rows.ts';
+import { askedSchema, findSchema, searchPath, UnusableSchemaError } from './schema.ts';
+import { POOL_SETTINGS } from './session-settings.ts';
 import { Session, withSession } from './sessions.ts';
-import {
-  LINE_OF_READERS,
-  LINE_OF_SNAPSHOTS,
-  ONE_PLACE,
-  placesOf,
-  placesOfReaders,
-  placesOfSnapshots,
-  Turns,
-} from './turns.ts';
 import { lookAfter } from './upkeep.ts';
 
-/** The client outside transactions; inside a change only `Tx` may be used. */
+/** Database client outside transactions. Inside a change only `Tx` may be used. */
 export type Db = PrismaClient;
-/** The client inside one transaction. */
+/** Database client inside one transaction. */
 export type Tx = Prisma.TransactionClient;
 
-/** Whatever answers SQL: the client, or the transaction of a change. */
+/** A client that runs SQL: the client itself, or the transaction of a change. */
 export type SqlClient = Pick<Tx, '$queryRaw'>;
 
-/** An open database, embedded or PostgreSQL. Both speak the same dialect and share one migration history. */
+/** An open database, embedded or PostgreSQL. Both have the same SQL dialect and one migration history. */
 export interface Database {
   readonly kind: 'embedded' | 'postgresql';
-  /** Which copy of its files it is: another when they were put there anew. Null where its server alone knows them. */
+  /**
+   * Identity of this copy of the database files; restored files have another one. Null if only the server can access
+   * its files.
+   */
   readonly copy: string | null;
+  /** The schema of the tables. Null until the first statement. */
+  schema(): string | null;
   readonly db: Db;
-  /** Whose change gets a connection next. */
-  readonly turns: Turns;
-  /** Who reads the state at one moment next: for that, too, a connection is held for several statements. */
-  readonly snapshots: Turns;
-  /** Who reads next what is too far back in the log to be in memory. */
-  readonly catchUps: Turns;
-  /** For the schema engine, which applies and compares migrations through the same driver. */
+  /** Limiter of the connections for changes. */
+  readonly permits: FairPermits;
+  /** Limiter of the connections for snapshots, which hold a connection for several statements. */
+  readonly snapshots: FairPermits;
+  /** Limiter of the connections for reads of the log before its in-memory tail. */
+  readonly catchUps: FairPermits;
+  /** Driver for the schema engine, which applies and compares migrations. */
   readonly factory: SqlMigrationAwareDriverAdapterFactory;
-  /** Runs SQL of many statements in one transaction: all of it, or nothing and an error. */
+  /** Runs a script of many statements in one transaction: all of it, or nothing and an error. */
   runScript(sql: string): Promise<void>;
-  /** Has somebody told of each statement that does not go through the ORM. */
+  /** Registers a callback for each statement that does not go through the ORM. */
   onStatement(heard: (sql: string) => void): void;
-  /** How many connections are in use, and how many statements wait for one. */
+  /** Returns the number of connections in use, and of statements that wait for one. */
   pool(): { readonly used: number; readonly waiting: number };
-  /** Has somebody told of each statement that took longer than a second, without its values. */
+  /**
+   * Registers a callback for each statement that took longer than a second. The callback receives the statement without its
+   * values.
+   */
   onSlow(heard: (ms: number, statement: string) => void): void;
-  /** Has somebody told of each statement that failed, and with what. */
+  /** Registers a callback for the error of each failed statement. */
   onError(heard: (error: unknown) => void): void;
-  /** Whether there is any on its disk. */
-  readonly room: Room;
-  /** Does what keeps its tables in order, where its server does not by itself. */
+  /** State of the database's disk space. */
+  readonly diskSpace: DiskSpace;
+  /** Maintains the tables, if the server does not do so by itself. */
   lookAfter(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Set while a change runs, so that a query outside its transaction is found instead of hanging. */
+/** Set while a change runs, so that a query outside its transaction is detected instead of hanging. */
 const inTransaction = new AsyncLocalStorage<boolean>();
 
-/** Marks everything `run` does as inside a transaction. */
+/** Marks everything that `run` does as inside a transaction. */
 export function withinTransaction<T>(run: () => Promise<T>): Promise<T> {
   return inTransaction.run(true, run);
 }
 
 /**
- * A writer that waited for a lock must see what its holder committed: the server's default, but the log depends on it.
- * Who waits too long for a lock is told that the service is busy, before the transaction's own time is up. No
- * statement of ours runs for as long as it takes to compile it.
- *
- * A node that is gone, without its connections having been closed, stops whoever needs what it has locked. Our choice: a
- * transaction is ended when nothing comes of it for 5 s, and a connection when nobody takes what is sent for 10 s. No
- * transaction of ours is left alone for so long: what takes its time is done outside. Who waits for a lock gives up sooner,
- * or transactions of the same node would inherit it one after the other, for 5 s each.
- *
- * Set by a statement: poolers take none of them from who connects.
- */
-const SESSION_SETTINGS = `
-  SET default_transaction_isolation = 'read committed';
-  SET jit = off;
-  SET lock_timeout = 4000;
-  SET idle_in_transaction_session_timeout = 5000;
-  SET tcp_user_timeout = 10000;
-  SET tcp_keepalives_idle = 5;
-  SET tcp_keepalives_interval = 2;
-  SET tcp_keepalives_count = 3`;
-
-/**
- * A connection that has gone silent must not be waited for until the network gives up, a quarter of an hour later. Our
- * choice: longer than any statement of ours takes.
+ * Timeouts of a connection that has become silent. Without them the network would report it after a quarter of an hour.
+ * They are longer than any statement of the service takes.
  */
 const PATIENCE = { keepAlive: true, connectionTimeoutMillis: 10_000, query_timeout: 20_000 };
 
-/** The driver's types know of no client that is given anything. */
+/** The driver's types permit only a client class whose constructor has no parameters. */
 const SESSIONS = Session as unknown as NonNullable<pg.PoolConfig['Client']>;
 
-/** Our choice: all the service's own statements, and some lists of ids of each length. */
+/** Maximum number of prepared statements: all of the service's own, and some lists of ids of each length. */
 const MAX_PREPARED = 500;
 const statementNames = new Map<string, string>();
 
-/** PostgreSQL plans a named statement once for each connection. The many that differ only in length stay unnamed. */
+/**
+ * Returns the name of a prepared statement, which PostgreSQL plans once per connection. Beyond `MAX_PREPARED` it is '',
+ * so that statements that differ only in length do not accumulate.
+ */
 function statementName(sql: string): string {
   const known = statementNames.get(sql);
   if (known !== undefined) return known;
@@ -123,39 +114,40 @@ function statementName(sql: string): string {
   return name;
 }
 
-/** Makes a new connection one of the pool's. */
-async function prepare(session: Session): Promise<void> {
-  session.requirePrimary();
-  await session.query(SESSION_SETTINGS);
-}
-
 /**
  * Opens PostgreSQL by `config.databaseUrl`, or the embedded database in `config.dataDir` under an exclusive lock.
  *
- * @throws DataDirectoryInUseError when another process has the embedded database open.
- * @throws UnsafeDataDirectoryError when that directory cannot be kept from other users.
- * @throws ReadOnlyDataDirectoryError when nothing can be written in it.
- * @throws DamagedDatabaseError when what is in it does not open.
- * @throws NoRoomForDatabaseError when the disk of that directory is full.
+ * @throws DataDirectoryInUseError if another process has the embedded database open.
+ * @throws UnsafeDataDirectoryError if its directory cannot be protected from other users.
+ * @throws ReadOnlyDataDirectoryError if its directory cannot be written.
+ * @throws DamagedDatabaseError if the database in its directory cannot be opened.
+ * @throws NoRoomForDatabaseError if the disk of its directory is full.
  */
 export async function openDatabase(config: Config): Promise<Database> {
   const { databaseUrl: connectionString } = config;
   if (connectionString !== undefined) {
+    const tables = new TablesOf(connectionString);
     const pool = new pg.Pool({
       ...{ connectionString, max: config.databasePoolSize, ...PATIENCE },
       Client: SESSIONS,
-      onConnect: (session) => prepare(session as Session),
+      onConnect: (session) => tables.select(session as Session, POOL_SETTINGS),
     });
-    // An idle connection that breaks is made anew when it is wanted.
+    // A broken idle connection is replaced when one is needed.
     pool.on('error', () => {});
     const factory = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => statementName(sql) });
-    return connect('postgresql', oneByOne(factory), {
+    return connect('postgresql', inSchema(oneByOne(factory), pool, tables), {
       config,
       copy: null,
+      schema: () => tables.schema ?? null,
       reader: rowReader(pool, statementName),
-      runScript: (sql) => runOnPostgres(connectionString, sql),
+      // Statements sent in one message are one transaction. After an error the connection is not used again.
+      runScript: (sql) =>
+        withSession(connectionString, async (session) => {
+          await tables.select(session);
+          await session.query(sql);
+        }),
       lookAfter: async () => {},
-      room: new Room(() => takeRoom(pool)),
+      diskSpace: new DiskSpace(() => takeDiskSpace(pool)),
       pool: () => ({ used: pool.totalCount - pool.idleCount, waiting: pool.waitingCount }),
       close: () => pool.end(),
     });
@@ -172,9 +164,10 @@ export async function openDatabase(config: Config): Promise<Database> {
   return connect('embedded', factory, {
     config,
     copy: copyOf(folder),
+    schema: () => 'public',
     runScript: (sql) => runOnPglite(pglite, sql),
     lookAfter: () => lookAfter(pglite),
-    room: new Room(() => pglite.requireRoom()),
+    diskSpace: new DiskSpace(() => pglite.requireDiskSpace()),
     pool: () => ({ used: 0, waiting: 0 }),
     async close() {
       await pglite.close();
@@ -183,22 +176,17 @@ export async function openDatabase(config: Config): Promise<Database> {
   });
 }
 
-/** With no memory for it but the least there can be. */
-async function takeRoom(pool: pg.Pool): Promise<void> {
+/** Takes disk space with `TAKE_DISK_SPACE`, with the smallest `work_mem`, so that the rows do not fit into memory. */
+async function takeDiskSpace(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    await client.query(`BEGIN; SET LOCAL work_mem = '64kB'; ${TAKE_ROOM}; COMMIT`);
+    await client.query(`BEGIN; SET LOCAL work_mem = '64kB'; ${TAKE_DISK_SPACE}; COMMIT`);
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {});
     throw error;
   } finally {
     client.release();
   }
-}
-
-/** Statements sent in one message are one transaction. On a connection of its own, which an error leaves in disorder. */
-async function runOnPostgres(connectionString: string, sql: string): Promise<void> {
-  await withSession(connectionString, (session) => session.query(sql));
 }
 
 async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
@@ -210,7 +198,7 @@ async function runOnPglite(pglite: PGlite, sql: string): Promise<void> {
   }
 }
 
-/** Our choices: what is worth a line in the log, and how much of it. */
+/** Duration in ms from which a statement is logged, and the number of its characters that are logged. */
 const SLOW_MS = 1_000;
 const MAX_SHOWN = 2_000;
 
@@ -220,9 +208,9 @@ function connect(
   {
     config,
     ...driver
-  }: Pick<Database, 'copy' | 'runScript' | 'lookAfter' | 'room' | 'pool' | 'close'> & {
+  }: Pick<Database, 'copy' | 'schema' | 'runScript' | 'lookAfter' | 'diskSpace' | 'pool' | 'close'> & {
     readonly config: Config;
-    /** Where there is a way past the adapter. */
+    /** Undefined if all reads go through the adapter. */
     readonly reader?: RowReader;
   },
 ): Database {
@@ -253,7 +241,7 @@ function connect(
   db.$on('query', ({ duration, query }) => took(duration, query));
   knowDriver(db, {
     reader: () => reader,
-    heard: (sql) => {
+    onStatement: (sql) => {
       for (const heard of listeners) heard(sql);
     },
     took,
@@ -264,21 +252,22 @@ function connect(
   return {
     kind,
     copy: driver.copy,
+    schema: driver.schema,
     db,
     factory,
     onStatement: (heard) => void listeners.push(heard),
     onSlow: (heard) => void slow.push(heard),
     onError: (heard) => void errors.push(heard),
-    room: driver.room,
-    turns: new Turns(placesOf(poolSize), (realmId) => isOrganizationHeld(db, realmId)),
-    // These wait for no locks.
-    snapshots: new Turns(isEmbedded ? ONE_PLACE : placesOfSnapshots(poolSize), isNeverHeld, LINE_OF_SNAPSHOTS),
-    catchUps: new Turns(isEmbedded ? ONE_PLACE : placesOfReaders(poolSize), isNeverHeld, LINE_OF_READERS),
+    diskSpace: driver.diskSpace,
+    permits: new FairPermits(permitsOf(poolSize), (realmId) => isOrganizationHeld(db, realmId)),
+    // Snapshots and reads of the log wait for no locks.
+    snapshots: new FairPermits(isEmbedded ? SINGLE_PERMIT : snapshotPermitsOf(poolSize), isNeverHeld, SNAPSHOT_QUEUE),
+    catchUps: new FairPermits(isEmbedded ? SINGLE_PERMIT : readerPermitsOf(poolSize), isNeverHeld, READER_QUEUE),
     runScript: driver.runScript,
     lookAfter: driver.lookAfter,
     pool: driver.pool,
     async close() {
-      driver.room.stop();
+      driver.diskSpace.stop();
       await db.$disconnect();
       await driver.close();
     },
@@ -287,7 +276,7 @@ function connect(
 
 type Fail = (error: unknown) => never;
 
-/** Has somebody told of what fails on a connection: statements, the beginnings of transactions, and their ends. */
+/** Reports failures of a connection: statements, and the start and commit of transactions. */
 function telling(adapter: SqlDriverAdapter, failed: Fail): void {
   running(adapter, (run) => run().catch(failed));
   const start = adapter.startTransaction.bind(adapter);
@@ -306,10 +295,10 @@ const tellingReader =
     read<never>(text, values).catch(failed);
 
 /**
- * A query on the client itself, made while a change runs, waits for the change's own transaction: on the embedded
- * database (one connection) for ever, on PostgreSQL it reads what the change has not committed. Tests fail
- * loudly instead; tests alone, because the client sends look-ups of one turn together, in the name of whoever came first,
- * so that under load this can blame the innocent.
+ * Makes queries on the client itself fail while a change runs. On the embedded database (one connection) such a query
+ * waits for the change's transaction forever; on PostgreSQL it does not see the change's uncommitted rows. For tests
+ * only: the client batches look-ups of one iteration of the event loop in the context of the first. Under load this can
+ * report a query of another request.
  */
 const guarded = (factory: SqlMigrationAwareDriverAdapterFactory) =>
   adapting(factory, (adapter) =>
@@ -328,12 +317,12 @@ const guardedReader =
 
 function requireNoChange(sql: string): void {
   if (inTransaction.getStore() !== true) return;
-  throw new Error(`A change must query its own transaction, not the client: ${sql}`);
+  throw new Error(`A query within a change must use its transaction, not the client: ${sql}`);
 }
 
 /**
- * Has the statements of a transaction follow one another, as they do in the database: what is read for one answer is asked
- * for at once, and the driver takes one statement at a time.
+ * Runs the statements of a transaction one after another, as the database does. Reads for one response are started
+ * concurrently, and the driver accepts one statement at a time.
  */
 const oneByOne = (factory: SqlMigrationAwareDriverAdapterFactory) =>
   adapting(factory, (adapter) => {
@@ -350,10 +339,54 @@ const oneByOne = (factory: SqlMigrationAwareDriverAdapterFactory) =>
     };
   });
 
-/** The same factory, with something done to each connection pool it makes. */
+/** The schema of the service's tables, found by the first session. */
+class TablesOf {
+  readonly #asked: string | undefined;
+  #schema: string | undefined;
+
+  constructor(connectionString: string) {
+    this.#asked = askedSchema(connectionString);
+  }
+
+  /** Undefined until a session is connected. */
+  get schema(): string | undefined {
+    return this.#schema;
+  }
+
+  /**
+   * Applies the service's settings, `settings` and the schema to a session.
+   *
+   * @throws StandbyError if the server does not accept changes.
+   * @throws UnusableSchemaError if there is no schema for the tables.
+   */
+  async select(session: Session, settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    if (this.#schema === undefined) {
+      await session.prepare();
+      this.#schema = await findSchema(session, this.#asked);
+    }
+    await session.prepare({ ...settings, search_path: searchPath(this.#schema) });
+  }
+}
+
+/** Makes the ORM, which qualifies the names of tables, use the schema of the session's own statements. */
+const inSchema = (factory: SqlMigrationAwareDriverAdapterFactory, pool: pg.Pool, tables: TablesOf) =>
+  adapting(factory, async (adapter) => {
+    try {
+      (await pool.connect()).release();
+    } catch (error) {
+      // All other connection errors are in the error of the ORM's first statement.
+      if (error instanceof UnusableSchemaError) throw error;
+    }
+    const { schema: schemaName } = tables;
+    if (schemaName === undefined) return;
+    const infoOf = adapter.getConnectionInfo?.bind(adapter);
+    adapter.getConnectionInfo = () => ({ supportsRelationJoins: false, ...infoOf?.(), schemaName });
+  });
+
+/** Returns a factory that applies `adapt` to each connection pool that it makes. */
 function adapting(
   factory: SqlMigrationAwareDriverAdapterFactory,
-  adapt: (adapter: SqlDriverAdapter) => void,
+  adapt: (adapter: SqlDriverAdapter) => void | Promise<void>,
 ): SqlMigrationAwareDriverAdapterFactory {
   return new Proxy(factory, {
     get(target, name) {
@@ -361,14 +394,14 @@ function adapting(
       if (name !== 'connect') return typeof value === 'function' ? value.bind(target) : value;
       return async () => {
         const adapter = await target.connect();
-        adapt(adapter);
+        await adapt(adapter);
         return adapter;
       };
     },
   });
 }
 
-/** Has `around` run each statement. */
+/** Runs each statement through `around`. */
 function running(where: SqlQueryable, around: <T>(run: () => Promise<T>, query: SqlQuery) => Promise<T>): void {
   for (const method of ['queryRaw', 'executeRaw'] as const) {
     const run = where[method].bind(where) as (query: SqlQuery) => Promise<never>;

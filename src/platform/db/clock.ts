@@ -1,27 +1,28 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 import type { Database, SqlClient } from './client.ts';
 
-/** A running service, as far as it knows the time. */
+/** Parts of a running service that determine the time. */
 export interface Clocked {
   readonly database: Pick<Database, 'kind'>;
   now(): Date;
 }
 
 /**
- * The time, in SQL: for what one node writes and another compares. The clocks of nodes differ; the one they share is the
- * database's. The embedded database has none but this process's. The same throughout a statement.
+ * Returns the current time as SQL, for values that one node writes and another compares. The clocks of nodes differ, so
+ * it is the clock of the database; the embedded database uses the one of this process. It is constant within a
+ * statement.
  */
 export function databaseClock({ database, now }: Clocked): Prisma.Sql {
   return database.kind === 'postgresql' ? Prisma.sql`statement_timestamp()` : Prisma.sql`${now()}::timestamptz`;
 }
 
-/** The time by the clock that all nodes share. */
+/** Returns the current time of the clock that all nodes share. */
 export async function databaseNow(app: Clocked & { readonly db: SqlClient }): Promise<Date> {
   if (app.database.kind !== 'postgresql') return app.now();
   const [row] = await app.db.$queryRaw<{ now: Date }[]>`SELECT statement_timestamp() AS now`;
-  if (row === undefined) throw new Error('The database does not know the time');
+  if (row === undefined) throw new Error('The database returned no time');
   return row.now;
 }
 
-/** A number of milliseconds, in SQL. */
+/** Returns an SQL interval of a number of milliseconds. */
 export const milliseconds = (ms: number): Prisma.Sql => Prisma.sql`(${ms}::float8 * interval '1 millisecond')`;

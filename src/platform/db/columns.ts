@@ -12,8 +12,8 @@ import {
   type User,
 } from '../../generated/prisma/client.ts';
 
-// The columns of tables whose whole rows are read with SQL: held against the model by the type checker, so that a new
-// field cannot be left out.
+// Columns of the tables whose whole rows are read with SQL. The type checker compares them with the model, so that a
+// new field cannot be omitted.
 
 export const USER_COLUMNS = {
   id: 'id',
@@ -178,20 +178,20 @@ export const SCHEDULED_MESSAGE_COLUMNS = {
   createdAt: 'created_at',
 } as const satisfies Record<keyof ScheduledMessage, string>;
 
-/** A row as the database answers it, its columns under the names that `columnsOf` gives them. */
+/** A row of a result, with the column names that `columnsOf` assigns. */
 export type QueryRow = Readonly<Record<string, unknown>>;
 
 /**
- * All columns of a table, for a SELECT of several tables.
+ * Returns all columns of a table, for a SELECT from several tables.
  *
- * @param alias The table's, in the statement; and what its columns are told by, in the answer.
+ * @param alias Alias of the table in the statement, and prefix of the column names in the result.
  */
 export function columnsOf(alias: string, columns: Readonly<Record<string, string>>): Prisma.Sql {
   const selected = Object.entries(columns).map(([field, column]) => `${alias}."${column}" AS "${alias}.${field}"`);
   return Prisma.raw(selected.join(', '));
 }
 
-/** All columns of the one table that a statement answers with: each row of the answer is a row of the table. */
+/** Returns all columns of a table, for a SELECT from this table only: each row of the result is a row of the table. */
 export function fieldsOf(alias: string, columns: Readonly<Record<string, string>>): Prisma.Sql {
   return Prisma.raw(
     Object.entries(columns)
@@ -200,7 +200,7 @@ export function fieldsOf(alias: string, columns: Readonly<Record<string, string>
   );
 }
 
-/** Of each list of columns, by alias: a field's name, and its name in an answer. */
+/** Names of fields and of their columns in a result, by list of columns and by alias. */
 const names = new WeakMap<object, Map<string, readonly (readonly [field: string, selected: string])[]>>();
 
 function namesOf(alias: string, columns: object): readonly (readonly [field: string, selected: string])[] {
@@ -211,7 +211,7 @@ function namesOf(alias: string, columns: object): readonly (readonly [field: str
   return known;
 }
 
-/** One table's row, out of an answer. Every request makes two: no name is put together anew for it. */
+/** Extracts the row of one table from a row of a result. Every request calls this twice, so the names are cached. */
 export function rowOf<T>(row: QueryRow, alias: string, columns: Readonly<Record<keyof T & string, string>>): T {
   const fields: Record<string, unknown> = {};
   for (const [field, selected] of namesOf(alias, columns)) fields[field] = row[selected];

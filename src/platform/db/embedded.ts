@@ -22,9 +22,8 @@ type Parsers = PGlite['parsers'];
 type Start = Parameters<NodeFS['init']>[1];
 
 /**
- * A folder whose files are the user's own. Otherwise every file in it could be written by everybody: the emulated file
- * system sets the mode of each new one explicitly, past the process's umask, and the database believes that it was
- * given the mode that it asked for.
+ * A folder whose files only its user can access. Otherwise every user could write them: the emulated file system sets
+ * the mode of each new file explicitly and ignores the umask, while the database assumes the mode that it requested.
  */
 class PrivateFolder extends NodeFS {
   override init(pg: PGlite, start: Start): ReturnType<NodeFS['init']> {
@@ -44,79 +43,80 @@ class PrivateFolder extends NodeFS {
   }
 }
 
-/** A statement the database has read. */
+/** A prepared statement. */
 interface Prepared {
   readonly name: string;
-  /** The types of its parameters, as the database numbers types. */
+  /** Types of its parameters, as type ids of the database. */
   readonly parameterTypes: readonly number[];
-  /** What its rows look like; empty when it has none. */
+  /** Description of its rows. Empty if it returns none. */
   readonly rows: readonly Message[];
 }
 
-/** Our choice: all the service's own statements, and some lists of ids of each length. */
+/** Maximum number of prepared statements: all of the service's own, and some lists of ids of each length. */
 const MAX_PREPARED = 500;
 
-/** Our choice, in milliseconds: how long statements follow one another before the process looks at its connections. */
+/** Time in ms for which statements run one after another before the process yields to the event loop. */
 const UNLOOKED_MS = 5;
 
 /**
- * Our choice: most of the 128 MB that it would take from the start stay empty in what an embedded database is for, and what it
- * reads is kept by the operating system already.
+ * Most of the default 128 MB would stay empty for the data of an embedded database. The operating system already caches
+ * what it reads.
  */
 const SHARED_BUFFERS = '16MB';
 
 /**
- * Our choice: with less, the database is compiled once and for all. To compile one of its functions anew, for speed, takes 600
- * MB for a second soon after the start, at which a process in a container of 1 GB is killed. A request takes 15 to 40 %
- * more of the processor then.
+ * Memory below which the optimizing compiler is not used for the database. Optimizing a single function takes 600 MB
+ * for a second soon after the start, which kills a process in a container of 1 GB. Without it, a request takes 15 to
+ * 40 % more CPU time.
  */
 const MUCH_MEMORY_BYTES = 2 * 2 ** 30;
 const BASELINE_COMPILER = ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering'];
 
-/** The folder holds no whole database, or none that can be opened. */
+/** Thrown if the database in a folder is incomplete or cannot be opened. */
 export class DamagedDatabaseError extends Error {
   override name = 'DamagedDatabaseError';
 }
 
 /**
- * Our choice: with less than this free, the database is read only, and is not opened. It writes what it does to a journal in
- * pieces of 16 MB, and stands still for ever, and with it the process, where it has no room for the next.
+ * Free disk space below which the database is read-only, and is not opened. The database writes a journal in files of
+ * 16 MB. Without space for the next file it blocks forever, and the process with it.
  */
 const ROOM_BYTES = 32 * 2 ** 20;
-/** What one that is new takes besides. */
+/** Additional free disk space, in bytes, that is required to create a database. */
 const NEW_BYTES = 48 * 2 ** 20;
-/** Our choice: how often the disk is looked at. In this time nobody writes as much as is kept free. */
+/** Interval of the disk checks. The database cannot fill the reserved space within this time. */
 const LOOK_MS = 200;
-/** A statement that writes was sent where nothing can be written. */
+/** SQLSTATE of a statement that writes to a read-only database. */
 const READ_ONLY = '25006';
 
-/** Why the database in a folder is not opened; undefined: what is there looks whole, or nothing is there. */
+/** Returns why the database in a folder is not opened. Undefined if it looks complete, or does not exist. */
 function damageOf(dataDir: string): string | undefined {
   const version = join(dataDir, 'PG_VERSION');
   const control = join(dataDir, 'global', 'pg_control');
-  // A new database would be made over the one that is there.
+  // A new database would overwrite the existing one.
   if (!existsSync(version)) return existsSync(control) ? `${version} is missing` : undefined;
-  if (!/^\d+\s*$/.test(readFileSync(version, 'utf8'))) return `${version} does not hold a version`;
+  if (!/^\d+\s*$/.test(readFileSync(version, 'utf8'))) return `${version} does not contain a version`;
   return existsSync(control) ? undefined : `${control} is missing`;
 }
 
 function damaged(dataDir: string, why: string, cause?: unknown): DamagedDatabaseError {
   return new DamagedDatabaseError(
-    `The database in ${dataDir} is damaged (${why}): put a back-up of ${dirname(dataDir)} in its place, or, if it never held anything, remove ${dataDir}.`,
+    `The database in ${dataDir} is damaged (${why}). Restore ${dirname(dataDir)} from a backup. ` +
+      `If the database never contained data, remove ${dataDir}.`,
     { cause },
   );
 }
 
 /**
- * Which copy of a database is in a folder: its oldest file, by its number and when it was made. Each alone may be the same of
- * a copy: numbers are given anew, and not every file system knows when.
+ * Returns the identity of a database copy in a folder: inode number and creation time of its oldest file. Each alone
+ * can be equal for another copy: numbers are reused, and not every file system stores creation times.
  */
 export function copyOf(dataDir: string): string {
   const { ino, birthtimeNs } = statSync(join(dataDir, 'PG_VERSION'), { bigint: true });
   return `${ino}/${birthtimeNs}`;
 }
 
-/** There is no room for the database on its disk. */
+/** Thrown if the disk has no space for the database. */
 export class NoRoomForDatabaseError extends Error {
   override name = 'NoRoomForDatabaseError';
   readonly code = DISK_FULL;
@@ -124,44 +124,44 @@ export class NoRoomForDatabaseError extends Error {
 
 function freeBytes(dataDir: string): number {
   const { blocks, bavail, bsize } = statfsSync(existsSync(dataDir) ? dataDir : dirname(dataDir));
-  // Some file systems do not tell.
+  // Some file systems report no size.
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
-/** @throws NoRoomForDatabaseError when a database cannot be opened, or made, in a folder. */
+/** Checks that the disk has space to open or make a database in a folder. @throws NoRoomForDatabaseError if it has not. */
 export function requireRoomFor(dataDir: string): void {
   const needed = existsSync(join(dataDir, 'PG_VERSION')) ? ROOM_BYTES : ROOM_BYTES + NEW_BYTES;
   const free = freeBytes(dataDir);
   if (free >= needed) return;
   const [has, needs] = [free, needed].map((bytes) => Math.floor(bytes / 2 ** 20));
   throw new NoRoomForDatabaseError(
-    `The disk of ${dataDir} is full: ${has} MB are free, and the database needs ${needs}. Make room there.`,
+    `The disk of ${dataDir} is full: ${has} MB are free, and the database needs ${needs} MB. Free some disk space.`,
   );
 }
 
 /**
- * The embedded database, which reads and plans each statement once.
+ * The embedded database, with prepared statements: each statement is parsed and planned only once.
  *
- * Its own `query` sends every statement to be read, planned and described anew, in six calls: of most of ours that is
- * more work than to execute them. A registration takes half the time this way.
+ * The inherited `query` would parse, plan and describe each statement again, in six calls. For most statements of the
+ * service that is more work than executing them. With prepared statements a registration takes half the time.
  *
- * Statements are kept for as long as it is open, so what their rows look like must stay: tables change before the first
- * of them is sent.
+ * Statements are kept while the database is open, so the columns of their results must not change: tables are migrated
+ * before the first of these statements is sent.
  */
 export class EmbeddedDatabase extends PGlite {
   readonly #prepared = new Map<string, Prepared>();
-  /** With whose own, which are the same objects each time. */
+  /** PGlite's parsers merged with those of a caller, by the caller's object, which is the same each time. */
   readonly #parsers = new WeakMap<object, Parsers>();
   #lookedAt = 0;
-  /** Undefined for one that is in memory. */
+  /** Undefined for a database in memory. */
   #folder: string | undefined;
   #roomLookedAt = 0;
   #isReadOnly = false;
 
   /**
-   * Opens what is in a folder, or makes it. One process may have a folder open at a time.
+   * Opens the database in a folder, or makes one. Only one process at a time may have a folder open.
    *
-   * @throws DamagedDatabaseError when what is there is no whole database. Nothing of it is changed.
+   * @throws DamagedDatabaseError if the folder contains an incomplete database, which is not changed.
    */
   static async open(dataDir: string): Promise<EmbeddedDatabase> {
     const inMemory = dataDir.startsWith('memory://');
@@ -177,14 +177,14 @@ export class EmbeddedDatabase extends PGlite {
     try {
       await database.waitReady;
     } catch (error) {
-      throw inMemory ? error : damaged(dataDir, 'it does not open', error);
+      throw inMemory ? error : damaged(dataDir, 'it cannot be opened', error);
     }
-    // A new one is made in the memory of another instance, and copied from there: 350 MB that are of no more use.
+    // A new database is made in the memory of another instance and copied from there. Its 350 MB are no longer needed.
     if (isNew) freeUnused();
     return database;
   }
 
-  /** Of `options`, `rowMode` and `parsers` count, which are all that the ORM's driver asks for. */
+  /** Runs one statement. Supports only `rowMode` and `parsers` of `options`: the ORM's driver uses no others. */
   override async query<T>(sql: string, params?: unknown[], options?: QueryOptions): Promise<Results<T>> {
     await this._checkReady();
     await this.#keepRoom();
@@ -199,14 +199,14 @@ export class EmbeddedDatabase extends PGlite {
     );
   }
 
-  /** @throws NoRoomForDatabaseError where nothing is written for want of room. */
-  async requireRoom(): Promise<void> {
+  /** Checks the disk space. @throws NoRoomForDatabaseError if the database is read-only for lack of it. */
+  async requireDiskSpace(): Promise<void> {
     this.#roomLookedAt = 0;
     await this.#keepRoom();
     if (this.#isReadOnly) throw new NoRoomForDatabaseError('The disk of the embedded database is full');
   }
 
-  /** Has nothing written while there is little room, and all again when there is. */
+  /** Makes the database read-only while disk space is low, and writable again after that. */
   async #keepRoom(): Promise<void> {
     const now = performance.now();
     if (this.#folder === undefined || now - this.#roomLookedAt < LOOK_MS) return;
@@ -215,7 +215,7 @@ export class EmbeddedDatabase extends PGlite {
     if (isReadOnly === this.#isReadOnly) return;
     this.#isReadOnly = true;
     const setting = `SET default_transaction_read_only = ${isReadOnly ? 'on' : 'off'}`;
-    // What was begun while nothing could be written ends before this is run.
+    // Waits until all transactions that began while the database was read-only have ended.
     await this._runExclusiveTransaction(() => this.#run(setting));
     this.#isReadOnly = isReadOnly;
   }
@@ -233,7 +233,7 @@ export class EmbeddedDatabase extends PGlite {
 
   #execute<T>(sql: string, params: unknown[], options: QueryOptions): Promise<Results<T>> {
     return this.runExclusive(async () => {
-      await this.#letOthersIn();
+      await this.#yieldToEventLoop();
       const statement = this.#prepared.get(sql) ?? (await this.#prepare(sql));
       const values = params.map((value, i) => this.#serialized(value, statement.parameterTypes[i] ?? 0));
       const told = await this.#send([
@@ -250,16 +250,19 @@ export class EmbeddedDatabase extends PGlite {
   }
 
   /**
-   * Statements are executed in this process, and what waits for one goes on at once: while there is work, one would follow
-   * the other for seconds, and nothing be read from any connection.
+   * Yields to the event loop if statements have run for `UNLOOKED_MS`. They run in this process, and each next one
+   * starts immediately. Under load they would run for seconds, and no connection would be read.
    */
-  async #letOthersIn(): Promise<void> {
+  async #yieldToEventLoop(): Promise<void> {
     if (performance.now() - this.#lookedAt < UNLOOKED_MS) return;
     await looked();
     this.#lookedAt = performance.now();
   }
 
-  /** Given both to choose from, the library copies all of them for each result: more work than most results are. */
+  /**
+   * Returns all parsers in one cached object. If the library combined them, it would copy all of them for each result,
+   * which is more work than most results.
+   */
   #parsersWith(own: QueryOptions['parsers']): Parsers {
     if (own === undefined) return this.parsers;
     const known = this.#parsers.get(own);
@@ -274,7 +277,7 @@ export class EmbeddedDatabase extends PGlite {
     return this.serializers[type]?.(value) ?? String(value);
   }
 
-  /** Has a statement read. Beyond the most that are kept, under no name: for this once. */
+  /** Prepares a statement. Beyond `MAX_PREPARED`, it has no name and is used only once. */
   async #prepare(sql: string): Promise<Prepared> {
     const isKept = this.#prepared.size < MAX_PREPARED;
     const name = isKept ? `s${this.#prepared.size}` : '';
@@ -293,7 +296,7 @@ export class EmbeddedDatabase extends PGlite {
     return statement;
   }
 
-  /** Several messages of the protocol in one call. @throws DatabaseError when one of them fails. */
+  /** Sends several protocol messages in one call. @throws DatabaseError if one of them fails. */
   async #send(parts: readonly Uint8Array[]): Promise<Message[]> {
     return this.execProtocolStream(new Uint8Array(Buffer.concat(parts)), { syncToFs: false });
   }

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { BadRequestError, ChatError, RequestTimeoutError, StorageFullError } from '../errors.ts';
 
-/** PostgreSQL and Prisma codes found on an error or on what caused it. */
+/** Returns the PostgreSQL and Prisma codes of an error and its causes. */
 function codesOf(error: unknown, depth = 0): string[] {
   if (typeof error !== 'object' || error === null || depth > 6) return [];
   const found: string[] = [];
@@ -18,14 +18,14 @@ function codesOf(error: unknown, depth = 0): string[] {
 const LOCK_TIMEOUT = '55P03';
 export const DISK_FULL = '53100';
 
-/** On a server that is no primary, or not yet, nothing can be changed. */
+/** SQLSTATE of a write on a standby, or on a server that is not promoted to primary yet. */
 const READ_ONLY = '25006';
 
 const LOST_RACE = new Set(['40001', '40P01', 'P2034', 'TransactionWriteConflict']);
 /**
- * No connection or no lock in time (P2024, P2028, 55P03), a transaction we left alone for too long (25P03), too many
- * connections (53300), no memory (53200), disk full (53100), shutting down or starting (57P0x), not the primary (25006), the
- * connection broke.
+ * Error codes of temporary failures: no connection or lock in time (P2024, P2028, 55P03), a transaction that was idle for too
+ * long (25P03), too many connections (53300), no memory (53200), disk full (53100), server shutting down or starting (57P0x), not
+ * the primary (25006), broken connection.
  */
 const BUSY = new Set([
   'P2024',
@@ -54,42 +54,55 @@ const BUSY = new Set([
   'TooManyConnections',
 ]);
 
-/** Whether the transaction lost a race (serialisation failure, deadlock) and may be run again. */
-export function isLostRace(error: unknown): boolean {
+/** Returns whether the transaction had a serialization failure or a deadlock, and can be retried. */
+export function isSerializationFailure(error: unknown): boolean {
   return codesOf(error).some((code) => LOST_RACE.has(code));
 }
 
-/** How the driver says, without a code, that a connection broke or could not be had. */
+/** Messages of the driver, without a code, for a connection that broke or could not be made. */
 const CONNECTION_LOST =
   /^(Connection terminated|Client has encountered a connection error|timeout e(xceeded when trying|xpired)|Query read timeout)/;
 
-/** Whether the database could not take the statement for want of time, room or a connection. */
+/** Returns whether the database was unavailable for the statement: for lack of time, space or a connection. */
 export function isBusy(error: unknown): boolean {
   if (error instanceof Error && CONNECTION_LOST.test(error.message)) return true;
   return codesOf(error).some((code) => BUSY.has(code)) || isDiskFull(error);
 }
 
-/** Without room for its lists of tables, a server takes no new connection, and says so without a code. */
+/**
+ * Message of a server that cannot store its list of tables for lack of disk space. It accepts no new connection,
+ * without a code.
+ */
 const NO_ROOM_TO_CONNECT = 'could not write init file';
 
-/** Whether the database has no room for what a statement needs. */
+/** Returns whether the database has no disk space for a statement. */
 export function isDiskFull(error: unknown): boolean {
   if (error instanceof Error && error.message.includes(NO_ROOM_TO_CONNECT)) return true;
   return codesOf(error).includes(DISK_FULL);
 }
 
-/** Of an error that `isBusy`: what it is to the client, who is told that nothing was changed. */
+/** Returns the error for the client, for an error that `isBusy`. It says that nothing was changed. */
 export const refusalOf = (error: unknown): RequestTimeoutError =>
   isDiskFull(error) ? new StorageFullError() : new RequestTimeoutError();
 
-/** Whether a statement waited for a lock in vain. */
+/** Returns whether a statement timed out while it waited for a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return codesOf(error).includes(LOCK_TIMEOUT);
 }
 
+/** Returns whether the server cancelled a statement that took longer than `statement_timeout`. */
+export function isStatementTimeout(error: unknown): boolean {
+  return codesOf(error).includes('57014');
+}
+
+/** Returns whether the server refused a statement because the role lacks a privilege. */
+export function isPrivilegeMissing(error: unknown): boolean {
+  return codesOf(error).includes('42501');
+}
+
 /**
- * No lock in time, no connection in time, none that could be made, or to no primary, no memory or no room for it: the
- * statement has not been executed, or has come to nothing.
+ * Codes for: no lock or connection in time, no connection possible, not the primary, no memory, no disk space. The
+ * statement was not executed, or had no effect.
  */
 const NOT_DONE = new Set([
   LOCK_TIMEOUT,
@@ -105,21 +118,21 @@ const NOT_DONE = new Set([
   'DatabaseNotReachable',
 ]);
 
-/** How the driver says so of a connection that could not be had in time. */
+/** Messages of the driver for a connection that could not be made in time. */
 const NOT_CONNECTED = /^(timeout e(xceeded when trying|xpired)|Connection terminated due to connection timeout)/;
 
-/** Of an error that `isBusy`: whether what the statement should have done is certain not to be done. */
+/** Returns whether the statement certainly had no effect, for an error that `isBusy`. */
 export function isCertainlyNotDone(error: unknown): boolean {
   if (error instanceof Error && NOT_CONNECTED.test(error.message)) return true;
   return codesOf(error).some((code) => NOT_DONE.has(code)) || isDiskFull(error);
 }
 
-/** Whether the database has given the transaction's id to nobody. */
+/** Returns whether the database has not yet assigned the transaction id. */
 export function isUnknownTransaction(error: unknown): boolean {
   return codesOf(error).includes('22023');
 }
 
-/** Kinds of failures, by the codes they have: the first that fits. */
+/** Kinds of failures, with their codes. The first match counts. */
 const KINDS = [
   ['disk_full', /^53100$/],
   ['lock_timeout', /^55P03$/],
@@ -136,7 +149,7 @@ type DatabaseErrorKind = (typeof KINDS)[number][0] | 'other';
 
 export const DATABASE_ERROR_KINDS: readonly DatabaseErrorKind[] = [...KINDS.map(([kind]) => kind), 'other'];
 
-/** What kind of failure of the database it is. */
+/** Returns the kind of a database failure. */
 export function databaseErrorKind(error: unknown): DatabaseErrorKind {
   if (isDiskFull(error)) return 'disk_full';
   const codes = codesOf(error);
@@ -145,22 +158,28 @@ export function databaseErrorKind(error: unknown): DatabaseErrorKind {
   return error instanceof Error && CONNECTION_LOST.test(error.message) ? 'connection' : 'other';
 }
 
-/** Whether the database refused a text for a character it cannot store: a null byte; in JSON, half a surrogate pair. */
+/**
+ * Returns whether the database refused a text with a character that it cannot store: a null byte, or in JSON a lone
+ * surrogate.
+ */
 function isRefusedText(error: unknown): boolean {
   return codesOf(error).some((code) => code === '22021' || code === '22P05' || code === '22P02');
 }
 
-/** Whether a row that was there a moment ago was deleted before it was read. */
+/** Returns whether a row that existed shortly before was deleted before it was read. */
 export function isGone(error: unknown): boolean {
   return codesOf(error).includes('P2025');
 }
 
-/** Whether a unique constraint refused the row. */
+/** Returns whether a row violates a unique constraint. */
 export function isUniqueViolation(error: unknown): boolean {
   return codesOf(error).some((code) => code === 'P2002' || code === '23505' || code === 'UniqueConstraintViolation');
 }
 
-/** What the database server itself said was wrong, by the ORM, the driver or the engine of migrations; undefined: nothing. */
+/**
+ * Returns the database server's own message in an error of the ORM, the driver or the migration engine. Undefined if
+ * there is none.
+ */
 export function saidByDatabase(error: Error): string | undefined {
   if (error.name.startsWith('Prisma')) return /Message: `(.+)`/.exec(error.message)?.[1];
   if (error instanceof pg.DatabaseError) return error.message;
@@ -168,13 +187,13 @@ export function saidByDatabase(error: Error): string | undefined {
 }
 
 /**
- * What a thrown value is to the client, whichever way it was asked: the expected failure, or undefined for a bug. A
- * database that could not take the statement in time, or not the text in it, is an expected failure whoever meets it.
+ * Returns the client's error for a thrown value, the same for every API. Undefined for a bug. If the database could not
+ * process a statement in time, or could not store a text, that is always an expected error.
  */
 export function expectedError(thrown: unknown): ChatError | undefined {
   if (thrown instanceof ChatError) return thrown;
-  if (isDiskFull(thrown)) return new StorageFullError('The service has no room left for this; please try again later');
-  if (isBusy(thrown)) return new RequestTimeoutError('The service is busy; please try again');
+  if (isDiskFull(thrown)) return new StorageFullError('The service has no disk space left; please try again later');
+  if (isBusy(thrown)) return new RequestTimeoutError('The service is unavailable; please try again');
   if (isRefusedText(thrown)) return new BadRequestError('A text must not contain null bytes');
   return undefined;
 }

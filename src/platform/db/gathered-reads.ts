@@ -1,17 +1,20 @@
 import type { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from './client.ts';
-import { isBusy, isLostRace } from './errors.ts';
+import { isBusy, isSerializationFailure } from './errors.ts';
 import { readRows } from './rows.ts';
 
-/** What is read for each of the askers' items, in their order. */
+/** Reads a value for each item of a batch, in the order of the items. */
 type Read<T, V> = (place: ReadPlace, items: readonly T[]) => Promise<readonly V[]>;
 
-/** Our choice: a statement for more rows takes so long that others had better not wait for it. */
+/**
+ * Weight of a batch (number of rows) at which it starts immediately: a larger statement would delay the requests that
+ * share it.
+ */
 const MAX_WEIGHT = 2_000;
-/** Our choice: some times what such a statement takes. Who has waited so long for another's is not held up any longer. */
+/** Longest time that a batch waits for the statement in progress: several times the duration of one. */
 const PATIENCE_MS = 20;
 
-/** Those who wait for the same statement. */
+/** A batch: the requests that wait for the same statement. */
 interface Gathering<T, V> {
   readonly items: T[];
   readonly read: Promise<readonly V[]>;
@@ -20,27 +23,28 @@ interface Gathering<T, V> {
   weight: number;
 }
 
-/** The reads of one organisation. */
+/** The batch queue for one statement of one organization. */
 interface Lane<T, V> {
   gathering: Gathering<T, V> | undefined;
-  /** Statements under way. */
+  /** Number of statements in progress. */
   reading: number;
 }
 
-/** Where it is read, and what: only who has the same of all shares a statement. */
+/** Key of a read. Only requests with equal values share a statement. */
 export interface ReadPlace {
-  /** The client, be it of a transaction. */
+  /** The client, or the client of a transaction. */
   readonly db: SqlClient;
   readonly realmId: number;
-  /** What the statement is told by, where it is another for some items. */
+  /** Key of the statement, if items need different ones. */
   readonly statement?: string;
 }
 
 /**
- * Reads one statement for many requests: whoever asks while one is under way shares the next with all who do. So the busier
- * a node is, the fewer statements a request costs it; one that is alone waits for nobody.
+ * A batch queue for reads of many requests: requests that arrive while a statement is in progress share the next one.
+ * So the higher the load of a node, the fewer statements a request costs. A single request does not wait.
  *
- * A statement begins after all whom it is for have asked, so that each is given what is so by then. Nothing is kept.
+ * A statement starts after all its requests have arrived, so each of them receives the current state. Nothing is
+ * cached.
  */
 export class GatheredReads<T, V> {
   readonly #read: Read<T, V>;
@@ -48,8 +52,8 @@ export class GatheredReads<T, V> {
   readonly #lanes = new WeakMap<SqlClient, Map<string, Lane<T, V>>>();
 
   /**
-   * @param read As much work as there are items, whoever asks for them.
-   * @param weightOf How many rows an item may come to.
+   * @param read Reads a batch. Its cost depends on the number of items, not of requests.
+   * @param weightOf Returns the number of rows that an item can have.
    */
   constructor(read: Read<T, V>, weightOf: (item: T) => number = () => 1) {
     this.#read = read;
@@ -57,8 +61,9 @@ export class GatheredReads<T, V> {
   }
 
   /**
-   * What each of the items leads to. Whoever shares a statement that another one's item may have failed reads by themselves;
-   * where the database could not take it, all are told so: as many statements as there are askers would not help it.
+   * Returns the value of each item. If a shared statement fails, each request reads its own items, because an item of
+   * another request can be the cause. If the database is unavailable or reports a serialization failure, all requests
+   * fail instead: one statement per request would only add load.
    */
   async of(place: ReadPlace, items: readonly T[]): Promise<readonly V[]> {
     const gathering = this.#gatheringAt(place);
@@ -72,7 +77,7 @@ export class GatheredReads<T, V> {
     try {
       return (await gathering.read).slice(start, start + items.length);
     } catch (error) {
-      if (gathering.askers === 1 || isBusy(error) || isLostRace(error)) throw error;
+      if (gathering.askers === 1 || isBusy(error) || isSerializationFailure(error)) throw error;
       return this.#read(place, items);
     }
   }
@@ -97,7 +102,7 @@ export class GatheredReads<T, V> {
         lane.gathering = undefined;
         clearTimeout(timer);
         lane.reading++;
-        // What throws at once fails those who asked, as what is rejected does: nobody stands behind a timer.
+        // A synchronous exception of `#read` rejects the promise too. In a timer it would be uncaught.
         const reading = new Promise<readonly V[]>((done) => done(this.#read(place, gathering.items))).finally(() => {
           lane.reading--;
           if (lane.gathering !== undefined) lane.gathering.start();
@@ -107,7 +112,8 @@ export class GatheredReads<T, V> {
       },
     };
     lane.gathering = gathering;
-    // After the requests that have arrived by now, so that they share it; or when the one under way is over.
+    // If no statement is in progress, the batch starts after the requests that have already arrived, so that they share
+    // it. Otherwise it starts when that statement ends, or after `PATIENCE_MS`.
     if (lane.reading === 0) setImmediate(gathering.start);
     else timer = setTimeout(gathering.start, PATIENCE_MS);
     return gathering;
@@ -115,16 +121,16 @@ export class GatheredReads<T, V> {
 }
 
 /**
- * The rows of a statement, read once for all who ask for the same at the same time. They are for all of them: whoever wants
- * them otherwise makes others of them.
+ * Reads the rows of a statement once for all concurrent requests with the same statement and values. Callers share the
+ * rows and must not change them.
  *
- * @param statement By `Prisma.sql`; as a statement of `readRows`.
+ * @param statement Made by `Prisma.sql`, as for `readRows`.
  */
 export async function sharedRows<Row>(place: ReadPlace, statement: Prisma.Sql): Promise<readonly Row[]> {
   const { text, values } = statement;
   const key = `${text} ${JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))}`;
   const [rows] = await same.of({ ...place, statement: key }, [statement]);
-  // Under one text and the same values is what one statement gave.
+  // Equal text and values identify the statement, and so the type of its rows.
   return (rows ?? []) as readonly Row[];
 }
 

@@ -1,16 +1,16 @@
 /**
- * Where letters with case are: the planes above have ideographs, tags and private use. Looked through once, in some
+ * Bound of the code points with case: the planes above contain ideographs, tags and private use. Scanned once, in a few
  * milliseconds.
  */
 const CASED_BELOW = 0x2_00_00;
-/** Two letters, and one at the end of a word: which of them `toLowerCase` makes depends on what is around. */
+/** The two lower-case forms of sigma. `toLowerCase` selects one by the surrounding letters. */
 const [SIGMA, FINAL_SIGMA] = ['σ', 'ς'];
-/** The one letter that becomes two characters. */
+/** The only letter that becomes two characters, and the second one of these. */
 const [DOTTED_I, DOT] = ['İ', '\u0307'];
 
 let uppers: ReadonlyMap<string, string> | undefined;
 
-/** By a letter in lower case: all that `toLowerCase` makes it of. */
+/** Returns, by lower-case letter, all letters from which `toLowerCase` makes it. */
 function findUppers(): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (let code = 0; code < CASED_BELOW; code++) {
@@ -24,9 +24,9 @@ function findUppers(): ReadonlyMap<string, string> {
 }
 
 /**
- * A regular expression of PostgreSQL, without anchors, for texts that are the same as `text` once both went through
- * `toLowerCase`. The database's own `lower` goes by its locale, and knows other letters. It matches all of these texts, and
- * next to nothing else: a sigma that stands in the wrong place.
+ * Returns a PostgreSQL regular expression, without anchors, for texts whose `toLowerCase` equals that of `text`. The
+ * database's own `lower` depends on its locale and maps other letters. The expression matches all of these texts, and
+ * hardly any others: only those with a sigma in the wrong place.
  */
 export function sameInLowerCase(text: string): string {
   uppers ??= findUppers();

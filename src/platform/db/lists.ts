@@ -1,9 +1,9 @@
 import { Prisma } from '../../generated/prisma/client.ts';
 
 /**
- * A list as a parameter, for `= ANY(…)` and `unnest(…)`. The planner does not see how long it is, so that it makes one plan for
- * all lists, and keeps it: else it plans anew for each list that is shorter than the ten it takes unknown ones for, which
- * costs more than most of the statements do.
+ * Returns a list as one parameter, for `= ANY(…)` and `unnest(…)`. The planner does not know the length of the list, so it makes
+ * and keeps one plan for all lists. Otherwise it would plan again for each list of fewer than ten items, its estimate for unknown
+ * lists. That costs more than most of the statements.
  */
 export function listOf(type: 'int' | 'bigint' | 'text' | 'bytea', values: readonly unknown[]): Prisma.Sql {
   const array = Prisma.raw(`::${type}[]`);

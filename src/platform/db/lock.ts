@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeDataDirectory } from './private-files.ts';
 
-/** Another process has the data directory open. */
+/** Thrown if another process uses the data directory. */
 export class DataDirectoryInUseError extends Error {
   override name = 'DataDirectoryInUseError';
 }
 
-/** Nothing can be written in the data directory. */
+/** Thrown if the data directory cannot be written. */
 export class ReadOnlyDataDirectoryError extends Error {
   override name = 'ReadOnlyDataDirectoryError';
 }
@@ -15,14 +15,14 @@ export class ReadOnlyDataDirectoryError extends Error {
 const SQLITE_BUSY = 5;
 
 /**
- * Takes the data directory for this process alone, until `release` or the end of the process, however it ends.
+ * Locks the data directory for this process, until `release` or the end of the process in any way.
  *
- * The embedded database does not stop a second process from opening the same files and destroying the first one's
- * rows. The lock is the kernel's own file lock, held through an exclusive SQLite transaction: it needs no clean-up
- * after a crash, and works wherever Node does.
+ * The embedded database does not prevent a second process from opening the same files and destroying the rows of the
+ * first. The lock is a file lock of the kernel, held by an exclusive SQLite transaction. It needs no clean-up after a
+ * crash, and works on every platform of Node.
  *
- * @throws DataDirectoryInUseError when another process holds it.
- * @throws ReadOnlyDataDirectoryError when there can be no lock in it.
+ * @throws DataDirectoryInUseError if another process holds the lock.
+ * @throws ReadOnlyDataDirectoryError if the lock file cannot be used.
  */
 export function lockDataDirectory(dataDir: string): { release(): void } {
   makeDataDirectory(dataDir);
@@ -36,7 +36,8 @@ export function lockDataDirectory(dataDir: string): { release(): void } {
       throw new DataDirectoryInUseError(`Another process is using the data directory ${dataDir}`);
     }
     throw new ReadOnlyDataDirectoryError(
-      `Nothing can be written in the data directory ${dataDir}: name another place by DATA_DIR, or give this one to the user the service runs as.`,
+      `The data directory ${dataDir} is not writable. Set DATA_DIR to another directory, ` +
+        'or make the user of the service the owner of this one.',
       { cause: error },
     );
   }

@@ -17,18 +17,23 @@ import type { Database } from './client.ts';
 const PRISMA_DIR = join(import.meta.dirname, '../../../prisma');
 const NO_FILTERS = { externalTables: [], externalEnums: [] };
 
-/** One folder of `prisma/migrations`. */
+/** A folder of `prisma/migrations`. */
 interface Migration {
   readonly name: string;
   readonly sql: string;
 }
 
-/** The database holds migrations this code does not know, or not as it knows them. */
+/** Thrown if the database has migrations that this version does not have, or has in another form. */
 export class IncompatibleDatabaseError extends Error {
   override name = 'IncompatibleDatabaseError';
 }
 
-/** The migrations that belong to this code, oldest first. */
+/** Thrown if the database lacks migrations of this version. */
+export class OutdatedDatabaseError extends IncompatibleDatabaseError {
+  override name = 'OutdatedDatabaseError';
+}
+
+/** Returns the migrations of this version, oldest first. */
 export function readMigrations(): Migration[] {
   const folder = join(PRISMA_DIR, 'migrations');
   return readdirSync(folder, { withFileTypes: true })
@@ -38,19 +43,19 @@ export function readMigrations(): Migration[] {
 }
 
 /**
- * Brings the database up to this code: applies the migrations it lacks, each whole or not at all.
+ * Applies the migrations that the database lacks, each completely or not at all.
  *
- * Two nodes that start at once take turns. When nothing is missing, only one small query runs.
+ * If several nodes start at the same time, they migrate one after another. If no migration is missing, only small queries run.
  *
- * @returns The names of the migrations applied, oldest first.
- * @throws IncompatibleDatabaseError when the database is newer than the code, or was migrated by other migrations of
- *   the same name.
+ * @returns Names of the applied migrations, oldest first.
+ * @throws IncompatibleDatabaseError if the database is newer than this version, or has other migrations of the same
+ *   name. Also if it contains tables of another program, or its role may not make tables.
  */
 export async function migrate(config: Config, database: Database): Promise<string[]> {
   const migrations = readMigrations();
   const before = await appliedMigrations(database);
   if (before.every(({ finished }) => finished) && missingMigrations(migrations, before).length === 0) return [];
-  // What is unfinished here may be under way on another node: only who holds the lock can tell.
+  // An unfinished migration can be in progress on another node. Only the holder of the lock can exclude this.
   return holdingLock(config, 'migrations', async () => {
     await settleUnfinished(database, migrations);
     const names = missingMigrations(migrations, await appliedMigrations(database)).map(({ name }) => name);
@@ -69,33 +74,66 @@ export async function migrate(config: Config, database: Database): Promise<strin
   });
 }
 
-/** What an operator can mend; undefined for anything else. */
+/**
+ * Compares the database with this version, and changes nothing.
+ *
+ * @returns The number of migrations that both have.
+ * @throws OutdatedDatabaseError if the database lacks migrations of this version, or has some that are not complete.
+ * @throws IncompatibleDatabaseError if the database has migrations that this version does not have.
+ */
+export async function requireMigrated(database: Database): Promise<number> {
+  const migrations = readMigrations();
+  const applied = await appliedMigrations(database);
+  const missing = missingMigrations(
+    migrations,
+    applied.filter(({ finished }) => finished),
+  ).map(({ name }) => name);
+  if (missing.length === 0) return applied.length;
+  const [first] = missing;
+  const open = applied.find(({ finished }) => !finished);
+  const bringUp = 'To migrate it, start the server, or run: npm run cli -- migrate';
+  if (applied.length === 0)
+    throw new OutdatedDatabaseError(`The database has no tables of the service yet. ${bringUp}`);
+  if (open !== undefined) {
+    throw new OutdatedDatabaseError(
+      `Migration ${open.migration_name} is being applied, or was interrupted. ` +
+        `If no server is starting, it was interrupted. ${bringUp}`,
+    );
+  }
+  const more = missing.length === 1 ? '' : ` and ${missing.length - 1} more`;
+  throw new OutdatedDatabaseError(
+    `The database is older than this version of the service: it lacks migration ${first}${more}. ${bringUp}`,
+  );
+}
+
+/** Returns an error that an operator can fix. Undefined for all others. */
 function refusedBy(error: unknown): IncompatibleDatabaseError | undefined {
   const said = error instanceof Error ? error.message : '';
   if (said.includes('schema is not empty')) {
     return new IncompatibleDatabaseError(
-      'The database holds tables of something else. Name one of its own for the service by DATABASE_URL, or another schema ' +
-        "of it (a role's search_path).",
+      'The database contains tables of another application. Set DATABASE_URL to a database for the service alone, or to ' +
+        'another schema by ?schema=.',
     );
   }
   const denied = /permission denied for (\w+ \S+)/.exec(said);
   return denied === null
     ? undefined
     : new IncompatibleDatabaseError(
-        `The database's role may not make tables: permission denied for ${denied[1]}. GRANT CREATE ON it to the role.`,
+        `The database role cannot create tables: permission denied for ${denied[1]}. GRANT CREATE ON it to the role.`,
       );
 }
 
 /**
- * The engine notes a migration before it runs and once more when it is done; a process that ends in between leaves the
- * note. As the script itself runs whole or not at all, trying it tells which it was.
+ * Finds out whether unfinished migrations were applied, and corrects their records. The engine records a migration
+ * before it runs and again when it is done. A process that ends in between leaves the first record. Since a script runs
+ * completely or not at all, a trial run shows whether it was applied.
  */
 async function settleUnfinished(database: Database, migrations: Migration[]): Promise<void> {
   let complete = true;
   for (const { migration_name, finished } of await appliedMigrations(database)) {
     const migration = migrations.find(({ name }) => name === migration_name);
     if (finished || migration === undefined) continue;
-    // What comes after one that has not run has not run either.
+    // If a migration has not run, later ones have not run either.
     complete &&= await hasRun(database, migration);
     if (complete) {
       await database.db.$executeRaw`
@@ -105,7 +143,7 @@ async function settleUnfinished(database: Database, migrations: Migration[]): Pr
   }
 }
 
-/** "Already exists", of a table, another object, a column, a schema, or a function. */
+/** Codes of "already exists", for a table, another object, a column, a schema, and a function. */
 const DUPLICATES = ['42P07', '42710', '42701', '42P06', '42723'];
 
 async function hasRun(database: Database, { sql }: Migration): Promise<boolean> {
@@ -120,13 +158,14 @@ async function hasRun(database: Database, { sql }: Migration): Promise<boolean> 
 
 interface EngineDriver extends AsyncDisposable {
   readonly factory: Database['factory'];
-  /** Why a script was not run, of which the engine says nothing but that it was not; undefined when all were. */
+  /** Returns the error of the failed script, which the engine does not report. Undefined if no script failed. */
   failure(): unknown;
 }
 
 /**
- * The lock that the engine takes for its session. It has a pool that it shares, so that a node which had migrated kept the
- * lock for as long as one of its connections was in use, and a node of a later version could not start beside it.
+ * Matches the statement by which the engine acquires a lock for its session. The engine shares a pool, so a node that
+ * had migrated kept the lock while one of its connections was in use. A node of a later version could then not start
+ * beside it.
  */
 const ENGINE_LOCK = /\bpg_advisory_lock\(/;
 
@@ -134,9 +173,9 @@ const withoutLock = (query: SqlQuery): SqlQuery =>
   ENGINE_LOCK.test(query.sql) ? { ...query, sql: 'SELECT 1' } : query;
 
 /**
- * The database as the engine may use it. The drivers run a script statement by statement, cut at every semicolon,
- * functions and comments included, or do not wait for its end; and the engine's own lock is not taken, which it would leave on
- * a connection: who migrates holds ours.
+ * Returns the database as the engine may use it. The drivers would run a script statement by statement, split at every
+ * semicolon, even in functions and comments, or would not wait for its end. The engine's own lock is skipped, because
+ * it would stay on a connection; the caller holds the service's lock.
  */
 function engineDriver({ factory, runScript }: Database): EngineDriver {
   const connections: SqlDriverAdapter[] = [];
@@ -175,9 +214,9 @@ function engineDriver({ factory, runScript }: Database): EngineDriver {
 }
 
 /**
- * The SQL that the Prisma schema needs beyond what the migrations make, by applying them to an empty embedded database.
+ * Returns the SQL that the Prisma schema needs beyond the migrations, which it applies to an empty embedded database.
  *
- * @returns SQL, or '' when schema and migrations agree.
+ * @returns SQL, or '' if the schema and the migrations agree.
  */
 export async function schemaDrift(): Promise<string> {
   const pglite = await PGlite.create();
@@ -218,13 +257,13 @@ function missingMigrations(known: Migration[], applied: AppliedMigration[]): Mig
     const migration = known.find(({ name }) => name === migration_name);
     if (migration === undefined) {
       throw new IncompatibleDatabaseError(
-        `The database is newer than this version of the service: it holds migration ${migration_name}, which this ` +
-          'version does not know. Start the version that made it, or a later one.',
+        `The database is newer than this version of the service: it has migration ${migration_name}, which this ` +
+          'version does not have. Start the version that created it, or a later one.',
       );
     }
     if (checksum !== createHash('sha256').update(migration.sql).digest('hex')) {
       throw new IncompatibleDatabaseError(
-        `The database was made by another form of migration ${migration_name} than this version holds.`,
+        `The database was created with a different version of migration ${migration_name} than the one in this service.`,
       );
     }
   }
@@ -250,16 +289,16 @@ function schemaFile() {
 
 let loaded = false;
 
-/** Node has it; its type declarations are the browser's. */
+/** A global of Node, whose type declarations are only in those of the browser. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: Record<string, unknown> };
 };
 
-/** Prisma's own schema engine, in WebAssembly: the native one is a download that a closed network refuses. */
+/** Opens Prisma's own schema engine, in WebAssembly: the native one is a download, which a closed network refuses. */
 async function openEngine(factory: unknown): Promise<wasm.SchemaEngine> {
   if (!loaded) {
-    // Node does not import .wasm as a module: it is instantiated by hand, once.
+    // Node does not import .wasm as a module, so it is instantiated manually, once.
     const path = createRequire(import.meta.url)
       .resolve('@prisma/schema-engine-wasm')
       .replace('schema_engine.js', 'schema_engine_bg.wasm');

@@ -1,10 +1,11 @@
 import type { Prisma } from '../../generated/prisma/client.ts';
 
 /**
- * Whether somebody holds the organisation's event counter or its own row, for which all of its changes wait sooner or
- * later. Asked of the database, because a statement that waited in vain does not say for which of its rows.
+ * Returns whether another transaction holds a lock on the organization's event counter or its own row. All changes of
+ * the organization need these locks sooner or later. A separate query is needed, because a lock timeout does not name
+ * the row.
  *
- * It may be that a change holds them that is over in a moment: for a moment then this errs.
+ * The holder can be a change that is about to end: the result is then wrong for a moment.
  */
 export async function isOrganizationHeld(
   db: Pick<Prisma.TransactionClient, '$queryRaw'>,
@@ -16,7 +17,7 @@ export async function isOrganizationHeld(
       FOR SHARE OF r, c SKIP LOCKED`;
     return free.length === 0;
   } catch {
-    // When the database cannot answer, asking it again would only add to the load.
+    // If the database cannot answer, another query would only add to its load.
     return true;
   }
 }

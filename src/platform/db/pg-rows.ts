@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { type ByColumns, byColumnsOf, type ColumnTexts } from './by-columns.ts';
 
-/** Reads the rows of a statement, values as the ORM has them. */
+/** Reads the rows of a statement, with the ORM's types of values. */
 export type RowReader = <Row>(text: string, values: readonly unknown[]) => Promise<Row[]>;
 
 type Parse = (text: string) => unknown;
@@ -15,15 +15,15 @@ const otherDate = parserOf(builtins.TIMESTAMPTZ);
 const texts = parserOf(INT8_ARRAY) as (text: string) => (string | null)[];
 const bytes = parserOf(builtins.BYTEA) as (text: string) => Buffer;
 
-/** `2026-11-23 14:11:16.599+00`, where the session is in UTC, as servers are. Years of five digits are left to the driver. */
+/** Parses `2026-11-23 14:11:16.599+00`, the form in a session with UTC. The driver parses years of five digits. */
 const date: Parse = (text) =>
   text.endsWith('+00') && text[10] === ' ' ? new Date(`${text.slice(0, 10)}T${text.slice(11, -3)}Z`) : otherDate(text);
 
 const refuse: Parse = () => {
-  throw new Error('A statement must cast what is numeric, and give times their zone');
+  throw new Error('A statement must cast numeric columns to another type, and return times with a time zone');
 };
 
-/** By the type's number, where the ORM has another value than the driver. */
+/** Parsers by type id, for types whose values differ between the ORM and the driver. */
 const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
   [builtins.INT8, BigInt],
   [builtins.OID, BigInt],
@@ -37,19 +37,19 @@ const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
 
 const TYPES = { getTypeParser: ((oid: number) => PARSERS.get(oid) ?? parserOf(oid)) as typeof pg.types.getTypeParser };
 
-/** What is known of a statement that was read before. */
-interface Known {
-  /** Undefined where its rows cannot be had so. */
+/** Properties of a statement that was read before. */
+interface StatementProperties {
+  /** Undefined if its rows cannot be read by columns. */
   readonly byColumns: ByColumns | undefined;
-  /** Whether it gave many rows when it was read last, as it will again. */
+  /** Whether its last result had many rows, which is expected of the next one too. */
   isLong: boolean;
 }
 
-/** From how many rows on columns are worth their while, and below how many no longer. Our choice, by what they took. */
+/** Number of rows from which a statement is read by columns, and number below which it no longer is. From measurements. */
 const [LEAST, LEAST_STILL] = [64, 32];
 /**
- * Our choice: these take about 4 ms to make of their columns, in one piece. More come by the driver, which makes them as they
- * arrive, in all for longer, and lets others in.
+ * Maximum number of rows that are read by columns: decoding them takes about 4 ms without a break. The driver decodes
+ * more rows as they arrive, which takes longer in total, but yields to the event loop.
  */
 const MOST = 4_000;
 
@@ -58,13 +58,13 @@ const isLong = ({ length }: readonly unknown[]): boolean => length >= LEAST && l
 const AS_TEXT = { getTypeParser: (() => (text: string) => text) as typeof pg.types.getTypeParser };
 
 /**
- * Reads straight from the pool: what comes by the ORM's adapter is looked at three times, value by value. A statement that
- * gave many rows is asked for their columns the next time (`by-columns.ts`).
+ * Returns a reader that uses the pool directly: the ORM's adapter processes every value three times. If a statement
+ * returned many rows, it is read by columns the next time (`by-columns.ts`).
  *
- * @param nameOf The name of a prepared statement; '' for one that is not kept.
+ * @param nameOf Returns the name of a prepared statement; '' if it is not kept.
  */
 export function rowReader(pool: pg.Pool, nameOf: (text: string) => string): RowReader {
-  const known = new Map<string, Known>();
+  const known = new Map<string, StatementProperties>();
   const ask = <Row extends object>(text: string, given: readonly unknown[], types: typeof TYPES) =>
     pool.query<Row>({ name: nameOf(text), text, values: [...given], types });
   return async <Row>(text: string, values: readonly unknown[]) => {
@@ -78,7 +78,7 @@ export function rowReader(pool: pg.Pool, nameOf: (text: string) => string): RowR
     }
     const { rows, fields } = await ask(text, values, TYPES);
     if (before !== undefined) before.isLong = isLong(rows);
-    // There is an end to what is prepared, and so to what is known.
+    // The number of prepared statements is bounded, and with it the size of `known`.
     else if (nameOf(text) !== '') known.set(text, { byColumns: byColumnsOf(text, fields), isLong: isLong(rows) });
     return rows as Row[];
   };

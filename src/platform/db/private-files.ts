@@ -1,38 +1,41 @@
 import { accessSync, chmodSync, constants, type Dirent, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The data directory cannot be kept from others. */
+/** Thrown if the data directory cannot be protected from other users. */
 export class UnsafeDataDirectoryError extends Error {
   override name = 'UnsafeDataDirectoryError';
 }
 
-/** Where in the data directory the embedded database is. */
+/** Folder of the embedded database, in the data directory. */
 export const DATABASE_FOLDER = 'postgres';
-/** What the service itself puts into the data directory. What else is there is not its own. */
+/** Entries that the service itself makes in the data directory. All other entries belong to other programs. */
 const OWN_NAMES = new Set([DATABASE_FOLDER, 'lock', 'secret-key', 'demo.json', 'control.sock']);
 
 const BY_OTHERS = 0o077;
 const WRITTEN_BY_OTHERS = 0o022;
-/** Of a directory where everybody may put things, such as /tmp. */
+/** Mode bit of a directory in which every user can create files, such as /tmp. */
 const STICKY = 0o1000;
 
 /**
- * Makes the data directory, and those above it, where they are not there.
+ * Makes the data directory and its parents, if they do not exist.
  *
- * @throws Error with the system's code when it cannot be made, read or written to.
+ * @throws Error with the system's code if the directory cannot be made, read or written.
  */
 export function makeDataDirectory(dataDir: string): void {
   makeDirectory(dataDir);
   accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
 }
 
-/** Not by Node's own option to make all above it, which never ends below /proc: what cannot be made there "is not there". */
+/**
+ * Makes a directory and its parents. Node's own option `recursive` never ends below /proc, where making a directory
+ * fails with ENOENT.
+ */
 function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // So a link to a directory is one.
+    // Follows links, so a link to a directory counts as one.
     if (existsSync(`${path}/.`)) return;
     if (code !== 'ENOENT' || existsSync(dirname(path))) throw error;
     makeDirectory(dirname(path));
@@ -41,23 +44,24 @@ function makeDirectory(path: string): void {
 }
 
 /**
- * Keeps the data directory for the user this process runs as: what the process makes from here on is its own, and what
- * an earlier start left open to others is closed. A directory that was there before stays as readable as it was, because
- * others may look after what else is in it; writing in it ends, for who may rename files may replace them.
+ * Restricts the data directory to the user of this process. New files of the process are private, and the service's
+ * files that an earlier start left open to others are closed. An existing directory stays readable as it was, because
+ * other users may maintain other files in it. Writing to it is restricted: users who can rename files can replace them.
  *
- * Call before anything in it is opened. It sets the process's umask.
+ * Call this before opening anything in the directory. It sets the umask of the process.
  *
- * @throws UnsafeDataDirectoryError when the directory, or something of the service's in it, cannot be closed to others.
+ * @throws UnsafeDataDirectoryError if the directory, or an entry of the service in it, cannot be made inaccessible to other
+ *   users.
  */
 export function keepPrivate(dataDir: string): void {
-  // Elsewhere the bits of a file's mode say nothing of who may use it.
+  // On Windows the mode of a file does not control access.
   if (process.platform === 'win32') return;
   process.umask(BY_OTHERS);
   makeDataDirectory(dataDir);
   const { mode } = lstatSync(join(dataDir, '.'));
   if ((mode & STICKY) !== 0 && (mode & WRITTEN_BY_OTHERS) !== 0) {
     throw new UnsafeDataDirectoryError(
-      `${dataDir} is a directory that everybody shares: name one of the service's own by DATA_DIR`,
+      `${dataDir} is a directory that all users of the machine share: set DATA_DIR to a directory for the service alone`,
     );
   }
   close(dataDir, mode, WRITTEN_BY_OTHERS);
@@ -66,7 +70,10 @@ export function keepPrivate(dataDir: string): void {
   }
 }
 
-/** An entry and all below it. Links are left alone: their own modes mean nothing, and what they name was put elsewhere. */
+/**
+ * Closes an entry and everything below it to other users. Links are skipped: their own modes have no effect, and their
+ * targets are stored elsewhere.
+ */
 function closeAll(entry: Dirent): void {
   const path = join(entry.parentPath, entry.name);
   if (entry.isSymbolicLink()) return;
@@ -80,7 +87,7 @@ function close(path: string, mode: number, bits: number): void {
     chmodSync(path, mode & 0o7777 & ~bits);
   } catch (error) {
     throw new UnsafeDataDirectoryError(
-      `${path} can be changed or read by other users, and is not this user's to close: give it to the user the service runs as`,
+      `${path} can be read or changed by other users, and its mode cannot be changed: make the user of the service its owner`,
       { cause: error },
     );
   }

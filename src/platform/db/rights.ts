@@ -1,15 +1,58 @@
 import type { Database } from './client.ts';
 
-/** The database's role cannot change what the service changes. */
+/** Thrown if the database has a property that sessions cannot change, and with which the service does not work. */
+export class UnusableDatabaseError extends Error {
+  override name = 'UnusableDatabaseError';
+}
+
+/**
+ * Checks the properties that a session cannot set: the encoding, the case mapping of the locale, and whether triggers
+ * run. Names of channels, topics, groups and users are compared by the database's `lower`.
+ *
+ * @throws UnusableDatabaseError if the encoding cannot store every script, if `lower` maps Latin letters otherwise than
+ *   in English (Turkish, Azeri, Lithuanian), or if triggers do not run.
+ */
+export async function requireUsableSettings({ db }: Pick<Database, 'db'>): Promise<void> {
+  const [found] = await db.$queryRaw<{ encoding: string; locale: string; replication: string }[]>`
+    SELECT current_setting('server_encoding') AS encoding, current_setting('session_replication_role') AS replication,
+      COALESCE(to_jsonb(d) ->> 'datlocale', to_jsonb(d) ->> 'daticulocale', d.datctype::text) AS locale
+    FROM pg_database d WHERE d.datname = current_database()`;
+  if (found === undefined) return;
+  const { encoding, locale, replication } = found;
+  if (encoding !== 'UTF8') {
+    throw new UnusableDatabaseError(
+      `The database's encoding is ${encoding}, which cannot store every text. Set DATABASE_URL to a database that was created ` +
+        "with ENCODING 'UTF8' TEMPLATE template0.",
+    );
+  }
+  // `I`, and `Ì` (204), which a locale with only ASCII letters leaves unchanged.
+  const [{ isUsual } = { isUsual: true }] = await db.$queryRaw<{ isUsual: boolean }[]>`
+    SELECT lower('I') = 'i' AND lower(chr(204)) IN (chr(204), chr(236)) AS "isUsual"`;
+  if (!isUsual) {
+    throw new UnusableDatabaseError(
+      `The database's locale ${locale} maps capital letters differently from most languages, so names would not be found. ` +
+        "Set DATABASE_URL to a database that was created with LOCALE 'C.UTF-8' TEMPLATE template0. " +
+        'Copy the tables with pg_dump and psql.',
+    );
+  }
+  if (replication !== 'origin') {
+    throw new UnusableDatabaseError(
+      `session_replication_role is ${replication} for the database's role, the database or the server, which disables ` +
+        'the triggers of the tables. Reset it: ALTER ROLE or ALTER DATABASE … RESET session_replication_role.',
+    );
+  }
+}
+
+/** Thrown if the database's role cannot make the changes that the service makes. */
 export class NoRightsError extends Error {
   override name = 'NoRightsError';
 }
 
 /**
- * Makes sure that the service may write to its tables, once they are there: otherwise it would say that it is ready, and refuse
- * every change. Its own are those of whoever made the first of them: others may put theirs beside them.
+ * Checks that the service can write to its tables, once they exist. Otherwise it would report that it is ready, and
+ * refuse every change. Its own tables have the owner of `_prisma_migrations`: the schema can contain tables of others.
  *
- * @throws NoRightsError when it may not.
+ * @throws NoRightsError if the service cannot write.
  */
 export async function requireRights({ db }: Pick<Database, 'db'>): Promise<void> {
   const [found] = await db.$queryRaw<{ readOnly: boolean; denied: string | null }[]>`
@@ -23,12 +66,14 @@ export async function requireRights({ db }: Pick<Database, 'db'>): Promise<void>
             ELSE false END)::text AS denied`;
   if (found?.readOnly === true) {
     throw new NoRightsError(
-      "The database takes no changes from the service's role: default_transaction_read_only is on, for the role, the database or the server.",
+      'The database accepts no changes from the role of the service: default_transaction_read_only is on for the role, ' +
+        'the database or the server.',
     );
   }
   if (found?.denied != null) {
     throw new NoRightsError(
-      `The database's role may not change what is in ${found.denied}. Make it the owner of the tables, or GRANT it ALL on all tables and sequences of their schema.`,
+      `The database role cannot write to ${found.denied}. Make it the owner of the tables, or GRANT it ALL on all tables ` +
+        'and sequences of their schema.',
     );
   }
 }

@@ -8,35 +8,35 @@ import {
 import type { Prisma, PrismaClient } from '../../generated/prisma/client.ts';
 import type { RowReader } from './pg-rows.ts';
 
-/** Whatever answers SQL: the client, or the transaction of a change. */
+/** A client that runs SQL: the client itself, or the transaction of a change. */
 type Client = Pick<Prisma.TransactionClient, '$queryRaw'>;
 
-/** What is under each client that is known. */
+/** Drivers of the registered clients. */
 const drivers = new WeakMap<object, Driver>();
 
 export interface Driver {
   /** Undefined until the client is connected. */
   readonly reader: () => RowReader | undefined;
-  /** Told of each statement. */
-  readonly heard: (sql: string) => void;
-  /** Told how long each took. */
+  /** Called with each statement. */
+  readonly onStatement: (sql: string) => void;
+  /** Called with the duration of each statement. */
   readonly took: (ms: number, sql: string) => void;
 }
 
 /**
- * The rows of a statement, straight from the driver: what is read often takes a third of the time this way that it takes
- * through the ORM's interpreter. On a client that is not known (an extended one) it is the ORM that reads them.
+ * Reads the rows of a statement directly from the driver. Frequent reads take a third of the time that they take
+ * through the ORM's interpreter. If the client is not registered (an extended one), the ORM reads them.
  *
- * Values are as the ORM has them: `bigint` for int8, `Date`, parsed JSON, `Uint8Array`.
+ * Values have the ORM's types: `bigint` for int8, `Date`, parsed JSON, `Uint8Array`.
  *
- * @param statement By `Prisma.sql`, so that values are parameters.
+ * @param statement Made by `Prisma.sql`, so that values are parameters.
  */
 export async function readRows<Row>(client: Client, statement: Prisma.Sql): Promise<Row[]> {
   const driver = drivers.get(client);
   const read = driver?.reader();
   if (driver === undefined || read === undefined) return client.$queryRaw<Row[]>(statement);
   const { text, values } = statement;
-  driver.heard(text);
+  driver.onStatement(text);
   const startedAt = performance.now();
   try {
     return await read<Row>(text, values.map(parameter));
@@ -45,7 +45,7 @@ export async function readRows<Row>(client: Client, statement: Prisma.Sql): Prom
   }
 }
 
-/** Reads through an adapter of the ORM's. */
+/** Returns a reader that uses an adapter of the ORM. */
 export function adapterReader(adapter: SqlQueryable): RowReader {
   return async <Row>(text: string, given: readonly unknown[]) => {
     const args = [...given];
@@ -66,10 +66,13 @@ export function adapterReader(adapter: SqlQueryable): RowReader {
   };
 }
 
-/** The driver needs to be told of texts that stand for something else alone, of which there are none. */
+/**
+ * Type of all parameters. The driver needs another one only for strings that stand for other values, and there are
+ * none.
+ */
 const ANY = { scalarType: 'unknown', arity: 'scalar' } as const;
 
-/** A parameter as every driver writes it. */
+/** Converts a parameter to a value that every driver accepts. */
 function parameter(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(parameter);
   if (typeof value === 'bigint') return String(value);
@@ -98,26 +101,26 @@ const DECODERS: Readonly<Partial<Record<ColumnType, Decode>>> = {
   [ColumnTypeEnum.BytesArray]: each(bytes),
 };
 
-/** Undefined where the driver's own value is what is wanted. */
+/** Returns the decoder of a type. Undefined if the driver's own value is used. */
 function decoderOf(type: ColumnType): Decode | undefined {
   if (type === ColumnTypeEnum.Numeric || type === ColumnTypeEnum.NumericArray) {
-    throw new Error('A statement must cast what is numeric');
+    throw new Error('A statement must cast numeric columns to another type');
   }
   return DECODERS[type];
 }
 
-/** What `readRows` sends the statements of a client to. */
+/** Returns the driver that `readRows` uses for a client. Undefined if the client is not registered. */
 export const driverOf = (client: object): Driver | undefined => drivers.get(client);
 
-/** Makes a client known to `readRows`. */
+/** Registers the driver that `readRows` uses for a client. */
 export function knowDriver(client: object, driver: Driver): void {
   drivers.set(client, driver);
 }
 
-/** The transaction that is being begun, for who is to be given it. */
+/** Passes the driver's transaction from `noteTransactions` to `transaction`. */
 const beginning = new AsyncLocalStorage<{ transaction?: SqlQueryable }>();
 
-/** Has `transaction` find what is under the transactions that begin on an adapter. */
+/** Makes the driver's transactions that start on an adapter available to `transaction`. */
 export function noteTransactions(adapter: SqlDriverAdapter): void {
   const start = adapter.startTransaction.bind(adapter);
   adapter.startTransaction = async (isolationLevel) => {
@@ -128,7 +131,7 @@ export function noteTransactions(adapter: SqlDriverAdapter): void {
   };
 }
 
-/** Runs a transaction of the ORM's, whose statements `readRows` can send. */
+/** Runs a transaction of the ORM in which `readRows` can use the driver. */
 export function transaction<T>(
   db: PrismaClient,
   work: (tx: Prisma.TransactionClient) => Promise<T>,
@@ -139,7 +142,7 @@ export function transaction<T>(
     const driver = drivers.get(db);
     if (driver !== undefined && place.transaction !== undefined) {
       const read = adapterReader(place.transaction);
-      knowDriver(tx, { reader: () => read, heard: driver.heard, took: driver.took });
+      knowDriver(tx, { reader: () => read, onStatement: driver.onStatement, took: driver.took });
     }
     return work(tx);
   };

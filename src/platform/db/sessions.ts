@@ -2,29 +2,32 @@ import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { applySettings, SESSION_SETTINGS } from './session-settings.ts';
 
-/** The address leads to a server that takes no changes: a standby, which may be promoted in a moment. */
+/** Thrown if the address leads to a server that accepts no changes: a standby, which can be promoted at any time. */
 export class StandbyError extends Error {
   override name = 'StandbyError';
-  /** As of a server that is only just starting, whose message the ORM passes on. */
+  /** SQLSTATE of a server that is starting. The ORM passes on the server's message. */
   readonly code = '57P03';
   readonly severity = 'FATAL';
 
   constructor() {
-    super('This is a standby, which takes no changes. Name the primary by DATABASE_URL, or promote this one.');
+    super(
+      'The database is a standby, which accepts no changes. Set DATABASE_URL to the primary, or promote the standby.',
+    );
   }
 }
 
-/** Our choice: more than making a connection takes on a busy machine. */
+/** Longest time for connecting: more than it takes on a machine under load. */
 const CONNECT_WITHIN_MS = 5_000;
-/** Our choice: of a statement that takes longer it is asked whether its server still knows of it. */
+/** Time without a reply to a statement after which the server is asked whether the connection still exists. */
 const SILENCE_MS = 3_000;
 
-/** What the driver has, and its types do not tell. */
+/** Members of the driver that its types do not declare. */
 interface Inside {
   readonly connection: EventEmitter & { readonly stream: Socket };
-  readonly connectionParameters: { application_name?: string };
-  /** Not while a statement is under way. */
+  readonly connectionParameters: { application_name?: string; query_timeout?: number | undefined };
+  /** False while a statement is in progress. */
   readonly readyForQuery: boolean;
 }
 
@@ -34,12 +37,13 @@ interface ParameterStatus {
 }
 
 /**
- * A connection to PostgreSQL, to a server that takes changes. A standby is not read either: what was acknowledged may not
- * have come there yet.
+ * A connection to a PostgreSQL server that accepts changes. A standby is not even read: it may lack acknowledged
+ * changes.
  *
- * When the database moves to another server, nobody may tell of it: what is sent to the one that is gone is never
- * answered, for a quarter of an hour by the rules of the network. So when a statement is silent for long, the server that
- * the address leads to is asked for the connection, by its name; and one that it does not know is given up.
+ * If the database moves to another server, the client may not be notified: statements sent to the old server get no
+ * reply, and the network reports that only after a quarter of an hour. So if a statement is silent for `SILENCE_MS`,
+ * the server at the address is queried for the connection by its name. If that server does not have the connection, it
+ * is closed.
  */
 export class Session extends pg.Client {
   readonly #name = `chat-${randomBytes(12).toString('hex')}`;
@@ -50,27 +54,31 @@ export class Session extends pg.Client {
     super({ ...config, connectionTimeoutMillis: CONNECT_WITHIN_MS });
     this.#config = config;
     const { connection, connectionParameters: parameters } = this.#inside;
-    // Of a long one the server keeps the beginning.
+    // The server truncates long names, and keeps the beginning.
     parameters.application_name = `${this.#name} ${parameters.application_name ?? ''}`.trim();
-    // It is the statement that fails.
+    // The driver prefers the parameter of the connection string.
+    parameters.query_timeout = config.query_timeout;
+    // The statement in progress is rejected with the error.
     this.on('error', () => {});
     connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
       if (parameterName === 'in_hot_standby') this.#isStandby = parameterValue === 'on';
     });
     connection.once('readyForQuery', () => {
-      // Not as an argument of `setTimeout`, which takes it for the first silence alone.
+      // The handler is not passed to `setTimeout`, which would call it for the first timeout only.
       connection.stream.on('timeout', () => void this.#heardNothing());
       connection.stream.setTimeout(SILENCE_MS);
     });
   }
 
   /**
-   * To be called when it is connected.
+   * Applies the service's settings and `settings` to the session. Call it after connecting.
    *
-   * @throws StandbyError when its server takes no changes.
+   * @throws StandbyError if the server does not accept changes.
    */
-  requirePrimary(): void {
+  async prepare(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     if (this.#isStandby) throw new StandbyError();
+    const { application_name = this.#name } = this.#inside.connectionParameters;
+    await applySettings(this, { ...SESSION_SETTINGS, application_name, ...settings });
   }
 
   get #inside(): Inside {
@@ -81,18 +89,19 @@ export class Session extends pg.Client {
     const { stream } = this.#inside.connection;
     const isWaiting = () => !this.#inside.readyForQuery && !stream.destroyed;
     const isKnown = !isWaiting() || (await knows(this.#config, this.#name).catch(() => true));
-    if (!isKnown && isWaiting()) stream.destroy(new Error('Connection terminated: the database does not know of it'));
-    // It is told once, and what is sent later does not begin it anew.
+    if (!isKnown && isWaiting()) stream.destroy(new Error('Connection terminated: the server no longer has it'));
+    // The timeout fires only once, and later traffic does not restart it.
     else if (!stream.destroyed) stream.setTimeout(SILENCE_MS);
   }
 }
 
-/** Whether the server to which the address leads has a connection of this name. */
+/** Returns whether the server at the address has a connection of this name. */
 async function knows({ connectionString }: pg.ClientConfig, name: string): Promise<boolean> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: SILENCE_MS, query_timeout: SILENCE_MS });
   client.on('error', () => {});
   try {
     await client.connect();
+    await applySettings(client, { statement_timeout: '0' });
     const { rowCount } = await client.query('SELECT FROM pg_stat_activity WHERE starts_with(application_name, $1)', [
       name,
     ]);
@@ -102,39 +111,43 @@ async function knows({ connectionString }: pg.ClientConfig, name: string): Promi
   }
 }
 
-/** A connection besides those of the pool, for `work`. */
-export async function withSession<T>(connectionString: string, work: (session: Session) => Promise<T>): Promise<T> {
+/** Runs `work` with a connection outside the pool, to which the service's settings and `settings` are applied. */
+export async function withSession<T>(
+  connectionString: string,
+  work: (session: Session) => Promise<T>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<T> {
   const session = new Session({ connectionString });
   try {
     await session.connect();
-    session.requirePrimary();
+    await session.prepare(settings);
     return await work(session);
   } finally {
     await session.end().catch(() => {});
   }
 }
 
-/** A pooler stands before the database that gives a statement whichever connection is free. */
+/** Thrown if a connection pooler sends the statements of one session to any free connection. */
 export class PooledDatabaseError extends Error {
   override name = 'PooledDatabaseError';
 
   constructor() {
     super(
-      'DATABASE_URL leads to a connection pooler that shares connections by the transaction. Name PostgreSQL itself, or a ' +
-        'pool in session mode: prepared statements, LISTEN and the lock for migrations belong to a session, which the ' +
-        'service would share with others.',
+      'DATABASE_URL leads to a connection pooler in transaction mode. Use PostgreSQL directly, or a pool in session mode: ' +
+        'prepared statements, LISTEN and the lock for migrations belong to a session, which the service would share with ' +
+        'other clients.',
     );
   }
 }
 
-/** Our choice: with others at the same pooler, one look could find two connections that are free by chance. */
+/** Number of checks. If a pooler has other clients, a single check could find two different connections by chance. */
 const LOOKS = 3;
 
 /**
- * Makes sure that a connection is a session: that all its statements go to one process of the server, and those of another
- * connection to another.
+ * Checks that a connection is a session: one server process runs all its statements, and another one those of another
+ * connection.
  *
- * @throws PooledDatabaseError when it is not.
+ * @throws PooledDatabaseError if it is not.
  */
 export async function requireSessions(connectionString: string): Promise<void> {
   await withSession(connectionString, (one) =>
@@ -150,7 +163,10 @@ export async function requireSessions(connectionString: string): Promise<void> {
   );
 }
 
-/** Processes of two servers may have the same number. */
+/**
+ * Returns the process id of a session's PostgreSQL backend, with the start time of its server, because backends of two servers
+ * can have the same process id.
+ */
 async function processOf(session: Session): Promise<string> {
   const { rows } = await session.query(`SELECT pg_backend_pid() || ' ' || pg_postmaster_start_time() AS process`);
   return rows[0].process;

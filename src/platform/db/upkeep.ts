@@ -1,12 +1,12 @@
 import type { PGlite } from '@electric-sql/pglite';
 import type { Logger } from 'pino';
 
-/** Our choice: soon enough for statements to be planned by what a new organisation holds, minutes after it is made. */
+/** Interval of the checks. Statements are planned for the content of a new organization minutes after it is created. */
 const LOOK_MS = 30_000;
 
 /**
- * What has changed so much that it is to be looked after, as the server's own autovacuum has it by default: 50 rows and
- * a part of the table. Rows of which an older version is left are a fifth; rows not counted by the planner a tenth.
+ * Query for the tables that need maintenance, with the defaults of autovacuum: 50 rows and a part of the table. The
+ * part is a fifth for rows with an old version, and a tenth for rows changed since the last ANALYZE.
  */
 const DUE = `
   SELECT relname AS name, n_dead_tup > 50 + 0.2 * n_live_tup AS swept
@@ -14,29 +14,29 @@ const DUE = `
   WHERE n_dead_tup > 50 + 0.2 * n_live_tup OR n_mod_since_analyze > 50 + 0.1 * n_live_tup`;
 
 /**
- * Looks after the tables of the embedded database, which has no processes of its own that would: without it the planner
- * takes each table for what it was when it was made, and what is deleted keeps its place for ever.
+ * Vacuums and analyzes the tables of the embedded database, which has no autovacuum. Without this, the planner would
+ * use the size of a table at its creation, and the space of deleted rows would never be used again.
  *
- * One table at a time, so that others have their turn in between. Not while there is no room, as what it writes is not held
- * up by the database being read only.
+ * Processes one table at a time, so that other statements can run in between. Nothing runs while disk space is low,
+ * because VACUUM writes even if the database is read-only.
+ *
+ * @throws NoRoomForDatabaseError if disk space is low.
  */
-export async function lookAfter(database: PGlite & { requireRoom(): Promise<void> }): Promise<void> {
-  await database.requireRoom();
+export async function lookAfter(database: PGlite & { requireDiskSpace(): Promise<void> }): Promise<void> {
+  await database.requireDiskSpace();
   const { rows } = await database.query<{ name: string; swept: boolean }>(DUE);
   for (const { name, swept } of rows) await database.query(`${swept ? 'VACUUM (ANALYZE)' : 'ANALYZE'} "${name}"`);
 }
 
 /**
- * Looks after the database's tables now and then, where it does not itself.
+ * Starts the maintenance of the tables at intervals, for databases without autovacuum.
  *
- * @returns Ends it; resolves when nothing of it runs any more.
+ * @returns A function that stops it, and resolves when no maintenance is running.
  */
 export function startUpkeep(database: { lookAfter(): Promise<void> }, log: Logger): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
   const look = () =>
-    database
-      .lookAfter()
-      .catch((err: unknown) => log.warn({ err }, 'the database could not be looked after; trying again'));
+    database.lookAfter().catch((err: unknown) => log.warn({ err }, 'database maintenance failed, retrying'));
   const timer = setInterval(() => {
     running = running.then(look);
   }, LOOK_MS).unref();

@@ -1,68 +1,76 @@
-import sharp, { type Sharp } from 'sharp';
-import { BadRequestError, RequestTimeoutError } from '../errors.ts';
+import type { Sharp } from 'sharp';
+import { BadRequestError } from '../errors.ts';
+import { FairQueue } from '../fair-queue.ts';
 import { BadImageError } from './errors.ts';
+import { isUploadFormat, sharp } from './formats.ts';
 
-/** An image as it is stored: nothing of the file it was made from is left but what it shows. */
+/** An image as it is stored: encoded again, without any other data of the uploaded file. */
 export interface PreparedImage {
   readonly mediaType: 'image/webp';
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** A smaller or calmer form, in the same format; null where there is none. */
+  /** A smaller or still version in the same format. Null if there is none. */
   readonly reduced: Uint8Array<ArrayBuffer> | null;
 }
 
-/** Pixels of an avatar, in its two sizes. */
+/** Limits of an upload, and the account that its processing is counted for. */
+interface Upload {
+  /** Id of the user who uploads the file, or of the owner of a bot that does. */
+  readonly account: number;
+  /** Largest accepted file, in MiB. */
+  readonly limitMib: number;
+}
+
+/** Width and height of an avatar in pixels, in its two sizes. */
 const AVATAR = { medium: 500, small: 100 } as const;
-/** Pixels. */
+/** Width and height in pixels. */
 const EMOJI = 64;
 
-/** Our choice: more than any camera's picture of 5 MiB has, and 100 MB of memory while it is read. All frames count. */
+/**
+ * Maximum number of pixels in all frames together: more than a camera's picture of 5 MiB has, and 100 MB of memory
+ * during decoding.
+ */
 const MAX_PIXELS = 25_000_000;
-/** Our choice: ten seconds of a film; each is kept. */
+/** Maximum number of frames: ten seconds of film. All of them are kept. */
 const MAX_FRAMES = 250;
-/** Our choice: a hundred times what a photograph takes. */
+/** Longest decoding time: a hundred times that of a photograph. */
 const MAX_SECONDS = 10;
-/** Our choice: WebP is read everywhere, is smaller than the others, and has both transparency and animation. */
+/**
+ * Options of WebP, which all clients can read. WebP is smaller than the other formats and supports transparency and animation.
+ */
 const FORMAT = { quality: 85, effort: 4 } as const;
-/** Our choice: some seconds of work, and 100 MiB of files that wait for it. */
+/** Maximum number of waiting images: several seconds of work, and 100 MiB of waiting files. */
 const MAX_WAITING = 20;
+/** Maximum number of waiting images of one account: as many as the requests that it can have in progress. */
+const MAX_WAITING_OF_ACCOUNT = 8;
 const TRANSPARENT = { r: 0, g: 0, b: 0, alpha: 0 } as const;
-/** Of the formats that browsers show: no other reader of the library ever sees an upload, that of SVG above all. */
-const READERS = ['Png', 'Jpeg', 'Webp', 'Nsgif'].map((format) => `VipsForeignLoad${format}Buffer`);
-
-sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({ operation: READERS });
-// What is uploaded differs each time.
-sharp.cache(false);
 
 /**
- * Makes an avatar of a PNG, JPEG, WebP or GIF file: a square from its middle, upright, in two sizes. Slow, so not for a
- * transaction.
+ * Converts a PNG, JPEG, WebP or GIF file to an avatar: a square from its middle, upright, in two sizes. Slow: do not
+ * call it inside a transaction.
  *
- * @param limitMib The largest file taken.
- * @throws BadRequestError when the file is larger.
- * @throws BadImageError when it is no such image, or one that is too large to be read.
- * @throws RequestTimeoutError when too many wait to be read already.
+ * @throws BadRequestError if the file is larger than `limitMib`.
+ * @throws BadImageError if the file is not such an image, or is too large to be decoded.
+ * @throws RequestTimeoutError if too many images are waiting.
  */
-export async function prepareAvatar(file: Uint8Array, limitMib: number): Promise<PreparedImage> {
+export async function prepareAvatar(file: Uint8Array, { account, limitMib }: Upload): Promise<PreparedImage> {
   requireSize(file, limitMib);
-  return inTurn(async () => {
+  return inTurn(account, async () => {
     const bytes = await written(read(file).autoOrient().resize(AVATAR.medium, AVATAR.medium, { fit: 'cover' }));
     return { mediaType: 'image/webp', bytes, reduced: await written(read(bytes).resize(AVATAR.small, AVATAR.small)) };
   });
 }
 
 /**
- * Makes an emoji of a PNG, JPEG, WebP or GIF file: all of it within a square. An animated one stays so, and has its first
- * frame beside it.
+ * Converts a PNG, JPEG, WebP or GIF file to an emoji: the whole image within a square. An animation stays animated, and
+ * `reduced` is its first frame.
  *
- * @param limitMib The largest file taken.
- * @throws BadRequestError when the file is larger.
- * @throws BadImageError when it is no such image, or one that is too large to be read.
- * @throws RequestTimeoutError when too many wait to be read already.
+ * @throws BadRequestError if the file is larger than `limitMib`.
+ * @throws BadImageError if the file is not such an image, or is too large to be decoded.
+ * @throws RequestTimeoutError if too many images are waiting.
  */
-export async function prepareEmoji(file: Uint8Array, limitMib: number): Promise<PreparedImage> {
+export async function prepareEmoji(file: Uint8Array, { account, limitMib }: Upload): Promise<PreparedImage> {
   requireSize(file, limitMib);
-  return inTurn(async () => {
+  return inTurn(account, async () => {
     const { pages = 1 } = await read(file).metadata();
     if (pages > MAX_FRAMES) throw new BadImageError(`The image has more than ${MAX_FRAMES} frames.`);
     const animated = pages > 1;
@@ -78,31 +86,29 @@ function requireSize({ length }: Uint8Array, limitMib: number): void {
   }
 }
 
-const read = (file: Uint8Array, { animated = false } = {}): Sharp =>
-  sharp(file, { animated, limitInputPixels: MAX_PIXELS, failOn: 'error' }).timeout({ seconds: MAX_SECONDS });
+function read(file: Uint8Array, { animated = false } = {}): Sharp {
+  if (!isUploadFormat(file)) throw new BadImageError();
+  return sharp(file, { animated, limitInputPixels: MAX_PIXELS, failOn: 'error' }).timeout({ seconds: MAX_SECONDS });
+}
 
 const written = async (image: Sharp): Promise<Uint8Array<ArrayBuffer>> =>
   new Uint8Array(await image.webp(FORMAT).toBuffer());
 
-let last: Promise<unknown> = Promise.resolve();
-let waiting = 0;
+/** Queue of the images that wait to be decoded. */
+export const imageQueue = new FairQueue({ ofAccount: MAX_WAITING_OF_ACCOUNT, total: MAX_WAITING });
 
 /**
- * One image at a time: many large ones at once would fill the memory, as would the files of all who wait.
+ * Decodes one image at a time: several large images at the same time would fill the memory.
  *
- * @throws RequestTimeoutError when too many wait already.
- * @throws BadImageError for whatever the library throws: it means that there is no image.
+ * @throws RequestTimeoutError if too many images are waiting.
+ * @throws BadImageError for every error of the library: it means that the file contains no readable image.
  */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (waiting >= MAX_WAITING) throw new RequestTimeoutError();
-  waiting++;
-  const done = last.then(work);
-  last = done.catch(() => undefined);
-  try {
-    return await done;
-  } catch (error) {
-    throw error instanceof BadImageError ? error : new BadImageError();
-  } finally {
-    waiting--;
-  }
+function inTurn<T>(account: number, work: () => Promise<T>): Promise<T> {
+  return imageQueue.run(account, async () => {
+    try {
+      return await work();
+    } catch (error) {
+      throw error instanceof BadImageError ? error : new BadImageError();
+    }
+  });
 }

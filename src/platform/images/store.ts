@@ -3,16 +3,16 @@ import type { Tx } from '../db/client.ts';
 import type { PreparedImage } from './prepare.ts';
 
 /**
- * Stores an image in the database, where every node finds it.
+ * Stores an image in the database, where every node can read it.
  *
- * @returns Its id, which nobody can guess.
+ * @returns A random id that cannot be guessed.
  */
 export async function storeImage(tx: Tx, realmId: number, image: PreparedImage): Promise<string> {
   const { id } = await tx.image.create({ data: { id: randomUUID(), realmId, ...image }, select: { id: true } });
   return id;
 }
 
-/** Deletes an image that nothing refers to any more. */
+/** Deletes an image that is no longer referenced. */
 export async function deleteImage(tx: Tx, realmId: number, id: string): Promise<void> {
   await tx.image.deleteMany({ where: { realmId, id } });
 }

@@ -2,27 +2,28 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Db, Tx } from '../db/client.ts';
 
-// The table is the queue. Any number of nodes read it; who has put off a row's next attempt makes this one.
+// The table is the queue, which any number of nodes read. The node that postpones a row's next attempt makes the
+// current one.
 
-/** What sending mail needs of a running service. */
+/** Parts of a running service that are needed to send emails. */
 export interface MailContext {
   readonly config: Config;
   readonly db: Db;
   readonly log: Logger;
-  /** The time. */
+  /** Returns the current time. */
   now(): Date;
 }
 
-/** A plain-text mail to one person. */
+/** A plain-text email to one person. */
 export interface Mail {
   readonly realmId: number;
-  /** The address alone, as `requireAddress` takes it. */
+  /** The address alone, in a form that `requireAddress` accepts. */
   readonly to: string;
   readonly subject: string;
   readonly body: string;
 }
 
-/** A mail that this node is to send. */
+/** An email that this node has claimed for sending. */
 export interface ClaimedMail {
   readonly id: bigint;
   readonly realmId: number;
@@ -30,23 +31,28 @@ export interface ClaimedMail {
   readonly subject: string;
   readonly body: string;
   readonly createdAt: Date;
-  /** This one included. */
+  /** Number of attempts, including the current one. */
   readonly attempts: number;
 }
 
-/** What would end one header and begin another, or make one address two. */
+/** Code units kept of a mail server's error message. */
+const MAX_ERROR_LENGTH = 10_000;
+
+/** Characters that would end a header and begin another, or turn one address into two. */
 const UNSAFE_IN_ADDRESS = /[\p{Cc}\s<>,;:()[\]\\"]/u;
 
-/** A text as it may stand in a sentence of a mail: a name with line breaks would write lines of its own. */
+/**
+ * Replaces line breaks and control characters by spaces. A name with line breaks could otherwise add lines to an email.
+ */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 
 /**
- * Queues a mail in the change's own transaction: it is sent when the change is committed, and never when it is not.
+ * Queues an email in the transaction of a change: it is sent only if the change is committed.
  *
- * @throws Error when `to` is no address; it is for the caller to know.
+ * @throws Error if `to` is not an address, which callers have to check.
  */
 export async function queueMail(tx: Tx, { realmId, to, subject, body }: Mail): Promise<void> {
-  if (UNSAFE_IN_ADDRESS.test(to) || !to.includes('@')) throw new Error('A mail goes to one address');
+  if (UNSAFE_IN_ADDRESS.test(to) || !to.includes('@')) throw new Error('An email must have exactly one valid address');
   const line = oneLine(subject);
   await tx.$executeRaw`
     INSERT INTO outgoing_mail (realm_id, recipient, subject, body, next_attempt_at)
@@ -54,18 +60,18 @@ export async function queueMail(tx: Tx, { realmId, to, subject, body }: Mail): P
 }
 
 /**
- * Our choice: after so long a mail that a node took and never came back to is another's. Longer than an attempt may take,
- * so that no two are made at once.
+ * Lease of a claimed email. If its node stores no result in this time, another node can claim the email. Longer than an
+ * attempt, so that two attempts never overlap.
  */
 const LEASE_MS = 300_000;
-/** Our choices, as mail servers have them: soon at first, then twice as long each time, for some days. */
+/** Retry delays, as mail servers have them: one minute at first, doubled each time up to six hours, for four days. */
 const FIRST_RETRY_MS = 60_000;
 const LONGEST_RETRY_MS = 6 * 3_600_000;
 const GIVE_UP_MS = 4 * 86_400_000;
-/** Our choice: long enough to answer who was sent what. */
+/** Retention of emails, long enough to look up which emails a user was sent. */
 const KEPT_MS = 30 * 86_400_000;
 
-/** Takes the mail that is due for longest, and that no other node has in hand. */
+/** Claims the email that has been due the longest and that no other node has claimed. Undefined if there is none. */
 export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail | undefined> {
   const time = now();
   const [mail] = await db.$queryRaw<ClaimedMail[]>`
@@ -76,24 +82,25 @@ export async function claimMail({ db, now }: MailContext): Promise<ClaimedMail |
   return mail;
 }
 
-/** Whether a mail waits to be sent. */
+/** Returns whether an email is due. */
 export async function isMailDue({ db, now }: MailContext): Promise<boolean> {
   return (await db.outgoingMail.findFirst({ where: { nextAttemptAt: { lte: now() } }, select: { id: true } })) !== null;
 }
 
-/** Notes that the mail server has taken a mail. */
+/** Records that the mail server accepted an email. */
 export async function noteSent({ db, now }: MailContext, { id, realmId }: ClaimedMail): Promise<void> {
-  await db.outgoingMail.update({
-    where: { realmId_id: { realmId, id } },
+  // Changes nothing if the email was erased meanwhile.
+  await db.outgoingMail.updateMany({
+    where: { realmId, id },
     data: { sentAt: now(), nextAttemptAt: null, lastError: null },
   });
 }
 
 /**
- * Notes that a mail could not be sent.
+ * Records that an email could not be sent.
  *
- * @param isFinal Whether the mail server will not take it at any time.
- * @returns When it is tried again; null when it is given up.
+ * @param isFinal Whether the mail server will never accept the email.
+ * @returns Time of the next attempt. Null if there is none.
  */
 export async function noteFailure(
   { db, now }: MailContext,
@@ -104,8 +111,8 @@ export async function noteFailure(
   const wait = Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS);
   const isOver = isFinal || time + wait > createdAt.getTime() + GIVE_UP_MS;
   const nextAttemptAt = isOver ? null : new Date(time + wait);
-  const lastError = reason.replaceAll('\0', '').toWellFormed();
-  // Not when another node has taken it in the meantime.
+  const lastError = reason.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', '').toWellFormed();
+  // Changes nothing if another node has claimed the email meanwhile.
   await db.outgoingMail.updateMany({
     where: { realmId, id, attempts, sentAt: null },
     data: { nextAttemptAt, lastError },
@@ -113,9 +120,36 @@ export async function noteFailure(
   return nextAttemptAt;
 }
 
-/** Forgets mail that was sent, or given up, some weeks ago. */
+/** Deletes emails that were sent, or created and given up, more than 30 days ago. */
 export async function purgeMail({ db, now }: MailContext): Promise<void> {
   const limit = new Date(now().getTime() - KEPT_MS);
   await db.$executeRaw`
     DELETE FROM outgoing_mail WHERE next_attempt_at IS NULL AND COALESCE(sent_at, created_at) < ${limit}`;
+}
+
+/** Deletes emails to one of the addresses and emails that mention one, sent or not. */
+export async function eraseMail(tx: Tx, realmId: number, addresses: readonly string[]): Promise<void> {
+  const needles = addresses.map((address) => address.toLowerCase());
+  const found = await tx.$queryRaw<{ id: bigint; recipient: string; subject: string; body: string }[]>`
+    SELECT id, recipient, subject, body FROM outgoing_mail WHERE realm_id = ${realmId} AND EXISTS (
+      SELECT FROM unnest(${needles}::text[]) AS needle WHERE strpos(lower(concat_ws(' ', recipient, subject, body)), needle) > 0)`;
+  const ids = found
+    .filter(({ recipient, subject, body }) => needles.some((one) => mentions(`${recipient}\n${subject}\n${body}`, one)))
+    .map(({ id }) => id);
+  await tx.outgoingMail.deleteMany({ where: { realmId, id: { in: ids } } });
+}
+
+/** Characters with which an address can continue, before and after the compared part. */
+const BEFORE = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]$/u;
+const AFTER = /^(?:[\p{L}\p{N}-]|\.[\p{L}\p{N}])/u;
+
+/** Returns whether a text contains the whole address, not only as a part of a longer one. @param address In lower case. */
+export function mentions(text: string, address: string): boolean {
+  const lower = text.toLowerCase();
+  for (let at = lower.indexOf(address); at >= 0; at = lower.indexOf(address, at + 1)) {
+    const before = lower.slice(Math.max(0, at - 2), at);
+    const after = lower.slice(at + address.length, at + address.length + 3);
+    if (!BEFORE.test(before) && !AFTER.test(after)) return true;
+  }
+  return false;
 }

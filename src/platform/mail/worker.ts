@@ -11,25 +11,25 @@ import {
   purgeMail,
 } from './outbox.ts';
 
-/** Our choices. Mail is not for the second; to look is one indexed question. */
+/** Interval between queries for due emails. Each is one indexed query, and email may be a few seconds late. */
 const POLL_MS = 2_000;
 const PURGE_MS = 3_600_000;
-/** Our choices: how long the mail server may be silent, and how long one attempt may take. Less than the lease. */
+/** Longest silence of the mail server, and longest duration of an attempt. Both are shorter than the lease. */
 const SILENCE_MS = 30_000;
 const ATTEMPT_MS = 120_000;
-/** Our choice: how long an attempt under way has when the service stops. */
+/** Time for the current attempt to end when the service stops. */
 const GRACE_MS = 2_000;
-/** Our choice: how often it is tried to note what became of a mail while the database is away. */
+/** Pause between attempts to store the result of an email while the database is unavailable. */
 const NOTE_AGAIN_MS = 500;
 
 type Transport = ReturnType<typeof openTransport>;
 
 /**
- * Sends queued mail through SMTP_URL. Any number of nodes do so on one database.
+ * Sends queued emails through SMTP_URL. Any number of nodes can do so with one database.
  *
- * A mail is sent once, but for one case: the mail server took it, and before that was noted the process died, or the
- * connection broke before its answer came. It then goes out again under the same Message-ID. Without SMTP_URL mail stays
- * queued, and the log says so once.
+ * An email is sent once, with one exception: the mail server accepted it, but the process died before this was stored,
+ * or the connection broke before the reply arrived. It is then sent again with the same Message-ID. Without SMTP_URL,
+ * emails stay queued, and this is logged once.
  */
 export class MailWorker {
   readonly #app: MailContext;
@@ -52,7 +52,7 @@ export class MailWorker {
     this.#timer ??= setInterval(() => void this.sendDue(), POLL_MS).unref();
   }
 
-  /** Begins no attempt any more, and lets the one under way come to its end for a moment. */
+  /** Starts no further attempt, and gives the current one `GRACE_MS` to end. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -62,7 +62,7 @@ export class MailWorker {
     this.#transport?.close();
   }
 
-  /** Sends all that is due and that no other node has in hand; never two at once. */
+  /** Sends all due emails that no other node has claimed. Calls on one worker run one after another. */
   sendDue(): Promise<void> {
     this.#working = this.#working.then(() => this.#sendDue());
     return this.#working;
@@ -76,12 +76,12 @@ export class MailWorker {
       else while (await this.#sendOne(this.#transport));
       this.#isInTrouble = false;
     } catch (error) {
-      if (!this.#isInTrouble) this.#app.log.warn({ err: error }, 'could not look for mail to send; trying again');
+      if (!this.#isInTrouble) this.#app.log.warn({ err: error }, 'email queue query failed, retrying');
       this.#isInTrouble = true;
     }
   }
 
-  /** @returns Whether to go on at once with the next one. */
+  /** Sends one email. @returns Whether to continue with the next one immediately. */
   async #sendOne(transport: Transport): Promise<boolean> {
     if (this.#isStopped) return false;
     const mail = await claimMail(this.#app);
@@ -101,13 +101,13 @@ export class MailWorker {
     const failure = { reason: message, isFinal: isRefusal && responseCode >= 500 };
     const next = await this.#note(() => noteFailure(this.#app, mail, failure));
     const facts = { mail: String(mail.id), reason: message, attempts: mail.attempts };
-    if (next === null) this.#app.log.error(facts, 'a mail was given up');
-    else this.#app.log.warn(facts, 'a mail could not be sent; it is tried again');
-    // A server that cannot be reached for one mail cannot be for the others.
+    if (next === null) this.#app.log.error(facts, 'email delivery failed permanently');
+    else this.#app.log.warn(facts, 'email delivery failed, retrying');
+    // If the mail server is unreachable for one email, it is for the others too.
     return isRefusal;
   }
 
-  /** What became of a mail is noted as long as the process lives: the database may be away just then. */
+  /** Stores the result of an attempt. Retries until the process stops, because the database can be unavailable. */
   #note<T>(write: () => Promise<T>): Promise<T> {
     const { signal } = this.#stop;
     return retry(write, () => (signal.aborted ? undefined : NOTE_AGAIN_MS), signal);
@@ -122,7 +122,7 @@ export class MailWorker {
     const domain = domainOf(config, '');
     return {
       from: config.mailFrom ?? { name: 'Team chat', address: `noreply@${domain}` },
-      // Never parsed: the address is one, whatever it holds.
+      // An object is not parsed: it stays one address, whatever characters it contains.
       to: { name: '', address: recipient },
       subject,
       text: body,
@@ -137,7 +137,7 @@ export class MailWorker {
   async #warn(): Promise<void> {
     if (this.#hasWarned || !(await isMailDue(this.#app))) return;
     this.#hasWarned = true;
-    this.#app.log.warn('mail waits to be sent, but SMTP_URL is not set: it stays queued');
+    this.#app.log.warn('emails stay queued, because SMTP_URL is not set');
   }
 
   async #purge(): Promise<void> {
@@ -148,15 +148,19 @@ export class MailWorker {
   }
 }
 
-/** What nodemailer throws. */
+/** An error of nodemailer. */
 interface SendError {
   readonly message?: string;
   readonly code?: string;
-  /** What the mail server answered. */
+  /** Status code of the mail server's reply. */
   readonly responseCode?: number;
 }
 
-/** A mail server, which may be silent for so long. */
+/**
+ * Makes a transport to a mail server.
+ *
+ * @param silenceMs Timeout in milliseconds for DNS, connecting, the greeting and a silent connection.
+ */
 export function openTransport(url: string, silenceMs = SILENCE_MS) {
   return createTransport({
     url,

@@ -1,39 +1,43 @@
-/** Our choice: so long all other work waits, in each turn of the event loop, for what is done in slices. */
+/** Length of a time slice while other work is waiting. There is one slice per iteration of the event loop. */
 const SLICE_MS = 2;
-/** Our choice: and so long what comes while there is none. Writing takes a tenth less then. */
+/** Length of a time slice while no other work is waiting. Writing takes a tenth less time with it. */
 const SLICE_WHEN_IDLE_MS = 4;
-/** Our choice: and so long when some of it would otherwise fall further and further behind. */
+/** Length of a time slice while sliced work arrives faster than it is done. */
 const LONG_SLICE_MS = 50;
 
-/** What is done for very many, a little at a time. */
+/** Work on a very large number of items, done in small steps. */
 export interface SlicedWork {
-  /** Does some tens of microseconds' worth of it, in the usual case. Must not throw. @returns Whether there is more. */
+  /** Does one step, usually a few dozen microseconds of work. Must not throw. @returns Whether there is more to do. */
   step(): boolean;
-  /** What has a greater one goes first. */
+  /** Work with a higher priority runs first. */
   readonly priority: number;
-  /** Whether so much more comes that others have to wait longer for it. */
+  /** Whether work arrives faster than it is done, so that other work has to wait longer. */
   readonly isBehind: boolean;
 }
 
-/** Those under way, whose turn it is first. */
+/** Sliced work in progress, in the order of its next slices. */
 const works = new Set<SlicedWork>();
 let isNextTurnTaken = false;
-/** Each tells whether others wait for this process. */
+/** Callbacks that return whether other work is waiting for this process. */
 const waits = new Set<() => boolean>();
 
-/** Has slices be short while others wait. @returns Takes that back. */
+/**
+ * Registers a callback that returns whether other work is waiting. While one of them returns true, slices are short.
+ *
+ * @returns A function that removes the callback.
+ */
 export function shortWhile(othersWait: () => boolean): () => void {
   waits.add(othersWait);
   return () => void waits.delete(othersWait);
 }
 
 /**
- * Does work in slices, in the turns of the event loop that follow. All such work of this process, whoever's it is, shares one
- * slice a turn, so that other work waits for that long. Of several of the same priority each has a turn of its own.
+ * Does work in time slices, in the following iterations of the event loop. All sliced work of this process shares one
+ * slice per iteration, so other work waits no longer than that. Work of equal priority takes turns.
  *
- * @param work What is under way already goes on as it is.
+ * @param work If it is already in progress, nothing changes.
  */
-export function inSlices(work: SlicedWork): void {
+export function inTimeSlices(work: SlicedWork): void {
   works.add(work);
   takeNextTurn();
 }
@@ -48,7 +52,7 @@ function takeTurn(): void {
   isNextTurnTaken = false;
   const until = performance.now() + sliceMs();
   for (let work = next(); work !== undefined && performance.now() < until; work = next()) {
-    // Before its steps, in which more may come for it.
+    // Removed before its steps, which can add it again.
     works.delete(work);
     let isMore = true;
     while (isMore && performance.now() < until) isMore = work.step();

@@ -1,5 +1,5 @@
-/** Connections that are open now, counted by whose they are. */
-export class Tally<K> {
+/** A counter of open connections by key, for example by account or network. */
+export class KeyCounter<K> {
   readonly #counts = new Map<K, number>();
 
   of(key: K): number {

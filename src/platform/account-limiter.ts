@@ -1,32 +1,35 @@
-import { shortWhile } from './slices.ts';
+import { shortWhile } from './time-slices.ts';
 
-/** Our choice: how often it is looked whether the process is behind, and what it is to be called that. Milliseconds. */
+/** Interval of the checks for event loop delay, and delay above which the process counts as overloaded. Milliseconds. */
 const LOOK_MS = 10;
 const BEHIND_MS = 20;
-/** Our choice: of one account at a time while the process keeps up. More than a client has use for; few enough to be over soon. */
+/**
+ * Concurrent requests of one account while the process is not overloaded. More than a client needs, but few enough to
+ * finish soon.
+ */
 const AT_ONCE = 8;
 
 /**
- * How much of a process one account may have: some requests at a time while the process keeps up, and one when it is
- * behind. The account's others wait for their turn, so that whoever asks for much waits for themselves. Between two turns
- * everybody else's requests are read.
+ * A limiter of the concurrent requests of each account: `AT_ONCE` normally, and one while the process is overloaded. Further
+ * requests of the account wait, so an account with many requests delays only itself. Between two requests of one account, the
+ * requests of other accounts are read.
  */
-export class AccountShares {
+export class AccountLimiter {
   readonly #running = new Map<number, number>();
   readonly #lines = new Map<number, (() => void)[]>();
   readonly #timer: NodeJS.Timeout;
   #lookedAt = performance.now();
-  /** How late the last looks were, the newest counting most. */
+  /** Largest recent delay of the checks. It halves with each check. */
   #lateMs = 0;
 
-  /** While a request of anybody's is under way. */
+  /** Keeps time slices short while any request is in progress. */
   readonly #endShort = shortWhile(() => this.#running.size > 0);
 
   constructor() {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** Works on a request of an account when its turn comes: at once while the process keeps up. */
+  /** Runs a request of an account as soon as its limit permits. */
   async run<T>(userId: number, work: () => Promise<T>): Promise<T> {
     if (this.#lines.has(userId) || this.#runningOf(userId) >= this.#allowed()) await this.#wait(userId);
     else this.#enter(userId);
@@ -48,7 +51,7 @@ export class AccountShares {
     this.#lookedAt = now;
   }
 
-  /** Requests of one account, as of now: also when what keeps the process busy has not let it look. */
+  /** Returns the current limit of requests per account. It also detects a delay that has prevented the check itself. */
   #allowed(): number {
     const isBehind = this.#lateMs > BEHIND_MS || performance.now() - this.#lookedAt - LOOK_MS > BEHIND_MS;
     return isBehind ? 1 : AT_ONCE;
@@ -83,7 +86,7 @@ export class AccountShares {
     if (line?.length === 0) this.#lines.delete(userId);
     if (next === undefined) return;
     this.#enter(userId);
-    // After requests that have arrived meanwhile.
+    // Runs after the requests that have arrived meanwhile.
     setImmediate(next);
   }
 }

@@ -1,13 +1,13 @@
 import type { Caller } from './caller.ts';
 import { AbandonedError, RateLimitHitError } from './errors.ts';
 
-/** How many may pass, and wait. */
+/** Limits of the running and waiting tasks. */
 interface Bounds {
-  /** How many pieces of work run at a time. */
+  /** Maximum number of running tasks. */
   readonly atOnce: number;
-  /** How many of one network's wait. */
-  readonly placesOfNetwork: number;
-  /** How many wait in all. */
+  /** Maximum number of waiting tasks of one network. */
+  readonly waitingOfNetwork: number;
+  /** Maximum number of waiting tasks in total, without those of the operator. */
   readonly places: number;
 }
 
@@ -19,41 +19,41 @@ interface Waiting {
   refuse(error: Error): void;
 }
 
-/** The server's operator waits in a line of their own. */
+/** Key of the queue of the server's operator. */
 const OPERATOR = '';
-/** Our choice: the new time's share in the average of times. */
+/** Weight of the latest duration in the moving average. */
 const WEIGHT = 0.2;
 
 /**
- * Lets a few pieces of work run at a time, and the others wait in one line for each network, which take turns: a
- * network that sends a thousand pieces delays itself alone. Work that nobody waits for any more is dropped.
+ * A limiter that runs a few tasks at a time. The others wait in one queue per network, and the networks take turns: a
+ * network with a thousand tasks delays only itself. Tasks of closed connections are dropped.
  */
-export class FairGate {
+export class FairLimiter {
   readonly #bounds: Bounds;
-  /** Lines that are not empty; whose turn was longest ago first. */
+  /** Queues that are not empty, least recently served first. */
   readonly #lines = new Map<string, Waiting[]>();
-  /** How many pieces of a network's work run. */
+  /** Number of running tasks of each network. */
   readonly #running = new Map<string, number>();
-  /** Of a piece of work, from its turn to its end. */
+  /** Average duration of a task, without its wait. */
   #averageMs: number;
 
-  /** @param expectedMs How long a piece of work takes, until it is known. */
+  /** @param expectedMs Initial value of the average duration of a task. */
   constructor(bounds: Bounds, expectedMs: number) {
     this.#bounds = bounds;
     this.#averageMs = expectedMs;
   }
 
-  /** How many wait. */
+  /** Number of waiting tasks. */
   get waiting(): number {
     return sum([...this.#lines.values()].map((line) => line.length));
   }
 
   /**
-   * Runs `work` when its turn comes.
+   * Runs `work` as soon as the limits permit.
    *
-   * @param caller Undefined for the server's operator, who is never refused.
-   * @throws RateLimitHitError when there is no place left to wait in; it says when there may be one.
-   * @throws AbandonedError when the caller went away before the turn came; `work` was not begun.
+   * @param caller Undefined for the server's operator, whose tasks are never refused.
+   * @throws RateLimitHitError if the queue is full. Its `retry-after` is an estimate.
+   * @throws AbandonedError if the caller disconnected before `work` was started.
    */
   async run<T>(caller: Caller | undefined, work: () => Promise<T>): Promise<T> {
     const network = caller?.network ?? OPERATOR;
@@ -68,7 +68,7 @@ export class FairGate {
     }
   }
 
-  /** Resolves when the turn has come, which it has at once while nobody waits. */
+  /** Resolves when a task may start: immediately if fewer than `atOnce` are running. */
   async #turn(caller: Caller | undefined, network: string): Promise<void> {
     if (caller?.isGone === true) throw new AbandonedError();
     if (sum(this.#running.values()) < this.#bounds.atOnce) {
@@ -83,14 +83,15 @@ export class FairGate {
     await promise;
   }
 
-  /** @throws RateLimitHitError when there is none for one more of the network. */
+  /** Makes room in the queues for one more task of the network. @throws RateLimitHitError if that is not possible. */
   #makeRoom(network: string): void {
-    const { placesOfNetwork, places } = this.#bounds;
-    if (this.#lengthOf(network) >= placesOfNetwork || this.waiting >= places) this.#dropAbandoned();
+    const { waitingOfNetwork, places } = this.#bounds;
+    if (this.#lengthOf(network) >= waitingOfNetwork || this.waiting >= places) this.#dropAbandoned();
     const own = this.#lengthOf(network);
-    if (own >= placesOfNetwork) throw this.#refusal(network);
+    if (own >= waitingOfNetwork) throw this.#refusal(network);
     if (this.waiting - this.#lengthOf(OPERATOR) < places) return;
-    // When all places are taken, the newest of the network with the most waiting gives way to a network with fewer.
+    // If the total is reached, the newest task of the network with the most waiting tasks is refused in favor of a network with
+    // fewer tasks.
     const longest = [...this.#lines]
       .filter(([of]) => of !== OPERATOR)
       .reduce((most, each) => (each[1].length > most[1].length ? each : most));
@@ -115,7 +116,7 @@ export class FairGate {
       const line = network === undefined ? undefined : this.#lines.get(network);
       if (network === undefined || line === undefined) return;
       const next = line.shift();
-      // To the end of the turns.
+      // Moves the network to the end of the order.
       this.#lines.delete(network);
       if (line.length > 0) this.#lines.set(network, line);
       if (next === undefined) continue;
@@ -129,7 +130,7 @@ export class FairGate {
     }
   }
 
-  /** Of those with the least under way, the one whose turn was longest ago. */
+  /** Returns the network with the fewest running tasks. Among equals, it is the least recently served one. */
   #networkInTurn(): string | undefined {
     let inTurn: string | undefined;
     for (const network of this.#lines.keys()) {
@@ -138,7 +139,10 @@ export class FairGate {
     return inTurn;
   }
 
-  /** After what is before the next one of the network, the others' turns between included. */
+  /**
+   * Returns the error of a full queue. The estimated time includes the network's waiting tasks and the turns of other
+   * networks in between.
+   */
   #refusal(network: string): RateLimitHitError {
     const own = this.#lengthOf(network);
     const before = sum([...this.#lines.values()].map((line) => Math.min(line.length, own + 1)));

@@ -1,20 +1,22 @@
-/** An answer or a stream under way, or the connection of a socket. */
+/** A response or stream in progress, or the connection of a socket. */
 interface Outgoing {
-  /** Bytes that wait in this process for the other end to read. */
+  /** Outbound backlog: bytes that wait in this process for the client to read. */
   readonly writableLength: number;
   readonly destroyed: boolean;
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** Our choice: an answer of 5,000 long messages, and some streams that lag. */
+/**
+ * Default limit of the outbound backlog of one account: enough for a response with 5,000 long messages and several slow streams.
+ */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /**
- * What each account has been sent and has not read, over all its clients of this process: who asks and never reads would
- * have the answers pile up here.
+ * Outbound backlog of each account, over all its clients of this process. Without a limit, responses to clients that do
+ * not read would accumulate.
  */
-export class Unread {
-  /** What one account may leave unread. */
+export class OutboundBacklog {
+  /** Largest outbound backlog of one account. */
   readonly maxBytes: number;
   readonly #outgoing = new Map<number, Set<Outgoing>>();
 
@@ -22,16 +24,16 @@ export class Unread {
     this.maxBytes = maxBytes;
   }
 
-  /** How many answers, streams and connections are counted. */
+  /** Number of counted responses, streams and connections. */
   get size(): number {
     let size = 0;
     for (const held of this.#outgoing.values()) size += held.size;
     return size;
   }
 
-  /** Counts what goes out to an account, until it is closed. */
+  /** Counts the backlog of `outgoing` for an account, until it is closed. */
   hold(userId: number, outgoing: Outgoing): void {
-    // Closed while it was looked up whose it is: that is not told again.
+    // Closed while its account was looked up: it emits no further `close` event.
     if (outgoing.destroyed) return;
     const held = this.#outgoing.get(userId) ?? new Set();
     if (held.has(outgoing)) return;
@@ -43,7 +45,7 @@ export class Unread {
     });
   }
 
-  /** Whether the account has more unread than it may. */
+  /** Returns whether the account's backlog is over the limit. */
   isOver(userId: number): boolean {
     const held = this.#outgoing.get(userId);
     if (held === undefined) return false;

@@ -1,0 +1,121 @@
+/**
+ * Folding of letters without case and marks, equivalent to the SQL functions `search_lower` and `search_fold`.
+ *
+ * @see prisma/migrations/20261127160000_search_in_every_script
+ */
+
+/** Combining marks of the scripts whose words are also written without them. */
+const MARKS =
+  /(?=[\p{Script=Inherited}\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Coptic}])(?![\u3099\u309a\u302a-\u302d])\p{Mn}/gu;
+const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
+/** Letters whose marks do not decompose, and the Arabic tatweel. */
+const REPLACED: Readonly<Record<string, string>> = {
+  ...{
+    ß: 'ss',
+    æ: 'ae',
+    œ: 'oe',
+    þ: 'th',
+    ø: 'o',
+    đ: 'd',
+    ð: 'd',
+    ħ: 'h',
+    ı: 'i',
+    ł: 'l',
+    ŧ: 't',
+    ĸ: 'k',
+    ŋ: 'n',
+    ɨ: 'i',
+  },
+  ...{ '\u0640': '' },
+};
+const REPLACEABLE = new RegExp(`[${Object.keys(REPLACED).join('')}]`, 'gu');
+
+const isAscii = (text: string): boolean => /^\p{ASCII}*$/u.test(text);
+
+/** Returns a text in lower case with its marks separated from the letters. A final sigma becomes an ordinary one. */
+const decomposed = (text: string): string =>
+  text.normalize('NFKD').replaceAll(IGNORABLE, '').toLowerCase().replaceAll('ς', 'σ');
+
+/** Returns the form in which quoted parts of a search are compared: without case. */
+export const lowered = (text: string): string =>
+  isAscii(text) ? text.toLowerCase() : decomposed(text).normalize('NFKC');
+
+/** Returns the form in which words are compared: without case and without the marks of letters. */
+export function folded(text: string): string {
+  if (isAscii(text)) return text.toLowerCase();
+  const plain = decomposed(text).replaceAll(MARKS, '');
+  return plain.replaceAll(REPLACEABLE, (letter) => REPLACED[letter] ?? letter).normalize('NFKC');
+}
+
+/** Separators between the words of a name: ASCII, general and CJK punctuation. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters separate words as well.
+const BETWEEN = /[\u0001-\u002f:-@[-`{-\u00a9\u00ab-\u00b1\u2000-\u206f\u3000-\u3003\u3008-\u3011\u30fb]+/gu;
+
+/** Letters of the scripts that write words, or the parts of names, without spaces between them. */
+const UNSPACED = Object.values({
+  thai: '\\u0e01-\\u0e30\\u0e32-\\u0e33\\u0e40-\\u0e46',
+  lao: '\\u0e81-\\u0eb0\\u0eb2-\\u0eb3\\u0ec0-\\u0ec6',
+  tibetan: '\\u0f40-\\u0f6c',
+  myanmar: '\\u1000-\\u102a\\u1050-\\u1055',
+  khmer: '\\u1780-\\u17b3',
+  yi: '\\ua000-\\ua48c',
+  hangul: '\\u1100-\\u11ff\\uac00-\\ud7a3',
+  kana: '\\u3041-\\u3096\\u309d-\\u309f\\u30a1-\\u30fa\\u30fd-\\u30ff\\u31f0-\\u31ff',
+  bopomofo: '\\u3105-\\u312f\\u31a0-\\u31bf',
+  han: '\\u3005-\\u3007\\u3021-\\u3029\\u3038-\\u303c\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{323af}',
+}).join('');
+
+const APOSTROPHES = /['\u02bb\u2018\u2019]/g;
+/** Replaces every apostrophe. */
+const APOSTROPHE = '\u02bc';
+
+/** Positions inside a word at which a search can begin: an unspaced letter, a change from or to digits, an apostrophe. */
+const BEGINNINGS = new RegExp(
+  [
+    `(?<=[^ ])(?=[${UNSPACED}])`,
+    `(?<=[${UNSPACED}\\u30fc])(?=[a-z])`,
+    '(?<=[0-9])(?=[^0-9 ])',
+    '(?<=[^0-9 ])(?=[0-9])',
+    `(?<=${APOSTROPHE})(?=[^ ])`,
+  ].join('|'),
+  'gu',
+);
+/** Separates a word at its `BEGINNINGS`. No word contains this character. */
+const SEPARATOR = '\u0001';
+
+/** Maximum number and length of the words that begin inside others. */
+const MAX_INNER_WORDS = 100;
+const MAX_INNER_WORD_LENGTH = 32;
+
+const withSpaces = (name: string): string => folded(name).replaceAll(APOSTROPHES, APOSTROPHE).replaceAll(BETWEEN, ' ');
+const withoutApostrophes = (text: string): string[] =>
+  text
+    .replaceAll(APOSTROPHE, '')
+    .split(' ')
+    .filter((word) => word !== '');
+
+/** Returns the words of a text, folded, with one space between two. Apostrophes are removed. */
+export const nameWords = (text: string): string => withoutApostrophes(withSpaces(text)).join(' ');
+
+/** Shortens a word to the length at which words that begin inside others are stored. */
+export const wordBeginning = (word: string): string => [...word].slice(0, MAX_INNER_WORD_LENGTH).join('');
+
+/**
+ * Returns the words by which a name is found, separated by spaces: first the words of `nameWords`, then the words that begin
+ * inside them. Equivalent to the SQL function `search_words_of_name`.
+ *
+ * @see prisma/migrations/20261127200001_name_words_of_any_script
+ */
+export function searchableWords(name: string): string {
+  const text = withSpaces(name);
+  const words = withoutApostrophes(text);
+  const inner = new Set<string>();
+  for (const word of text.replaceAll(BEGINNINGS, SEPARATOR).split(' ')) {
+    const parts = word.split(SEPARATOR);
+    for (let i = 1; i < parts.length; i++) {
+      const rest = wordBeginning(parts.slice(i).join('').replaceAll(APOSTROPHE, ''));
+      if (rest !== '' && !words.includes(rest) && inner.size < MAX_INNER_WORDS) inner.add(rest);
+    }
+  }
+  return [...words, ...inner].join(' ');
+}

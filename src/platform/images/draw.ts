@@ -1,0 +1,14 @@
+import { sharp } from './formats.ts';
+
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Draws an SVG image as PNG, outside the event loop and one at a time: password hashing uses the same threads.
+ *
+ * @param svg Made by the service itself, never by a user.
+ */
+export function drawPng(svg: string): Promise<Uint8Array<ArrayBuffer>> {
+  const drawing = last.then(async () => new Uint8Array(await sharp(Buffer.from(svg)).png().toBuffer()));
+  last = drawing.catch(() => undefined);
+  return drawing;
+}
