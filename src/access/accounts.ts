@@ -6,7 +6,7 @@ import { listOf } from '../platform/db/lists.ts';
 import { readRows } from '../platform/db/rows.ts';
 import type { App } from './context.ts';
 
-/** Whose key it is, and where. */
+/** A user and their organization. */
 export interface Account {
   readonly user: User;
   readonly realm: Realm;
@@ -19,10 +19,10 @@ type KeyedRow = QueryRow & { readonly hash: Uint8Array };
 const loaders = new WeakMap<App, DataLoader<Uint8Array<ArrayBuffer>, Account | undefined>>();
 
 /**
- * The account whose key has this hash, read from the database.
+ * Returns the account whose API key has this hash, read from the database. Undefined if there is none.
  *
- * Every sign-in reads, and reads once; those that arrive together share one query, which is what makes reading cheap
- * under load. Raw SQL, because the ORM takes three queries for the two joins.
+ * Every sign-in reads the database once. Concurrent sign-ins share one query, which makes the read cheap under load. Raw SQL,
+ * because the ORM takes three queries for the two joins.
  */
 export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promise<Account | undefined> {
   let loader = loaders.get(app);
@@ -30,7 +30,7 @@ export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promi
     loader = new DataLoader((hashes) => readAccounts(app, hashes), {
       cache: false,
       maxBatchSize: 500,
-      // Scheduled after the requests that have arrived by now, so that they share one query.
+      // Scheduled after the requests that have already arrived, so that they share one query.
       batchScheduleFn: (run) => void setImmediate(run),
     });
     loaders.set(app, loader);
@@ -38,7 +38,10 @@ export function accountByKeyHash(app: App, hash: Uint8Array<ArrayBuffer>): Promi
   return loader.load(hash);
 }
 
-/** OFFSET 0 has the organisation found by its id: the planner takes a few keys for many, and reads all organisations. */
+/**
+ * Reads accounts by the hashes of their keys. OFFSET 0 makes the planner find the organization by its id. Without it, the
+ * planner overestimates the number of keys and reads all organizations.
+ */
 async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer>[]) {
   const rows = await readRows<KeyedRow>(
     db,
@@ -53,9 +56,9 @@ async function readAccounts({ db }: App, hashes: readonly Uint8Array<ArrayBuffer
 }
 
 /**
- * The account of a user who is there, as of `db`: a transaction's snapshot, say. One query.
+ * Returns the account of an existing user, as of `db`, for example a transaction's snapshot. One query.
  *
- * @throws Error when there is no such user.
+ * @throws Error if there is no such user.
  */
 export async function readAccount(db: SqlClient, realmId: number, userId: number): Promise<Account> {
   const [row] = await readRows<QueryRow>(

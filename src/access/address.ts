@@ -2,27 +2,27 @@ import type { User } from '../generated/prisma/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { userSetting, VISIBLE_TO_EVERYONE } from './user-settings.ts';
 
-/** Of the whole address. @see RFC 5321 4.5.3 */
+/** Longest whole address. @see RFC 5321 4.5.3 */
 const MAX_ADDRESS_LENGTH = 254;
 const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const LABEL = /^[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
 
-/** The domain of the addresses that stand in for hidden ones. "invalid" is reserved: no mail ever arrives there. */
+/** Domain of the placeholders for hidden email addresses. "invalid" is a reserved domain: no email ever arrives there. */
 const STAND_IN_DOMAIN = 'users.invalid';
 
-/** The address the API knows a user by while the real one is hidden. */
+/** Returns the placeholder address that the API uses for a user while the real one is hidden. */
 export const standInAddress = (userId: number): string => `user${userId}@${STAND_IN_DOMAIN}`;
 
-/** The user a stand-in address is of; undefined for any other address. */
+/** Returns the id of the user whose placeholder address this is. Undefined for any other address. */
 export function userOfStandIn(address: string): number | undefined {
   const id = /^user([1-9]\d{0,9})@users\.invalid$/i.exec(address.trim())?.[1];
   return id === undefined ? undefined : Number(id);
 }
 
 /**
- * An e-mail address as it may be stored: without surrounding white space.
+ * Returns an email address in the form in which it is stored: without surrounding white space.
  *
- * @throws BadRequestError when it has not the form of an address that mail can be sent to.
+ * @throws BadRequestError if it does not have the form of an address that can receive email.
  */
 export function requireAddress(address: string): string {
   const stripped = address.trim();
@@ -34,7 +34,7 @@ export function requireAddress(address: string): string {
     at <= 64 &&
     stripped.length <= MAX_ADDRESS_LENGTH &&
     LOCAL_PART.test(stripped.slice(0, at)) &&
-    // An encoded word, which some mail software decodes into another address altogether. @see RFC 2047 5
+    // An encoded word, which some mail software decodes into a different address. @see RFC 2047 5
     !stripped.includes('=?') &&
     labels.every((label) => LABEL.test(label)) &&
     domain.toLowerCase() !== STAND_IN_DOMAIN;
@@ -42,14 +42,17 @@ export function requireAddress(address: string): string {
   return stripped;
 }
 
-/** What an API address is made of. */
+/** The fields of a user that determine the API address. */
 export type Addressed = Pick<User, 'id' | 'email' | 'botType'> & { readonly emailAddressVisibility: number };
 
-/** The address a user signs in with over the API: the real one where everyone may see it. */
+/**
+ * Returns the address that a user signs in with over the API: the real address if all users can see it, otherwise the
+ * placeholder.
+ */
 export const apiEmail = (user: Pick<User, 'id' | 'email' | 'botType' | 'settings'>): string =>
   apiEmailOf({ ...user, emailAddressVisibility: userSetting(user, 'email_address_visibility') });
 
-/** As `apiEmail`, of what is known of the user. */
+/** Returns the same as `apiEmail`, for an object with only the required fields. */
 export function apiEmailOf({ id, email, botType, emailAddressVisibility }: Addressed): string {
   if (botType !== null || emailAddressVisibility === VISIBLE_TO_EVERYONE) return email;
   return standInAddress(id);

@@ -3,109 +3,124 @@ import type { EventHub } from '../events/hub.ts';
 import type { RequestTransaction } from '../events/log.ts';
 import type { QueueRegistry } from '../events/queue-registry.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
-import type { AccountShares } from '../platform/account-shares.ts';
+import type { AccountLimiter } from '../platform/account-limiter.ts';
 import type { Caller } from '../platform/caller.ts';
 import type { Config } from '../platform/config.ts';
 import type { Connections } from '../platform/connections.ts';
 import type { Database, Db } from '../platform/db/client.ts';
 import type { KeyVault } from '../platform/key-vault.ts';
+import type { OutboundBacklog } from '../platform/outbound-backlog.ts';
 import type { RateLimits } from '../platform/rate-limits.ts';
-import type { Unread } from '../platform/unread.ts';
 import { UnauthorizedError } from './errors.ts';
 import type { ReplyFirst } from './reply-first.ts';
 import type { SharedState } from './shared-state.ts';
 
-/** Sends what is to be sent later. */
+/** The worker for scheduled deliveries, such as scheduled messages. */
 export interface Deliveries {
-  /** Says that something is to be sent at a time, which may be earlier than all that was known of. */
+  /** Notifies the worker that a delivery is due at a time, which may be earlier than all known ones. */
   wake(at: Date): void;
 }
 
-/** The transaction of a request that is to have its effect once, and the way out of it. */
+/** The transaction of a request with an idempotency key, with a way to run work outside of it. */
 export interface IdempotentTransaction extends RequestTransaction {
-  /** What `runOutsideTransaction` does in such a request. */
+  /** Runs work outside the transaction. Called by `runOutsideTransaction`. */
   runOutside<T>(name: string, work: (app: App) => Promise<T>): Promise<T>;
   /**
-   * Has `tell` complete the reply with the position of the request's last event, null where there is none, before the
-   * reply is kept.
+   * Registers a callback that completes the response before it is stored. It receives the position of the request's last event,
+   * or null if there is none.
    */
   whenLogged(tell: (position: number | null) => void): void;
 }
 
-/** A moment at which a request reads all it answers with. */
+/** A database snapshot from which a request reads its whole response. */
 export interface Snapshot {
-  /** The log's last id then. */
+  /** Id of the last event in the snapshot. */
   readonly position: number;
-  /** Leaves for later what is to be done when all is read: with the app as it is otherwise. */
+  /** Defers work until the whole response is read. It then runs with the regular app. */
   afterwards(act: (app: App) => Promise<unknown>): void;
 }
 
-/** One running service: everything a request needs that is not the request's own. */
+/** The running service: everything that its requests share. */
 export interface App {
   readonly config: Config;
   readonly database: Database;
-  /** Short for `database.db`: reads, and writes that emit no event. */
+  /** Same as `database.db`: for reads, and for writes that emit no event. */
   readonly db: Db;
   readonly hub: EventHub;
   readonly queues: QueueRegistry;
   readonly keys: KeyVault;
-  /** Sends what is to be sent later. */
+  /** The worker for scheduled deliveries. */
   readonly deliveries: Deliveries;
   readonly rateLimits: RateLimits;
-  readonly unread: Unread;
-  /** What is kept of the state for the next who registers. */
+  readonly outboundBacklog: OutboundBacklog;
+  /** Cached parts of the state, for the next client that registers. */
   readonly sharedState: SharedState;
-  /** Who may open connections to this process. */
+  /** The limits of connections to this process. */
   readonly connections: Connections;
-  /** How much of this process each account may have. */
-  readonly shares: AccountShares;
+  /** The limits of concurrent requests per account. */
+  readonly accountLimiter: AccountLimiter;
   readonly log: Logger;
-  /** The one transaction a request is made in that is to have its effect once; `db` is that transaction then. */
+  /** The transaction of a request with an idempotency key. If set, `db` is that transaction. */
   readonly transaction?: IdempotentTransaction;
-  /** The one change of a request that is answered before it is made, and is to have its effect once. */
+  /** Set for a request with an idempotency key if its response can be drafted before its only change is made. */
   readonly replyFirst?: ReplyFirst;
-  /** The moment a request is answered from, where it asked for one; `db` reads there, and nothing can be changed. */
+  /**
+   * The snapshot from which the request is answered, if the request selects a consistent state. `db` then reads from it, and
+   * nothing can be changed.
+   */
   readonly snapshot?: Snapshot;
-  /** The time: the only clock services read. */
+  /** Returns the current time. Services use no other clock. */
   now(): Date;
 }
 
-/** Who acts, read from the database once for each operation and handed down. */
+/** The acting user, read from the database once for each operation and passed down. */
 export interface Viewer {
   readonly realm: Realm;
   readonly user: User;
-  /** Short for `user.id`. */
+  /** Same as `user.id`. */
   readonly id: number;
   /** One of `ROLES`. */
   readonly role: number;
-  /** The client's own name for itself, at most 30 characters. */
+  /** The client's own name, at most 30 characters. */
   readonly clientName: string;
-  /** What they signed in with; null for the server's operator. */
+  /** The credential that the viewer signed in with. Null for the server's operator. */
   readonly credential: Credential | null;
 }
 
-/** A key, of which this is the SHA-256; or a session, of this number, which ends then unless it is made longer. */
+/**
+ * Returns the account that a viewer's usage counts on: requests, sockets, outbound backlog, and concurrent requests. A bot's
+ * usage counts on its owner, who could create 200 bots.
+ */
+export const chargedAccountOf = ({ id, user }: Pick<Viewer, 'id' | 'user'>): number => user.botOwnerId ?? id;
+
+/** An API key, by its SHA-256; or a session, by its id, with the time at which it ends unless it is extended. */
 export type Credential =
   | { readonly kind: 'key'; readonly hash: Uint8Array<ArrayBuffer> }
-  | { readonly kind: 'session'; readonly realmId: number; readonly id: number; readonly endsAt: Date };
+  | {
+      readonly kind: 'session';
+      readonly realmId: number;
+      readonly id: number;
+      readonly endsAt: Date;
+      readonly signedInAt: Date;
+    };
 
-/** What a change needs: where it happens. */
+/** The service and the organization in which a change is made. */
 export interface Scope {
   readonly app: App;
   readonly realmId: number;
 }
 
-/** What a service function is given: the app, and who acts. */
+/** The context of a service function: the app, and the acting viewer. */
 export interface Ctx extends Scope {
   readonly viewer: Viewer;
-  /** Who waits for it; undefined for what the server, or its operator, does of their own accord. */
+  /** The client that waits for the result. Undefined for work that the server or its operator starts. */
   readonly caller?: Caller | undefined;
 }
 
-/** What a request carries before, and whether or not, it is signed in. */
+/** The context of a request, whether or not it is signed in. */
 export interface RequestCtx {
   readonly app: App;
-  /** The organisation its host names; null for the server's own domain without one. */
+  /** The organization that the host names. Null for the server's own domain without an organization. */
   readonly realm: Realm | null;
   readonly viewer: Viewer | null;
   readonly clientName: string;
@@ -113,9 +128,9 @@ export interface RequestCtx {
 }
 
 /**
- * The context of a signed-in request.
+ * Returns the context of a signed-in request.
  *
- * @throws UnauthorizedError when the request carried no credentials.
+ * @throws UnauthorizedError if the request carried no credentials.
  */
 export function signedIn({ app, viewer, caller }: RequestCtx): Ctx {
   if (viewer === null) throw new UnauthorizedError();

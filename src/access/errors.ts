@@ -1,25 +1,25 @@
 import { defineError } from '../platform/errors.ts';
 
-/** No credentials, or none that can be read. */
+/** The error for credentials that are missing or cannot be parsed. */
 export class UnauthorizedError extends defineError(
   'UNAUTHORIZED',
   (text?: string) => ({ message: text ?? 'Not logged in: API authentication required' }),
   { status: 401 },
 ) {}
 
-/** Credentials that fit no account: one answer for an unknown address and a wrong key. */
+/** The error for credentials that match no account. The same for an unknown address and for a wrong key. */
 export class InvalidApiKeyError extends defineError('INVALID_API_KEY', () => ({ message: 'Invalid API key' }), {
   status: 401,
 }) {}
 
-/** The right credentials of an account that is deactivated. */
+/** The error for valid credentials of a deactivated account. */
 export class UserDeactivatedError extends defineError(
   'USER_DEACTIVATED',
   () => ({ message: 'Account is deactivated' }),
   { status: 401 },
 ) {}
 
-/** The right credentials in an organisation that is deactivated. */
+/** The error for valid credentials in a deactivated organization. */
 export class RealmDeactivatedError extends defineError(
   'REALM_DEACTIVATED',
   () => ({ message: 'This organization has been deactivated' }),

@@ -6,29 +6,29 @@ import type { StoredEvent } from '../events/stored.ts';
 import { Prisma } from '../generated/prisma/client.ts';
 import { ADVISORY_LOCKS } from '../platform/db/advisory-lock.ts';
 import type { Db, Tx } from '../platform/db/client.ts';
-import { isBusy, isLostRace } from '../platform/db/errors.ts';
+import { isBusy, isSerializationFailure } from '../platform/db/errors.ts';
 import { BadRequestError, RequestTimeoutError } from '../platform/errors.ts';
 import type { App, IdempotentTransaction } from './context.ts';
 import { hasAmpleRoom, isHardlyAnything, keepReply, keptReply, requireRoomForKey } from './kept-replies.ts';
 import { NeedsTransaction, ReplyFirstRequest } from './reply-first.ts';
 
-/** Who may repeat what. */
+/** The idempotency key of a user's request, with a hash of the request. */
 export interface IdempotencyKey {
   readonly realmId: number;
   readonly userId: number;
   readonly key: string;
-  /** Of the input: a key may not be used again for something else. */
+  /** Hash of the input: a key must not be reused for a different request. */
   readonly inputHash: Uint8Array<ArrayBuffer>;
 }
 
-/** Our choice: longer than any id a client makes up. */
+/** Longest idempotency key: longer than any id that clients generate. */
 const MAX_KEY_LENGTH = 255;
 
 /**
- * The key of a request.
+ * Validates the key of a request, and hashes the input.
  *
- * @param input All that decides what the request does: JSON, and the bytes of files.
- * @throws BadRequestError when the key is empty, too long, or holds anything but printable ASCII.
+ * @param input Everything that determines the effect of the request: JSON, and the bytes of files.
+ * @throws BadRequestError if the key is empty, too long, or has other than printable ASCII characters.
  */
 export function idempotencyKey(
   { app, viewer }: { app: Pick<App, 'keys'>; viewer: { readonly id: number; readonly realm: { readonly id: number } } },
@@ -38,30 +38,31 @@ export function idempotencyKey(
   if (key.length > MAX_KEY_LENGTH || !/^[ -~]+$/.test(key)) {
     throw new BadRequestError(`The idempotency key must be 1 to ${MAX_KEY_LENGTH} printable ASCII characters`);
   }
-  // Keyed, because the input may hold a password: a plain hash in the table could be guessed.
+  // A keyed hash, because the input may contain a password, which could be guessed from a plain hash in the table.
   const inputHash = app.keys.fingerprint(JSON.stringify(input, hashed));
   return { realmId: viewer.realm.id, userId: viewer.id, key, inputHash };
 }
 
-/** Files stand in the input by their own hash. */
+/** Replaces each file in the input by its hash. */
 const hashed = (_name: string, value: unknown): unknown =>
   value instanceof Uint8Array ? createHash('sha256').update(value).digest('hex') : value;
 
 /**
- * Answers a request once: a repetition gets the first one's reply, and has no effect.
+ * Answers a request once: a repetition gets the response of the first request, and has no effect.
  *
- * Key, changes and reply are one transaction. So of requests that come together one acts and the others wait for it;
- * whatever the services read before or after their changes is read inside; and a node that dies leaves either the effect
- * with its reply, or neither. A failure leaves nothing: the next request under the key is the first.
+ * Key, changes and response are one transaction. If several requests with the same key run at the same time, one of them acts and
+ * the others wait for its response. Everything that services read before or after their changes is read inside the transaction.
+ * If a node fails, either the effect and its response exist, or neither. A failed request leaves nothing: the next request with
+ * the key counts as the first.
  *
- * @param answer Makes the reply, which must be JSON, with the services of the app it is given. Run again from the start
- *   when it loses a race, or does something outside of it. What it throws for that, as `shouldRestart` says, must come out of it.
- * @param options.repliesFirst Whether its one change can be made by `app.replyFirst`: then a transaction of several
- *   statements is only for what goes wrong there, and for a repetition.
- * @throws BadRequestError when the key was used for another input; else what `answer` throws.
- * @throws ReplyNotKeptError when the reply was too long to be kept: it was given, or lost, once.
- * @throws TotalReachedError when the viewer holds too many keys; nothing was done.
- * @see src/events/README.md#idempotency-keys
+ * @param answer Returns the response, which must be JSON, with the services of the app that it receives. The request runs again
+ *   from the start after a serialization failure, or if it needs work outside the transaction. It must rethrow errors for which
+ *   `shouldRestart` returns true.
+ * @param options.repliesFirst Whether its single change can be made by `app.replyFirst`. A transaction of several statements is
+ *   then only used if that is not possible, and for repetitions.
+ * @throws BadRequestError if the key was used for another input. Any other error is from `answer`.
+ * @throws ReplyNotKeptError if the first response was too long to store: it was sent, or lost, once.
+ * @throws TotalReachedError if the viewer has too many keys; nothing was changed.
  */
 export async function withIdempotencyKey<T>(
   app: App,
@@ -77,15 +78,15 @@ export async function withIdempotencyKey<T>(
     return await answerInTransaction(app, key, answer);
   } catch (error) {
     if (!request.mayBeMade || !(error instanceof RequestTimeoutError)) throw error;
-    throw new RequestTimeoutError('The service is busy; what was asked for may have been done');
+    throw new RequestTimeoutError('The service is unavailable; the change may have been made');
   }
 }
 
 /**
- * Answers, and then makes the change with the reply.
+ * Drafts the response, then makes the change and stores the response in one statement.
  *
- * @returns Undefined when nothing was done: there is more to it than one statement, or something is wrong with the request
- *   or its key, which is found out in a transaction.
+ * @returns Undefined if nothing was changed: the request needs more than one statement, or the request or its key is invalid. A
+ *   transaction then finds the reason.
  */
 async function replyFirst<T>(
   app: App,
@@ -103,7 +104,7 @@ async function replyFirst<T>(
       if (isBusy(error)) throw error;
       return undefined;
     }
-    // What becomes longer by an id is no matter: it becomes shorter.
+    // Replacing the placeholders by real ids only makes the response shorter.
     if (request.made === undefined || !isHardlyAnything(reply)) return undefined;
     const kept = await request.made({
       ...{ userId, key: key.key, lock: lockOf(key), inputHash: Buffer.from(key.inputHash).toString('hex') },
@@ -128,44 +129,47 @@ async function answerInTransaction<T>(app: App, key: IdempotencyKey, answer: (ap
       if (!(error instanceof OutsideWork)) throw error;
       const outcome = error.work(app);
       done.set(error.name, outcome);
-      // It is told to whoever asked for it.
+      // The error is reported to the code that requested the work.
       await outcome.catch(() => {});
     }
   }
 }
 
 /**
- * Does what takes long, or waits its turn, before a change: reading an image, trying a password. No transaction may wait
- * for that: the embedded database has one connection for everybody, and who is waited for may need it. A request that is
- * made in one leaves it, and begins anew when the work is done.
+ * Runs work that takes long or waits for a permit, such as decoding an image or verifying a password, before a change. No
+ * transaction may wait for it: the embedded database has a single connection, which the work itself may need. If the request
+ * has a transaction, it is rolled back, and begins again when the work is done.
  *
- * @param name Of the work, which is done once in a request.
- * @param work Must change nothing in the database. Given the app to read it with.
+ * @param name Name of the work, which runs once per request.
+ * @param work Must not change the database. Receives the app to read with.
  */
 export function runOutsideTransaction<T>(app: App, name: string, work: (app: App) => Promise<T>): Promise<T> {
   return app.transaction === undefined ? work(app) : app.transaction.runOutside(name, work);
 }
 
-/** Whether what an answer failed with is a reason to make it again, from the start. */
+/** Whether an error of `answer` is a reason to run it again from the start. */
 export const shouldRestart = (thrown: unknown): boolean =>
-  thrown instanceof OutsideWork || thrown instanceof NeedsTransaction || isLostRace(thrown) || isBusy(thrown);
+  thrown instanceof OutsideWork ||
+  thrown instanceof NeedsTransaction ||
+  isSerializationFailure(thrown) ||
+  isBusy(thrown);
 
-/** What came of the work done outside, by name. */
+/** Results of the work done outside the transaction, by name. */
 type Outcomes = Map<string, Promise<unknown>>;
 
-/** Leaves the transaction, for some work to be done without it. */
+/** Thrown to leave the transaction, so that work can run outside of it. */
 class OutsideWork extends Error {
   override readonly name: string;
   readonly work: (app: App) => Promise<unknown>;
 
   constructor(name: string, work: (app: App) => Promise<unknown>) {
-    super('To be done outside the transaction');
+    super('The work must run outside the transaction');
     this.name = name;
     this.work = work;
   }
 }
 
-/** A reply, the transaction it was made in, and what has waited for the commit. */
+/** A response, the trace of its transaction, and the actions that wait for the commit. */
 interface Answered<T> {
   readonly reply: T;
   readonly after: readonly (() => void)[];
@@ -183,7 +187,7 @@ async function answerWithin<T>(
   await requireRoomForKey(tx, key);
   const reply = await answer(work.app);
   const keep = () => keepReply(tx, key, JSON.stringify(reply ?? null));
-  // The organisation waits from the first event on: a reply that does not tell of it is kept before.
+  // Other changes of the organization wait from the first event on. So a response without the position is stored before that.
   if (!work.isAwaited) await keep();
   for (const { realmId, events } of await logAll(work)) work.published(realmId, events);
   if (work.isAwaited) {
@@ -193,7 +197,7 @@ async function answerWithin<T>(
   return { reply, after: work.after(), trace };
 }
 
-/** Collects what has to wait for the commit. */
+/** The transaction of a request, with the actions that wait for its commit. */
 class IdempotentRequest implements IdempotentTransaction {
   readonly tx: Tx;
   readonly app: App;
@@ -210,9 +214,10 @@ class IdempotentRequest implements IdempotentTransaction {
     this.#done = done;
     this.#hub = app.hub;
     this.#deliveries = app.deliveries;
-    // All that requests ask of the delivery worker. It is told after the commit: before, it would find nothing.
+    // The only method of the delivery worker that requests call. It is called after the commit: before, the worker would find
+    // nothing.
     const deliveries = { wake: (at: Date) => void this.#wakes.push(at) };
-    // A transaction can do all a client can, but begin another.
+    // A transaction can do everything that a client can, except begin another transaction.
     this.app = { ...app, db: tx as Db, deliveries, transaction: this };
   }
 
@@ -224,12 +229,12 @@ class IdempotentRequest implements IdempotentTransaction {
     this.#listeners.push(tell);
   }
 
-  /** Whether the reply says where the request's changes stand in the log. */
+  /** Whether the response contains the position of the request's changes in the log. */
   get isAwaited(): boolean {
     return this.#listeners.length > 0;
   }
 
-  /** Says it, when all is logged. */
+  /** Adds the position to the response, after all events are logged. */
   tellPosition(realmId: number): void {
     const position = lastPosition(this.#events.get(realmId) ?? []);
     for (const tell of this.#listeners) tell(position);
@@ -251,15 +256,15 @@ class IdempotentRequest implements IdempotentTransaction {
   }
 }
 
-/** Few keys have the same: whoever uses one of them then waits for the other. */
+/** Returns the number of the key's advisory lock. Few keys have the same number; requests with such keys wait for each other. */
 const lockOf = ({ userId, key }: IdempotencyKey): number =>
   Number.parseInt(hash('sha256', `${userId} ${key}`).slice(0, 8), 16) | 0;
 
 /**
- * Takes the key. A second taker waits for the first, by the lock: who replies first writes the key under the counter, where
- * nothing is to be waited for.
+ * Takes the key. A second request with the key waits for the advisory lock, not for the row. A request whose response is drafted
+ * first inserts the row while the counter is locked, where nothing may wait.
  *
- * @returns Undefined when the key was used.
+ * @returns Undefined if the key was already used.
  */
 async function claim(tx: Tx, taken: IdempotencyKey): Promise<Trace | undefined> {
   const { realmId, userId, key, inputHash } = taken;

@@ -3,38 +3,41 @@ import type { Database, SqlClient, Tx } from '../platform/db/client.ts';
 import { BadRequestError } from '../platform/errors.ts';
 import { requireWithin, TOTALS } from '../platform/totals.ts';
 
-/** A change that was made under an idempotency key, of one user. */
+/** A user's idempotency key, under which a change was made. */
 interface Keyed {
   readonly realmId: number;
   readonly userId: number;
   readonly key: string;
 }
 
-/** Our choice: the longest replies of changes that clients make one by one fit; those to bulk changes may not. */
+/** Longest stored response. The longest responses to single changes fit; those to bulk changes may not. */
 const MAX_REPLY_BYTES = 64 * 1024;
-/** Our choice, of one user: some hundred of the longest. What is kept in up to a kilobyte is bounded by the keys. */
+/**
+ * Maximum number of bytes of stored responses per user: about 250 of the longest. Responses up to a kilobyte are bounded by the
+ * number of keys.
+ */
 const MAX_REPLIES_BYTES = 16 * 1024 * 1024;
 
-/** Up to here replies are not counted, as an index has it: that there are so many keys and no more bounds them. */
+/** Responses up to this size are not counted, as in the index: the limit on keys bounds them. */
 const FEW_BYTES = 1024;
 
-/** The change was made, and its reply was more than is kept. */
+/** The error for a repeated request whose change was made, but whose response was too long to store. */
 export class ReplyNotKeptError extends BadRequestError {
   override readonly data = { reason: 'reply_not_kept' };
 
   constructor() {
-    super('This request was carried out before, once; its reply was too long to be kept.');
+    super('This request was already executed once, but its reply was too long to be stored.');
   }
 }
 
-/** More requests than one user can have under way. */
+/** Distance from the limit at which requests are counted one after another: more requests than one user can have in progress. */
 const MARGIN = 1_000;
 
 /**
- * Refuses a key that was just taken when the user holds as many as there may be. Requests wait for each other only when
- * the user is near the limit, so that together they cannot exceed it.
+ * Refuses a key that was just taken if the user exceeds the limit. Requests of a user wait for each other only near the limit,
+ * so that concurrent ones cannot exceed it.
  *
- * @throws TotalReachedError
+ * @throws TotalReachedError if the user has too many keys.
  */
 export async function requireRoomForKey(tx: Tx, { realmId, userId }: Keyed): Promise<void> {
   const { max } = TOTALS.idempotency_keys;
@@ -43,13 +46,13 @@ export async function requireRoomForKey(tx: Tx, { realmId, userId }: Keyed): Pro
   requireWithin('idempotency_keys', await countKeys(tx, { realmId, userId }, max + 1));
 }
 
-/** Our choice: in this time nobody uses so many keys that are left to them. */
+/** Lifetime of a cached check. No user takes the remaining keys within this time. */
 const BELIEVED_MS = 10_000;
-/** Our choice: users of whom it is known at once. */
+/** Maximum number of users with a cached check. */
 const MAX_BELIEVED = 10_000;
 const believed = new WeakMap<Database, Map<number, number>>();
 
-/** Whether a user holds so few keys that one more need not be counted. Asked of the database now and then. */
+/** Whether a user has so few keys that one more need not be counted. Queries the database only from time to time. */
 export async function hasAmpleRoom(
   { database, db }: { readonly database: Database; readonly db: SqlClient },
   { realmId, userId }: Pick<Keyed, 'realmId' | 'userId'>,
@@ -65,7 +68,7 @@ export async function hasAmpleRoom(
   return true;
 }
 
-/** Not counted further than to `limit`. */
+/** Counts the keys of a user, at most up to `limit`. */
 async function countKeys(
   tx: SqlClient,
   { realmId, userId }: Pick<Keyed, 'realmId' | 'userId'>,
@@ -77,19 +80,19 @@ async function countKeys(
   return held?.count ?? 0;
 }
 
-/** Whether a reply is so short that there is always room for it. */
+/** Whether a response is so short that it can always be stored. */
 export const isHardlyAnything = (reply: string): boolean => Buffer.byteLength(reply) <= FEW_BYTES;
 
 /**
- * Keeps the reply of a change for its repetitions, as a part of the change. Of one that is too long, or for which the
- * user has no room left, it is kept only that there was one: the change is not made twice for that.
+ * Stores the response of a change for its repetitions, as part of the change. If the response is too long, or exceeds the user's
+ * limit, only the key is kept, so that the change is not made twice.
  *
- * @param reply JSON. Kept as a text: a JSON column would put its fields in another order.
+ * @param reply JSON. Stored as text: a JSON column would reorder its fields.
  */
 export async function keepReply(tx: Tx, { realmId, userId, key }: Keyed, reply: string): Promise<void> {
   const bytes = Buffer.byteLength(reply);
   if (bytes > MAX_REPLY_BYTES) return;
-  // One statement, because the change may hold the event counter by now, for which the organisation's other changes
+  // A single statement, because the change may already hold the event counter, for which other changes of the organization
   // wait.
   await tx.$executeRaw`
     UPDATE idempotency_record SET result = ${JSON.stringify(reply)}::jsonb, reply_bytes = ${bytes}
@@ -99,9 +102,9 @@ export async function keepReply(tx: Tx, { realmId, userId, key }: Keyed, reply: 
 }
 
 /**
- * The reply that was kept under a key.
+ * Returns the response that was stored under a key.
  *
- * @throws ReplyNotKeptError when it was not.
+ * @throws ReplyNotKeptError if it was not stored.
  */
 export function keptReply({ result }: { readonly result: unknown }): unknown {
   if (typeof result !== 'string') throw new ReplyNotKeptError();

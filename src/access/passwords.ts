@@ -3,17 +3,18 @@ import { promisify } from 'node:util';
 import type { Caller } from '../platform/caller.ts';
 import type { Config } from '../platform/config.ts';
 import { BadRequestError } from '../platform/errors.ts';
-import { FairGate } from '../platform/fair-gate.ts';
+import { FairLimiter } from '../platform/fair-limiter.ts';
 import { observeCount, passwordHashSeconds } from '../platform/metrics.ts';
 import { refuseNullBytes } from '../platform/text.ts';
+import { isWeak, type PasswordOwner } from './password-strength.ts';
 
-/** Limits in Unicode code points. */
+/** Length limits of passwords, in Unicode code points. */
 export const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 100;
 
 /**
- * Our choice, of the settings OWASP holds equal: with the default N of 32,768 they take 32 MiB and about 0.2 s of one core.
- * Stored with each hash.
+ * Cost of scrypt, one of the settings that OWASP rates as equal. With the default N of 32,768, a hash takes 32 MiB and about
+ * 0.2 s of one core. Stored with each hash.
  */
 const COST = { r: 8, p: 3 };
 const HASH_BYTES = 32;
@@ -21,35 +22,46 @@ const HASH_BYTES = 32;
 const scryptOf = promisify<BinaryLike, BinaryLike, number, ScryptOptions, Buffer>(scrypt);
 
 /**
- * Our choices. Two of the four threads that Node has for such work: files, compression and names are looked after by
- * the others. Of an office that signs in from one address at nine o'clock, two dozen people may wait; whoever is
- * refused is told when to try again, and the last in line waits some ten seconds.
+ * Limits of concurrent hashing. It uses two of the four threads that Node has for such work. The others serve files,
+ * compression and name resolution. If the users of an office sign in from one address at nine o'clock, two dozen may wait. A
+ * refused client receives the time to retry, and the last one in the queue waits for about ten seconds.
  */
-const BOUNDS = { atOnce: 2, placesOfNetwork: 24, places: 96 };
+const BOUNDS = { atOnce: 2, waitingOfNetwork: 24, places: 96 };
 const EXPECTED_MS = 250;
 
-/** Every hash of this process goes through here, whoever asks for it. */
-const gate = new FairGate(BOUNDS, EXPECTED_MS);
-observeCount('password_hash_waiting', 'Passwords that wait to be hashed.', () => gate.waiting);
+/** The fair limiter for every hash of this process. */
+const limiter = new FairLimiter(BOUNDS, EXPECTED_MS);
+observeCount('password_hash_waiting', 'Number of passwords that wait to be hashed.', () => limiter.waiting);
 
-/** @throws BadRequestError when `password` is shorter than 8 or longer than 100 characters, or holds a null byte. */
-export function checkPassword(password: string): void {
+/**
+ * Validates a new password.
+ *
+ * @param weak Message for a password that is too short or too weak, if both cases have the same message.
+ * @throws BadRequestError if the password has fewer than 8 or more than 100 characters, contains a null byte, or takes fewer
+ *   than 10,000 guesses.
+ */
+export async function checkPassword(password: string, owner: PasswordOwner, weak?: string): Promise<void> {
   refuseNullBytes('password', password);
   const length = [...password].length;
-  if (length < MIN_PASSWORD_LENGTH) throw new BadRequestError('password is too short.', 'password');
+  if (length < MIN_PASSWORD_LENGTH) throw tooWeak('password is too short.', weak);
   if (length > MAX_PASSWORD_LENGTH) {
     throw new BadRequestError(`password is too long (limit: ${MAX_PASSWORD_LENGTH} characters)`);
   }
+  if (await isWeak(password, owner)) throw tooWeak('password is too weak.', weak);
 }
 
-/** What hashing depends on. */
+const tooWeak = (message: string, replacement: string | undefined): BadRequestError =>
+  replacement === undefined ? new BadRequestError(message, 'password') : new BadRequestError(replacement);
+
+/** The configuration that hashing depends on. */
 type Hashing = Pick<Config, 'passwordHashCost'>;
 
 /**
- * The password as stored: "scrypt$N$r$p$salt$hash". Waits its turn.
+ * Returns the password in its stored form: "scrypt$N$r$p$salt$hash". Waits for a permit.
  *
- * @param caller Whose turn; undefined for the server's operator.
- * @throws RateLimitHitError when too many wait already, AbandonedError when the caller did not.
+ * @param caller The client that waits; undefined for the server's operator.
+ * @throws RateLimitHitError if too many requests already wait.
+ * @throws AbandonedError if the client disconnected meanwhile.
  */
 export async function hashPassword(
   { passwordHashCost: N }: Hashing,
@@ -62,12 +74,13 @@ export async function hashPassword(
 }
 
 /**
- * Whether `password` is the one stored. Waits its turn.
+ * Whether `password` matches the stored hash. Waits for a permit.
  *
- * @param caller Whose turn; undefined for the server's operator.
- * @param stored Null for an account without a password, or none at all: takes as long as a wrong password, so that the
- *   time tells nobody which addresses have an account.
- * @throws RateLimitHitError when too many wait already, AbandonedError when the caller did not.
+ * @param caller The client that waits; undefined for the server's operator.
+ * @param stored Null for an account without a password, or for no account. Takes as long as a wrong password, so that the time
+ *   does not reveal which addresses have an account.
+ * @throws RateLimitHitError if too many requests already wait.
+ * @throws AbandonedError if the client disconnected meanwhile.
  */
 export async function verifyPassword(
   { passwordHashCost }: Hashing,
@@ -83,9 +96,9 @@ export async function verifyPassword(
 }
 
 function derive(caller: Caller | undefined, password: string, salt: Buffer, cost: ScryptOptions): Promise<Buffer> {
-  // The same characters may be typed in several encodings.
+  // The same characters can be typed in several encodings.
   const text = password.normalize('NFKC');
-  return gate.run(caller, async () => {
+  return limiter.run(caller, async () => {
     const end = passwordHashSeconds.startTimer();
     const hash = await scryptOf(text, salt, HASH_BYTES, { ...cost, maxmem: 256 * 2 ** 20 });
     end();

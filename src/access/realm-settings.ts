@@ -1,165 +1,195 @@
 import { z } from 'zod';
 import type { Realm } from '../generated/prisma/client.ts';
 import { isLanguage } from '../platform/languages.ts';
-import { closedSet, days, flag, oneOf, type Setting, seconds, setting, text } from '../platform/setting.ts';
+import {
+  closedSet,
+  days,
+  flag,
+  oneOf,
+  type Setting,
+  seconds,
+  setting,
+  text,
+  withoutEffect,
+} from '../platform/setting.ts';
 import type { GroupRule } from './permissions/permission-values.ts';
 import type { SystemGroupName, SystemGroups } from './permissions/system-groups.ts';
 import { type GroupSetting, roleGroup } from './permissions/system-groups.ts';
 
-/** A channel's id; -1 for none. */
+/** Defines a setting that holds a channel's id; -1 for none. */
 const channel = (meaning: string) => setting(z.int(), -1, meaning, { names: 'Channel' });
 
-/** In the setting `video_chat_provider`. */
+/** Values of the setting `video_chat_provider`. */
 export const NO_VIDEO_CHAT = 0;
 export const VIDEO_PROVIDER = 8;
 
-const ORGANIZATION_TYPE = closedSet('OrganizationType', 'What kind of organization it is.', {
-  UNSPECIFIED: [0, 'Nothing is said of it.'],
+const ORGANIZATION_TYPE = closedSet('OrganizationType', 'Type of an organization.', {
+  UNSPECIFIED: [0, 'Not specified.'],
   BUSINESS: [10, 'A company.'],
-  OPEN_SOURCE: [20, 'A project of open-source software.'],
-  EDUCATION_NONPROFIT: [30, 'A school or university that is not for profit.'],
-  EDUCATION: [35, 'A school or university that is for profit.'],
-  RESEARCH: [40, 'An institute or a group of researchers.'],
-  EVENT: [50, 'A conference or another event.'],
-  NONPROFIT: [60, 'A registered charity or another that is not for profit.'],
-  GOVERNMENT: [70, 'A public authority.'],
-  POLITICAL_GROUP: [80, 'A party or a political campaign.'],
+  OPEN_SOURCE: [20, 'An open-source software project.'],
+  EDUCATION_NONPROFIT: [30, 'A nonprofit school or university.'],
+  EDUCATION: [35, 'A for-profit school or university.'],
+  RESEARCH: [40, 'A research institute or group.'],
+  EVENT: [50, 'A conference or other event.'],
+  NONPROFIT: [60, 'A registered charity or other nonprofit organization.'],
+  GOVERNMENT: [70, 'A government agency.'],
+  POLITICAL_GROUP: [80, 'A political party or campaign.'],
   COMMUNITY: [90, 'People who share an interest.'],
   PERSONAL: [100, 'Friends, a family, or one person.'],
-  OTHER: [1000, 'Any other.'],
+  OTHER: [1000, 'Any other type.'],
 });
 
-/** Of an organisation, which has only the second and the third, and of a channel. */
+/** The topics policy of a channel or an organization. An organization allows only the second and the third value. */
 export const TOPICS_POLICY = closedSet('TopicsPolicy', 'Whether messages in channels must have a topic.', {
-  INHERIT: ['inherit', "As the organization's setting has it. For a channel only."],
-  ALLOW_EMPTY_TOPIC: ['allow_empty_topic', 'Messages may have a topic.'],
+  INHERIT: ['inherit', 'The setting of the organization applies. For channels only.'],
+  ALLOW_EMPTY_TOPIC: ['allow_empty_topic', 'Messages can be sent with or without a topic.'],
   DISABLE_EMPTY_TOPIC: ['disable_empty_topic', 'Messages must have a topic.'],
-  EMPTY_TOPIC_ONLY: ['empty_topic_only', 'Messages have no topic. For a channel only.'],
+  EMPTY_TOPIC_ONLY: ['empty_topic_only', 'Messages cannot have a topic. For channels only.'],
 });
 
 const EDIT_HISTORY_VISIBILITY = closedSet(
   'EditHistoryVisibility',
-  'What people see of how messages were before they were edited.',
+  'Part of the edit history of messages that users can see.',
   {
-    ALL: ['all', 'Every change, of text, topic and channel.'],
-    MOVES: ['moves', 'Changes of topic and channel only.'],
-    NONE: ['none', 'Nothing.'],
+    ALL: ['all', 'All changes of text, topic and channel.'],
+    MOVES: ['moves', 'Only changes of topic and channel.'],
+    NONE: ['none', 'No changes.'],
   },
 );
 
-/** Of a user; of an organisation, which sets what users have who uploaded none, the first two. */
-export const AVATAR_SOURCE = closedSet('AvatarSource', "Where a user's image comes from.", {
-  HOSTED: ['G', 'An avatar provider has it, by the hash of the e-mail address.'],
-  GENERATED: ['J', 'A pattern, made of the id.'],
-  UPLOADED: ['U', 'The user uploaded it.'],
+/** The source of a user's avatar. An organization's default, for users without an upload, allows only the first two. */
+export const AVATAR_SOURCE = closedSet('AvatarSource', "Source of a user's avatar.", {
+  HOSTED: ['G', 'An image that an avatar provider stores for the hash of the email address.'],
+  GENERATED: ['J', 'A pattern that is generated from the user id.'],
+  UPLOADED: ['U', 'An image that the user uploaded.'],
 });
 
 const WEEKDAY = closedSet('Weekday', 'A day of the week.', {
-  MONDAY: [0, 'The first day.'],
-  TUESDAY: [1, 'The second day.'],
-  WEDNESDAY: [2, 'The third day.'],
-  THURSDAY: [3, 'The fourth day.'],
-  FRIDAY: [4, 'The fifth day.'],
-  SATURDAY: [5, 'The sixth day.'],
-  SUNDAY: [6, 'The seventh day.'],
+  MONDAY: [0, 'First day of the week.'],
+  TUESDAY: [1, 'Second day of the week.'],
+  WEDNESDAY: [2, 'Third day of the week.'],
+  THURSDAY: [3, 'Fourth day of the week.'],
+  FRIDAY: [4, 'Fifth day of the week.'],
+  SATURDAY: [5, 'Sixth day of the week.'],
+  SUNDAY: [6, 'Seventh day of the week.'],
 });
 
-const MEDIA_PREVIEW_SIZE = closedSet('MediaPreviewSize', 'How large clients show previews of images and videos.', {
-  SMALL: [100, 'The usual size.'],
-  MEDIUM: [150, 'One and a half times the usual size.'],
-  LARGE: [200, 'Twice the usual size.'],
+const MEDIA_PREVIEW_SIZE = closedSet('MediaPreviewSize', 'Size of image and video previews in clients.', {
+  SMALL: [100, 'The default size.'],
+  MEDIUM: [150, '1.5 times the default size.'],
+  LARGE: [200, 'Twice the default size.'],
 });
 
-const VIDEO_CALL_PROVIDER = closedSet('VideoCallProvider', 'Who makes video calls for the organization.', {
-  NONE: [NO_VIDEO_CHAT, 'Nobody: there are no video calls.'],
-  CONFIGURED: [VIDEO_PROVIDER, "The provider that the server's operator has configured, by `createVideoCall`."],
+const VIDEO_CALL_PROVIDER = closedSet('VideoCallProvider', 'Provider of the video calls of an organization.', {
+  NONE: [NO_VIDEO_CHAT, 'No provider: video calls are not available.'],
+  CONFIGURED: [VIDEO_PROVIDER, 'The provider that the operator has configured. `createVideoCall` creates the calls.'],
 });
 
 /**
- * Every setting of an organisation, by its wire name without `realm_`. `Realm.settings` holds those that differ.
- * Units: seconds and days as the names say, null is unlimited.
+ * Every setting of an organization, by its wire name without `realm_`. `Realm.settings` holds those that differ from the
+ * default. Units: seconds and days as the names say; null is unlimited.
  */
 export const REALM_SETTINGS = {
-  org_type: oneOf(ORGANIZATION_TYPE, 0, 'What kind of organization it is'),
-  empty_topic_display_name: text('general chat', 60, 'What clients show in the place of an empty topic'),
+  org_type: oneOf(ORGANIZATION_TYPE, 0, 'Type of the organization'),
+  empty_topic_display_name: text('general chat', 60, 'Name that clients show for the empty topic'),
   topics_policy: oneOf(
     TOPICS_POLICY,
     'allow_empty_topic',
     'Whether messages must have a topic in channels that inherit the policy',
     ['allow_empty_topic', 'disable_empty_topic'],
   ),
-  moderation_request_channel_id: channel('The private channel that reports of messages are sent to'),
-  new_stream_announcements_stream_id: channel('The channel in which new channels are announced'),
-  signup_announcements_stream_id: channel('The channel in which new users are announced'),
-  service_update_announcements_stream_id: channel('The channel in which changes of the service are announced'),
+  moderation_request_channel_id: channel('Private channel to which reports of messages are sent'),
+  new_stream_announcements_stream_id: withoutEffect(channel('Channel in which new channels are announced')),
+  signup_announcements_stream_id: withoutEffect(channel('Channel in which new users are announced')),
+  service_update_announcements_stream_id: withoutEffect(
+    channel('Channel in which changes of the service are announced'),
+  ),
   message_edit_history_visibility_policy: oneOf(
     EDIT_HISTORY_VISIBILITY,
     'all',
-    'What people see of how messages were before they were edited',
+    'Part of the edit history of messages that users can see',
   ),
-  allow_message_editing: flag(true, 'Whether people may edit what they have sent'),
-  message_content_edit_limit_seconds: seconds(600, 'For how many seconds its sender may edit a message'),
-  message_content_delete_limit_seconds: seconds(600, 'For how many seconds its sender may delete a message'),
+  allow_message_editing: flag(true, 'Whether users can edit the messages that they have sent'),
+  message_content_edit_limit_seconds: seconds(
+    600,
+    'Number of seconds after sending within which the sender can edit a message',
+  ),
+  message_content_delete_limit_seconds: seconds(
+    600,
+    'Number of seconds after sending within which the sender can delete a message',
+  ),
   move_messages_within_stream_limit_seconds: seconds(
     604_800,
-    'For how many seconds a message may be moved to another topic',
+    'Number of seconds after sending within which a message can be moved to another topic',
   ),
   move_messages_between_streams_limit_seconds: seconds(
     604_800,
-    'For how many seconds a message may be moved to another channel',
+    'Number of seconds after sending within which a message can be moved to another channel',
   ),
-  /** -1 keeps messages for ever. */
-  message_retention_days: days(-1, 'For how many days messages are kept, in channels that set nothing else'),
-  name_changes_disabled: flag(false, 'Whether only administrators may change names'),
-  email_changes_disabled: flag(false, 'Whether only administrators may change e-mail addresses'),
-  avatar_changes_disabled: flag(false, 'Whether only administrators may change images of users'),
-  require_unique_names: flag(false, 'Whether no two users may have the same name'),
-  emails_restricted_to_domains: flag(false, 'Whether only addresses of the allowed domains may be used'),
-  disallow_disposable_email_addresses: flag(true, 'Whether disposable e-mail addresses may not be used'),
-  invite_required: flag(true, 'Whether one needs an invitation to join'),
-  presence_disabled: flag(false, 'Whether nobody is shown to be there or away'),
-  enable_read_receipts: flag(false, 'Whether people see who has read a message'),
-  enable_spectator_access: flag(false, 'Whether there may be channels that are read without signing in'),
+  /** -1 keeps messages forever. */
+  message_retention_days: days(-1, 'Number of days that messages are kept, in channels without a setting of their own'),
+  name_changes_disabled: flag(false, 'Whether only administrators can change names of users'),
+  email_changes_disabled: flag(false, 'Whether only administrators can change email addresses of users'),
+  avatar_changes_disabled: flag(false, 'Whether only administrators can change avatars of users'),
+  require_unique_names: flag(false, 'Whether names of users must be unique'),
+  emails_restricted_to_domains: flag(false, 'Whether email addresses must belong to an allowed domain'),
+  disallow_disposable_email_addresses: withoutEffect(flag(true, 'Whether disposable email addresses are refused')),
+  invite_required: withoutEffect(flag(true, 'Whether users need an invitation to join')),
+  presence_disabled: flag(false, 'Whether the presence of users is hidden'),
+  enable_read_receipts: flag(false, 'Whether users can see which users have read a message'),
+  enable_spectator_access: flag(false, 'Whether channels can be made readable without signing in'),
   enable_guest_user_indicator: flag(true, 'Whether clients mark the names of guests'),
-  enable_guest_user_dm_warning: flag(true, 'Whether clients warn of direct messages to guests'),
+  enable_guest_user_dm_warning: flag(true, 'Whether clients warn users before they send direct messages to guests'),
   waiting_period_threshold: setting(
     z.int().min(0),
     0,
-    'For how many days after joining a member is not yet a full member, at least 0',
+    'Number of days after joining until a member becomes a full member, at least 0',
   ),
-  default_language: text('en', 50, 'The organization\'s language, by its code: "en", "pt-br"', {
+  default_language: text('en', 50, 'Language of the organization, as a code: "en", "pt-br"', {
     isKnown: isLanguage,
   }),
-  default_code_block_language: text('', 50, 'The language of code blocks that name none; empty for none'),
-  default_avatar_source: oneOf(AVATAR_SOURCE, 'J', 'Where the image of users comes from who have uploaded none', [
+  default_code_block_language: text('', 50, 'Language of code blocks that do not name one; empty for none'),
+  default_avatar_source: oneOf(AVATAR_SOURCE, 'J', 'Source of the avatars of users who have not uploaded one', [
     'G',
     'J',
   ]),
-  digest_emails_enabled: flag(false, 'Whether people get mails of what was said while they were away'),
-  digest_weekday: setting(
-    z.int().min(0).max(6),
-    1,
-    'The day on which mails are sent of what was said while people were away',
-    { choices: WEEKDAY },
+  digest_emails_enabled: withoutEffect(
+    flag(false, 'Whether users get digest emails of the messages sent while they were away'),
   ),
-  send_welcome_emails: flag(true, 'Whether new users get mails that introduce the service'),
-  send_channel_events_messages: flag(false, 'Whether channels get a message when their settings change'),
-  welcome_message_custom_text: text('', 8000, "What the organization adds to new users' first message, in Markdown"),
-  message_content_allowed_in_email_notifications: flag(
-    true,
-    'Whether mails about missed messages may have the text of them',
+  digest_weekday: withoutEffect(
+    setting(z.int().min(0).max(6), 1, 'Day of the week on which digest emails are sent', {
+      choices: WEEKDAY,
+    }),
   ),
-  inline_image_preview: flag(true, 'Whether clients show previews of images and videos that messages link to'),
-  inline_url_embed_preview: flag(false, 'Whether clients show previews of web pages that messages link to'),
-  media_preview_size: oneOf(MEDIA_PREVIEW_SIZE, 100, 'How large clients show previews of images and videos'),
-  video_chat_provider: oneOf(VIDEO_CALL_PROVIDER, NO_VIDEO_CHAT, 'Who makes video calls'),
-  require_e2ee_push_notifications: flag(false, 'Whether notifications on phones must be encrypted end to end'),
-  owner_full_content_access: flag(false, 'Whether owners may read all that is written'),
-  want_advertise_in_communities_directory: flag(false, 'Whether it may be listed in a directory of communities'),
-  upload_quota_mib: setting(
-    z.int().positive().nullable(),
-    null,
-    'How much space uploaded files may take, in MiB, at least 1; null is unlimited',
+  send_welcome_emails: withoutEffect(flag(true, 'Whether new users get emails that introduce the service')),
+  send_channel_events_messages: withoutEffect(
+    flag(false, 'Whether a change of the settings of a channel is announced in the channel'),
+  ),
+  welcome_message_custom_text: withoutEffect(
+    text('', 8000, 'Text of the organization in the welcome message for new users, in Markdown'),
+  ),
+  message_content_allowed_in_email_notifications: withoutEffect(
+    flag(true, 'Whether emails about missed messages can contain the text of the messages'),
+  ),
+  inline_image_preview: flag(true, 'Whether clients show previews of images and videos that are linked in messages'),
+  inline_url_embed_preview: withoutEffect(
+    flag(false, 'Whether clients show previews of web pages that are linked in messages'),
+  ),
+  media_preview_size: oneOf(MEDIA_PREVIEW_SIZE, 100, 'Size of image and video previews in clients'),
+  video_chat_provider: oneOf(VIDEO_CALL_PROVIDER, NO_VIDEO_CHAT, 'Provider of video calls'),
+  require_e2ee_push_notifications: withoutEffect(
+    flag(false, 'Whether push notifications must be encrypted end to end'),
+  ),
+  owner_full_content_access: withoutEffect(flag(false, 'Whether owners can read all messages')),
+  want_advertise_in_communities_directory: withoutEffect(
+    flag(false, 'Whether the organization can be listed in a directory of communities'),
+  ),
+  upload_quota_mib: withoutEffect(
+    setting(
+      z.int().positive().nullable(),
+      null,
+      'Limit of the disk space of uploaded files, in MiB, at least 1; null for unlimited',
+    ),
   ),
 } as const satisfies Record<string, Setting<unknown>>;
 
@@ -173,15 +203,15 @@ const {
 } = REALM_SETTINGS;
 
 /**
- * Those that administrators change. The others are not among the parameters of the document: what the empty topic is
- * called is the same for as long as messages are kept, and the last two are for the server's operator.
+ * The settings that administrators can change. The REST documentation does not list the others as parameters. The name of the
+ * empty topic must stay the same as long as messages are kept, and the last two are for the server's operator.
  */
 export const EDITABLE_REALM_SETTINGS = editable;
 export type EditableRealmSettingName = keyof typeof EDITABLE_REALM_SETTINGS;
 
 export type RealmSettingValue<K extends RealmSettingName> = (typeof REALM_SETTINGS)[K]['initial'];
 
-/** What `realm` has set, or the default. */
+/** Returns the value that `realm` has set, or the default. */
 export function realmSetting<K extends RealmSettingName>(
   realm: Pick<Realm, 'settings'>,
   name: K,
@@ -191,8 +221,10 @@ export function realmSetting<K extends RealmSettingName>(
 }
 
 interface RealmGroupRule extends GroupRule {
-  /** The group that holds the permission in a new organisation. */
+  /** The group that holds the permission in a new organization. */
   readonly initial: SystemGroupName;
+  /** True for a permission that no code checks yet: stored for clients that send it over REST. */
+  readonly hasNoEffect?: true;
 }
 
 const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): RealmGroupRule => ({
@@ -202,12 +234,12 @@ const rule = (initial: SystemGroupName, flags: '' | 'N' | 'N E'): RealmGroupRule
 });
 
 /**
- * Every permission of an organisation, by its wire name without `realm_`. `Realm.settings` holds those that differ, as
- * `GroupSetting`.
+ * Every permission of an organization, by its wire name without `realm_`. `Realm.settings` holds those that differ from the
+ * default, as `GroupSetting`.
  */
 export const REALM_GROUP_SETTINGS = {
-  // Members too, says the document: guests would then see only whom they have to do with. Nothing here hides anybody from
-  // anybody, and a setting that promises it must not be taken.
+  // The REST documentation also allows members: guests would then see only users that they interact with. No code here hides
+  // users from each other, so a setting that promises this must not be accepted.
   can_access_all_users_group: { ...rule('role:everyone', 'N E'), nobody: false, only: ['role:everyone'] },
   can_add_custom_emoji_group: rule('role:members', 'N'),
   can_add_subscribers_group: rule('role:members', 'N'),
@@ -219,20 +251,20 @@ export const REALM_GROUP_SETTINGS = {
     ...rule('role:owners', 'N'),
     only: ['role:moderators', 'role:administrators', 'role:owners', 'role:nobody'],
   },
-  can_create_write_only_bots_group: rule('role:members', 'N'),
+  can_create_write_only_bots_group: { ...rule('role:members', 'N'), hasNoEffect: true },
   can_delete_any_message_group: rule('role:administrators', 'N'),
   can_delete_own_message_group: rule('role:everyone', 'N E'),
-  can_invite_users_group: rule('role:members', 'N'),
+  can_invite_users_group: { ...rule('role:members', 'N'), hasNoEffect: true },
   can_manage_all_groups: rule('role:owners', ''),
-  can_manage_billing_group: rule('role:administrators', ''),
+  can_manage_billing_group: { ...rule('role:administrators', ''), hasNoEffect: true },
   can_mention_many_users_group: rule('role:administrators', 'N E'),
   can_move_messages_between_channels_group: rule('role:members', 'N'),
   can_move_messages_between_topics_group: rule('role:everyone', 'N E'),
   can_resolve_topics_group: rule('role:everyone', 'N E'),
   can_set_delete_message_policy_group: rule('role:moderators', 'N'),
   can_set_topics_policy_group: rule('role:members', 'N E'),
-  can_summarize_topics_group: rule('role:everyone', 'N E'),
-  create_multiuse_invite_group: rule('role:administrators', 'N'),
+  can_summarize_topics_group: { ...rule('role:everyone', 'N E'), hasNoEffect: true },
+  create_multiuse_invite_group: { ...rule('role:administrators', 'N'), hasNoEffect: true },
   direct_message_initiator_group: rule('role:everyone', 'N E'),
   direct_message_permission_group: rule('role:everyone', 'N E'),
 } as const satisfies Record<string, RealmGroupRule>;
@@ -240,7 +272,7 @@ export const REALM_GROUP_SETTINGS = {
 export type RealmGroupSettingName = keyof typeof REALM_GROUP_SETTINGS;
 export const REALM_GROUP_SETTING_NAMES = Object.keys(REALM_GROUP_SETTINGS) as readonly RealmGroupSettingName[];
 
-/** Who holds the permission in `realm`: what is set, or the default group. */
+/** Returns the holders of the permission in `realm`: the stored value, or the default group. */
 export function realmGroupSetting(
   groups: SystemGroups,
   realm: Pick<Realm, 'settings'>,
@@ -250,9 +282,9 @@ export function realmGroupSetting(
   return set ?? initialRealmGroup(groups, name);
 }
 
-/** Who holds the permission in a new organisation. */
+/** Returns the holders of the permission in a new organization. */
 export const initialRealmGroup = (groups: SystemGroups, name: RealmGroupSettingName): GroupSetting =>
   roleGroup(groups, REALM_GROUP_SETTINGS[name].initial);
 
-/** The database holds an object in this column. */
+/** Returns the stored settings. The database holds an object in this column. */
 const overrides = ({ settings }: Pick<Realm, 'settings'>) => settings as Readonly<Record<string, unknown>>;

@@ -1,57 +1,60 @@
 import { randomInt } from 'node:crypto';
 
-/** The reply to a request under an idempotency key, made before the change that it tells of. */
+/** The response to a request with an idempotency key, drafted before the change that it describes. */
 export interface DraftedReply {
   readonly userId: number;
   readonly key: string;
-  /** What the key is locked by. */
+  /** Number of the advisory lock of the key. */
   readonly lock: number;
-  /** Of the input, in hex. */
+  /** Hash of the input, in hex. */
   readonly inputHash: string;
-  /** JSON, in which two numbers stand for what is not known yet. */
+  /** JSON, in which two placeholder numbers replace the values that are not known yet. */
   readonly reply: string;
-  /** Stands for the id of what the change makes. */
+  /** Placeholder for the id of the object that the change creates. */
   readonly idMark: string;
-  /** Stands for the position of the last event of the change. */
+  /** Placeholder for the position of the change's last event. */
   readonly positionMark: string;
 }
 
 /**
- * Makes the change, and keeps its reply with it, in one statement.
+ * Makes the change, and stores its response, in one statement.
  *
- * @returns The reply as it was kept; null when nothing was done, because the key was used before or is being used.
+ * @returns The stored response. Null if nothing was changed, because the key was used before or is in use.
  */
 export type KeepingChange = (drafted: DraftedReply) => Promise<string | null>;
 
 /**
- * A request under an idempotency key that makes one change, and is answered without a look at what came of it: the reply is
- * made first, so that one statement does the change and keeps the reply, and many can share it.
+ * A request with an idempotency key that makes one change, and whose response does not depend on its result. The response is
+ * drafted first, so that one statement makes the change and stores the response. Many requests can share the statement.
  */
 export interface ReplyFirst {
-  /** Stands for the id of what the change makes. */
+  /** Placeholder for the id of the object that the change creates. */
   readonly id: number;
-  /** Stands for where the log tells of the change. */
+  /** Placeholder for the position of the change in the log. */
   readonly position: number;
-  /** Whether an earlier try lost a race: what is known of the viewer may have changed. */
+  /** Whether an earlier attempt had a serialization failure: the viewer's data may have changed since. */
   readonly isRetried: boolean;
-  /** Has the change made as soon as the reply is there. */
+  /** Registers the change, which is made once the response is drafted. */
   change(make: KeepingChange): void;
-  /** Says that the change may have been made without our having heard of it. */
+  /** Records that the change may have been made without a confirmation. */
   doubt(): void;
 }
 
-/** What a request does that was to be answered first, and cannot be. */
+/** The error of a request that cannot be answered before its change is made, because it needs a transaction. */
 export class NeedsTransaction extends Error {
   constructor() {
-    super('To be done in a transaction');
+    super('The request needs a transaction');
   }
 }
 
-/** Greater than any id there is, and as long as a number of JSON can be; random, so that nobody can write it into a reply. */
+/**
+ * Smallest placeholder: greater than any id, and as long as a JSON number can be. Placeholders are random, so that no client
+ * can write them into a response.
+ */
 const LEAST_MARK = 2 ** 52;
 const MARKS = 2 ** 47;
 
-/** One request, for all its tries. */
+/** One request, over all its attempts. */
 export class ReplyFirstRequest implements ReplyFirst {
   readonly id = LEAST_MARK + randomInt(MARKS);
   readonly position = LEAST_MARK + MARKS + randomInt(MARKS);
@@ -59,7 +62,7 @@ export class ReplyFirstRequest implements ReplyFirst {
   #make: KeepingChange | undefined;
   #mayBeMade = false;
 
-  /** Begins a try. */
+  /** Begins an attempt. */
   begin(): void {
     this.#tries++;
     this.#make = undefined;
@@ -77,13 +80,17 @@ export class ReplyFirstRequest implements ReplyFirst {
     this.#mayBeMade = true;
   }
 
-  /** @throws NeedsTransaction when it is the second. */
+  /**
+   * Registers the change.
+   *
+   * @throws NeedsTransaction if one is already registered.
+   */
   change(make: KeepingChange): void {
     if (this.#make !== undefined) throw new NeedsTransaction();
     this.#make = make;
   }
 
-  /** Undefined where the request changes nothing. */
+  /** The registered change. Undefined if the request changes nothing. */
   get made(): KeepingChange | undefined {
     return this.#make;
   }

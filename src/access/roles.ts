@@ -4,10 +4,10 @@ import type { Ctx } from './context.ts';
 
 type Acting = Pick<Ctx, 'viewer'>;
 
-/** Whether the viewer may do what `requireOwner` guards. */
+/** Whether `requireOwner` accepts the viewer. */
 export const ownsOrganization = ({ viewer }: Acting): boolean => isOwner(viewer.role);
 
-/** Whether the viewer may do what `requireAdministrator` guards. */
+/** Whether `requireAdministrator` accepts the viewer. */
 export const administersOrganization = ({ viewer }: Acting): boolean => isAdministrator(viewer.role);
 
 /** @throws UnauthorizedPrincipalError unless the viewer is an owner. */

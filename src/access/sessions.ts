@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import DataLoader from 'dataloader';
-import { nobody } from '../events/audience.ts';
+import { noRecipients } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import { Prisma, type Realm, type Session, type User } from '../generated/prisma/client.ts';
 import type { SqlClient, Tx } from '../platform/db/client.ts';
@@ -19,43 +19,43 @@ import type { App, Viewer } from './context.ts';
 import { accessRevoked } from './events.ts';
 
 const MINUTE_MS = 60_000;
-/** Our choice: how old a token gets before the browser is told another. */
+/** Age at which a token is replaced. */
 const ROTATION_MS = 60 * MINUTE_MS;
-/** Our choice: requests that were on their way with the token before have arrived by then. */
+/** Time for which the previous token stays valid, so that requests sent with it can still arrive. */
 const GRACE_MS = MINUTE_MS;
-/** Our choice: how old the time may get at which a browser was seen last. */
+/** Interval at which the stored time of a browser's last request is updated. */
 const SEEN_MS = 5 * MINUTE_MS;
-/** Our choice: expired rows removed with each one added, so that the table never grows by itself. */
+/** Expired rows deleted with each insert, so that the table does not accumulate them. */
 const PURGED_AT_ONCE = 100;
-/** Our choice: the names of browsers have some hundred characters. */
+/** Longest stored User-Agent. The headers of browsers are shorter. */
 const MAX_USER_AGENT_LENGTH = 300;
 
-/** The browser that a session is of, as it shows itself. */
-export interface BrowserFacts {
+/** The browser of a session, as its requests identify it. */
+export interface BrowserDetails {
   readonly userAgent: string | undefined;
   readonly networkAddress: string;
 }
 
-/** What a browser is to keep, and show with each request. */
+/** A token that a browser stores and sends with each request. */
 export interface SessionToken {
   readonly token: string;
-  /** When the session ends, whatever is done until then. */
+  /** When the session ends, regardless of activity until then. */
   readonly expiresAt: Date;
 }
 
-/** A session that is not over, and whose it is. */
+/** A session that has not ended, with its user and organization. */
 export interface SessionAccount extends Account {
   readonly session: Session;
 }
 
-/** What a session is found by in the database. */
+/** The primary key of a session. */
 export type SessionKey = Pick<Session, 'realmId' | 'id'>;
 
-/** What a token looks like. */
+/** The format of a token. */
 const TOKEN = /^[\w-]{43}$/;
 
-/** Begins a session. Of too many of the user's those end that were not seen for longest. */
-export async function openSession(app: App, { id, realmId }: User, browser: BrowserFacts) {
+/** Creates a session. If the user then has too many, those that were not seen for the longest time end. */
+export async function openSession(app: App, { id, realmId }: User, browser: BrowserDetails) {
   const token = randomBytes(32).toString('base64url');
   const now = app.now();
   const expiresAt = new Date(now.getTime() + app.config.sessionMs);
@@ -90,8 +90,8 @@ async function endTooMany(app: App, user: Pick<User, 'id' | 'realmId'>): Promise
   await transact({ app, realmId }, (tx, emit) => endSessions(tx, emit, user, which));
 }
 
-/** What changes with each time that the browser is seen. */
-function seen({ now, config }: App, expiresAt: Date, { userAgent = '', networkAddress }: BrowserFacts) {
+/** Returns the columns that change whenever the browser is seen. */
+function seen({ now, config }: App, expiresAt: Date, { userAgent = '', networkAddress }: BrowserDetails) {
   const lastSeenAt = now();
   const idle = lastSeenAt.getTime() + config.sessionIdleMs;
   return {
@@ -103,10 +103,10 @@ function seen({ now, config }: App, expiresAt: Date, { userAgent = '', networkAd
 }
 
 /**
- * Ends sessions of a user, as part of a change. What is open in them ends within seconds, on every node.
+ * Ends sessions of a user, as part of a change. Their open connections end within seconds, on every node.
  *
- * @param which Some of the user's; absent: all.
- * @returns The ids of those that there were.
+ * @param which A condition that selects some of the user's sessions; absent: all.
+ * @returns The ids of the sessions that were ended.
  */
 export async function endSessions(
   tx: Tx,
@@ -118,17 +118,17 @@ export async function endSessions(
   const ended = await tx.session.findMany({ where, select: { id: true } });
   await tx.session.deleteMany({ where });
   const ids = ended.map(({ id }) => id);
-  if (ids.length > 0) emit(accessRevoked(userId, ids), nobody());
+  if (ids.length > 0) emit(accessRevoked(userId, ids), noRecipients());
   return ids;
 }
 
-/** The user's sessions but the one the viewer is signed in by. */
+/** Returns the condition for the user's sessions except the one that the viewer is signed in with. */
 export const otherThan = ({ credential }: Viewer): Prisma.SessionWhereInput =>
   credential?.kind === 'session' ? { id: { not: credential.id } } : {};
 
 type Find<K> = (app: App, keys: readonly K[]) => Promise<readonly (SessionAccount | undefined)[]>;
 
-/** Every sign-in reads, and those that arrive together share one query, as with keys. */
+/** Batches lookups: every sign-in reads the database, and concurrent lookups share one query, as for API keys. */
 function together<K>(find: Find<K>): (app: App, key: K) => Promise<SessionAccount | undefined> {
   const loaders = new WeakMap<App, DataLoader<K, SessionAccount | undefined>>();
   return (app, key) => {
@@ -145,7 +145,7 @@ function together<K>(find: Find<K>): (app: App, key: K) => Promise<SessionAccoun
   };
 }
 
-/** The session that a token is of: the one that is shown, the one that is to be, and for a moment the one before. */
+/** Finds a session by its current, next or (briefly) previous token. */
 const sessionByHash = together<Uint8Array<ArrayBuffer>>(async (app, hashes) => {
   const list = Prisma.sql`ANY(${hashes}::bytea[])`;
   const found = await read(
@@ -166,7 +166,10 @@ const byKey = together<SessionKey>(async (app, keys) => {
   return ids.map((id) => rows.get(id));
 });
 
-/** OFFSET 0 has the organisation found by its id: the planner takes a few sessions for many, and reads all organisations. */
+/**
+ * Reads sessions with their users and organizations. OFFSET 0 makes the planner find the organization by its id. Without it,
+ * the planner overestimates the number of sessions and reads all organizations.
+ */
 async function read(db: SqlClient, condition: Prisma.Sql): Promise<SessionAccount[]> {
   const rows = await readRows<QueryRow>(
     db,
@@ -190,13 +193,13 @@ const isSame = (a: Uint8Array, b: Uint8Array | null) => b !== null && Buffer.fro
 
 const isLive = ({ now }: App, { idleExpiresAt }: Session) => idleExpiresAt > now();
 
-/** The session of this number; undefined when there is none, or it is over. */
+/** Returns the session with this id. Undefined if there is none, or it has ended. */
 export async function sessionById(app: App, key: SessionKey): Promise<SessionAccount | undefined> {
   const found = await byKey(app, key);
   return found !== undefined && isLive(app, found.session) ? found : undefined;
 }
 
-/** The session that a browser shows a token of; undefined when it is nobody's, or over. */
+/** Returns the session of a browser's token. Undefined if there is none, or it has ended. */
 export async function sessionByToken(app: App, token: string): Promise<SessionAccount | undefined> {
   if (!TOKEN.test(token)) return undefined;
   const hash = app.keys.hash(token);
@@ -207,19 +210,19 @@ export async function sessionByToken(app: App, token: string): Promise<SessionAc
 }
 
 /**
- * Notes that the browser was seen, and sees to it that its token is another one from time to time.
+ * Records that the browser was seen, and replaces its token from time to time.
  *
- * The next token follows from the one before, for who knows `SECRET_KEY`. It is told with every reply until the browser
- * shows it; the one before is good until then, and a minute longer. So no reply that is lost, and no number of tabs that
- * ask at once, signs anybody out.
+ * The next token is derived from the current one with `SECRET_KEY`. Every response carries it until the browser sends it. The
+ * previous token is valid until then, and a minute longer. So neither lost responses nor concurrent requests of several tabs sign
+ * a user out.
  *
- * @param token What the browser showed; undefined where it is not told another.
- * @returns What it is to show from now on; undefined for what it shows.
+ * @param token The token that the browser sent. Undefined if the browser cannot receive another one.
+ * @returns The token that the browser must send from now on. Undefined if it stays the same.
  */
 export async function renewSession(
   app: App,
   session: Session,
-  browser: BrowserFacts,
+  browser: BrowserDetails,
   token?: string,
 ): Promise<SessionToken | undefined> {
   const shown = token === undefined ? undefined : app.keys.hash(token);
@@ -241,7 +244,7 @@ export async function renewSession(
   return told === undefined ? undefined : { token: told, expiresAt: session.expiresAt };
 }
 
-/** Of two that come together the first counts: they would write the same. */
+/** Stores the changes. If two calls run at the same time, only the first one writes, because both would write the same value. */
 async function note(
   app: App,
   { realmId, id, tokenHash }: Session,

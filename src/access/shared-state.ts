@@ -1,22 +1,25 @@
 import { LRUCache } from 'lru-cache';
-import { isToldSince } from '../events/log-reads.ts';
+import { hasEventSince } from '../events/log-reads.ts';
 import type { SqlClient } from '../platform/db/client.ts';
 import { shareOfHeap } from '../platform/memory.ts';
 
-/** A part of the state that many see alike. */
+/** A part of the state that is the same for many viewers. */
 export interface SharedPart<T> {
   readonly realmId: number;
-  /** What it is, with all that it hangs on besides the organisation: the rights of who reads, what they asked for. */
+  /**
+   * Identifies the part by everything that it depends on besides the organization: the viewer's rights and the requested
+   * options.
+   */
   readonly name: string;
-  /** The types of the events without which it stays as it is. */
-  readonly toldBy: readonly string[];
-  /** Reads it in the snapshot. */
+  /** Types of the events that can change the part. */
+  readonly eventTypes: readonly string[];
+  /** Reads the part from the snapshot. */
   read(): Promise<T>;
-  /** About what it takes of memory. */
+  /** Returns its approximate size in memory, in bytes. */
   bytesOf(value: T): number;
 }
 
-/** Where a snapshot is read, and what the log had come to. */
+/** The snapshot to read from, and the last id of the log in it. */
 interface Moment {
   readonly db: SqlClient;
   readonly position: number;
@@ -24,20 +27,20 @@ interface Moment {
 
 interface Kept {
   readonly value: unknown;
-  /** The log tells of no change to it up to here. */
+  /** Id up to which the log contains no change to the value. */
   position: number;
 }
 
-/** Our choice: ten organisations of 10,000 people in a usual process, and less in a small one. */
+/** Size limit of the cache: enough for ten organizations of 10,000 users. It is lower in a process with a small heap. */
 const [SHARE_OF_HEAP, MAX_BYTES] = [1 / 16, 128 * 1024 * 1024];
-/** What was changed past the log, by hand in the database or by a restore of it, is seen after that. */
+/** Lifetime of an entry. Changes that are not in the log, by hand in the database or by a restore, are seen after it. */
 const MAX_AGE_MS = 5 * 60_000;
-/** So many events are looked through; where there are more, it is read anew. */
+/** Maximum number of log ids that are searched for changes. If there are more, the part is read again. */
 const MAX_EVENTS = 20_000;
 
 /**
- * Parts of the state that are kept for the next who registers, as long as the log tells of no change to them. Whether it
- * does is read in the snapshot of who registers, so they get what that snapshot would have given, on any node.
+ * A cache of parts of the state for the next clients that register. An entry is valid as long as the log contains no change to
+ * it. This is checked in the snapshot of the registering client. So the result equals a read from that snapshot, on any node.
  */
 export class SharedState {
   readonly #kept: LRUCache<string, Kept>;
@@ -47,18 +50,19 @@ export class SharedState {
     this.#kept = new LRUCache({ maxSize, ttl: MAX_AGE_MS });
   }
 
-  /** Bytes held for all organisations together. */
+  /** Bytes held for all organizations. */
   get bytes(): number {
     return this.#kept.calculatedSize;
   }
 
-  /** What the part is as of a moment. Of those who come together one reads it. */
+  /** Returns the part in a snapshot. If several callers need the part at the same time, one of them reads it. */
   async of<T>(moment: Moment, part: SharedPart<T>): Promise<T> {
     const key = `${part.realmId} ${part.name}`;
-    // Under one key is what one `read` gave.
+    // All entries under one key come from the same `read`.
     const kept = this.#kept.get(key);
     if (kept !== undefined && (await isStill(kept, moment, part))) return kept.value as T;
-    // Of many who find that it is another by now, one reads it anew; and of those whom that is too old for, one again.
+    // If many callers find the entry outdated, one reads the part again and the others wait. If that result is too old for a
+    // caller, that caller reads next.
     for (let making = this.#making.get(key); making !== undefined; making = this.#making.get(key)) {
       const made = await making.catch(() => undefined);
       if (made !== undefined && (await isStill(made, moment, part))) return made.value as T;
@@ -75,14 +79,16 @@ export class SharedState {
   }
 }
 
-/** Whether what was kept is what this snapshot has. One that is older than it cannot tell. */
+/**
+ * Whether a cached value is valid in this snapshot. False for a snapshot older than the value, because this cannot be checked.
+ */
 async function isStill(
   kept: Kept,
   { db, position }: Moment,
-  { realmId, toldBy }: Pick<SharedPart<unknown>, 'realmId' | 'toldBy'>,
+  { realmId, eventTypes }: Pick<SharedPart<unknown>, 'realmId' | 'eventTypes'>,
 ): Promise<boolean> {
   if (kept.position > position || position - kept.position > MAX_EVENTS) return false;
-  if (kept.position < position && (await isToldSince(db, realmId, { after: kept.position, types: toldBy })))
+  if (kept.position < position && (await hasEventSince(db, realmId, { after: kept.position, types: eventTypes })))
     return false;
   kept.position = Math.max(kept.position, position);
   return true;

@@ -1,4 +1,4 @@
-import { nobody } from '../events/audience.ts';
+import { noRecipients } from '../events/audience.ts';
 import { type Emit, transact } from '../events/log.ts';
 import type { ReaderAccess } from '../events/queue.ts';
 import type { Realm, User } from '../generated/prisma/client.ts';
@@ -20,8 +20,8 @@ import {
   sessionByToken,
 } from './sessions.ts';
 
-/** What a request says of itself. */
-export interface RequestFacts {
+/** The headers and parameters that identify the host and the client. */
+export interface RequestDetails {
   /** The Host header. */
   readonly host: string | undefined;
   /** The User-Agent header. */
@@ -30,27 +30,27 @@ export interface RequestFacts {
   readonly client?: string | undefined;
 }
 
-export interface Credentials extends RequestFacts {
-  /** The Authorization header, or the same string from `connection_init`: it counts before a session. */
+export interface Credentials extends RequestDetails {
+  /** The Authorization header, or the same string from `connection_init`. Takes precedence over a session. */
   readonly authorization: string | undefined;
-  /** Whether "Bearer <api key>" is taken beside Basic. */
+  /** Whether "Bearer <api key>" is accepted besides Basic. */
   readonly allowBearer?: boolean;
-  /** The session that a browser shows. */
+  /** The session that a browser presents. */
   readonly session?: ShownSession | undefined;
 }
 
-/** A session that a browser shows: by the token in its cookie, or by its number, for what was opened with one. */
+/** A session that a browser presents: by the token in its cookie, or, on a connection that was opened in a session, by its id. */
 export interface ShownSession {
   readonly by: { readonly token: string } | SessionKey;
   readonly networkAddress: string;
-  /** Called with the token that the browser is to show from now on; absent where it cannot be told. */
+  /** Called with the token that the browser must send from now on. Absent if the browser cannot receive one. */
   readonly renewed?: (token: SessionToken) => void;
 }
 
 /**
- * The organisation the Host header names, active or not; null for the server's own domain without one.
+ * Returns the organization that the Host header names, active or not. Null for the server's own domain without one.
  *
- * @throws NonexistentSubdomainError when the host is none of this server's.
+ * @throws NonexistentSubdomainError if the host does not belong to this server.
  */
 export async function findRealm({ db, config }: App, host: string | undefined): Promise<Realm | null> {
   const subdomain = subdomainOf(config, host);
@@ -60,13 +60,13 @@ export async function findRealm({ db, config }: App, host: string | undefined): 
 }
 
 /**
- * Who sends the request: its viewer, read from the database in one query; a null viewer when it has no credentials, or a
- * session that is over: a browser goes on to show its cookie, and has to be able to sign in.
+ * Authenticates a request. Reads its viewer from the database in one query. The viewer is null if the request has no
+ * credentials, or a session that has ended: a browser continues to send its cookie, and must be able to sign in again.
  *
- * @throws UnauthorizedError when the credentials cannot be read, or are of a scheme not taken here.
- * @throws InvalidApiKeyError when no account of the host's organisation has this address and key.
- * @throws RealmDeactivatedError, UserDeactivatedError when one has, but may not sign in.
- * @throws NonexistentSubdomainError when the host is none of this server's.
+ * @throws UnauthorizedError if the credentials cannot be parsed, or have a scheme that is not accepted here.
+ * @throws InvalidApiKeyError if no account of the host's organization has this address and key.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the account exists but may not sign in.
+ * @throws NonexistentSubdomainError if the host does not belong to this server.
  */
 export async function signIn(app: App, request: Credentials): Promise<RequestCtx> {
   const { authorization, allowBearer = false, session } = request;
@@ -85,10 +85,14 @@ export async function signIn(app: App, request: Credentials): Promise<RequestCtx
   return contextOf(app, request, account, { kind: 'key', hash: keyHash });
 }
 
-/** @returns Undefined when the session is none of the organisation's, or over. */
+/**
+ * Authenticates by a session.
+ *
+ * @returns Undefined if the session has ended, or is not of the host's organization.
+ */
 async function inSession(
   app: App,
-  request: RequestFacts,
+  request: RequestDetails,
   { by, networkAddress, renewed }: ShownSession,
 ): Promise<RequestCtx | undefined> {
   const account = await ('token' in by ? sessionByToken(app, by.token) : sessionById(app, by));
@@ -103,37 +107,38 @@ async function inSession(
     realmId: session.realmId,
     id: session.id,
     endsAt: session.idleExpiresAt,
+    signedInAt: session.createdAt,
   });
 }
 
-function contextOf(app: App, request: RequestFacts, { user, realm }: Account, credential: Credential): RequestCtx {
+function contextOf(app: App, request: RequestDetails, { user, realm }: Account, credential: Credential): RequestCtx {
   const name = clientName(request.userAgent, request.client);
   const viewer = { realm, user, id: user.id, role: user.role, clientName: name, credential };
   return { app, realm, viewer, clientName: name };
 }
 
 /**
- * The context of a request that needs no credentials.
+ * Returns the context of a request that needs no credentials.
  *
- * @throws NonexistentSubdomainError when the host is none of this server's.
+ * @throws NonexistentSubdomainError if the host does not belong to this server.
  */
-export async function anonymous(app: App, { host, userAgent, client }: RequestFacts): Promise<RequestCtx> {
+export async function anonymous(app: App, { host, userAgent, client }: RequestDetails): Promise<RequestCtx> {
   return { app, realm: await findRealm(app, host), viewer: null, clientName: clientName(userAgent, client) };
 }
 
-/** The context of an act of the server's operator in some user's name. */
+/** Returns the context of an action of the server's operator on behalf of a user. */
 export async function actAs(app: App, user: User): Promise<Ctx> {
   const realm = await app.db.realm.findUniqueOrThrow({ where: { id: user.realmId } });
   const viewer = { realm, user, id: user.id, role: user.role, clientName: 'Operator', credential: null };
   return { app, realmId: realm.id, viewer };
 }
 
-/** Whom credentials are of now; undefined when they are nobody's any more. Asked of the database. */
+/** Returns the current owner of credentials, from the database. Undefined if the credentials are no longer valid. */
 async function ownerOf(app: App, credential: Credential): Promise<(Account & Partial<SessionAccount>) | undefined> {
   return credential.kind === 'key' ? accountByKeyHash(app, credential.hash) : sessionById(app, credential);
 }
 
-/** What the viewer reads by, for as long as it is good. */
+/** Returns the viewer's credentials as a reader needs them, to check later whether they are still valid. */
 export function readerAccess({ app, viewer: { id, credential } }: Ctx): ReaderAccess {
   let endsAt = credential?.kind === 'session' ? credential.endsAt.getTime() : undefined;
   return {
@@ -151,10 +156,9 @@ export function readerAccess({ app, viewer: { id, credential } }: Ctx): ReaderAc
 }
 
 /**
- * The viewer of something that goes on for long, as they are by now. Those who are asked for together share one query.
+ * Returns the current viewer of a long-running operation. Concurrent calls share one query.
  *
- * @throws InvalidApiKeyError, UnauthorizedError, RealmDeactivatedError, UserDeactivatedError when they could not sign in
- *   any more.
+ * @throws InvalidApiKeyError, UnauthorizedError, RealmDeactivatedError, UserDeactivatedError if they could no longer sign in.
  */
 export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
   const { app, viewer } = signedIn(request);
@@ -169,28 +173,32 @@ export async function viewerAsOfNow(request: RequestCtx): Promise<Viewer> {
 }
 
 /**
- * The context with the viewer as of a change that holds the organisation's row: somebody else may have deactivated them
- * since they signed in, or changed their role.
+ * Returns the context with the current viewer, in a change that locks the organization's row. Since sign-in, another user may
+ * have deactivated the viewer or changed their role.
  *
- * @throws RealmDeactivatedError, UserDeactivatedError when they could not sign in any more.
+ * @throws RealmDeactivatedError, UserDeactivatedError if they could no longer sign in.
  */
 export async function asOfNow(tx: SqlClient, ctx: Ctx): Promise<Ctx> {
   const account = await readAccount(tx, ctx.realmId, ctx.viewer.id);
-  // The operator acts in an organisation before it is opened, too.
+  // The operator also acts in organizations that are not active yet.
   if (ctx.viewer.credential !== null) requireActive(account);
   return { ...ctx, viewer: { ...ctx.viewer, ...account, role: account.user.role } };
 }
 
-/** @throws RealmDeactivatedError, UserDeactivatedError, in this order. */
+/**
+ * Requires an active user in an active organization.
+ *
+ * @throws RealmDeactivatedError, UserDeactivatedError, in this order.
+ */
 export function requireActive({ user, realm }: Account): void {
   if (realm.deactivatedAt !== null) throw new RealmDeactivatedError();
   if (!user.isActive) throw new UserDeactivatedError();
 }
 
-/** Case and surrounding spaces do not matter, for the real address as for the API's. */
+/** Normalizes an address: case and surrounding spaces are ignored, in the real address and in that of the API. */
 export const normalAddress = (address: string): string => address.trim().toLowerCase();
 
-/** Undefined for a bearer: the key alone names its owner. */
+/** Whether the username is one of the user's addresses. True for a bearer token, which identifies the owner by the key alone. */
 function isNamed(user: User, username: string | undefined): boolean {
   if (username === undefined) return true;
   const address = normalAddress(username);
@@ -207,14 +215,24 @@ function readCredentials(authorization: string, allowBearer: boolean): { usernam
   const text = Buffer.from(value, 'base64').toString('utf8');
   const colon = text.indexOf(':');
   if (colon === -1)
-    throw new UnauthorizedError('The Authorization header must hold an address and a key, joined by ":"');
+    throw new UnauthorizedError('The Authorization header must contain an email address and a key, separated by ":"');
   return { username: text.slice(0, colon), key: text.slice(colon + 1) };
+}
+
+/** Returns the address in an Authorization header. Undefined if there is none. */
+export function accountIn(authorization: string | undefined): string | undefined {
+  try {
+    return readCredentials(authorization ?? '', true).username;
+  } catch (error) {
+    if (error instanceof UnauthorizedError) return undefined;
+    throw error;
+  }
 }
 
 const MAX_CLIENT_NAME_LENGTH = 30;
 
 /**
- * The client's name for itself: the `client` parameter, or else what the User-Agent begins with, up to its version.
+ * Returns the client's own name: the `client` parameter, or else the beginning of the User-Agent, up to its version.
  *
  * @returns At most 30 Unicode code points.
  */
@@ -230,8 +248,8 @@ const printable = (text: string) => text.replace(/\p{Cc}/gu, '').trim();
 const cut = (text: string) => [...text].slice(0, MAX_CLIENT_NAME_LENGTH).join('');
 
 /**
- * Gives the user a new API key. The old one is void at once, and what is open under it ends within seconds on every
- * node. Sessions are credentials of their own, and go on.
+ * Replaces the user's API key. The old key becomes invalid immediately, and connections opened with it end within seconds, on
+ * every node. Sessions are separate credentials, and continue.
  *
  * @returns The new key.
  * @see src/access/README.md
@@ -240,7 +258,7 @@ export async function rotateKey(scope: Scope, userId: number): Promise<string> {
   return transact(scope, (tx, emit) => replaceKey(tx, emit, scope, userId));
 }
 
-/** Gives the user a new API key as part of a change, as `rotateKey` does. */
+/** Replaces the user's API key as part of a change, like `rotateKey`. */
 export async function replaceKey(tx: Tx, emit: Emit, { app, realmId }: Scope, userId: number): Promise<string> {
   const key = app.keys.newKey();
   const data = { hash: app.keys.hash(key), sealed: app.keys.seal(key), createdAt: app.now() };
@@ -249,6 +267,6 @@ export async function replaceKey(tx: Tx, emit: Emit, { app, realmId }: Scope, us
     create: { ...data, userId, realmId },
     update: data,
   });
-  emit(accessRevoked(userId, 'key'), nobody());
+  emit(accessRevoked(userId, 'key'), noRecipients());
   return key;
 }

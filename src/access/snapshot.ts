@@ -6,25 +6,25 @@ import { readAccount } from './accounts.ts';
 import type { App, Ctx, Snapshot, Viewer } from './context.ts';
 import { requireActive } from './sign-in.ts';
 
-/** Our choice: longer than the state of any organisation takes to read, with others let in between. */
+/** Milliseconds. Longer than reading the state of any organization takes, including yields to the event loop. */
 const LIMITS = { maxWait: 5_000, timeout: 30_000 };
 
-/** The state of an organisation at one moment. */
+/** A database snapshot of an organization's state. */
 export interface Moment {
-  /** Sees what was committed by then, and nothing later. Reads only. */
+  /** Reads the data that was committed when the snapshot was taken, and nothing later. Read-only. */
   readonly db: Tx;
-  /** The log's last id: what later events tell of is not in the state, and all else is. */
+  /** The last id of the log in the snapshot. The state includes the effect of every event up to it, and of none after it. */
   readonly position: number;
-  /** The viewer, who may have got another role since they signed in. */
+  /** Returns the viewer in the snapshot. Their role may have changed since they signed in. */
   viewer(): Promise<Viewer>;
 }
 
 /**
- * Reads what is so at one moment, and where the log stands. It waits for no change, and none waits for it; but it has a
- * connection until it is over, so that of each organisation some are read at a time.
+ * Reads from one database snapshot, and the position of the log in it. It waits for no change, and no change waits for it. But
+ * it holds a connection until it completes, so `database.snapshots` limits the concurrent snapshots per organization.
  *
- * @param read Must use the moment's `db` alone.
- * @throws RequestTimeoutError when its turn does not come in time.
+ * @param read Must use only the `db` of the snapshot.
+ * @throws RequestTimeoutError if no permit is granted in time.
  */
 export function readAtOnce<T>({ app, viewer }: Ctx, read: (moment: Moment) => Promise<T>): Promise<T> {
   const reading = () =>
@@ -46,13 +46,13 @@ async function viewerIn(db: Tx, viewer: Viewer): Promise<Viewer> {
 }
 
 /**
- * Answers a request from the state at one moment, whichever services it asks. What is no part of it is refused: the log's
- * window, queues and changes are asked for on other connections, of which the embedded database has none.
+ * Answers a request from one database snapshot, whatever services it calls. In-memory log tails, queues and changes are
+ * refused: they need other connections, of which the embedded database has none.
  *
- * @param answer Given the viewer as of the moment, and the app that reads there. What it leaves for afterwards is done when
- *   it has answered, and not when it throws.
- * @throws RealmDeactivatedError, UserDeactivatedError when the viewer could not sign in any more.
- * @throws RequestTimeoutError when its turn does not come in time.
+ * @param answer Receives the viewer in the snapshot, and an app that reads from it. Work that it defers with `afterwards` runs
+ *   after it has returned, and does not run if it throws.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the viewer could no longer sign in.
+ * @throws RequestTimeoutError if no permit is granted in time.
  */
 export async function answerAtOnce<T>(ctx: Ctx, answer: (ctx: Ctx) => Promise<T>): Promise<T> {
   const left: ((app: App) => Promise<unknown>)[] = [];
@@ -60,7 +60,7 @@ export async function answerAtOnce<T>(ctx: Ctx, answer: (ctx: Ctx) => Promise<T>
     const viewer = await readViewer();
     requireActive(viewer);
     const snapshot: Snapshot = { position, afterwards: (act) => void left.push(act) };
-    // A transaction can do all a client can, but begin another.
+    // A transaction can do everything that a client can, except begin another transaction.
     const app = { ...ctx.app, db: db as Db, snapshot, hub: NO_PART, queues: NO_PART, database: NO_PART };
     return answer({ ...ctx, viewer, app });
   });
@@ -68,12 +68,12 @@ export async function answerAtOnce<T>(ctx: Ctx, answer: (ctx: Ctx) => Promise<T>
   return reply;
 }
 
-/** What is not read at one moment. */
+/** A placeholder for services that are not part of a snapshot: every access throws. */
 const NO_PART = new Proxy(
   {},
   {
     get() {
-      throw new BadRequestError('This is no part of the state at one moment: ask for it in an operation of its own');
+      throw new BadRequestError('This field is not part of the snapshot: select it in a separate operation');
     },
   },
 ) as never;

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { App } from './context.ts';
 
-/** Our choice: expired rows removed with each one added, so that the table never grows by itself. */
+/** Expired rows deleted with each insert, so that the table does not accumulate them. */
 const PURGED_AT_ONCE = 100;
 
 /**
- * Remembers something that may be shown once, for as long as it could be shown again. The database decides who is first,
- * on whatever node.
+ * Records the use of a one-time token. The record is kept until the token expires. The database decides which use is the first,
+ * across all nodes.
  *
- * @param id What names it: nothing else of the organisation that may be shown once has the same.
- * @returns False when it was shown before.
+ * @param id Identifies the token, and no other one-time token of the organization.
+ * @returns False if it was used before.
  */
 export async function useUp({ db, now }: App, realmId: number, id: string, expiresAt: Date): Promise<boolean> {
   const idHash = new Uint8Array(createHash('sha256').update(id).digest());

@@ -3,13 +3,13 @@ import type { SystemGroupName, SystemGroups } from './system-groups.ts';
 import { type GroupSetting, roleGroup } from './system-groups.ts';
 
 interface ChannelPermission {
-  /** Who holds it in a new channel: a role group, or the channel's creator alone. */
+  /** The holder in a new channel: a role group, or only the channel's creator. */
   readonly initial: SystemGroupName | 'creator';
-  /** Whether it may be given to everyone, guests included. */
+  /** Whether the role group of all users, including guests, can hold the permission. */
   readonly everyone: boolean;
 }
 
-/** Every permission of a channel, by its wire name; all may be given to nobody. */
+/** Every permission of a channel, by its wire name. Each can be left without a holder. */
 export const CHANNEL_PERMISSIONS = {
   can_add_subscribers_group: { initial: 'role:nobody', everyone: false },
   can_administer_channel_group: { initial: 'creator', everyone: false },
@@ -27,18 +27,18 @@ export const CHANNEL_PERMISSIONS = {
 export type ChannelPermissionName = keyof typeof CHANNEL_PERMISSIONS;
 export const CHANNEL_PERMISSION_NAMES = Object.keys(CHANNEL_PERMISSIONS) as readonly ChannelPermissionName[];
 
-/** Those who hold one of these see the channel, although it is private. */
+/** Permissions whose holders see the channel, even if it is private. */
 export const METADATA_PERMISSIONS = [
   'can_add_subscribers_group',
   'can_administer_channel_group',
   'can_subscribe_group',
 ] as const;
-/** Those who hold one of these may read the channel, although it is private. */
+/** Permissions whose holders can read the channel, even if it is private. */
 export const CONTENT_PERMISSIONS = ['can_add_subscribers_group', 'can_subscribe_group'] as const;
 
 export type ChannelPermissions = Pick<Channel, 'permissions' | 'creatorId'>;
 
-/** Who holds the permission in the channel: what is set, or the default. */
+/** Returns the holders of the permission in the channel: the stored value, or the default. */
 export function channelPermission(
   groups: SystemGroups,
   channel: ChannelPermissions,
@@ -49,7 +49,7 @@ export function channelPermission(
   return set ?? initialPermission(groups, channel.creatorId, name);
 }
 
-/** Who holds the permission in a new channel. */
+/** Returns the holders of the permission in a new channel. */
 export function initialPermission(
   groups: SystemGroups,
   creatorId: number | null,

@@ -1,6 +1,6 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** A permission that only a role group may hold was to be given to somebody else. */
+/** The error for a permission that only a role group can hold, if the request names another holder. */
 export class SystemGroupRequiredError extends defineError('SYSTEM_GROUP_REQUIRED', (settingName: string) => ({
   message: `'${settingName}' must be a system user group.`,
   data: { setting_name: settingName },

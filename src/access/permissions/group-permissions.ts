@@ -6,11 +6,11 @@ import type { SystemGroupName, SystemGroups } from './system-groups.ts';
 import { type GroupSetting, roleGroup, toWireGroupSetting, type WireGroupSetting } from './system-groups.ts';
 
 interface GroupPermission extends GroupRule {
-  /** Who holds it in a new group: a role group, or the group's creator alone. */
+  /** The holder in a new group: a role group, or only the group's creator. */
   readonly initial: SystemGroupName | 'creator';
 }
 
-/** Every permission of a group, by its wire name; all may be given to nobody. */
+/** Every permission of a group, by its wire name. Each can be left without a holder. */
 export const GROUP_PERMISSIONS = {
   can_add_members_group: { initial: 'creator', everyone: false },
   can_join_group: { initial: 'role:nobody', everyone: false },
@@ -23,10 +23,10 @@ export const GROUP_PERMISSIONS = {
 export type GroupPermissionName = keyof typeof GROUP_PERMISSIONS;
 export const GROUP_PERMISSION_NAMES = Object.keys(GROUP_PERMISSIONS) as readonly GroupPermissionName[];
 
-/** What a group's permissions follow from. */
+/** The fields of a group that determine its permissions. */
 export type Governed = Pick<UserGroup, 'permissions' | 'creatorId' | 'isSystem'>;
 
-/** Who holds the permission in the group: what is set, or the default; of a role group, nobody. */
+/** Returns the holders of the permission in the group: the stored value, or the default. There are none for a role group. */
 export function groupPermission(groups: SystemGroups, group: Governed, name: GroupPermissionName): GroupSetting {
   if (group.isSystem) return roleGroup(groups, 'role:nobody');
   // The database holds an object in this column.
@@ -40,7 +40,7 @@ function initialPermission(groups: SystemGroups, creatorId: number | null, name:
   return creatorId === null ? roleGroup(groups, 'role:nobody') : { members: [creatorId], groups: [] };
 }
 
-/** All of a group's permissions, as on the wire. */
+/** Returns all permissions of a group, in the wire format. */
 export function wirePermissions(groups: SystemGroups, group: Governed): Record<GroupPermissionName, WireGroupSetting> {
   const entries = GROUP_PERMISSION_NAMES.map((name) => [
     name,
@@ -49,7 +49,7 @@ export function wirePermissions(groups: SystemGroups, group: Governed): Record<G
   return Object.fromEntries(entries) as Record<GroupPermissionName, WireGroupSetting>;
 }
 
-/** The column's value after `settings` are set in a group: only what differs from the defaults. */
+/** Returns the value of the column after `settings` are set in a group: only the differences from the defaults. */
 export function toStoredPermissions(
   groups: SystemGroups,
   group: Governed,
@@ -63,7 +63,7 @@ export function toStoredPermissions(
   return Object.fromEntries(stored);
 }
 
-/** Whether the person holds the permission in the group. */
+/** Whether the user holds the permission in the group. */
 export function holdsInGroup(
   { person, groups, now }: ChannelActor,
   group: Governed,
@@ -73,6 +73,6 @@ export function holdsInGroup(
   return isInGroup(groups, person, groupPermission(groups, group, name), now, { guests });
 }
 
-/** Whether the person may change everything about the group. */
+/** Whether the user can change everything about the group. */
 export const managesGroup = (actor: ChannelActor, group: Governed): boolean =>
   !group.isSystem && (mayInRealm(actor, 'can_manage_all_groups') || holdsInGroup(actor, group, 'can_manage_group'));

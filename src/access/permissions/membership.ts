@@ -4,20 +4,20 @@ import type { Viewer } from '../context.ts';
 import { realmSetting } from '../realm-settings.ts';
 import type { GroupSetting, SystemGroupName, SystemGroups } from './system-groups.ts';
 
-/** The groups other than role groups that a user is in, as their row has it. */
+/** The groups other than role groups that a user is in, as stored in the user's row. */
 export type Memberships = Pick<User, 'groupIds' | 'fullMemberGroupIds'>;
 
-/** What membership depends on; a `Viewer` is one. */
+/** The data that membership depends on. A `Viewer` contains it. */
 export type Person = Pick<Viewer, 'id' | 'role' | 'realm'> & {
   readonly user: Pick<User, 'joinedAt'> & Memberships;
 };
 
 /**
- * Whether the person holds the permission: named by it, or in one of its groups, however deep.
+ * Whether the user holds the permission, either directly or as a member of one of its groups at any depth.
  *
- * @param now The time, for the waiting period of full members.
- * @param guests Whether the permission may be given to everyone: only then can a guest hold it by name or by a group;
- *   otherwise they hold it when everyone does.
+ * @param now The current time, for the waiting period of full members.
+ * @param guests Whether everyone can hold the permission. Only then can a guest hold it by name or by a group. Otherwise a
+ *   guest holds it only if everyone does.
  */
 export function isInGroup(
   groups: SystemGroups,
@@ -32,7 +32,7 @@ export function isInGroup(
 
 const isEveryone = (name: SystemGroupName | undefined) => name === 'role:everyone' || name === 'role:internet';
 
-/** The one place where membership in a group is decided. */
+/** Whether the user is in a group. The only place that decides this. */
 function isMember(groups: SystemGroups, person: Person, groupId: number, now: Date): boolean {
   const name = groups.name(groupId);
   if (name !== undefined) return isInSystemGroup(person, name, now);
@@ -43,14 +43,14 @@ function isMember(groups: SystemGroups, person: Person, groupId: number, now: Da
   );
 }
 
-/** The groups other than role groups that the person is in, however deep. */
+/** Returns the groups other than role groups that the user is in, at any depth. */
 export function groupIdsOf(person: Person, now: Date): readonly number[] {
   const { groupIds, fullMemberGroupIds } = person.user;
   if (fullMemberGroupIds.length === 0 || !isInSystemGroup(person, 'role:fullmembers', now)) return groupIds;
   return [...groupIds, ...fullMemberGroupIds];
 }
 
-/** Whether the person's role puts them into the group, through groups within it as well. */
+/** Whether the user's role puts them into the group, directly or through groups within it. */
 export function isInSystemGroup(person: Person, name: SystemGroupName, now: Date): boolean {
   switch (name) {
     case 'role:internet':
@@ -74,7 +74,7 @@ export function isInSystemGroup(person: Person, name: SystemGroupName, now: Date
 const isPastWaitingPeriod = ({ realm, user }: Person, now: Date): boolean =>
   user.joinedAt.getTime() <= fullMemberSince(realm, now).getTime();
 
-/** The latest time at which a member has joined who is a full member at `now`. */
+/** Returns the latest time at which a full member (as of `now`) can have joined. */
 export function fullMemberSince(realm: Pick<Realm, 'settings'>, now: Date): Date {
   return new Date(now.getTime() - realmSetting(realm, 'waiting_period_threshold') * 86_400_000);
 }

@@ -4,7 +4,7 @@ import { MEMBER } from '../../platform/roles.ts';
 import type { Memberships } from './membership.ts';
 import { ROLE_REACH } from './system-groups.ts';
 
-/** A user whose groups are others than before. */
+/** A user whose groups have changed. */
 export interface Regrouped {
   readonly id: number;
   readonly role: number;
@@ -18,17 +18,17 @@ interface RegroupedRow extends Memberships, Pick<Regrouped, 'id' | 'role' | 'joi
   readonly oldFullMemberGroupIds: number[];
 }
 
-/** The role groups whose members follow from the role, with the least role in each. */
+/** The role groups whose members follow from the role, with the lowest role in each. */
 const REACH = Prisma.raw([...ROLE_REACH].map(([name, role]) => `('${name}', ${role})`).join(', '));
 
 /**
- * Brings what each user's row says of their groups in line with members, subgroups and roles.
+ * Updates the groups that each user's row stores to match members, subgroups and roles.
  *
- * To be called inside a change of any of these that holds the organisation's row, after the change. Deactivated groups
- * and users count like others: they come back as they were.
+ * Must be called inside a change of any of these that locks the organization's row, after the change. Deactivated groups and
+ * users are included, so that they are unchanged when reactivated.
  *
- * @param userIds Whose groups the change can concern; everybody's, when absent.
- * @returns Those whose groups are others than before.
+ * @param userIds The users that the change can affect; absent: all users.
+ * @returns The users whose groups have changed.
  */
 export async function refreshMemberships(
   tx: Tx,
@@ -36,8 +36,8 @@ export async function refreshMemberships(
   userIds: readonly number[] | null = null,
 ): Promise<Regrouped[]> {
   const ids = userIds === null ? null : [...userIds];
-  // OFFSET 0 has what belongs to each group found by its id: the planner takes the groups within groups for many, and reads
-  // the subgroups and members of all organisations.
+  // OFFSET 0 makes the planner find the rows of each group by its id. Without it, the planner overestimates the number of
+  // nested groups and reads the subgroups and members of all organizations.
   const rows = await tx.$queryRaw<RegroupedRow[]>`
     WITH RECURSIVE within (top, bottom) AS (
       SELECT id, id FROM user_group WHERE realm_id = ${realmId} AND NOT is_system

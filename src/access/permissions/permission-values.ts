@@ -1,6 +1,7 @@
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, ExpectationMismatchError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
+import { requireWithin } from '../../platform/totals.ts';
 import { SystemGroupRequiredError } from './errors.ts';
 import {
   type GroupSetting,
@@ -11,23 +12,23 @@ import {
   type WireGroupSetting,
 } from './system-groups.ts';
 
-/** Which role groups may hold a permission. None may be given to the whole Internet. */
+/** The role groups that can hold a permission. No permission can be given to the whole Internet. */
 export interface GroupRule {
-  /** Whether it may be given to everyone, guests included. */
+  /** Whether the role group of all users, including guests, can hold the permission. */
   readonly everyone: boolean;
-  /** Whether it may be given to nobody; it may when this is absent. */
+  /** Whether the permission can be left without a holder. Absent: true. */
   readonly nobody?: boolean;
-  /** The only role groups it may be given to, for a permission that takes one of these and nothing else. */
+  /** If set, exactly one of these role groups holds the permission. Absent: other holders are possible too. */
   readonly only?: readonly SystemGroupName[];
 }
 
 type Rules<N extends string> = Readonly<Record<N, GroupRule>>;
 
-/** Permissions as clients give them: a group's id, or users and groups. */
+/** Permissions as clients send them: a group's id, or users and groups. */
 export type GroupSettingValues<N extends string> = Partial<Record<N, WireGroupSetting>>;
 export type GroupSettings<N extends string> = Partial<Record<N, GroupSetting>>;
 
-/** A permission's new value, and the one the client believes it has. */
+/** A permission's new value, and the value that the client expects it to have. */
 export interface GroupSettingEdit {
   readonly value: WireGroupSetting;
   readonly expected?: WireGroupSetting | undefined;
@@ -36,12 +37,11 @@ export interface GroupSettingEdit {
 export type GroupSettingEdits<N extends string> = Partial<Record<N, GroupSettingEdit>>;
 
 /**
- * Permissions as they are stored, from what a client gave: in order, each id once, nobody at all as role:nobody.
+ * Returns permissions that a client sent, in the stored form: in order, each id once, an empty set as the empty role group.
  *
- * @param rules Of each permission, by its name on the wire.
- * @throws BadRequestError for a user or group that is not there or deactivated, and for a role group that may not hold
- *   the permission.
- * @throws SystemGroupRequiredError for a permission that only a role group may hold.
+ * @param rules The rule of each permission, by its name on the wire.
+ * @throws BadRequestError if a user or group does not exist or is deactivated, or if a role group cannot hold the permission.
+ * @throws SystemGroupRequiredError if only a role group can hold the permission, and another holder was sent.
  */
 export async function readGroupSettings<N extends string>(
   tx: Tx,
@@ -61,10 +61,10 @@ export async function readGroupSettings<N extends string>(
 }
 
 /**
- * Those of the permissions given that are to change, as they are stored.
+ * Returns the sent permissions that change, in the stored form.
  *
- * @param current What each is now.
- * @throws ExpectationMismatchError when one is not what the client believes.
+ * @param current Returns the current value of a permission.
+ * @throws ExpectationMismatchError if a permission does not have the value that the client expects.
  * @throws BadRequestError, SystemGroupRequiredError as `readGroupSettings`.
  */
 export async function changedGroupSettings<N extends string>(
@@ -88,12 +88,18 @@ export async function changedGroupSettings<N extends string>(
   return Object.fromEntries(changed.map(([name]) => [name, settings[name]])) as GroupSettings<N>;
 }
 
-/** What a client gave, in the stored form. */
+/**
+ * Returns the value that a client gave, in the stored form.
+ *
+ * @throws TotalReachedError for more users and groups than a permission can name.
+ */
 function canonical(groups: SystemGroups, value: WireGroupSetting): GroupSetting {
   const { direct_members: members, direct_subgroups: ids } =
     typeof value === 'number' ? { direct_members: [], direct_subgroups: [value] } : value;
   if (members.length === 0 && ids.length === 0) return roleGroup(groups, 'role:nobody');
-  return { members: inOrder(members), groups: inOrder(ids) };
+  const setting = { members: inOrder(members), groups: inOrder(ids) };
+  requireWithin('holders_per_permission', setting.members.length + setting.groups.length);
+  return setting;
 }
 
 const inOrder = (ids: readonly number[]) => [...new Set(ids)].sort((a, b) => a - b);
@@ -107,7 +113,11 @@ async function requireUsers(tx: Tx, realmId: number, ids: ReadonlySet<number>): 
   for (const id of ids) if (!known.has(id)) throw new BadRequestError(`Invalid user ID: ${id}`);
 }
 
-/** @throws BadRequestError when one is not a group of the organisation, or deactivated. */
+/**
+ * Requires that all groups exist in the organization and are active.
+ *
+ * @throws BadRequestError if one does not, or is deactivated.
+ */
 export async function requireGroups(tx: Tx, realmId: number, ids: ReadonlySet<number>): Promise<void> {
   if (ids.size === 0) return;
   const rows = await tx.$queryRaw<{ id: number; deactivated: boolean }[]>`
@@ -137,7 +147,7 @@ function requireAllowed(
   if (refused !== undefined) throw new BadRequestError(`'${name}' setting cannot be set to '${refused}' group.`);
 }
 
-/** Whether both name the same users and groups; both in the stored form. */
+/** Whether both values name the same users and groups. Both must be in the stored form. */
 export function isSameSetting(a: GroupSetting, b: GroupSetting): boolean {
   return a.members.join() === b.members.join() && a.groups.join() === b.groups.join();
 }

@@ -4,27 +4,27 @@ import { isInGroup, type Person } from './membership.ts';
 import type { GroupReader } from './system-groups.ts';
 import { type SystemGroups, systemGroups } from './system-groups.ts';
 
-/** Who looks, and what decides it besides the channel itself. */
+/** The acting user, with the data that decides permissions besides the channel itself. */
 export interface ChannelActor {
   readonly person: Person;
   readonly groups: SystemGroups;
   readonly now: Date;
 }
 
-/** The viewer as one who looks at channels. */
+/** Returns the user as an actor for checks of permissions. */
 export async function channelActor(db: GroupReader, person: Person, now: Date): Promise<ChannelActor> {
   return { person, groups: await systemGroups(db, person.realm.id), now };
 }
 
 export const insufficientPermission = (): BadRequestError => new BadRequestError('Insufficient permission');
 
-/** Whether the person holds one of the organisation's permissions. */
+/** Whether the user holds one of the organization's permissions. */
 export function mayInRealm({ person, groups, now }: ChannelActor, name: RealmGroupSettingName): boolean {
   const { everyone: guests } = REALM_GROUP_SETTINGS[name];
   return isInGroup(groups, person, realmGroupSetting(groups, person.realm, name), now, { guests });
 }
 
-/** @throws BadRequestError unless the person holds the organisation's permission. */
+/** @throws BadRequestError unless the user holds the organization's permission. */
 export function requireInRealm(channelActor: ChannelActor, name: RealmGroupSettingName): void {
   if (!mayInRealm(channelActor, name)) throw insufficientPermission();
 }

@@ -1,7 +1,7 @@
 import type { Prisma } from '../../generated/prisma/client.ts';
 import { ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER } from '../../platform/roles.ts';
 
-/** A set of users by role, in every organisation. */
+/** Name of a role group: a group of users by role that exists in every organization. */
 export type SystemGroupName =
   | 'role:internet'
   | 'role:everyone'
@@ -12,7 +12,7 @@ export type SystemGroupName =
   | 'role:owners'
   | 'role:nobody';
 
-/** Each group and what it holds; every one but `role:nobody` is part of the one before it. */
+/** The role groups and their descriptions. Every group except the last is part of the one before it. */
 export const SYSTEM_GROUPS: readonly { readonly name: SystemGroupName; readonly description: string }[] = [
   { name: 'role:internet', description: 'Everyone on the Internet' },
   { name: 'role:everyone', description: 'Everyone in this organization, including guests' },
@@ -24,19 +24,21 @@ export const SYSTEM_GROUPS: readonly { readonly name: SystemGroupName; readonly 
   { name: 'role:nobody', description: 'Nobody' },
 ];
 
-/** The role groups that hold anybody, with the role all of which, with all above it, is in each. */
+/**
+ * The role groups that have members, with the lowest role in each. All users with that role or more rights are in the group.
+ */
 export const ROLE_REACH: ReadonlyMap<SystemGroupName, number> = new Map<SystemGroupName, number>([
   ['role:internet', GUEST],
   ['role:everyone', GUEST],
   ['role:members', MEMBER],
-  // Of members only those past the waiting period.
+  // Contains only the members whose waiting period is over.
   ['role:fullmembers', MEMBER],
   ['role:moderators', MODERATOR],
   ['role:administrators', ADMINISTRATOR],
   ['role:owners', OWNER],
 ]);
 
-/** The role group of exactly one role. */
+/** The role group of each role. */
 export const GROUP_OF_ROLE: ReadonlyMap<number, SystemGroupName> = new Map<number, SystemGroupName>([
   [OWNER, 'role:owners'],
   [ADMINISTRATOR, 'role:administrators'],
@@ -45,17 +47,19 @@ export const GROUP_OF_ROLE: ReadonlyMap<number, SystemGroupName> = new Map<numbe
   [GUEST, 'role:everyone'],
 ]);
 
-/** The role groups within a role group, the widest first: each is the only direct subgroup of the one before it. */
+/**
+ * Returns the role groups within a role group, the widest first. Each group is the only direct subgroup of the group before it.
+ */
 export function roleGroupsWithin(name: SystemGroupName): readonly SystemGroupName[] {
   const nested = [...ROLE_REACH.keys()];
   return name === 'role:nobody' ? [] : nested.slice(nested.indexOf(name) + 1);
 }
 
-/** The role groups of one organisation. Their ids never change. */
+/** The role groups of one organization. Their ids never change. */
 export interface SystemGroups {
   readonly realmId: number;
   id(name: SystemGroupName): number;
-  /** Undefined for the id of any other group. */
+  /** Returns the name of a role group. Undefined for the id of any other group. */
   name(id: number): SystemGroupName | undefined;
 }
 
@@ -63,10 +67,10 @@ export interface GroupReader {
   readonly userGroup: Pick<Prisma.TransactionClient['userGroup'], 'findMany'>;
 }
 
-/** By client, so that two services in one process never share ids. A transaction's client lives as long as it does. */
+/** By client, so that two services in one process never share ids. The entries of a transaction live as long as its client. */
 const known = new WeakMap<GroupReader, Map<number, Promise<SystemGroups>>>();
 
-/** The realm's role groups: read once per client, that is once per process or transaction. */
+/** Returns the organization's role groups. Reads them once per client, that is, once per process or transaction. */
 export function systemGroups(db: GroupReader, realmId: number): Promise<SystemGroups> {
   const byRealm = known.get(db) ?? new Map<number, Promise<SystemGroups>>();
   known.set(db, byRealm);
@@ -91,38 +95,41 @@ function toSystemGroups(realmId: number, rows: readonly { id: number; name: stri
     realmId,
     id(name) {
       const id = ids.get(name);
-      if (id === undefined) throw new Error(`The organisation lacks the group ${name}`);
+      if (id === undefined) throw new Error(`The organization has no group ${name}`);
       return id;
     },
     name: (id) => names.get(id),
   };
 }
 
-/** Makes the role groups of a new organisation. */
+/** Creates the role groups of a new organization. */
 export async function createSystemGroups(tx: Prisma.TransactionClient, realmId: number, now: Date): Promise<void> {
   await tx.userGroup.createMany({
     data: SYSTEM_GROUPS.map((group) => ({ ...group, realmId, isSystem: true, createdAt: now })),
   });
 }
 
-/** Who holds a permission, as stored: these users, and the members of these groups. */
+/** The holders of a permission, in the stored form: these users, and the members of these groups. */
 export interface GroupSetting {
   readonly members: readonly number[];
   readonly groups: readonly number[];
 }
 
-/** Who holds a permission, as on the wire. */
+/** The holders of a permission, in the wire format. */
 export type WireGroupSetting =
   | number
   | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] };
 
-/** The setting that names one role group. */
+/** Returns the setting that names one role group. */
 export const roleGroup = (groups: SystemGroups, name: SystemGroupName): GroupSetting => ({
   members: [],
   groups: [groups.id(name)],
 });
 
-/** An integer for one group, an object for any other set; nobody at all is role:nobody. */
+/**
+ * Returns the wire format: an integer for one group, an object for any other set, the id of the empty role group for no
+ * holders.
+ */
 export function toWireGroupSetting(groups: SystemGroups, { members, groups: ids }: GroupSetting): WireGroupSetting {
   const [only] = ids;
   if (members.length === 0 && ids.length <= 1) return only ?? groups.id('role:nobody');

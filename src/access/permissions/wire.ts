@@ -4,16 +4,16 @@ import type { Wire } from '../../platform/wire.ts';
 import { GROUP_PERMISSION_NAMES, wirePermissions } from './group-permissions.ts';
 import type { SystemGroups } from './system-groups.ts';
 
-/** Who holds a permission, as clients write it: a group's id, or users and groups. */
+/** The holders of a permission, as clients send them: a group's id, or users and groups. */
 export const groupSetting = z.union([
   z.int(),
   z.strictObject({ direct_members: z.array(z.int()), direct_subgroups: z.array(z.int()) }),
 ]);
 
-/** A permission's new value, and the one the client believes it has. */
+/** A permission's new value, and the value that the client expects it to have. */
 export const groupSettingEdit = z.strictObject({ new: groupSetting, old: groupSetting.optional() });
 
-/** The same field for each of the permissions. */
+/** Returns an object with the same field for each of the permissions. */
 export const permissionFields = <N extends string, T>(names: readonly N[], field: T) =>
   Object.fromEntries(names.map((name) => [name, field])) as Record<N, T>;
 
@@ -22,9 +22,9 @@ export const wireUserGroup = z
     id: z.int(),
     name: z.string(),
     description: z.string(),
-    date_created: z.int().nullable().describe('UNIX seconds.'),
+    date_created: z.int().nullable().describe('Time of creation in UNIX seconds.'),
     creator_id: z.int().nullable(),
-    members: z.array(z.int()).describe('Active users in the group itself, ascending.'),
+    members: z.array(z.int()).describe('Ids of the active direct members, ascending.'),
     direct_subgroup_ids: z.array(z.int()),
     is_system_group: z.boolean(),
     deactivated: z.boolean(),

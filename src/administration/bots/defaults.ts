@@ -12,7 +12,7 @@ import { botUpdated } from './events.ts';
 import { administratorsOf } from './owners.ts';
 import { type BotDefaults, channelNames, toWireDefaults } from './wire.ts';
 
-/** Which channels a bot is to work with where nothing else is said; null clears, absent keeps. */
+/** Default channels of a bot. Null clears a value, absent values stay unchanged. */
 export interface DefaultsEdit {
   readonly sendingChannel?: ChannelKey | null | undefined;
   readonly eventsChannel?: ChannelKey | null | undefined;
@@ -20,9 +20,9 @@ export interface DefaultsEdit {
 }
 
 /**
- * What is to be written of a bot's defaults.
+ * Validates changes of a bot's defaults and returns the columns to write.
  *
- * @throws BadRequestError when a channel is not there, or the viewer may not read it.
+ * @throws BadRequestError if a channel does not exist or the viewer cannot read it.
  */
 export async function requireDefaults(tx: Tx, ctx: Ctx, edit: DefaultsEdit): Promise<Partial<BotDefaults>> {
   const { sendingChannel, eventsChannel, allPublicChannels } = edit;
@@ -45,7 +45,7 @@ async function channelIdOf(tx: Tx, { app, viewer, realmId }: Ctx, key: ChannelKe
   return channel.id;
 }
 
-/** @returns 0 for a name no channel has. */
+/** Returns the id of the channel with the name, or 0 if there is none. */
 async function idOfName(tx: Tx, realmId: number, name: string): Promise<number> {
   refuseNullBytes('channel name', name);
   const [found] = await tx.$queryRaw<{ id: number }[]>`
@@ -53,7 +53,7 @@ async function idOfName(tx: Tx, realmId: number, name: string): Promise<number> 
   return found?.id ?? 0;
 }
 
-/** Tells those who may administer a bot which of its defaults changed, one by one. */
+/** Sends each changed default of a bot in its own event, to the users who can administer the bot. */
 export async function tellDefaults(tx: Tx, emit: Emit, before: User, after: User): Promise<void> {
   const nameOf = await channelNames(tx, after.realmId, [before, after]);
   const [was, is] = [toWireDefaults(before, nameOf), toWireDefaults(after, nameOf)];
@@ -69,7 +69,7 @@ export async function tellDefaults(tx: Tx, emit: Emit, before: User, after: User
   }
 }
 
-/** Tells the new name of a channel to those who may administer bots that work with it. */
+/** Sends a channel's new name to the users who can administer bots that use it as a default. */
 export async function renameInBots(
   tx: Tx,
   emit: Emit,

@@ -1,28 +1,32 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { User } from '../../generated/prisma/client.ts';
 import { administersBot } from './administers.ts';
 import type { WireBot, WireDefaults } from './wire.ts';
 import { wireDefaults } from './wire.ts';
 
-// To those who may administer the bot: its owner, and administrators. What everybody sees of a bot is told of the user.
+// Recipients: the users who can administer the bot, which are its owner and administrators. Data of a bot that all users
+// can see is sent in user events.
 
-/** What decides who may administer a bot. */
+/** The columns that determine which users can administer a bot. */
 type Subject = Pick<User, 'id' | 'role' | 'botOwnerId'>;
 
 interface Payload {
   readonly bot: { readonly user_id: number } & Partial<WireDefaults>;
-  /** Absent in events logged before they told it. */
+  /** Absent in events of previous versions. */
   readonly subject?: Pick<User, 'role' | 'botOwnerId'>;
 }
 
-/** What an event about a bot knows of it, and of whether who hears it may administer it. */
+/** A bot in an event projection, with whether the recipient can administer it. */
 export interface KnownBot {
   readonly id: number;
   readonly hearsAllPublicChannels: boolean | undefined;
-  /** Undefined where that is not known. An administrator hears of a bot that only owners administer. */
+  /**
+   * Undefined if the event does not contain it. Administrators also receive events of bots that only owners can
+   * administer.
+   */
   readonly isAdministered: boolean | undefined;
 }
 
@@ -40,7 +44,7 @@ const RULES = {
 
 const subjectOf = ({ role, botOwnerId }: Subject) => ({ role, botOwnerId });
 
-/** The bot is there, or the receiver may administer it from here on. */
+/** Event that a bot was added, or that the recipient can now administer it. */
 export const botAdded = defineEvent(
   'realm_bot',
   'add',
@@ -48,7 +52,7 @@ export const botAdded = defineEvent(
   { ...RULES, render: ({ bot }) => ({ type: 'realm_bot', op: 'add', bot }) },
 );
 
-/** One of a bot's own settings. */
+/** A change of one of a bot's own settings. */
 export type BotChange = { [K in keyof WireDefaults]: { readonly [P in K]: WireDefaults[K] } }[keyof WireDefaults];
 
 export const botUpdated = defineEvent(
@@ -61,12 +65,14 @@ export const botUpdated = defineEvent(
   { ...RULES, render: ({ bot }) => ({ type: 'realm_bot', op: 'update', bot }) },
 );
 
-/** The receiver may not administer the bot any more. */
+/** Event that the recipient can no longer administer the bot. */
 export const botLost = defineEvent('realm_bot', 'delete', (userId: number) => ({ bot: { user_id: userId } }));
 
-const ADMINISTERING = 'those who may administer the bot: its owner, and administrators';
-tells(botAdded, ADMINISTERING, {
+const ADMINISTERING = 'users who can administer the bot: its owner and administrators';
+documentEvent(botAdded, ADMINISTERING, {
   bot: z.strictObject({ user_id: z.int(), ...wireDefaults.shape, services: z.array(z.never()) }),
 });
-tells(botUpdated, ADMINISTERING, { bot: z.strictObject({ user_id: z.int(), ...wireDefaults.partial().shape }) });
-tells(botLost, 'those who may not administer the bot any more', { bot: z.strictObject({ user_id: z.int() }) });
+documentEvent(botUpdated, ADMINISTERING, {
+  bot: z.strictObject({ user_id: z.int(), ...wireDefaults.partial().shape }),
+});
+documentEvent(botLost, 'users who can no longer administer the bot', { bot: z.strictObject({ user_id: z.int() }) });

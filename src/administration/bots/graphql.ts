@@ -3,7 +3,7 @@ import { signedIn } from '../../access/context.ts';
 import { requireMember } from '../../access/roles.ts';
 import { builder } from '../../api/graphql/builder.ts';
 import { perOperation } from '../../api/graphql/context.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeType, unlessAbsent } from '../../api/graphql/node.ts';
@@ -15,55 +15,61 @@ import type { User as UserRow } from '../../generated/prisma/client.ts';
 import { BY_ID, SORTED, User, UserConnection, UserOrder, UserRole, usersPage } from '../../people/graphql.ts';
 import { BadRequestError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { BadImageError } from '../../platform/images/errors.ts';
+import { PasswordRequiredError } from '../sign-in/errors.ts';
+import { CURRENT_PASSWORD, RECENT_SIGN_IN, requireRecentSignIn } from '../sign-in/proof.ts';
 import { administersBot } from './administers.ts';
 import type { DefaultsEdit } from './defaults.ts';
-import { factsAbout, lostBot } from './entity-facts.ts';
+import { lostBot, projectionOf } from './event-projections.ts';
 import type { KnownBot } from './events.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
 import { administeredBots, createBot, deactivateBot, ownBots, updateBot } from './service.ts';
 
-/** The API keys of bots, opened, by the bot's id: only for who may administer them. */
+/** Loads the decrypted API keys of bots, by bot id. Only for viewers who can administer them. */
 const keys = perOperation(
   (ctx) =>
     new DataLoader<number, string>(async (ids) => {
       const { app, realmId } = signedIn(ctx);
       const rows = await app.db.apiKey.findMany({ where: { realmId, userId: { in: [...ids] } } });
       const byUser = new Map(rows.map(({ userId, sealed }) => [userId, app.keys.open(sealed)]));
-      return ids.map((id) => byUser.get(id) ?? new Error(`There is no key of user ${id}`));
+      return ids.map((id) => byUser.get(id) ?? new Error(`No API key of user ${id}`));
     }),
 );
 
 type BotRow = Pick<UserRow, 'id' | 'defaultSendingChannelId' | 'defaultEventsChannelId' | 'defaultAllPublicChannels'>;
 
-const HEARS = 'Whether its queues hear all public channels where they do not say.';
-const SENDING = 'Kept for its program: where it sends when nothing else is said.';
-const EVENTS = 'Whose messages its queues hear when they name none.';
+const HEARS =
+  "Whether the bot's event queues receive messages of all public channels, unless a queue sets its own value.";
+const SENDING = 'Channel to which the program of the bot sends by default. The service only stores it.';
+const EVENTS = "Channel whose messages the bot's event queues receive, unless a queue sets its own narrow.";
 
 const Bot = builder.objectRef<BotRow>('Bot');
 
 builder.node(Bot, {
-  description: 'What those who may administer a bot know of it.',
-  // That of its user.
+  description: 'Properties of a bot that only users who can administer it can see.',
+  // The id of the bot's user.
   id: { resolve: ({ id }) => id },
   fields: (t) => ({
     apiKey: t.string({
-      description: 'The secret it signs in with. Not in an operation under an idempotency key, whose answer is kept.',
+      description:
+        `API key with which the bot authenticates. ${RECENT_SIGN_IN} Not available in requests with an idempotency ` +
+        'key, because their responses are stored.',
       resolve: ({ id }, _args, ctx) => {
+        requireRecentSignIn(signedIn(ctx));
         if (ctx.app.transaction !== undefined)
-          throw new BadRequestError('Under an idempotency key no API key is answered with');
+          throw new BadRequestError('API keys are not returned to requests with an idempotency key');
         return keys(ctx).load(id);
       },
     }),
     defaultSendingChannel: t.field({
       type: Channel,
       nullable: true,
-      description: `${SENDING} Null for nowhere, and where the viewer does not see the channel.`,
+      description: `${SENDING} Null if there is none, or if the viewer cannot see it.`,
       resolve: byKeyIfAny(visibleChannels, ({ defaultSendingChannelId: id }) => id),
     }),
     defaultEventsChannel: t.field({
       type: Channel,
       nullable: true,
-      description: `${EVENTS} Null for none, and where the viewer does not see the channel.`,
+      description: `${EVENTS} Null if there is none, or if the viewer cannot see it.`,
       resolve: byKeyIfAny(visibleChannels, ({ defaultEventsChannelId: id }) => id),
     }),
     hearsAllPublicChannels: t.exposeBoolean('defaultAllPublicChannels', {
@@ -79,7 +85,8 @@ builder.prismaObjectField(User, 'bot', (t) =>
     type: Bot,
     nullable: true,
     description:
-      'More of a bot that the viewer may administer, as its owner or as an administrator; null for all others.',
+      'Properties of the bot that only its owner and administrators can see. Null for other viewers, and if the ' +
+      'user is not a bot.',
     select: {
       id: true,
       botType: true,
@@ -101,7 +108,7 @@ builder.queryField('ownBots', (t) =>
   t.connection(
     {
       type: User,
-      description: "The viewer's active bots. Not for guests.",
+      description: "The viewer's active bots. Not available to guests.",
       args: { orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_ID, description: SORTED }) },
       resolve: (_root, args, ctx, info) => {
         const request = signedIn(ctx);
@@ -116,8 +123,8 @@ builder.queryField('ownBots', (t) =>
 builder.queryField('botApiKey', (t) =>
   t.string({
     nullable: true,
-    description: "A bot's API key, for its owner and administrators; null for others, and when there is no such bot.",
-    args: { botId: t.arg.id({ ...refersTo('User'), description: 'Which bot.' }) },
+    description: `API key of a bot. Null if the bot does not exist, or if the viewer cannot administer it. ${RECENT_SIGN_IN}`,
+    args: { botId: t.arg.id({ ...refersTo('User'), description: 'Id of the bot.' }) },
     resolve: (_root, { botId }, ctx) => unlessAbsent(readBotKey(signedIn(ctx), botId)),
   }),
 );
@@ -136,56 +143,68 @@ const toDefaults = (input: DefaultsInput): DefaultsEdit => ({
   allPublicChannels: input.hearsAllPublicChannels ?? undefined,
 });
 
-const FULL_NAME = 'What it is called; at most 100 characters.';
-const IMAGE = 'Its image: PNG, JPEG, WebP or GIF, of 5 MiB at most.';
+const FULL_NAME = 'Full name of the bot, at most 100 characters.';
+const IMAGE = 'Avatar of the bot: a PNG, JPEG, WebP or GIF file of at most 5 MiB.';
 
 mutation('createBot', {
-  description: "Makes a bot of the viewer's. For people whom the organization lets create bots.",
-  // The reply may hold its key.
+  description:
+    'Creates a bot that the viewer owns. For users with the permission to create bots. A new bot is subscribed to ' +
+    'no channel, so its queues receive direct messages only. Next step: call `subscribe` with the bot in `userIds`.',
+  // The response may contain the bot's API key.
   ignoresIdempotencyKey: true,
   input: (t) => ({
     fullName: t.string({ description: FULL_NAME }),
-    shortName: t.string({ description: 'Begins its address: <shortName>-bot@<domain>.' }),
+    shortName: t.string({ description: "Start of the bot's email address, which is `<shortName>-bot@<domain>`." }),
     defaultSendingChannelId: t.id({
       ...refersTo('Channel'),
       required: false,
-      description: `${SENDING} Nowhere, if absent.`,
+      description: `${SENDING} Default: none.`,
     }),
     defaultEventsChannelId: t.id({
       ...refersTo('Channel'),
       required: false,
-      description: `${EVENTS} None, if absent.`,
+      description: `${EVENTS} Default: none.`,
     }),
-    hearsAllPublicChannels: t.boolean({ required: false, description: `${HEARS} False, if absent.` }),
+    hearsAllPublicChannels: t.boolean({ required: false, description: `${HEARS} Default: false.` }),
     image: t.field({ type: 'File', required: false, description: IMAGE }),
+    currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => ({ user: { type: User, description: 'The new bot.' } }),
-  errors: [UnauthorizedPrincipalError, BadImageError],
-  resolve: async (ctx, { fullName, shortName, image, ...defaults }) => {
-    const bot = { fullName, shortName, avatar: image ?? undefined, defaults: toDefaults(defaults) };
+  errors: [UnauthorizedPrincipalError, BadImageError, PasswordRequiredError],
+  resolve: async (ctx, { fullName, shortName, image, currentPassword, ...defaults }) => {
+    const bot = {
+      ...{ fullName, shortName, avatar: image ?? undefined, defaults: toDefaults(defaults) },
+      currentPassword: currentPassword ?? undefined,
+    };
     return { user: (await createBot(ctx, bot)).user };
   },
 });
 
 mutation('updateBot', {
-  description: 'Changes what is given of a bot. For its owner and administrators; its role, for administrators.',
-  // The reply may hold its key.
+  description:
+    'Updates a bot. Omitted fields do not change. For its owner and administrators. Only administrators can change ' +
+    'its role.',
+  // The response may contain the bot's API key.
   ignoresIdempotencyKey: true,
   input: (t) => ({
-    botId: t.id({ ...refersTo('User'), description: 'Which bot to change.' }),
+    botId: t.id({ ...refersTo('User'), description: 'Id of the bot.' }),
     fullName: t.string({ required: false, description: FULL_NAME }),
-    role: t.field({ type: UserRole, required: false, description: 'What it may do.' }),
-    ownerId: t.id({ ...refersTo('User'), required: false, description: 'To whom it is to belong.' }),
+    role: t.field({ type: UserRole, required: false, description: 'Role of the bot.' }),
+    ownerId: t.id({ ...refersTo('User'), required: false, description: 'Id of the new owner.' }),
     defaultSendingChannelId: t.id({
       ...refersTo('Channel'),
       required: false,
-      description: `${SENDING} Null is nowhere.`,
+      description: `${SENDING} Null removes it.`,
     }),
-    defaultEventsChannelId: t.id({ ...refersTo('Channel'), required: false, description: `${EVENTS} Null is none.` }),
+    defaultEventsChannelId: t.id({
+      ...refersTo('Channel'),
+      required: false,
+      description: `${EVENTS} Null removes it.`,
+    }),
     hearsAllPublicChannels: t.boolean({ required: false, description: HEARS }),
     image: t.field({ type: 'File', required: false, description: IMAGE }),
   }),
-  payload: () => ({ user: { type: User, description: 'The bot, after the change.' } }),
+  payload: () => ({ user: { type: User, description: 'The bot after the change.' } }),
   errors: [UnauthorizedPrincipalError, BadImageError],
   resolve: async (ctx, { botId, fullName, role, ownerId, image, ...defaults }) => ({
     user: (
@@ -202,23 +221,33 @@ mutation('updateBot', {
 
 mutation('deactivateBot', {
   description: 'Deactivates a bot. For its owner and administrators.',
-  input: (t) => ({ botId: t.id({ ...refersTo('User'), description: 'Which bot to deactivate.' }) }),
-  payload: () => ({ user: { type: User, description: 'The bot, deactivated.' } }),
+  input: (t) => ({ botId: t.id({ ...refersTo('User'), description: 'Id of the bot.' }) }),
+  payload: () => ({ user: { type: User, description: 'The deactivated bot.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { botId }) => ({ user: await deactivateBot(ctx, botId) }),
 });
 
 mutation('regenerateApiKey', {
-  description: 'Gives the viewer, or a bot they may administer, a new API key. The old one is void at once.',
+  description:
+    'Replaces the API key of the viewer, or of a bot that the viewer can administer. The old key becomes invalid ' +
+    'immediately.',
   ignoresIdempotencyKey: true,
   input: (t) => ({
-    botId: t.id({ ...refersTo('User'), required: false, description: 'Whose key to renew; the viewer, if absent.' }),
+    botId: t.id({
+      ...refersTo('User'),
+      required: false,
+      description: 'Id of the bot whose key is replaced. Default: the viewer.',
+    }),
+    currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
-  payload: () => ({ apiKey: { type: 'String', description: 'The new key.' } }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, { botId }) => ({
-    apiKey: botId == null ? await regenerateOwnKey(ctx) : await regenerateBotKey(ctx, botId),
-  }),
+  payload: () => ({ apiKey: { type: 'String', description: 'The new API key.' } }),
+  errors: [UnauthorizedPrincipalError, PasswordRequiredError],
+  resolve: async (ctx, { botId, currentPassword }) => {
+    const password = currentPassword ?? undefined;
+    return {
+      apiKey: botId == null ? await regenerateOwnKey(ctx, password) : await regenerateBotKey(ctx, botId, password),
+    };
+  },
 });
 
 interface BotBody {
@@ -226,7 +255,7 @@ interface BotBody {
 }
 
 const BotSetting = builder.enumType('BotSetting', {
-  description: 'What can be set of a bot.',
+  description: 'A setting of a bot.',
   values: {
     DEFAULT_SENDING_CHANNEL: { value: 'default_sending_stream', description: SENDING },
     DEFAULT_EVENTS_CHANNEL: { value: 'default_events_register_stream', description: EVENTS },
@@ -236,15 +265,18 @@ const BotSetting = builder.enumType('BotSetting', {
 
 const SETTINGS = ['default_sending_stream', 'default_events_register_stream', 'default_all_public_streams'] as const;
 
-/** The user of whom an event tells those who may administer it. */
-const administered = fromEvent(factsAbout, ({ facts }: EventSource<unknown, KnownBot>) => facts);
+/** Field options for the bot's user, in events that are sent to the users who can administer it. */
+const administered = projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, KnownBot>) => facts);
 
 eventType<unknown, KnownBot>(
   'realm_bot',
   'add',
   'BotAddedEvent',
   (t) => ({ user: t.field({ type: User, nullable: true, description: 'The bot.', ...administered }) }),
-  { description: 'A bot is there that the viewer may administer, or they may from here on.' },
+  {
+    description:
+      'A bot was created that the viewer can administer, or the viewer became able to administer an existing bot.',
+  },
 );
 
 eventType<{ bot: BotBody }, KnownBot>(
@@ -255,11 +287,11 @@ eventType<{ bot: BotBody }, KnownBot>(
     user: t.field({ type: User, nullable: true, description: 'The bot that changed.', ...administered }),
     botSetting: t.field({
       type: BotSetting,
-      description: 'What changed of its `bot`.',
+      description: 'The setting in the `bot` field that changed.',
       resolve: ({ event }) => SETTINGS.find((name) => name in event.bot) ?? SETTINGS[0],
     }),
   }),
-  { description: 'A setting of a bot changed, that those know who may administer it.' },
+  { description: 'A setting of a bot changed.' },
 );
 
 eventType<{ bot: BotBody }>(
@@ -270,9 +302,9 @@ eventType<{ bot: BotBody }>(
     user: t.field({
       type: User,
       nullable: true,
-      description: 'The bot, whose `bot` is null from here on.',
-      ...fromEvent(lostBot, ({ event }: EventSource<{ bot: BotBody }>) => event.bot.user_id),
+      description: 'The bot. Its `bot` field is null, because the viewer can no longer administer it.',
+      ...projectedFromEvent(lostBot, ({ event }: EventSource<{ bot: BotBody }>) => event.bot.user_id),
     }),
   }),
-  { description: 'The viewer may not administer the bot any more.' },
+  { description: 'The viewer can no longer administer the bot.' },
 );

@@ -17,39 +17,45 @@ import { isNameTaken } from '../users/new-user.ts';
 import { botAdded, botLost } from './events.ts';
 import { readWireBots } from './wire.ts';
 
-/** Those who may administer a bot: its owner, and administrators. */
+/** Returns the audience of a bot's own events: its owner and administrators. */
 export const administratorsOf = ({ botOwnerId }: Pick<User, 'botOwnerId'>): Audience =>
   either(roleAtMost(ADMINISTRATOR), users(botOwnerId === null ? [] : [botOwnerId]));
 
-/** Tells those who may administer a new bot what they alone know of it. */
+/** Sends the data of a new bot that only its administrators can see. */
 export async function introduceBot(tx: Tx, emit: Emit, bot: User): Promise<void> {
   for (const wire of await readWireBots(tx, bot.realmId, [bot])) emit(botAdded(wire, bot), administratorsOf(bot));
 }
 
-/** Whether the viewer may create bots of the only type there is. @param actor The viewer. */
+/**
+ * Whether the viewer can create generic bots, the only type.
+ *
+ * @param actor The viewer.
+ */
 export const mayCreateBots = (actor: ChannelActor, { user }: Ctx['viewer']): boolean =>
   mayInRealm(actor, 'can_create_bots_group') && user.botType === null;
 
-/** @throws BadRequestError unless the viewer may create bots of the only type there is. */
+/** @throws BadRequestError unless the viewer can create generic bots, the only type. */
 export async function requireMayCreateBots(tx: Pick<Tx, 'channel' | 'userGroup'>, ctx: Ctx): Promise<void> {
   const { viewer } = ctx;
   if (!mayCreateBots(await channelActor(tx, viewer, ctx.app.now()), viewer)) throw insufficientPermission();
 }
 
 /**
- * Deactivated bots count: whoever owns them is told of them. The organisation's row is held.
+ * Checks that a user can own one more bot. Deactivated bots count, because their owners still receive them. The caller
+ * must hold the lock of the organization's row.
  *
- * @throws TotalReachedError when one more would be more than one may own.
+ * @throws TotalReachedError if the user would own too many bots.
  */
 export async function requireRoomForBot(tx: Tx, { id }: Pick<User, 'id'>): Promise<void> {
   requireWithin('bots_per_user', 1 + (await tx.user.count({ where: { botOwnerId: id } })));
 }
 
 /**
- * A bot with the role of an owner is for owners: it may become the viewer's, and who has its key has its rights.
+ * Checks that the viewer can reactivate a bot. Only owners can reactivate a bot with the owner role, because its API key grants
+ * the rights of an owner and the viewer may become the owner of the bot.
  *
- * @throws UnauthorizedPrincipalError unless the viewer is an owner, for such a bot.
- * @throws BadRequestError when the viewer may not create bots, or an active user has the bot's name.
+ * @throws UnauthorizedPrincipalError if the bot has the owner role and the viewer does not.
+ * @throws BadRequestError if the viewer cannot create bots, or an active user has the bot's name.
  */
 export async function requireMayReactivateBot(tx: Tx, ctx: Ctx, bot: User): Promise<void> {
   if (isOwner(bot.role) && !isOwner(ctx.viewer.role)) throw new UnauthorizedPrincipalError('an organization owner');
@@ -62,7 +68,10 @@ export async function requireMayReactivateBot(tx: Tx, ctx: Ctx, bot: User): Prom
   }
 }
 
-/** Gives a bot another owner, inside a change that holds the organisation's row, and tells everybody concerned. */
+/**
+ * Gives a bot another owner, and notifies all users concerned. The transaction must hold the lock of the organization's
+ * row.
+ */
 export async function giveBotTo(tx: Tx, emit: Emit, bot: User, owner: Pick<User, 'id' | 'role'>): Promise<void> {
   const { id, realmId, botOwnerId } = bot;
   const former =
@@ -75,7 +84,10 @@ export async function giveBotTo(tx: Tx, emit: Emit, bot: User, owner: Pick<User,
   emit(botOwnerChanged(id, owner.id), everyone());
 }
 
-/** Tells somebody who becomes an administrator, or ceases to be one, of the bots that others own. */
+/**
+ * Sends a user who becomes an administrator the bots of other owners. If the user is no longer an administrator, removes these
+ * bots.
+ */
 export async function botsAfterRoleChange(
   tx: Tx,
   emit: Emit,

@@ -6,22 +6,29 @@ import type { ChannelKey } from '../../channels/keys.ts';
 import { GENERIC_BOT } from '../../people/bot-types.ts';
 import { avatarUrl } from '../../people/wire.ts';
 import { ROLES_MEANING } from '../../platform/roles.ts';
+import { CURRENT_PASSWORD, RECENT_SIGN_IN } from '../sign-in/proof.ts';
 import type { DefaultsEdit } from './defaults.ts';
 import { readBotKey, regenerateBotKey, regenerateOwnKey } from './keys.ts';
 import { createBot, deactivateBot, listOwnBots, updateBot } from './service.ts';
 import { channelNames, toWireDefaults, wireDefaults } from './wire.ts';
 
-const IMAGE = 'PNG, JPEG, WebP or GIF, of 5 MiB at most.';
+const currentPassword = text(z.string(), { description: CURRENT_PASSWORD }).optional();
+
+const IMAGE = 'PNG, JPEG, WebP or GIF, at most 5 MiB.';
 
 const defaultParams = {
   default_sending_stream: text(z.string(), {
-    description: 'The name of a channel, kept for the program: where it sends when nothing else is said; "" for none.',
+    description:
+      'Name of the channel to which the program of the bot sends by default. The service only stores it. "" for none.',
   }).optional(),
   default_events_register_stream: text(z.string(), {
-    description: 'The name of the channel whose messages the bot\'s queues hear where they name none; "" for none.',
+    description:
+      'Name of the channel whose messages the event queues of the bot receive, unless a queue sets its own narrow. ' +
+      '"" for none.',
   }).optional(),
   default_all_public_streams: json(z.boolean(), {
-    description: "Whether the bot's queues hear all public channels where they do not say.",
+    description:
+      "Whether the bot's event queues receive messages of all public channels, unless a queue sets its own value.",
   }).optional(),
 };
 
@@ -44,10 +51,10 @@ export const getBots = endpoint({
   method: 'GET',
   path: '/bots',
   auth: 'basic',
-  twins: ['ownBots', 'User.bot'],
+  equivalents: ['ownBots', 'User.bot'],
   summary: 'List your bots',
-  description: 'Your own active bots with their keys, by the time they were made.',
-  permission: 'members, not guests',
+  description: `Your active bots with their API keys, oldest first. ${RECENT_SIGN_IN}`,
+  permission: 'all users except guests',
   params: {},
   reply: {
     bots: z.array(
@@ -83,28 +90,46 @@ export const postBot = endpoint({
   method: 'POST',
   path: '/bots',
   auth: 'basic',
-  twins: ['createBot'],
+  equivalents: ['createBot'],
   summary: 'Create a bot',
-  permission: 'people whom the organization lets create bots',
-  // The reply holds a key.
+  description:
+    'A new bot is subscribed to no channel, so its queues receive direct messages only. Next step: subscribe it ' +
+    'with `POST /users/me/subscriptions`, either as the bot, or as its owner with the `user_id` of the bot in ' +
+    '`principals`. The bot authenticates with `email` and `api_key`.',
+  permission: 'users with the permission to create bots',
+  // The response contains an API key.
   ignoresIdempotencyKey: true,
   params: {
-    full_name: text(z.string(), { description: 'What it is called, in at most 100 characters.', example: 'Build Bot' }),
-    short_name: text(z.string(), { description: 'Begins its address.', example: 'build' }),
-    bot_type: json(z.int(), { description: '1, generic: the one type there is.' }).default(GENERIC_BOT),
+    full_name: text(z.string(), { description: 'Full name of the bot, at most 100 characters.', example: 'Build Bot' }),
+    short_name: text(z.string(), { description: "Start of the bot's email address, before `-bot`.", example: 'build' }),
+    bot_type: json(z.int(), { description: '1 (generic) is the only supported type.' }).default(GENERIC_BOT),
     ...defaultParams,
-    file: file({ description: `The image: ${IMAGE}` }).optional(),
+    file: file({ description: `Avatar of the bot: ${IMAGE}` }).optional(),
+    current_password: currentPassword,
   },
-  reply: { user_id: z.int(), api_key: z.string(), avatar_url: z.string(), ...wireDefaults.shape },
-  async handle(ctx, { full_name, short_name, bot_type, file, ...defaults }) {
+  reply: {
+    user_id: z.int(),
+    email: z.string().describe("The bot's email address, with which it authenticates."),
+    api_key: z.string(),
+    avatar_url: z.string(),
+    ...wireDefaults.shape,
+  },
+  async handle(ctx, { full_name, short_name, bot_type, file, current_password, ...defaults }) {
     const { user, apiKey, nameOf } = await createBot(ctx, {
       fullName: full_name,
       shortName: short_name,
       type: bot_type,
       avatar: file,
       defaults: toDefaults(defaults),
+      currentPassword: current_password,
     });
-    return { user_id: user.id, api_key: apiKey, avatar_url: avatarUrl(user), ...toWireDefaults(user, nameOf) };
+    return {
+      user_id: user.id,
+      email: apiEmail(user),
+      api_key: apiKey,
+      avatar_url: avatarUrl(user),
+      ...toWireDefaults(user, nameOf),
+    };
   },
 });
 
@@ -112,21 +137,21 @@ export const patchBot = endpoint({
   method: 'PATCH',
   path: '/bots/{bot_id}',
   auth: 'basic',
-  twins: ['updateBot'],
+  equivalents: ['updateBot'],
   summary: 'Update a bot',
-  permission: "the bot's owner and administrators; administrators alone, for its role",
+  permission: "the bot's owner and administrators; only administrators can change its role",
   params: {
-    bot_id: inPath(z.int(), { description: 'The bot.' }),
+    bot_id: inPath(z.int(), { description: 'Id of the bot.' }),
     full_name: text(z.string(), {
-      description: 'What it is called, in at most 100 characters.',
+      description: 'Full name of the bot, at most 100 characters.',
       example: 'Build Bot',
     }).optional(),
     role: json(z.int(), {
       description: ROLES_MEANING,
     }).optional(),
-    bot_owner_id: json(z.int(), { description: 'Whose bot it is to be.' }).optional(),
+    bot_owner_id: json(z.int(), { description: 'Id of the new owner.' }).optional(),
     ...defaultParams,
-    file: file({ description: `The image: ${IMAGE}` }).optional(),
+    file: file({ description: `Avatar of the bot: ${IMAGE}` }).optional(),
   },
   reply: { full_name: z.string(), avatar_url: z.string(), bot_owner: z.string().optional(), ...wireDefaults.shape },
   async handle(ctx, { bot_id, full_name, role, bot_owner_id, file, ...defaults }) {
@@ -150,10 +175,10 @@ export const deleteBot = endpoint({
   method: 'DELETE',
   path: '/bots/{bot_id}',
   auth: 'basic',
-  twins: ['deactivateBot'],
+  equivalents: ['deactivateBot'],
   summary: 'Deactivate a bot',
   permission: "the bot's owner and administrators",
-  params: { bot_id: inPath(z.int(), { description: 'The bot.' }) },
+  params: { bot_id: inPath(z.int(), { description: 'Id of the bot.' }) },
   reply: {},
   async handle(ctx, { bot_id }) {
     await deactivateBot(ctx, bot_id);
@@ -164,10 +189,11 @@ export const getBotKey = endpoint({
   method: 'GET',
   path: '/bots/{bot_id}/api_key',
   auth: 'basic',
-  twins: ['botApiKey'],
+  equivalents: ['botApiKey'],
   summary: "Get a bot's API key",
+  description: RECENT_SIGN_IN,
   permission: "the bot's owner and administrators",
-  params: { bot_id: inPath(z.int(), { description: 'The bot.' }) },
+  params: { bot_id: inPath(z.int(), { description: 'Id of the bot.' }) },
   reply: { api_key: z.string() },
   async handle(ctx, { bot_id }) {
     return { api_key: await readBotKey(ctx, bot_id) };
@@ -178,16 +204,16 @@ export const postBotKey = endpoint({
   method: 'POST',
   path: '/bots/{bot_id}/api_key/regenerate',
   auth: 'basic',
-  twins: ['regenerateApiKey(botId:)'],
-  summary: 'Give a bot a new API key',
-  description: 'The old one is void at once.',
+  equivalents: ['regenerateApiKey(botId:)'],
+  summary: "Replace a bot's API key",
+  description: 'The old key becomes invalid immediately.',
   permission: "the bot's owner and administrators",
-  // The reply holds a key.
+  // The response contains an API key.
   ignoresIdempotencyKey: true,
-  params: { bot_id: inPath(z.int(), { description: 'The bot.' }) },
+  params: { bot_id: inPath(z.int(), { description: 'Id of the bot.' }), current_password: currentPassword },
   reply: { api_key: z.string() },
-  async handle(ctx, { bot_id }) {
-    return { api_key: await regenerateBotKey(ctx, bot_id) };
+  async handle(ctx, { bot_id, current_password }) {
+    return { api_key: await regenerateBotKey(ctx, bot_id, current_password) };
   },
 });
 
@@ -195,14 +221,14 @@ export const postOwnKey = endpoint({
   method: 'POST',
   path: '/users/me/api_key/regenerate',
   auth: 'basic',
-  twins: ['regenerateApiKey'],
-  summary: 'Get a new API key',
-  description: 'The old one is void at once.',
-  // The reply holds a key.
+  equivalents: ['regenerateApiKey'],
+  summary: 'Replace your API key',
+  description: 'The old key becomes invalid immediately.',
+  // The response contains an API key.
   ignoresIdempotencyKey: true,
-  params: {},
+  params: { current_password: currentPassword },
   reply: { api_key: z.string() },
-  async handle(ctx) {
-    return { api_key: await regenerateOwnKey(ctx) };
+  async handle(ctx, { current_password }) {
+    return { api_key: await regenerateOwnKey(ctx, current_password) };
   },
 });

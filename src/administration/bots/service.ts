@@ -13,6 +13,7 @@ import { domainOf } from '../../platform/hosts.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { isAdministrator, isOwner } from '../../platform/roles.ts';
 import { deactivateBotOf } from '../deactivation/service.ts';
+import { requireProof, requireRecentSignIn } from '../sign-in/proof.ts';
 import { checkNewUser, isNameTaken, type MadeUser, refusingTakenAddress } from '../users/new-user.ts';
 import { changeRole, introduceUser, rename, requireRole, requireRoleChange } from '../users/service.ts';
 import { administersBot } from './administers.ts';
@@ -20,38 +21,42 @@ import { type DefaultsEdit, requireDefaults, tellDefaults } from './defaults.ts'
 import { giveBotTo, requireMayCreateBots, requireRoomForBot } from './owners.ts';
 import { channelNames } from './wire.ts';
 
-/** Which bot to make. */
+/** Properties of a new bot. */
 export interface NewBot {
   readonly fullName: string;
-  /** Begins the bot's address: "<shortName>-bot@<domain>". */
+  /** First part of the bot's address: "<shortName>-bot@<domain>". */
   readonly shortName: string;
-  /** 1, generic, when absent. */
+  /** If absent, 1 (generic). */
   readonly type?: number | undefined;
   readonly defaults?: DefaultsEdit | undefined;
-  /** PNG, JPEG, WebP or GIF, of 5 MiB at most. */
+  /** PNG, JPEG, WebP or GIF, at most 5 MiB. */
   readonly avatar?: Uint8Array | undefined;
+  /** The viewer's own password. */
+  readonly currentPassword?: string | undefined;
 }
 
 /**
- * Makes a bot, owned by the viewer. It has the role of a member, and no subscriptions.
+ * Creates a bot that the viewer owns. It has the member role and no subscriptions.
  *
- * @returns The bot and its key.
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when the viewer may not create bots, or when type, name, address or a channel are not taken.
- * @throws BadImageError when the avatar is no image that can be read.
- * @throws TotalReachedError when the viewer would own more than 200, deactivated ones included.
+ * @returns The bot and its API key.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws BadRequestError if the viewer cannot create bots, or if type, name, address or a channel is invalid.
+ * @throws BadImageError if the avatar is not a readable image.
+ * @throws PasswordRequiredError and the other errors of `requireProof`.
+ * @throws TotalReachedError if the viewer would own more than 200 bots, deactivated ones included.
  */
 export async function createBot(
   ctx: Ctx,
-  { fullName, shortName, type = GENERIC_BOT, defaults = {}, avatar }: NewBot,
+  { fullName, shortName, type = GENERIC_BOT, defaults = {}, avatar, currentPassword }: NewBot,
 ): Promise<MadeUser & BotSurroundings> {
   requireMember(ctx);
   const { app, realmId, viewer } = ctx;
   if (type !== GENERIC_BOT) throw new BadRequestError('Invalid bot type');
   await requireMayCreateBots(app.db, ctx);
+  await requireProof(ctx, currentPassword);
   if (shortName.trim() === '') throw new BadRequestError('Bad name or username');
   const email = `${shortName.trim()}-bot@${domainOf(app.config, viewer.realm.subdomain)}`;
-  const row = await checkNewUser(app, { email, fullName, botType: GENERIC_BOT, botOwnerId: viewer.id });
+  const row = await checkNewUser(app, viewer.realm, { email, fullName, botType: GENERIC_BOT, botOwnerId: viewer.id });
   const image = avatar === undefined ? undefined : await readAvatar(ctx, avatar);
   return refusingTakenAddress(() =>
     transact(ctx, async (tx, emit) => {
@@ -69,11 +74,11 @@ export async function createBot(
 }
 
 /**
- * One bot, if the viewer may administer it: as its owner, or as an administrator. A bot with the role of an owner is
- * for owners, because who has its key has its rights.
+ * Returns a bot if the viewer can administer it, as its owner or as an administrator. If another user's bot has the owner
+ * role, the viewer must be an owner, because the bot's API key grants its rights.
  *
- * @throws BadRequestError when there is no such bot, or it is not the viewer's to administer.
- * @throws UnauthorizedPrincipalError when the viewer is a guest; unless an owner, for a bot with that role.
+ * @throws BadRequestError if the bot does not exist or the viewer cannot administer it.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest, or is not an owner although the bot requires one.
  */
 export async function accessBot(db: Pick<Tx, 'user'>, ctx: Ctx, botId: number): Promise<User> {
   requireMember(ctx);
@@ -87,20 +92,20 @@ export async function accessBot(db: Pick<Tx, 'user'>, ctx: Ctx, botId: number): 
   return bot;
 }
 
-/** Those of the users who are bots that the viewer may administer. */
+/** Returns the bots among the users with these ids that the viewer can administer. */
 export async function administeredBots({ app, realmId, viewer }: Ctx, ids: readonly number[]): Promise<User[]> {
   const where = { realmId, id: { in: [...ids] }, botType: { not: null }, isSystem: false };
   const bots = await app.db.user.findMany({ where });
   return bots.filter((bot) => administersBot(viewer, bot));
 }
 
-/** The viewer's own active bots. */
+/** Returns the filter for the viewer's own active bots. */
 export const ownBots = ({ id, realm }: Ctx['viewer']) => ({ realmId: realm.id, botOwnerId: id, isActive: true });
 
-/** What is told with a bot that was changed, read in the change: afterwards it could be out of reach. */
+/** Data returned with a changed bot. Read in the transaction, because afterwards it may be inaccessible. */
 export interface BotSurroundings {
   readonly owner: User | null;
-  /** Of the channels it works with, by id. */
+  /** Returns the name of a default channel by its id. */
   readonly nameOf: Awaited<ReturnType<typeof channelNames>>;
 }
 
@@ -112,7 +117,7 @@ async function surroundingsOf(tx: Tx, bot: User): Promise<BotSurroundings> {
   return { owner, nameOf: await channelNames(tx, bot.realmId, [bot]) };
 }
 
-/** What may be changed of a bot; what is absent stays. */
+/** Fields of a bot to change. Absent fields stay unchanged. */
 export interface BotEdit {
   readonly fullName?: string | undefined;
   /** One of `ROLES`. */
@@ -123,12 +128,13 @@ export interface BotEdit {
 }
 
 /**
- * Changes a bot. What is equal already is no change and makes no event.
+ * Updates a bot. Values that do not differ produce no event.
  *
- * @returns The bot as it is after it.
- * @throws BadRequestError, UnauthorizedPrincipalError as `accessBot`; BadRequestError when a name, role, owner or channel
- *   is not taken; UnauthorizedPrincipalError unless an administrator changes the role.
- * @throws BadImageError when the avatar is no image that can be read.
+ * @returns The bot after the change.
+ * @throws BadRequestError, UnauthorizedPrincipalError as in `accessBot`.
+ * @throws BadRequestError if a name, role, owner or channel is invalid.
+ * @throws UnauthorizedPrincipalError if the role changes and the viewer is not an administrator.
+ * @throws BadImageError if the avatar is not a readable image.
  */
 export async function updateBot(
   ctx: Ctx,
@@ -180,27 +186,29 @@ async function requireOwnerToBe(tx: Tx, { realmId }: Ctx, ownerId: number): Prom
 }
 
 /**
- * Deactivates a bot. One that is deactivated stays so.
+ * Deactivates a bot. A deactivated bot stays unchanged.
  *
- * @throws BadRequestError, UnauthorizedPrincipalError as `accessBot`.
+ * @throws BadRequestError, UnauthorizedPrincipalError as in `accessBot`.
  */
 export async function deactivateBot(ctx: Ctx, botId: number): Promise<User> {
   return deactivateBotOf(ctx, (tx, now) => accessBot(tx, now, botId));
 }
 
-/** A bot, and what it signs in with. */
+/** A bot with its API key. */
 export interface KeyedBot {
   readonly bot: User;
   readonly apiKey: string;
 }
 
 /**
- * The viewer's own active bots with their keys, by the time they were made.
+ * Returns the viewer's own active bots with their API keys, oldest first.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws PasswordRequiredError in a session whose sign-in is not recent.
  */
 export async function listOwnBots(ctx: Ctx): Promise<KeyedBot[]> {
   requireMember(ctx);
+  requireRecentSignIn(ctx);
   const { app, viewer } = ctx;
   const rows = await app.db.user.findMany({
     where: ownBots(viewer),

@@ -2,7 +2,7 @@ import type { StateGroup } from '../../api/state-group.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { readWireBots } from './wire.ts';
 
-/** The bots the caller may administer, those deactivated included: no event takes one away for that. */
+/** State with the bots that the viewer can administer. It includes deactivated bots, because no event removes them. */
 export const botsState: StateGroup = {
   name: 'realm_bot',
   async read({ viewer, db }) {

@@ -3,7 +3,7 @@ import type { User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import type { Wire } from '../../platform/wire.ts';
 
-/** Which channels a bot works with where nothing else is said. */
+/** Default channels of a bot. */
 export const wireDefaults = z.object({
   default_sending_stream: z.string().nullable(),
   default_events_register_stream: z.string().nullable(),
@@ -11,16 +11,16 @@ export const wireDefaults = z.object({
 });
 export type WireDefaults = Wire<typeof wireDefaults>;
 
-/** What those who may administer a bot know of it besides the user. */
+/** The data of a bot that only its administrators can see. */
 export interface WireBot extends WireDefaults {
   readonly user_id: number;
-  /** Of outgoing webhooks and embedded bots, which there are none of. */
+  /** Services of outgoing webhooks and embedded bots. Always empty, because there are no such bots. */
   readonly services: readonly never[];
 }
 
 export type BotDefaults = Pick<User, 'defaultSendingChannelId' | 'defaultEventsChannelId' | 'defaultAllPublicChannels'>;
 
-/** The names of the channels that are some bot's default. One query, however many bots. */
+/** Reads the names of the bots' default channels. Runs one query, regardless of the number of bots. */
 export async function channelNames(
   db: Pick<Tx, 'channel'>,
   realmId: number,
@@ -50,7 +50,7 @@ export const toWireBot = (bot: User, nameOf: (id: number | null) => string | nul
   services: [],
 });
 
-/** Bots as on the wire, with the names of their channels. */
+/** Converts bots to wire format, with the names of their default channels. */
 export async function readWireBots(
   db: Pick<Tx, 'channel'>,
   realmId: number,

@@ -2,29 +2,29 @@ import { accessRevoked } from '../../access/events.ts';
 import { channelAudience } from '../../channels/audience.ts';
 import { peersAdded, peersRemoved } from '../../channels/events.ts';
 import { lockChannels } from '../../channels/locks.ts';
-import { everyone, except, nobody } from '../../events/audience.ts';
+import { everyone, except, noRecipients } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Channel, Realm, User } from '../../generated/prisma/client.ts';
 import { userActivityChanged } from '../../people/events.ts';
 import type { Tx } from '../../platform/db/client.ts';
 
-/** Where and when somebody leaves or comes back. */
-export interface ChangeContext {
+/** The organization and the time of a deactivation or reactivation. */
+export interface ActivityChangeContext {
   readonly realm: Realm;
   readonly now: Date;
 }
 
 /**
- * Deactivates a user, inside a change that holds the organisation's row and the channels they are in, and tells everybody.
+ * Deactivates a user, and notifies all users. The transaction must hold the locks of the organization's row and of the
+ * user's channels.
  *
- * Their key is refused from the commit on, they are signed out of every browser, and what they have open ends within
- * seconds on every node. Subscriptions and
- * memberships stay as they are, and count again when they come back.
+ * From the commit on, the API key is refused and all browsers are signed out. Open connections end within seconds on
+ * every node. Subscriptions and memberships are kept, and count again after a reactivation.
  */
 export async function deactivate(
   tx: Tx,
   emit: Emit,
-  { realm, now }: ChangeContext,
+  { realm, now }: ActivityChangeContext,
   { id, realmId }: Pick<User, 'id' | 'realmId'>,
 ): Promise<void> {
   await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { isActive: false } });
@@ -34,25 +34,27 @@ export async function deactivate(
     data: { endedAt: now, endReason: 'revoked' },
   });
   await tx.emailChange.deleteMany({ where: { realmId, userId: id } });
-  // Nobody is shown it any more, and no event would bring it back.
+  // Deleted, because no user can see it any more, and no event would send it again after a reactivation.
   await tx.presence.deleteMany({ where: { realmId, userId: id } });
   for (const channel of await channelsOf(tx, { id, realmId })) {
     emit(peersRemoved(channel, [id]), except(await channelAudience(tx, realm, channel, now), [id]));
   }
   emit(userActivityChanged(id, false), everyone());
-  emit(accessRevoked(id), nobody());
+  emit(accessRevoked(id), noRecipients());
 }
 
-/** Makes a deactivated user active again, inside a change that holds the organisation's row, and tells everybody. */
+/**
+ * Reactivates a deactivated user, and notifies all users. The transaction must hold the lock of the organization's row.
+ */
 export async function reactivate(
   tx: Tx,
   emit: Emit,
-  { realm, now }: ChangeContext,
+  { realm, now }: ActivityChangeContext,
   { id, realmId }: Pick<User, 'id' | 'realmId'>,
 ): Promise<void> {
   await tx.user.update({ where: { realmId_id: { realmId, id } }, data: { isActive: true } });
   emit(userActivityChanged(id, true), everyone());
-  // Archived ones too, although the document names the others alone: what `peer_remove` took away comes back.
+  // Includes archived channels, although the API reference names only the others: `peer_remove` was sent for both.
   const subscribed = await channelsOf(tx, { id, realmId });
   const channels = await lockChannels(
     tx,
@@ -64,7 +66,7 @@ export async function reactivate(
   }
 }
 
-/** The channels somebody is subscribed to, archived ones included, by id. */
+/** Returns the channels to which a user is subscribed, archived ones included, ascending by id. */
 function channelsOf(tx: Tx, { id, realmId }: Pick<User, 'id' | 'realmId'>): Promise<Channel[]> {
   return tx.channel.findMany({
     where: { realmId, subscriptions: { some: { realmId, userId: id, active: true } } },

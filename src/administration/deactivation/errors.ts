@@ -1,6 +1,6 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** The viewer cannot go: nobody would be left, or no owner: `entity` is what they are the last one of. */
+/** The viewer cannot be deactivated as the last user or the only owner. `entity` states which of the two applies. */
 export class CannotDeactivateLastUserError extends defineError(
   'CANNOT_DEACTIVATE_LAST_USER',
   (entity: 'organization owner' | 'user') => ({

@@ -16,7 +16,7 @@ const owners = perOperation((ctx) => countOwners(signedIn(ctx)));
 
 builder.prismaObjectField(User, 'viewerCanDeactivate', (t) =>
   t.boolean({
-    description: 'Whether they are active and the viewer may deactivate them, as a person or as a bot.',
+    description: 'Whether the viewer can deactivate the user. False if the user is not active.',
     select: { id: true, isActive: true, isSystem: true, role: true, botType: true, botOwnerId: true },
     resolve: async (user, _args, ctx) => {
       const { viewer } = signedIn(ctx);
@@ -29,39 +29,42 @@ builder.prismaObjectField(User, 'viewerCanDeactivate', (t) =>
 );
 
 const Erasure = builder.inputType('ErasureInput', {
-  description: 'What is deleted of a user who is deactivated, and of their bots.',
+  description: 'Data to delete when a user is deactivated, of the user and their bots.',
   fields: (t) => ({
     profile: t.boolean({
       required: false,
-      description: 'Whether to delete their name, image, status and profile; not, if absent.',
+      description:
+        'Whether to erase the name, address, avatar, status, profile, settings and credentials, and the drafts, ' +
+        'scheduled messages, reminders, snippets, topic policies and alert words. Default: false.',
     }),
     publicChannelMessages: t.boolean({
       required: false,
-      description: 'Whether to delete what they sent to public channels; not, if absent.',
+      description: 'Whether to delete the messages sent to public channels. Default: false.',
     }),
     privateChannelMessages: t.boolean({
       required: false,
-      description: 'Whether to delete what they sent to private channels; not, if absent.',
+      description: 'Whether to delete the messages sent to private channels. Default: false.',
     }),
     directMessages: t.boolean({
       required: false,
-      description: 'Whether to delete the direct messages they sent; not, if absent.',
+      description: 'Whether to delete the direct messages sent. Default: false.',
     }),
   }),
 });
 
 mutation('deactivateUser', {
-  description: 'Deactivates somebody, and before them their bots. For administrators; for owners, if they are one.',
+  description: 'Deactivates a user and their bots. For administrators. Only owners can deactivate an owner.',
   input: (t) => ({
-    userId: t.id({ ...refersTo('User'), description: 'Whom to deactivate.' }),
-    erase: t.field({ type: Erasure, required: false, description: 'What to delete of theirs; nothing, if absent.' }),
+    userId: t.id({ ...refersTo('User'), description: 'Id of the user.' }),
+    erase: t.field({ type: Erasure, required: false, description: 'Data to delete. Default: none.' }),
     notificationComment: t.string({
       required: false,
       description:
-        'What to tell them: at most 2,000 characters. They get a mail when it is given, with this text if not empty.',
+        'Comment in the email that notifies the user, at most 2,000 characters. If absent, no email is sent. If ' +
+        'empty, the email has no comment.',
     }),
   }),
-  payload: () => ({ user: { type: User, description: 'The user, deactivated.' } }),
+  payload: () => ({ user: { type: User, description: 'The deactivated user.' } }),
   errors: [UnauthorizedPrincipalError, UserDeactivatedError],
   resolve: async (ctx, { userId, erase, notificationComment }) => {
     const erasure = erase && {
@@ -78,25 +81,30 @@ mutation('deactivateUser', {
   },
 });
 
-errorType(CannotDeactivateLastUserError, 'The viewer cannot go: nobody would be left, or no owner.', (t) => ({
-  isLastOwner: t.boolean({
-    description: 'Whether no owner would be left, and not nobody at all.',
-    resolve: ({ data }) => data.is_last_owner,
+errorType(
+  CannotDeactivateLastUserError,
+  'The viewer is the only owner or the only user, and cannot be deactivated.',
+  (t) => ({
+    isLastOwner: t.boolean({
+      description: 'True if the viewer is the only owner. False if the viewer is the only user.',
+      resolve: ({ data }) => data.is_last_owner,
+    }),
   }),
-}));
+);
 
 mutation('deactivateOwnAccount', {
-  description: 'Deactivates the viewer, and before them their bots. Not for bots, the only owner, or the only user.',
-  payload: () => ({ user: { type: User, description: 'The viewer, deactivated.' } }),
+  description: 'Deactivates the viewer and their bots. Not available to bots, the only owner and the only user.',
+  payload: () => ({ user: { type: User, description: 'The deactivated viewer.' } }),
   errors: [CannotDeactivateLastUserError, UserDeactivatedError],
   resolve: async (ctx) => ({ user: await deactivateViewer(ctx) }),
 });
 
 mutation('reactivateUser', {
   description:
-    'Makes a deactivated person or bot active again. For administrators; for owners, if it is a bot with their role.',
-  input: (t) => ({ userId: t.id({ ...refersTo('User'), description: 'Whom to bring back.' }) }),
-  payload: () => ({ user: { type: User, description: 'The user, active again.' } }),
+    'Reactivates a deactivated person or bot, with a new API key. For administrators. Only owners can reactivate a ' +
+    'bot with the owner role.',
+  input: (t) => ({ userId: t.id({ ...refersTo('User'), description: 'Id of the user.' }) }),
+  payload: () => ({ user: { type: User, description: 'The user after the change.' } }),
   errors: [UnauthorizedPrincipalError, UserDeactivatedError],
   resolve: async (ctx, { userId }) => ({ user: await reactivateUser(ctx, userId) }),
 });

@@ -5,9 +5,9 @@ import { urlOf } from '../../platform/hosts.ts';
 import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
 
 /**
- * Queues the mail that tells somebody that their account is deactivated.
+ * Queues the email that notifies a user of the deactivation of their account.
  *
- * @param comment What the administrator adds; "" for nothing.
+ * @param comment Text that the administrator adds; "" for none.
  */
 export function mailDeactivation(
   tx: Tx,

@@ -14,20 +14,24 @@ export const deleteUser = endpoint({
   method: 'DELETE',
   path: '/users/{user_id}',
   auth: 'basic',
-  twins: ['deactivateUser'],
+  equivalents: ['deactivateUser'],
   summary: 'Deactivate a user',
   description:
-    'Their bots are deactivated before them. `actions` has four booleans, all false if absent: `delete_profile`, ' +
-    '`delete_public_channel_messages`, `delete_private_channel_messages` and `delete_direct_messages`.',
-  permission: 'administrators; owners, for an owner',
+    'The bots of the user are deactivated too. `actions` has four booleans, all false by default: ' +
+    '`delete_profile`, `delete_public_channel_messages`, `delete_private_channel_messages` and ' +
+    '`delete_direct_messages`. `delete_profile` erases the name, address, avatar, status, profile, settings, ' +
+    'password and API key, the drafts, scheduled messages, reminders, snippets, topic policies, alert words and ' +
+    'queued email, and all of this data in the event log. The operator keeps no copy of erased data.',
+  permission: 'administrators; only owners can deactivate an owner',
   params: {
-    user_id: inPath(z.int(), { description: 'The user.' }),
+    user_id: inPath(z.int(), { description: 'Id of the user.' }),
     actions: json(Actions, {
-      description: 'What of theirs is to be deleted as well.',
+      description: 'Data to delete, of the user and their bots.',
       example: '{"delete_profile": true}',
     }).optional(),
     deactivation_notification_comment: text(z.string(), {
-      description: 'The user is told by mail when it is given, with this text when it is not empty.',
+      description:
+        'Comment in the email that notifies the user. If absent, no email is sent. If empty, the email has no comment.',
     }).optional(),
   },
   reply: {},
@@ -46,10 +50,10 @@ export const deleteOwnUser = endpoint({
   method: 'DELETE',
   path: '/users/me',
   auth: 'basic',
-  twins: ['deactivateOwnAccount'],
+  equivalents: ['deactivateOwnAccount'],
   summary: 'Deactivate your own account',
-  description: 'Your bots are deactivated before you.',
-  permission: 'people, not bots',
+  description: 'Your bots are deactivated too.',
+  permission: 'all users except bots',
   params: {},
   reply: {},
   async handle(ctx) {
@@ -61,11 +65,11 @@ export const postReactivate = endpoint({
   method: 'POST',
   path: '/users/{user_id}/reactivate',
   auth: 'basic',
-  twins: ['reactivateUser'],
+  equivalents: ['reactivateUser'],
   summary: 'Reactivate a user',
-  description: 'A person or a bot. Who is active already stays so.',
+  description: 'Reactivates a person or a bot, with a new API key. A user who is already active keeps the current key.',
   permission: 'administrators',
-  params: { user_id: inPath(z.int(), { description: 'The user.' }) },
+  params: { user_id: inPath(z.int(), { description: 'Id of the user.' }) },
   reply: {},
   async handle(ctx, { user_id }) {
     await reactivateUser(ctx, user_id);

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../access/context.ts';
-import { asOfNow } from '../../access/sign-in.ts';
+import { asOfNow, replaceKey } from '../../access/sign-in.ts';
 import { lockChannels } from '../../channels/locks.ts';
 import { changing } from '../../events/act.ts';
 import { type Emit, transact } from '../../events/log.ts';
@@ -10,42 +10,44 @@ import { tellStatusAgain } from '../../people/status/clear.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError, type ChatError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
+import { eraseMail } from '../../platform/mail/outbox.ts';
 import { isAdministrator, isOwner, OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { giveBotTo, requireMayReactivateBot, requireRoomForBot } from '../bots/owners.ts';
 import { rejoinGroups } from '../user-groups/role-groups.ts';
 import { requireUniqueName } from '../users/new-user.ts';
 import { deactivate, reactivate } from './activity.ts';
-import { type Erasure, eraseProfile, messagesToErase } from './erase.ts';
+import { type Erasure, eraseDeletedMessages, eraseProfile, messagesToErase } from './erase.ts';
 import { CannotDeactivateLastUserError } from './errors.ts';
+import { type FormerAddresses, readFormerAddresses } from './former-addresses.ts';
 import { mailDeactivation } from './notice.ts';
+import { type Scrubbed, scrubLog, scrubRest } from './scrub-log.ts';
 
 const MAX_COMMENT_LENGTH = 2000;
 
 /**
- * Our choice: how many messages are deleted in one change. Some people have sent hundreds of thousands, and others must
- * not wait for all of them.
+ * Messages deleted per transaction. Some users have sent hundreds of thousands, and other changes must not wait for all.
  */
 const BATCH = 200;
 
-/** How a user is deactivated. */
+/** Options of a deactivation. */
 export interface Deactivation {
   readonly erasure?: Erasure | undefined;
-  /** They are told by mail, with this text when it is not empty; null and absent: they are not told. */
+  /** If given, the user is notified by email, with this text unless it is empty. Null or absent: no email. */
   readonly comment?: string | null | undefined;
 }
 
 /**
- * Deactivates somebody, and before them the bots they own.
+ * Deactivates a user, and before them the bots they own.
  *
- * What is to be deleted of many messages is deleted in changes of their own before. Should that be cut short, a
- * repetition goes on with it.
+ * If many messages are to be deleted, this happens in earlier transactions. If the deactivation is interrupted, the same request
+ * continues it.
  *
- * @returns The user as they are after it.
- * @throws BadRequestError when there is no such active person, unless the viewer is an administrator, when the user is
- *   the only owner, or when the comment is too long.
- * @throws UnauthorizedPrincipalError when the user is an owner and the viewer is not.
- * @throws UserDeactivatedError when the viewer was deactivated meanwhile.
+ * @returns The user after the change.
+ * @throws BadRequestError if there is no such active person, or the viewer is not an administrator.
+ * @throws BadRequestError if the user is the only owner, or the comment is too long.
+ * @throws UnauthorizedPrincipalError if the user is an owner and the viewer is not.
+ * @throws UserDeactivatedError if the viewer was deactivated in the meantime.
  */
 export async function deactivateUser(
   ctx: Ctx,
@@ -62,8 +64,8 @@ export async function deactivateUser(
 /**
  * Deactivates the viewer, and before them the bots they own.
  *
- * @throws BadRequestError for a bot.
- * @throws CannotDeactivateLastUserError for the only active person, and for the only owner.
+ * @throws BadRequestError if the viewer is a bot.
+ * @throws CannotDeactivateLastUserError if the viewer is the only active person or the only owner.
  */
 export async function deactivateViewer(ctx: Ctx): Promise<User> {
   if (ctx.viewer.user.botType !== null) throw new BadRequestError('This endpoint does not accept bot requests.');
@@ -77,9 +79,9 @@ export async function deactivateViewer(ctx: Ctx): Promise<User> {
 }
 
 /**
- * Deactivates one bot. One that is deactivated stays so.
+ * Deactivates one bot. A deactivated bot stays unchanged.
  *
- * @param access Gives the bot, or throws.
+ * @param access Returns the bot, or throws.
  */
 export function deactivateBotOf(ctx: Ctx, access: Access): Promise<User> {
   return leave(ctx, {}, access);
@@ -95,9 +97,9 @@ async function requireDeactivatable(tx: Tx, { realmId, viewer }: Ctx, userId: nu
 }
 
 /**
- * Why the viewer may not deactivate a person; undefined where they may.
+ * Returns the error if the viewer cannot deactivate a person. Undefined if they can.
  *
- * @param otherOwners How many other active owners there are; of no matter for who is no owner.
+ * @param otherOwners Number of other active owners. Used only if the person is an owner.
  */
 export function objectionTo(
   viewer: Pick<Ctx['viewer'], 'role'>,
@@ -107,59 +109,85 @@ export function objectionTo(
   if (!user.isActive) return new BadRequestError('User is deactivated');
   if (!isAdministrator(viewer.role)) return new BadRequestError('Insufficient permission');
   if (!isOwner(user.role)) return undefined;
-  // First, because REST has one answer for it, whoever asks.
+  // Checked first, because the REST interface returns this error to every viewer.
   if (otherOwners === 0) return new BadRequestError('Cannot deactivate the only organization owner');
   return isOwner(viewer.role) ? undefined : new UnauthorizedPrincipalError('an organization owner');
 }
 
-/** The active people of an organisation: all, or those with a role. */
+/** Returns the filter for the active people of an organization: all, or those with a role. */
 const active = (realmId: number, role?: number) => ({
   ...{ realmId, isActive: true, botType: null, isSystem: false },
   ...(role && { role }),
 });
 
-/** How many other active people there are: all, or those with a role. */
+/** Counts the other active people of the organization: all, or those with a role. */
 const countOthers = (tx: Tx, { id, realmId }: User, role?: number): Promise<number> =>
   tx.user.count({ where: { ...active(realmId, role), id: { not: id } } });
 
-/** How many active owners there are in the viewer's organisation. */
+/** Counts the active owners of the viewer's organization. */
 export const countOwners = ({ app, realmId }: Ctx): Promise<number> =>
   app.db.user.count({ where: active(realmId, OWNER) });
 
-/** Gives who is to be deactivated, or throws: inside the change, with the organisation and the viewer as of then. */
+/** Returns the user to deactivate, or throws. Called in the transaction, with the current organization and viewer. */
 type Access = (tx: Tx, now: Ctx) => Promise<User>;
 
-/** @param comment Null when nobody is to be told by mail. */
+/**
+ * Deactivates the user that `access` returns, and their bots.
+ *
+ * @param comment Null if no email is to be sent.
+ */
 const leave = (ctx: Ctx, erasure: Erasure, access: Access, comment: string | null = null): Promise<User> =>
   changing(() => leaveInSteps(ctx, erasure, access, comment));
 
 async function leaveInSteps(ctx: Ctx, erasure: Erasure, access: Access, comment: string | null): Promise<User> {
+  const { app, realmId } = ctx;
+  // The log can be long, so most of it is scrubbed before the transaction that deactivates the user, and only the rest within it.
+  // If the whole request is one transaction, all of it is scrubbed within that transaction.
+  const scrubsBefore = erasure.profile === true && app.transaction === undefined;
+  let scrubbedThrough = scrubsBefore ? undefined : 0;
+  // Read before the first event is scrubbed, because the log is one of the sources.
+  let former: FormerAddresses | undefined;
   for (;;) {
     const { left, user } = await transact(ctx, async (tx, emit) => {
-      await lockRealm(tx, ctx.realmId);
+      await lockRealm(tx, realmId);
       const now = await asOfNow(tx, ctx);
       const user = await access(tx, now);
       if (!user.isActive) return { left: [], user };
       const leaving = [...(await botsOf(tx, user)), user];
       const doomed = await messagesOfAll(tx, leaving, erasure);
-      if (doomed.length > BATCH) return { left: leaving, user };
+      if (doomed.length > BATCH || scrubbedThrough === undefined) return { left: leaving, user };
       await lockPlaces(tx, leaving, doomed);
-      for (const one of leaving) await leaveNow(tx, emit, now, one, erasure);
-      if (comment !== null) await mailDeactivation(tx, ctx.app, now.viewer.realm, user, comment);
+      const addresses = former ?? (erasure.profile ? await readFormerAddresses(tx, realmId, leaving) : undefined);
+      for (const one of leaving) {
+        if (addresses !== undefined) await eraseProfile(tx, emit, now, one, addresses.get(one.id) ?? []);
+        await leaveNow(tx, emit, now, one, erasure);
+      }
+      if (addresses !== undefined) scrubRest(emit, realmId, toScrub(leaving, addresses), scrubbedThrough);
+      if (comment !== null) await mailDeactivation(tx, app, now.viewer.realm, user, comment);
       return {
         left: [],
         user: await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId: user.realmId, id: user.id } } }),
       };
     });
     if (left.length === 0) return user;
+    if (scrubsBefore && former === undefined) {
+      const addresses = await readFormerAddresses(app.db, realmId, left);
+      // If this is interrupted after the log is scrubbed, a repetition no longer finds these addresses there.
+      await transact(ctx, (tx) => eraseMail(tx, realmId, [...addresses.values()].flat()));
+      former = addresses;
+    }
     for (const one of left) while ((await eraseBatch(ctx, one, erasure)) === BATCH);
+    if (former !== undefined) scrubbedThrough = await scrubLog(ctx, toScrub(left, former), scrubbedThrough ?? 0);
   }
 }
+
+const toScrub = (users: readonly User[], former: FormerAddresses): Scrubbed[] =>
+  users.map((user) => ({ ...user, formerAddresses: former.get(user.id) ?? [] }));
 
 const botsOf = (tx: Tx, { id, realmId }: User): Promise<User[]> =>
   tx.user.findMany({ where: { realmId, botOwnerId: id, isActive: true }, orderBy: { id: 'asc' } });
 
-/** One more than a batch at most: enough to know that there are too many. */
+/** Returns at most one message more than a batch, which is enough to detect that there are too many. */
 async function messagesOfAll(tx: Tx, leaving: readonly User[], erasure: Erasure) {
   const doomed: Awaited<ReturnType<typeof messagesToErase>> = [];
   for (const one of leaving) {
@@ -169,7 +197,7 @@ async function messagesOfAll(tx: Tx, leaving: readonly User[], erasure: Erasure)
   return doomed;
 }
 
-/** Locks all channels the change touches, in the order of channels/locks.ts. */
+/** Locks all channels that the change affects, in the order of channels/locks.ts. */
 async function lockPlaces(
   tx: Tx,
   leaving: readonly User[],
@@ -186,22 +214,26 @@ async function lockPlaces(
 async function leaveNow(tx: Tx, emit: Emit, ctx: Ctx, user: User, erasure: Erasure): Promise<void> {
   const { app, viewer } = ctx;
   const place = { realm: viewer.realm, now: app.now() };
-  if (erasure.profile) await eraseProfile(tx, emit, user);
   const doomed = await messagesToErase(tx, user, erasure, BATCH);
   await deleteMessages(
     tx,
     emit,
-    { ...place, deleter: viewer },
+    { ...place, deleter: viewer, keepsCopy: false },
     doomed.map(({ id }) => id),
   );
+  await eraseDeletedMessages(tx, emit, user, erasure);
   await deactivate(tx, emit, place, user);
 }
 
-/** @returns How many messages were deleted. */
+/**
+ * Deletes one batch of a user's messages.
+ *
+ * @returns Number of messages deleted.
+ */
 function eraseBatch({ app, realmId, viewer }: Ctx, user: User, erasure: Erasure): Promise<number> {
   return transact({ app, realmId }, async (tx, emit) => {
     const doomed = await messagesToErase(tx, user, erasure, BATCH);
-    const place = { realm: viewer.realm, now: app.now(), deleter: viewer };
+    const place = { realm: viewer.realm, now: app.now(), deleter: viewer, keepsCopy: false };
     return deleteMessages(
       tx,
       emit,
@@ -212,16 +244,18 @@ function eraseBatch({ app, realmId, viewer }: Ctx, user: User, erasure: Erasure)
 }
 
 /**
- * Makes a deactivated user active again, a person or a bot. Who is active already stays so.
+ * Reactivates a deactivated person or bot. An active user stays unchanged.
  *
- * A bot whose owner is deactivated, or that has none, becomes the viewer's.
+ * If the owner of a bot is deactivated or missing, the viewer becomes its owner. The user gets a new API key, because the
+ * previous one may be the reason for the deactivation.
  *
- * @returns The user as they are after it.
- * @throws BadRequestError when there is no such user, unless the viewer is an administrator, for a placeholder account,
- *   for a bot when the viewer may not create bots, and when an active user has the name where that must not be.
- * @throws UnauthorizedPrincipalError unless the viewer is an owner, for a bot with that role.
- * @throws TotalReachedError when the bot would be one more than the viewer may own.
- * @throws UserDeactivatedError when the viewer was deactivated meanwhile.
+ * @returns The user after the change.
+ * @throws BadRequestError if the user does not exist or is a placeholder, or the viewer is not an administrator.
+ * @throws BadRequestError if the user is a bot and the viewer cannot create bots.
+ * @throws BadRequestError if an active user has the name and names must be unique.
+ * @throws UnauthorizedPrincipalError if a bot has the owner role and the viewer does not.
+ * @throws TotalReachedError if the viewer would own too many bots.
+ * @throws UserDeactivatedError if the viewer was deactivated in the meantime.
  */
 export function reactivateUser(ctx: Ctx, userId: number): Promise<User> {
   const { app, realmId } = ctx;
@@ -241,6 +275,7 @@ export function reactivateUser(ctx: Ctx, userId: number): Promise<User> {
     else await requireMayReactivateBot(tx, now, user);
     const place = { realm: viewer.realm, now: app.now() };
     await reactivate(tx, emit, place, user);
+    await replaceKey(tx, emit, ctx, user.id);
     if (user.botType !== null && !(await hasActiveOwner(tx, user))) {
       await requireRoomForBot(tx, viewer.user);
       await giveBotTo(tx, emit, user, viewer.user);

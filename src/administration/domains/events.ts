@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { RealmDomain } from '../../generated/prisma/client.ts';
-import { type DomainFacts, toFacts, wireOf, wireRealmDomain } from './wire.ts';
+import { type DomainSnapshot, toSnapshot, wireOf, wireRealmDomain } from './wire.ts';
 
-// All go to everyone of the organisation.
+// All events are sent to all users of the organization.
 
-/** A domain that an event tells of; null in events logged before they told its id. */
-export type KnownDomain = (DomainFacts & { readonly id: number }) | null;
+/** A domain in an event projection. Null in events of previous versions, which did not contain its id. */
+export type KnownDomain = (DomainSnapshot & { readonly id: number }) | null;
 
 const domainEvent = (op: 'add' | 'change') =>
-  defineEvent('realm_domains', op, (domain: RealmDomain) => ({ realm_domain: toFacts(domain) }), {
+  defineEvent('realm_domains', op, (domain: RealmDomain) => ({ realm_domain: toSnapshot(domain) }), {
     render: ({ realm_domain }) => ({ type: 'realm_domains', op, realm_domain: wireOf(realm_domain) }),
     facts: ({ realm_domain: { id, ...domain } }): { readonly domain: KnownDomain } => ({
       domain: id === undefined ? null : { ...domain, id },
@@ -22,7 +22,7 @@ export const realmDomainChanged = domainEvent('change');
 
 interface RemovedPayload {
   readonly domain: string;
-  /** Absent in events logged before they told it. */
+  /** Absent in events of previous versions. */
   readonly id?: number;
 }
 
@@ -36,5 +36,6 @@ export const realmDomainRemoved = defineEvent(
   },
 );
 
-for (const event of [realmDomainAdded, realmDomainChanged]) tells(event, 'everyone', { realm_domain: wireRealmDomain });
-tells(realmDomainRemoved, 'everyone', { domain: z.string() });
+for (const event of [realmDomainAdded, realmDomainChanged])
+  documentEvent(event, 'all users of the organization', { realm_domain: wireRealmDomain });
+documentEvent(realmDomainRemoved, 'all users of the organization', { domain: z.string() });

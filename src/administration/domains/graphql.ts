@@ -1,21 +1,21 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { byNumber, nodeModel } from '../../api/graphql/node.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
-import { domainFacts } from './entity-facts.ts';
+import { domainProjection } from './event-projections.ts';
 import type { KnownDomain } from './events.ts';
 import { addRealmDomain, listRealmDomains, removeRealmDomain, updateRealmDomain, visibleTo } from './service.ts';
 
-const DOMAIN = 'The part of an address behind the @, in lower case.';
-const WHICH = 'Which domain, in whatever case.';
-const SUBDOMAINS = 'Whether addresses of its subdomains may be used as well.';
+const DOMAIN = 'The domain: the part of an email address after the @, in lower case.';
+const WHICH = 'The domain. Case-insensitive.';
+const SUBDOMAINS = 'Whether email addresses of its subdomains are allowed too.';
 
 const RealmDomain = builder.prismaNode('RealmDomain', {
-  description: 'A domain whose addresses may be used to join the organization.',
+  description: 'A domain whose email addresses can be used to join the organization.',
   ...byNumber,
   fields: (t) => ({
     domain: t.exposeString('domain', { description: DOMAIN }),
@@ -28,16 +28,16 @@ builder.queryField('realmDomains', (t) =>
   t.field({
     type: [RealmDomain],
     nullable: true,
-    description: 'The allowed domains, at most a thousand, in the order in which they were added.',
+    description: 'The allowed domains, oldest first, at most 1,000.',
     resolve: (_root, _args, ctx) => listRealmDomains(signedIn(ctx)),
   }),
 );
 
 mutation('addRealmDomain', {
-  description: 'Allows the addresses of a domain.',
+  description: 'Allows the email addresses of a domain. For owners.',
   errors: [UnauthorizedPrincipalError],
   input: (t) => ({
-    domain: t.string({ description: 'The part of an address behind the @.' }),
+    domain: t.string({ description: 'The domain: the part of an email address after the @.' }),
     allowSubdomains: t.boolean({ description: SUBDOMAINS }),
   }),
   payload: () => ({ realmDomain: { type: RealmDomain, description: 'The new domain.' } }),
@@ -45,20 +45,21 @@ mutation('addRealmDomain', {
 });
 
 mutation('updateRealmDomain', {
-  description: "Sets whether a domain's subdomains are allowed with it.",
+  description: "Sets whether email addresses of a domain's subdomains are allowed too. For owners.",
   errors: [UnauthorizedPrincipalError],
   input: (t) => ({ domain: t.string({ description: WHICH }), allowSubdomains: t.boolean({ description: SUBDOMAINS }) }),
-  payload: () => ({ realmDomain: { type: RealmDomain, description: 'The domain, after the change.' } }),
+  payload: () => ({ realmDomain: { type: RealmDomain, description: 'The domain after the change.' } }),
   resolve: async (ctx, { domain, allowSubdomains }) => ({
     realmDomain: await updateRealmDomain(ctx, domain, allowSubdomains),
   }),
 });
 
 mutation('removeRealmDomain', {
-  description: "Allows a domain's addresses no more. With the last one goes the restriction to domains.",
+  description:
+    'Removes an allowed domain. If none is left, email addresses are no longer restricted to domains. For owners.',
   errors: [UnauthorizedPrincipalError],
   input: (t) => ({ domain: t.string({ description: WHICH }) }),
-  payload: () => ({ domain: { type: 'String', description: 'Which domain it was.' } }),
+  payload: () => ({ domain: { type: 'String', description: 'The removed domain.' } }),
   resolve: async (ctx, { domain }) => {
     await removeRealmDomain(ctx, domain);
     return { domain };
@@ -66,8 +67,8 @@ mutation('removeRealmDomain', {
 });
 
 for (const [op, name, description] of [
-  ['add', 'RealmDomainAddedEvent', 'A domain is allowed.'],
-  ['change', 'RealmDomainChangedEvent', 'An allowed domain was set anew.'],
+  ['add', 'RealmDomainAddedEvent', 'An allowed domain was added.'],
+  ['change', 'RealmDomainChangedEvent', 'An allowed domain was changed.'],
 ] as const) {
   eventType<unknown, { readonly domain: KnownDomain }>(
     'realm_domains',
@@ -77,8 +78,11 @@ for (const [op, name, description] of [
       realmDomain: t.field({
         type: RealmDomain,
         nullable: true,
-        description: 'The domain, as it is from here on.',
-        ...fromEvent(domainFacts, ({ facts }: EventSource<unknown, { readonly domain: KnownDomain }>) => facts.domain),
+        description: 'The domain after the change.',
+        ...projectedFromEvent(
+          domainProjection,
+          ({ facts }: EventSource<unknown, { readonly domain: KnownDomain }>) => facts.domain,
+        ),
       }),
     }),
     { description },
@@ -93,10 +97,10 @@ eventType<{ domain: string }, { readonly id: number | null }>(
     realmDomainId: t.id({
       ...refersTo('RealmDomain'),
       nullable: true,
-      description: 'The domain that is gone. Null for one that went before events told it: `domain` names it too.',
+      description: 'Id of the removed domain. Null in events of previous versions, which contain only `domain`.',
       resolve: ({ facts }) => facts.id,
     }),
-    domain: t.string({ description: 'Which domain it was.', resolve: ({ event }) => event.domain }),
+    domain: t.string({ description: 'The removed domain.', resolve: ({ event }) => event.domain }),
   }),
-  { description: 'A domain is allowed no more.' },
+  { description: 'An allowed domain was removed.' },
 );

@@ -4,14 +4,16 @@ import { inPath, json, text } from '../../api/rest/params.ts';
 import { addRealmDomain, listRealmDomains, removeRealmDomain, updateRealmDomain } from './service.ts';
 import { toWire, wireRealmDomain } from './wire.ts';
 
-const domain = inPath(z.string(), { description: 'One of the allowed domains.', example: 'example.com' });
-const allow_subdomains = json(z.boolean(), { description: 'Whether addresses of its subdomains may be used as well.' });
+const domain = inPath(z.string(), { description: 'An allowed domain.', example: 'example.com' });
+const allow_subdomains = json(z.boolean(), {
+  description: 'Whether email addresses of its subdomains are allowed too.',
+});
 
 export const getRealmDomains = endpoint({
   method: 'GET',
   path: '/realm/domains',
   auth: 'basic',
-  twins: ['realmDomains'],
+  equivalents: ['realmDomains'],
   summary: 'List the allowed domains',
   params: {},
   reply: { domains: z.array(wireRealmDomain) },
@@ -24,11 +26,14 @@ export const postRealmDomain = endpoint({
   method: 'POST',
   path: '/realm/domains',
   auth: 'basic',
-  twins: ['addRealmDomain'],
+  equivalents: ['addRealmDomain'],
   summary: 'Add an allowed domain',
   permission: 'owners',
   params: {
-    domain: text(z.string(), { description: 'Whose addresses may join, in whatever case.', example: 'example.com' }),
+    domain: text(z.string(), {
+      description: 'Domain whose email addresses are allowed. Case-insensitive.',
+      example: 'example.com',
+    }),
     allow_subdomains,
   },
   reply: { new_domain: z.tuple([z.int(), z.string()]) },
@@ -42,7 +47,7 @@ export const patchRealmDomain = endpoint({
   method: 'PATCH',
   path: '/realm/domains/{domain}',
   auth: 'basic',
-  twins: ['updateRealmDomain'],
+  equivalents: ['updateRealmDomain'],
   summary: 'Update an allowed domain',
   permission: 'owners',
   params: { domain, allow_subdomains },
@@ -56,9 +61,9 @@ export const deleteRealmDomain = endpoint({
   method: 'DELETE',
   path: '/realm/domains/{domain}',
   auth: 'basic',
-  twins: ['removeRealmDomain'],
+  equivalents: ['removeRealmDomain'],
   summary: 'Remove an allowed domain',
-  description: 'With the last one goes the restriction to domains.',
+  description: 'If none is left, email addresses are no longer restricted to domains.',
   permission: 'owners',
   params: { domain },
   reply: {},

@@ -15,10 +15,10 @@ import { realmDomainAdded, realmDomainChanged, realmDomainRemoved } from './even
 const MAX_DOMAIN_LENGTH = 255;
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 
-/** The domains that the viewer may see: all of the organisation's. */
+/** Returns the filter for the domains that the viewer can see: all of the organization. */
 export const visibleTo = ({ realmId }: Ctx): Prisma.RealmDomainWhereInput => ({ realmId });
 
-/** The domains whose addresses may be used to join, in the order in which they were added. */
+/** Returns the domains whose addresses can be used to join, in the order in which they were added. */
 export function listRealmDomains(ctx: Ctx): Promise<RealmDomain[]> {
   return ctx.app.db.realmDomain.findMany({ where: visibleTo(ctx), orderBy: { id: 'asc' } });
 }
@@ -27,8 +27,8 @@ export function listRealmDomains(ctx: Ctx): Promise<RealmDomain[]> {
  * Allows the addresses of a domain.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
- * @throws BadRequestError when it is no domain, or allowed already.
- * @throws TotalReachedError when there would be more than 1,000.
+ * @throws BadRequestError if the domain is invalid or already allowed.
+ * @throws TotalReachedError if there would be more than 1,000 domains.
  */
 export async function addRealmDomain(
   ctx: Ctx,
@@ -67,10 +67,10 @@ function requireDomain(given: string): string {
 const noSuchDomain = (domain: string) => new BadRequestError(`No entry found for domain ${domain}.`);
 
 /**
- * Sets whether the domain's subdomains are allowed with it. Everybody is told, also of what was so before.
+ * Sets whether addresses of the domain's subdomains are allowed. Emits an event even if nothing differs.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
- * @throws BadRequestError when the domain is not allowed.
+ * @throws BadRequestError if the domain is not allowed.
  */
 export async function updateRealmDomain(ctx: Ctx, domain: string, allowSubdomains: boolean): Promise<RealmDomain> {
   requireOwner(ctx);
@@ -88,10 +88,11 @@ export async function updateRealmDomain(ctx: Ctx, domain: string, allowSubdomain
 }
 
 /**
- * Allows the domain's addresses no more. With the last domain goes the restriction to domains, which nobody could meet.
+ * Disallows the addresses of a domain. Removing the last domain ends the restriction to domains, which no address could
+ * satisfy any more.
  *
  * @throws UnauthorizedPrincipalError unless the viewer is an owner.
- * @throws BadRequestError when the domain is not allowed.
+ * @throws BadRequestError if the domain is not allowed.
  */
 export async function removeRealmDomain(ctx: Ctx, domain: string): Promise<void> {
   requireOwner(ctx);
@@ -107,18 +108,20 @@ export async function removeRealmDomain(ctx: Ctx, domain: string): Promise<void>
   });
 }
 
-/** As it is stored: in lower case. */
+/**
+ * Finds a domain by its name, ignoring case. Names are stored in lower case.
+ *
+ * @throws BadRequestError if the domain is not allowed.
+ */
 async function findDomain(tx: Tx, { realmId }: Ctx, domain: string): Promise<RealmDomain> {
   const found = domain.includes('\0')
     ? null
-    : await tx.realmDomain.findUnique({ where: { realmId_domain: { realmId, domain } } });
+    : await tx.realmDomain.findUnique({ where: { realmId_domain: { realmId, domain: domain.toLowerCase() } } });
   if (found === null) throw noSuchDomain(domain);
   return found;
 }
 
-/**
- * @throws BadRequestError when the organisation takes only addresses of its domains, and this is none.
- */
+/** @throws BadRequestError if the organization accepts only addresses of its domains, and the address is of another domain. */
 export async function requireAllowedAddress(
   db: Pick<Tx, 'realmDomain'>,
   realm: Pick<Realm, 'id' | 'settings'>,

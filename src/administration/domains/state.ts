@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
 import { toWire } from './wire.ts';
 
-/** In the order in which they were added. */
+/** State with the allowed domains, in the order in which they were added. */
 export const realmDomainsState: StateGroup = {
   name: 'realm_domains',
   async read({ viewer, db }) {

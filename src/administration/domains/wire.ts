@@ -11,13 +11,13 @@ export function toWire({ domain, allowSubdomains }: RealmDomain): WireRealmDomai
   return { domain, allow_subdomains: allowSubdomains };
 }
 
-/** A domain as its events keep it. */
-export interface DomainFacts extends WireRealmDomain {
-  /** Absent in events logged before they told it. */
+/** A domain in the payload of its events. */
+export interface DomainSnapshot extends WireRealmDomain {
+  /** Absent in events of previous versions. */
   readonly id?: number;
 }
 
-export const toFacts = (domain: RealmDomain): DomainFacts => ({ ...toWire(domain), id: domain.id });
+export const toSnapshot = (domain: RealmDomain): DomainSnapshot => ({ ...toWire(domain), id: domain.id });
 
-/** What the wire has of a domain. */
-export const wireOf = ({ id: _, ...domain }: DomainFacts): WireRealmDomain => domain;
+/** Returns the fields of a domain that clients receive. */
+export const wireOf = ({ id: _, ...domain }: DomainSnapshot): WireRealmDomain => domain;

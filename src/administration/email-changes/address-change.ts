@@ -2,19 +2,20 @@ import { requireAddress } from '../../access/address.ts';
 import type { Ctx } from '../../access/context.ts';
 import { everyone } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
-import type { User } from '../../generated/prisma/client.ts';
+import type { Realm, User } from '../../generated/prisma/client.ts';
 import { emailVisibilityChanged } from '../../people/events.ts';
 import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { queueSecurityMail } from '../sign-in/security-mail.ts';
 
 /**
- * Gives a user another address, inside a change that holds their row, and tells those who see it. What they began
- * themselves to get another one is void.
+ * Changes a user's address and notifies the users who can see it. The transaction must hold the lock of the user's row. Cancels a
+ * change of email address that the user requested themselves.
  *
- * @returns The user as they are after it.
- * @throws Error, by the database's own check, when another user has the address.
+ * @returns The user after the change.
+ * @throws Error from the unique index if another user has the address.
  */
 export async function changeAddress(tx: Tx, emit: Emit, user: User, newEmail: string): Promise<User> {
   if (newEmail === user.email) return user;
@@ -26,9 +27,10 @@ export async function changeAddress(tx: Tx, emit: Emit, user: User, newEmail: st
 }
 
 /**
- * The address the viewer, who is an administrator, gives somebody.
+ * Validates the new email address that the viewer assigns to another user.
  *
- * @throws BadRequestError without the right to do so, or when mail cannot be sent to it.
+ * @throws BadRequestError if the viewer is not allowed to change the addresses of users, or if email cannot be sent to the
+ *   address.
  */
 export function requireNewEmail({ viewer }: Ctx, newEmail: string): string {
   if (!viewer.user.canChangeUserEmails) throw new BadRequestError('User not authorized to change user emails');
@@ -40,18 +42,35 @@ export function requireNewEmail({ viewer }: Ctx, newEmail: string): string {
   }
 }
 
-/** Gives somebody the address, inside a change. Their row is locked for it. */
+/** Changes a user's address within a transaction, and notifies them at the previous address. Locks the user's row. */
 export async function giveAddress(
   tx: Tx,
   emit: Emit,
   { id, realmId }: Pick<User, 'id' | 'realmId'>,
-  newEmail: string,
+  { realm, newEmail }: { readonly realm: Realm; readonly newEmail: string },
 ): Promise<void> {
   await lockUser(tx, { realmId, id });
-  await changeAddress(tx, emit, await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id } } }), newEmail);
+  const user = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId, id } } });
+  if (newEmail === user.email) return;
+  await changeAddress(tx, emit, user, newEmail);
+  if (user.botType === null) await tellOldAddress(tx, realm, user, newEmail);
 }
 
-/** Runs what gives somebody an address. The database is the judge of whether it is free: it alone sees every race. */
+/** Notifies a user at their previous address, within the transaction. */
+export const tellOldAddress = (tx: Tx, realm: Realm, user: User, newEmail: string): Promise<void> =>
+  queueSecurityMail(tx, realm, user, {
+    subject: 'Your email address',
+    happened: addressChanged(newEmail),
+  });
+
+/** Returns the sentence that names the new address in the email to the previous one. */
+export const addressChanged = (newEmail: string): string => `your email address was changed to ${newEmail}.`;
+
+/**
+ * Runs a change of a user's address. Only the unique index detects concurrent changes to the same address.
+ *
+ * @throws BadRequestError if the address is in use.
+ */
 export async function refusingTakenNewEmail<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change();

@@ -5,10 +5,10 @@ import { confirmEmailChange } from './service.ts';
 
 publicMutation('confirmEmailChange', {
   description:
-    'Gives a user the address they asked for with `updateSettings`, once, within a day. Needs no credentials: the token ' +
-    'of the link in the mail says who it is.',
-  input: (t) => ({ token: t.string({ description: 'What ends the link in the mail.' }) }),
-  payload: () => ({ email: { type: 'String', description: 'The address they have from here on.' } }),
+    'Changes the email address of a user to the one that they requested with `updateSettings`. A link can be used ' +
+    'once, within a day. Requires no credentials: the token in the link identifies the user.',
+  input: (t) => ({ token: t.string({ description: 'Token at the end of the link in the email.' }) }),
+  payload: () => ({ email: { type: 'String', description: 'New email address of the user.' } }),
   errors: [NonexistentSubdomainError, RealmDeactivatedError, UserDeactivatedError],
   resolve: async (request, { token }) => ({ email: (await confirmEmailChange(request, token)).email }),
 });

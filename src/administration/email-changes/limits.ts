@@ -7,10 +7,14 @@ const LIMITS = [
   { points: 5, duration: 86_400 },
 ];
 
-/** By database: an app that acts within one transaction counts on with the others. */
+/** Limiters by database. All `App` objects of a database share the limiters, including those that run within a transaction. */
 const limitersOf = new WeakMap<App['database'], readonly RateLimiterMemory[]>();
 
-/** Counts one attempt of a user to get another address. @throws RateLimitHitError when there were too many. */
+/**
+ * Counts an attempt of a user to change their address.
+ *
+ * @throws RateLimitHitError after too many attempts.
+ */
 export async function countAttempt({ database }: App, userId: number): Promise<void> {
   const limiters = limitersOf.get(database) ?? LIMITS.map((limit) => new RateLimiterMemory(limit));
   limitersOf.set(database, limiters);

@@ -7,8 +7,8 @@ import { expectedError } from '../../platform/db/errors.ts';
 import { CONFIRMATION_PATH, confirmEmailChange } from './service.ts';
 
 /**
- * Adds the page that a confirmation mail's link leads to. Opening it changes nothing, because mail servers open links to
- * look at what is behind them; its button does.
+ * Adds the page to which the link in a confirmation email leads. Opening the page changes nothing, because mail servers
+ * open links to check them. The page's button confirms the address.
  */
 export function addEmailPages(web: Web, app: App): void {
   web.get(CONFIRMATION_PATH, ({ req }) => answer(200, question(req.query('token') ?? '')));
@@ -17,23 +17,23 @@ export function addEmailPages(web: Web, app: App): void {
       const { fields } = await readForm(incoming, false);
       const { host, 'user-agent': userAgent } = incoming.headers;
       const { email } = await confirmEmailChange(await anonymous(app, { host, userAgent }), fields.get('token') ?? '');
-      return answer(200, html`<h1>Done</h1><p>Your e-mail address is ${email} from now on.</p>`);
+      return answer(200, html`<h1>Email address changed</h1><p>Your email address is now ${email}.</p>`);
     } catch (thrown) {
       const error = expectedError(thrown);
       if (error === undefined) throw thrown;
-      return answer(error.status, html`<h1>Your e-mail address is as it was</h1><p>${error.message}</p>`);
+      return answer(error.status, html`<h1>Email address not changed</h1><p>${error.message}</p>`);
     }
   });
 }
 
-const question = (token: string) => html`<h1>Your new e-mail address</h1>
+const question = (token: string) => html`<h1>Confirm your new email address</h1>
 <form method="post" action="${CONFIRMATION_PATH}">
 <input type="hidden" name="token" value="${token}">
-<p>You followed the link in a mail that was sent to it.</p>
+<p>The link that you followed was sent to this address.</p>
 <p><button type="submit">Use this address</button></p>
 </form>`;
 
 function answer(status: number, content: Html): Response {
-  const body = page('Your e-mail address', html`<main><div class="card">${content}</div></main>`);
+  const body = page('Your email address', html`<main><div class="card">${content}</div></main>`);
   return new Response(body, { status, headers: pageHeaders({ hasForm: true, hasSecret: true }) });
 }

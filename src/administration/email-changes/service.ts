@@ -14,31 +14,32 @@ import { urlOf } from '../../platform/hosts.ts';
 import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
+import { queueSecurityMail } from '../sign-in/security-mail.ts';
 import { refusingTakenAddress } from '../users/new-user.ts';
-import { changeAddress } from './address-change.ts';
+import { changeAddress, tellOldAddress } from './address-change.ts';
 import { countAttempt } from './limits.ts';
 
-/** Our choice: how long a link is good. */
+/** Lifetime of a confirmation link, in milliseconds: one day. */
 const LINK_MS = 86_400_000;
-/** Of the page that a link leads to. */
+/** Path of the page to which a confirmation link leads. */
 export const CONFIRMATION_PATH = '/confirm-email';
 
-/** An address the viewer may have, once they have shown that its mail reaches them. */
+/** An address that the viewer can use after they have shown that they receive its email. */
 export interface WantedAddress {
   readonly newEmail: string;
-  /** 256 random bits, as base64url: in the mail alone, and as a hash in the database. */
+  /** 256 random bits as base64url. The email contains them; the database stores only a hash. */
   readonly token: string;
-  /** Whether somebody has it who hides it from the viewer: it is for them alone to be told. */
+  /** Whether a user who hides their address from the viewer has it. Only that user may be notified of this. */
   readonly isTaken: boolean;
 }
 
 /**
- * Checks the address the viewer wants. One that somebody hides from them is as good as free: what is in the mail to it tells
- * whoever reads it, and nobody else.
+ * Checks the address that the viewer requests. An address that its user hides from the viewer is treated as unused. Only the
+ * email to this address says that it is in use.
  *
- * @returns Undefined when they have it.
- * @throws BadRequestError when the organisation lets only administrators change theirs, or does not take this one, or
- *   somebody has it whose address the viewer may see.
+ * @returns Undefined if the viewer already has the address.
+ * @throws BadRequestError if only administrators can change addresses, or the organization does not accept this one.
+ * @throws BadRequestError if a user whose address the viewer can see has it.
  * @throws RateLimitHitError after 2 attempts within an hour, or 5 within a day.
  */
 export async function requireWantedAddress(ctx: Ctx, email: string): Promise<WantedAddress | undefined> {
@@ -47,7 +48,7 @@ export async function requireWantedAddress(ctx: Ctx, email: string): Promise<Wan
   if (newEmail === viewer.user.email) return undefined;
   requireMayChange(viewer.realm, viewer);
   await requireAllowedAddress(app.db, viewer.realm, newEmail);
-  // Before it is told who has which address.
+  // Counted first, because the next check shows whether an address is in use.
   await countAttempt(app, viewer.id);
   const holder = await findUserByEmail(app.db, realmId, newEmail);
   const isTaken = holder !== null && holder.id !== viewer.id;
@@ -62,8 +63,8 @@ function requireMayChange(realm: Realm, { role }: Pick<User, 'role'>): void {
 }
 
 /**
- * Sends the link to the new address, inside a change that holds the viewer's row; or, when the address is somebody's, a
- * mail without one. Links sent before are void.
+ * Sends the link to the new address, or an email without a link if another user has it. Earlier links become invalid. The
+ * transaction must hold the lock of the viewer's row.
  */
 export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token, isTaken }: WantedAddress): Promise<void> {
   const { app, realmId, viewer } = ctx;
@@ -75,39 +76,45 @@ export async function sendConfirmation(tx: Tx, ctx: Ctx, { newEmail, token, isTa
   });
   const { subdomain } = viewer.realm;
   const [name, fullName] = [viewer.realm.name, viewer.user.fullName].map(oneLine);
+  await queueSecurityMail(tx, viewer.realm, viewer.user, {
+    subject: 'A new email address',
+    happened:
+      `a change of your email address to ${newEmail} was requested. It takes effect when the new address is ` +
+      'confirmed.',
+  });
   if (isTaken) {
     const body = `Hello,
 
-${fullName} wants to use this e-mail address in ${name}, where it is yours already. Nothing has changed.
+${fullName} requested to use this email address in ${name}, where you already use it. Nothing has changed.
 `;
-    return queueMail(tx, { realmId, to: newEmail, subject: `Your e-mail address for ${name}`, body });
+    return queueMail(tx, { realmId, to: newEmail, subject: `Your email address for ${name}`, body });
   }
   return queueMail(tx, {
     realmId,
     to: newEmail,
-    subject: `Confirm your new e-mail address for ${name}`,
+    subject: `Confirm your new email address for ${name}`,
     body: `Hello,
 
-${fullName} wants to use this e-mail address in ${name}, instead of ${viewer.user.email}.
-If that is you, follow this link within a day:
+${fullName} requested to use this email address in ${name}, instead of ${viewer.user.email}.
+If you requested this, follow this link within a day:
 
 ${urlOf(app.config, subdomain)}${CONFIRMATION_PATH}?token=${token}
 
-If it is not, do nothing: the address is then not used.
+If you did not request this, ignore this email. The address is then not used.
 `,
   });
 }
 
 /**
- * Gives a user the address whose mail has reached them. A link is good once, and while the address is free. The address
- * they had so far is written to.
+ * Changes a user's address to the one that a confirmation link was sent to. A link can be used once, while the address is
+ * free. Notifies the user at the previous address.
  *
  * @param token From the link.
- * @returns The user as they are after it.
- * @throws NonexistentSubdomainError at the server's own domain, when it has no organisation.
- * @throws BadRequestError when the link was used, is too old or none at all, or the address is taken, or not allowed any
- *   more.
- * @throws RealmDeactivatedError, UserDeactivatedError when the user may not sign in any more.
+ * @returns The user after the change.
+ * @throws NonexistentSubdomainError at the server's own domain, if it has no organization.
+ * @throws BadRequestError if the link was used, has expired or is invalid.
+ * @throws BadRequestError if the address is taken or no longer allowed.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the user can no longer sign in.
  */
 export async function confirmEmailChange({ app, realm }: RequestCtx, token: string): Promise<User> {
   if (realm === null) throw new NonexistentSubdomainError();
@@ -117,7 +124,7 @@ export async function confirmEmailChange({ app, realm }: RequestCtx, token: stri
       const found = await tx.emailChange.findFirst({ where: change });
       if (found === null) throw badLink();
       await lockUser(tx, { realmId: realm.id, id: found.userId });
-      // Of two who follow it at once, the second one finds it gone here.
+      // If two requests follow the link at the same time, the second one finds it deleted here.
       const { count } = await tx.emailChange.deleteMany({ where: { realmId: realm.id, id: found.id } });
       if (count === 0) throw badLink();
       const user = await tx.user.findUniqueOrThrow({ where: { realmId_id: { realmId: realm.id, id: found.userId } } });
@@ -135,19 +142,9 @@ async function useAddress(
   requireMayChange(realm, user);
   await requireAllowedAddress(tx, realm, newEmail);
   const after = await changeAddress(tx, emit, user, newEmail);
-  const place = oneLine(realm.name);
-  await queueMail(tx, {
-    realmId: realm.id,
-    to: user.email,
-    subject: `Your e-mail address for ${place} has changed`,
-    body: `Hello,
-
-your e-mail address in ${place} is ${newEmail} from now on.
-If you did not want that, tell the administrators of ${place}.
-`,
-  });
+  await tellOldAddress(tx, realm, user, newEmail);
   return after;
 }
 
-const badLink = () => new BadRequestError('The link was used already, is too old, or was not copied as a whole.');
+const badLink = () => new BadRequestError('The link was already used, has expired, or is incomplete.');
 const hashOf = (token: string) => new Uint8Array(createHash('sha256').update(token).digest());

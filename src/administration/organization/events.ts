@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
-import type { KnownOrganization } from './entity-facts.ts';
+import { documentEvent } from '../../events/wire.ts';
+import type { KnownOrganization } from './event-projections.ts';
 import { SERVER_GENERATION, SERVICE_FEATURE_LEVEL, SERVICE_MERGE_BASE, SERVICE_VERSION } from './feature-level.ts';
 
 interface UpdatePayload {
   readonly data: Readonly<Record<string, unknown>>;
-  /** Which organisation; absent in events logged before they told it. */
+  /** Id of the organization. Absent in events of previous versions. */
   readonly realm_id?: number;
 }
 
-/** To everyone in the organisation: what changed of it, by the names of registration's fields without `realm_`. */
+/**
+ * Event with the changed values of the organization, by the names of registration's fields without `realm_`. Recipients:
+ * all its users.
+ */
 export const realmUpdated = defineEvent(
   'realm',
   'update_dict',
@@ -23,7 +26,7 @@ export const realmUpdated = defineEvent(
   },
 );
 
-/** To everyone in the organisation: the service has started, and is what it says. */
+/** Event that the service has started, with this version. Recipients: all users of the organization. */
 export const restarted = defineEvent('restart', undefined, () => ({
   service_version: SERVICE_VERSION,
   service_merge_base: SERVICE_MERGE_BASE,
@@ -31,13 +34,13 @@ export const restarted = defineEvent('restart', undefined, () => ({
   server_generation: SERVER_GENERATION,
 }));
 
-tells(realmUpdated, 'everyone', {
+documentEvent(realmUpdated, 'all users of the organization', {
   property: z.literal('default'),
   data: z
     .record(z.string(), z.unknown())
-    .describe("What changed, by the names of registration's fields without `realm_`."),
+    .describe('Changed values, by the field names of registration without the prefix `realm_`.'),
 });
-tells(restarted, 'everyone', {
+documentEvent(restarted, 'all users of the organization', {
   service_version: z.string(),
   service_merge_base: z.string(),
   service_feature_level: z.int(),

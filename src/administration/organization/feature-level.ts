@@ -3,16 +3,16 @@ import { join, resolve } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** The level of the interface this service speaks. Our own changes show in `SERVICE_VERSION`. */
+/** Feature level of the interface that this service implements. Changes beyond it are visible in `SERVICE_VERSION`. */
 export const SERVICE_FEATURE_LEVEL = 496;
 
-/** The release, and in a Git checkout its commit: "0.1.0+3f2a91c0de". */
+/** The release, followed in a Git checkout by the commit: "0.1.0+3f2a91c0de". */
 export const SERVICE_VERSION = [releaseNumber(), commit()?.slice(0, 10)].filter((part) => part !== undefined).join('+');
 
-/** Where our own changes branch off; there is no upstream to branch off from. */
+/** The version that local changes are based on. The same as `SERVICE_VERSION`, because there is no upstream. */
 export const SERVICE_MERGE_BASE = SERVICE_VERSION;
 
-/** UNIX seconds: when this process started. */
+/** Start time of this process, in UNIX seconds. */
 export const SERVER_GENERATION = Math.floor(Date.now() / 1000 - process.uptime());
 
 function releaseNumber(): string {
@@ -20,13 +20,13 @@ function releaseNumber(): string {
   return version;
 }
 
-/** The commit that is checked out, read as Git keeps it: Git itself may not be installed. Undefined when unknown. */
+/** Returns the commit that is checked out. Reads Git's files, because Git may not be installed. Undefined if unknown. */
 function commit(): string | undefined {
   const own = gitDirectory();
   const head = read(own, 'HEAD');
   if (head === undefined || !head.startsWith('ref: ')) return head;
   const name = head.slice('ref: '.length);
-  // A linked working tree has a head of its own; the branches are those of the repository.
+  // A linked working tree has its own HEAD, but the branches are stored in the repository.
   const shared = resolve(own, read(own, 'commondir') ?? '.');
   return read(shared, name) ?? new RegExp(`^([0-9a-f]{40}) ${name}$`, 'm').exec(read(shared, 'packed-refs') ?? '')?.[1];
 }

@@ -1,54 +1,58 @@
-import { REALM_PERMISSION_MEANINGS } from '../../access/permissions/meanings.ts';
 import { REALM_SETTINGS } from '../../access/realm-settings.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
-import { meaningsOf, settingEnum } from '../../api/graphql/setting-fields.ts';
-import { factsAbout, type KnownOrganization } from './entity-facts.ts';
-import { Organization } from './graphql.ts';
+import { meaningsOf, settingEnum, settingEnumValue } from '../../api/graphql/setting-fields.ts';
+import { type KnownOrganization, projectionOf } from './event-projections.ts';
+import { Organization, PERMISSIONS_WITH_EFFECT } from './graphql.ts';
 
-/** What events tell besides the settings: texts of the organisation, and what old clients know settings by. */
+/** Values in events besides the settings: texts of the organization, and values that are published only for old clients. */
 const OTHERS = {
-  name: 'What the organization is called.',
-  description: 'What the organization says of itself, in flavored Markdown.',
-  rendered_description: 'The description as HTML. It comes with DESCRIPTION.',
-  mandatory_topics: 'Whether messages must have a topic. For old clients; it comes with TOPICS_POLICY.',
+  name: 'Name of the organization.',
+  description: 'Description of the organization, in Markdown.',
+  rendered_description: 'Description as HTML. Sent together with DESCRIPTION.',
+  mandatory_topics: 'Whether messages must have a topic. For old clients, sent together with TOPICS_POLICY.',
   allow_edit_history:
-    'Whether people see how messages were before they were edited. For old clients; it comes with ' +
+    'Whether users can see previous versions of edited messages. For old clients, sent together with ' +
     'MESSAGE_EDIT_HISTORY_VISIBILITY_POLICY.',
-  create_public_stream_policy: 'Who may make public channels, by role. For old clients.',
-  create_private_stream_policy: 'Who may make private channels, by role. For old clients.',
-  create_web_public_stream_policy: 'Who may make channels that are read without signing in, by role. For old clients.',
-  wildcard_mention_policy: 'Who may mention everybody where there are many, by role. For old clients.',
+  create_public_stream_policy: 'Roles that can create public channels. For old clients.',
+  create_private_stream_policy: 'Roles that can create private channels. For old clients.',
+  create_web_public_stream_policy:
+    'Roles that can create web-public channels, which can be read without signing in. For old clients.',
+  wildcard_mention_policy: 'Roles that can mention all users of a large channel. For old clients.',
 };
 
+const MEANINGS = { ...OTHERS, ...meaningsOf(REALM_SETTINGS), ...PERMISSIONS_WITH_EFFECT };
+
 const OrganizationSetting = builder.enumType('OrganizationSetting', {
-  description: 'What can change of an organization, with the forms that old clients know.',
-  values: settingEnum({ ...OTHERS, ...meaningsOf(REALM_SETTINGS), ...REALM_PERMISSION_MEANINGS }),
+  description:
+    'A property of the organization that can change, including properties that are published only for old clients.',
+  values: settingEnum(MEANINGS),
 });
 
 interface WireUpdate {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-type Known = { readonly known: KnownOrganization | null };
+type OrganizationProjection = { readonly known: KnownOrganization | null };
 
-eventType<WireUpdate, Known>(
+eventType<WireUpdate, OrganizationProjection>(
   'realm',
   'update_dict',
   'RealmUpdatedEvent',
   (t) => ({
     organizationSettings: t.field({
       type: [OrganizationSetting],
-      description: 'What changed, all at once.',
-      resolve: ({ event }) => Object.keys(event.data),
+      description: 'Properties that changed in this update.',
+      resolve: ({ event }) => [...new Set(Object.keys(event.data).map((name) => settingEnumValue(MEANINGS, name)))],
     }),
     organization: t.field({
       type: Organization,
       nullable: true,
       description:
-        'The organization, of which the event knows the new values. Who may do what in it, and its channels, are read.',
-      ...fromEvent(factsAbout, ({ facts }: EventSource<WireUpdate, Known>) => facts.known),
+        'The organization. The event contains the changed values. `permissions` and channels are read when the ' +
+        'event is sent.',
+      ...projectedFromEvent(projectionOf, ({ facts }: EventSource<WireUpdate, OrganizationProjection>) => facts.known),
     }),
   }),
   { description: 'Settings of the organization changed.' },
@@ -65,21 +69,21 @@ eventType<{
   'ServiceRestartedEvent',
   (t) => ({
     serviceVersion: t.string({
-      description: 'The release of the service.',
+      description: 'Release of the service.',
       resolve: ({ event }) => event.service_version,
     }),
     serviceMergeBase: t.string({
-      description: 'The release that changes of the operator are based on: the same.',
+      description: 'Release on which local changes of the operator are based. Same as `serviceVersion`.',
       resolve: ({ event }) => event.service_merge_base,
     }),
     serviceFeatureLevel: t.int({
-      description: 'All features up to this level are there.',
+      description: 'Feature level of the API. All features up to this level are supported.',
       resolve: ({ event }) => event.service_feature_level,
     }),
     serverGeneration: t.int({
-      description: 'When the process started, in UNIX seconds.',
+      description: 'Start time of the process, in UNIX seconds.',
       resolve: ({ event }) => event.server_generation,
     }),
   }),
-  { description: 'The service has started, perhaps as another version. Nothing of the state has changed.' },
+  { description: 'The service restarted, possibly with another version. No data changed.' },
 );

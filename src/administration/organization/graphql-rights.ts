@@ -10,8 +10,8 @@ import { mayCreateGroups } from '../user-groups/service.ts';
 import { mayCreateUsers } from '../users/service.ts';
 import { Organization } from './graphql.ts';
 
-// What the viewer may do that is about no object yet, or about the organisation itself. The rules are those of the changes;
-// here, because features of floors below do not know the organisation.
+// Permissions of the viewer that concern the organization or objects to be created. The rules are those of the mutations.
+// They are defined here, because features in lower layers cannot depend on the organization.
 
 const mayCreateChannels = (actor: ChannelActor, { inviteOnly = false, isWebPublic = false }): boolean =>
   objectionToPrivacy(actor, { inviteOnly, isWebPublic, historyPublicToSubscribers: true }) === undefined;
@@ -23,52 +23,55 @@ builder.objectFields(Organization, (t) => {
     t.boolean({ description, resolve: async (_realm, _args, ctx) => may(await viewerAsActor(ctx), signedIn(ctx)) });
   return {
     viewerCanEdit: byRole(
-      'Whether the viewer may change it and its settings, but for those that are for owners.',
+      'Whether the viewer can change the organization and its settings, except those reserved for owners.',
       administersOrganization,
     ),
     viewerCanEditOwnerSettings: byRole(
-      'Whether the viewer may change settings that are for owners, as who may come in, and how long messages are kept.',
+      'Whether the viewer can change the settings reserved for owners, such as which users can join and how long ' +
+        'messages are kept.',
       ownsOrganization,
     ),
     viewerCanEditUserDefaults: byRole(
-      'Whether the viewer may change the settings that new users begin with.',
+      'Whether the viewer can change the default settings of new users.',
       administersOrganization,
     ),
     viewerCanManageDomains: byRole(
-      'Whether the viewer may add, change and remove the domains whose addresses may be used to join.',
+      'Whether the viewer can add, change and remove the domains whose email addresses can be used to join.',
       ownsOrganization,
     ),
     viewerCanManageProfileFields: byRole(
-      'Whether the viewer may make, change, order and delete the fields of profiles.',
+      'Whether the viewer can create, change, reorder and delete custom profile fields.',
       administersOrganization,
     ),
     viewerCanManageChannelFolders: byRole(
-      'Whether the viewer may make, change, archive and order channel folders.',
+      'Whether the viewer can create, change, archive and reorder channel folders.',
       administersOrganization,
     ),
     viewerCanChooseDefaultChannels: byRole(
-      'Whether the viewer may say which channels new users are subscribed to, of those that they administer or create.',
+      'Whether the viewer can set which of the channels that they administer or create are default channels of new ' +
+        'users.',
       mayChooseDefaultChannels,
     ),
-    viewerCanCreateUsers: byRole('Whether the viewer may create accounts for others.', mayCreateUsers),
-    viewerCanCreateBots: byPermission('Whether the viewer may create bots.', (actor, { viewer }) =>
+    viewerCanCreateUsers: byRole('Whether the viewer can create accounts for other users.', mayCreateUsers),
+    viewerCanCreateBots: byPermission('Whether the viewer can create bots.', (actor, { viewer }) =>
       mayCreateBots(actor, viewer),
     ),
-    viewerCanCreateUserGroups: byPermission('Whether the viewer may create user groups.', mayCreateGroups),
+    viewerCanCreateUserGroups: byPermission('Whether the viewer can create user groups.', mayCreateGroups),
     viewerCanCreatePublicChannels: byPermission(
-      'Whether the viewer may create public channels, and make public those that they administer.',
+      'Whether the viewer can create public channels, and make channels that they administer public.',
       (actor) => mayCreateChannels(actor, {}),
     ),
     viewerCanCreatePrivateChannels: byPermission(
-      'Whether the viewer may create private channels, and make private those that they administer.',
+      'Whether the viewer can create private channels, and make channels that they administer private.',
       (actor) => mayCreateChannels(actor, { inviteOnly: true }),
     ),
     viewerCanCreateWebPublicChannels: byPermission(
-      'Whether the viewer may create channels that are read without an account, and open to that those they administer.',
+      'Whether the viewer can create web-public channels, which can be read without signing in, and make channels ' +
+        'that they administer web-public.',
       (actor) => mayCreateChannels(actor, { isWebPublic: true }),
     ),
     viewerCanAddCustomEmoji: byPermission(
-      'Whether the viewer may add emoji to its own; under the name of a built-in one, administrators alone.',
+      'Whether the viewer can add custom emoji. Only administrators can use the name of a built-in emoji.',
       mayAddEmoji,
     ),
   };

@@ -5,6 +5,7 @@ import { systemGroups, toWireGroupSetting, type WireGroupSetting } from '../../a
 import {
   EDITABLE_REALM_SETTINGS,
   REALM_GROUP_SETTING_NAMES,
+  REALM_GROUP_SETTINGS,
   REALM_SETTINGS,
   type RealmGroupSettingName,
   type RealmSettingName,
@@ -23,6 +24,7 @@ import { emojiDataUrl } from '../../people/emoji/files.ts';
 import { ExpectationMismatchError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { urlOf } from '../../platform/hosts.ts';
 import { TYPING_MS } from '../../platform/limits.ts';
+import { withEffect } from '../../platform/setting.ts';
 import { TOTAL_NAMES, TOTALS, type WireTotals, wireNameOf } from '../../platform/totals.ts';
 import { AUTHENTICATION_METHODS, readServerSettings, type ServerSettings as Settings } from './server-settings.ts';
 import { updateRealm } from './update.ts';
@@ -30,16 +32,18 @@ import { updateRealm } from './update.ts';
 const methods = { ...AUTHENTICATION_METHODS, openidConnect: AUTHENTICATION_METHODS['openid connect'] };
 
 const AuthenticationMethods = builder.objectRef<typeof methods>('AuthenticationMethods').implement({
-  description: 'The ways of signing in: whether each is offered.',
+  description: 'Authentication methods, each with whether the server supports it.',
   fields: (t) => ({
-    password: t.exposeBoolean('password', { description: 'By a password.' }),
-    dev: t.exposeBoolean('dev', { description: 'By a name alone, on a server of developers.' }),
-    email: t.exposeBoolean('email', { description: 'By an e-mail address with a password.' }),
-    ldap: t.exposeBoolean('ldap', { description: 'By a directory that speaks LDAP.' }),
-    remoteuser: t.exposeBoolean('remoteuser', { description: 'By a proxy before the server, which says who it is.' }),
-    saml: t.exposeBoolean('saml', { description: 'By an identity provider that speaks SAML.' }),
+    password: t.exposeBoolean('password', { description: 'Whether users can sign in with a password.' }),
+    dev: t.exposeBoolean('dev', { description: 'Whether users can sign in with only a name, on development servers.' }),
+    email: t.exposeBoolean('email', { description: 'Whether users can sign in with an email address and a password.' }),
+    ldap: t.exposeBoolean('ldap', { description: 'Whether users can sign in through an LDAP directory.' }),
+    remoteuser: t.exposeBoolean('remoteuser', {
+      description: 'Whether users can sign in through a reverse proxy that authenticates them.',
+    }),
+    saml: t.exposeBoolean('saml', { description: 'Whether users can sign in through a SAML identity provider.' }),
     openidConnect: t.exposeBoolean('openidConnect', {
-      description: 'By an identity provider that speaks OpenID Connect.',
+      description: 'Whether users can sign in through an OpenID Connect identity provider.',
     }),
   }),
 });
@@ -53,103 +57,118 @@ interface External {
 }
 
 const ExternalAuthenticationMethod = builder.objectRef<External>('ExternalAuthenticationMethod').implement({
-  description: 'A third party by which one can sign in.',
+  description: 'A third-party authentication provider.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'What programs call it.' }),
-    displayName: t.exposeString('displayName', { description: 'What people call it.' }),
-    displayIcon: t.exposeString('displayIcon', { nullable: true, description: 'URL of its logo; null for none.' }),
-    loginUrl: t.exposeString('loginUrl', { description: 'Where to sign in by it.' }),
-    signupUrl: t.exposeString('signupUrl', { description: 'Where to make an account by it.' }),
+    name: t.exposeString('name', { description: 'Identifier of the provider, for programs.' }),
+    displayName: t.exposeString('displayName', { description: 'Display name of the provider.' }),
+    displayIcon: t.exposeString('displayIcon', {
+      nullable: true,
+      description: 'URL of the logo. Null if there is none.',
+    }),
+    loginUrl: t.exposeString('loginUrl', { description: 'URL at which users sign in.' }),
+    signupUrl: t.exposeString('signupUrl', { description: 'URL at which users sign up.' }),
   }),
 });
 
 const PublicRealm = builder.objectRef<NonNullable<Settings['realm']>>('PublicRealm').implement({
-  description: 'What anybody may know of an organization.',
+  description: 'Properties of an organization that are visible without signing in.',
   fields: (t) => ({
-    url: t.exposeString('url', { description: 'Its address.' }),
-    name: t.exposeString('name', { description: 'What it is called, in at most 40 characters.' }),
+    url: t.exposeString('url', { description: 'URL of the organization.' }),
+    name: t.exposeString('name', { description: 'Name of the organization, at most 40 characters.' }),
     icon: t.exposeString('icon', { description: 'URL of the square logo.' }),
-    description: t.exposeString('description', { description: 'What it says of itself, as HTML.' }),
+    description: t.exposeString('description', { description: 'Description of the organization, as HTML.' }),
     webPublicAccessEnabled: t.exposeBoolean('webPublicAccessEnabled', {
-      description: 'Whether there are channels that can be read without signing in.',
+      description: 'Whether the organization has channels that can be read without signing in.',
     }),
   }),
 });
 
 const Totals = builder.objectRef<WireTotals>('Totals').implement({
-  description: 'How much there may be of what people can pile up: of each user, unless the name says otherwise.',
+  description:
+    'Limits on the numbers of objects that users can create. Each limit is per user, unless its name says otherwise.',
   fields: (t) =>
     Object.fromEntries(
       TOTAL_NAMES.map((name) => [
         wireNameOf(name).replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
-        t.int({ description: `${TOTALS[name].refusal}.`, resolve: (totals) => totals[wireNameOf(name)] }),
+        t.int({ description: `${TOTALS[name].description}.`, resolve: (totals) => totals[wireNameOf(name)] }),
       ]),
     ),
 });
 
 const TypingTimes = builder.objectRef<typeof TYPING_MS>('TypingTimes').implement({
-  description: 'When a client says that somebody is writing, or has stopped, and how long it believes it of others.',
+  description: 'Timing of typing notifications.',
   fields: (t) => ({
     repeatSeconds: t.int({
-      description: 'While somebody goes on writing, `START` is said again after so long.',
+      description: 'Interval at which a client sends `START` again while the user types, in seconds.',
       resolve: ({ startedWait }) => startedWait / 1000,
     }),
     stopSeconds: t.int({
-      description: 'When somebody has written nothing for so long, `STOP` is said.',
+      description: 'Time without input after which a client sends `STOP`, in seconds.',
       resolve: ({ stoppedWait }) => stoppedWait / 1000,
     }),
     expirySeconds: t.int({
-      description: 'Of whom nothing more is heard for so long, they are taken to have stopped.',
+      description:
+        'Time without a notification after which a client no longer shows another user as typing, in seconds.',
       resolve: ({ startedExpiry }) => startedExpiry / 1000,
     }),
   }),
 });
 
 const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
-  description: 'What a client learns before it signs in.',
+  description: 'Settings that a client can read before it signs in.',
   fields: (t) => ({
     authenticationMethods: t.field({
       type: AuthenticationMethods,
-      description: 'The ways of signing in.',
+      description: 'Authentication methods of the server.',
       resolve: () => methods,
     }),
     externalAuthenticationMethods: t.field({
       type: [ExternalAuthenticationMethod],
-      description: 'The third parties by which one can sign in: none.',
+      description: 'Third-party authentication providers: none.',
       resolve: () => [],
     }),
-    featureLevel: t.exposeInt('featureLevel', { description: 'All features up to this level are there.' }),
-    version: t.exposeString('version', { description: 'The release of the service, and in a checkout its commit.' }),
+    featureLevel: t.exposeInt('featureLevel', {
+      description: 'Feature level of the API. All features up to this level are supported.',
+    }),
+    version: t.exposeString('version', {
+      description: 'Release of the service, followed by the commit if it runs from a Git checkout.',
+    }),
     mergeBase: t.exposeString('mergeBase', {
-      description: 'The release that changes of the operator are based on: the same.',
+      description: 'Release on which local changes of the operator are based. Same as `version`.',
     }),
     pushNotificationsEnabled: t.boolean({
-      description: 'Whether the server notifies phones: false.',
+      description: 'Whether the server sends push notifications to phones. Always false.',
       resolve: () => false,
     }),
-    isIncompatible: t.exposeBoolean('isIncompatible', { description: 'Whether this client is too old to go on.' }),
+    isIncompatible: t.exposeBoolean('isIncompatible', {
+      description: 'Whether this client is too old to be supported.',
+    }),
     emailAuthEnabled: t.boolean({
-      description: 'Whether one can sign in by an e-mail address with a password.',
+      description: 'Whether users can sign in with an email address and a password.',
       resolve: () => AUTHENTICATION_METHODS.email,
     }),
     requireEmailFormatUsernames: t.boolean({
-      description: 'Whether user names are e-mail addresses: true.',
+      description: 'Whether user names are email addresses. Always true.',
       resolve: () => true,
     }),
     emojiDataUrl: t.string({
-      description: 'Where the names of all Unicode emoji are, as JSON: `{"code_to_names": {"1f389": ["tada", …], …}}`.',
+      description:
+        'URL of a JSON file with the names of all Unicode emoji: `{"code_to_names": {"1f389": ["tada", …], …}}`.',
       resolve: () => emojiDataUrl(),
     }),
     typingTimes: t.field({
       type: TypingTimes,
-      description: 'When a client says that somebody is writing, and how long it believes it of others.',
+      description: 'Timing of typing notifications.',
       resolve: () => TYPING_MS,
     }),
-    totals: t.expose('totals', { type: Totals, description: 'How much there may be of what people can pile up.' }),
+    totals: t.expose('totals', {
+      type: Totals,
+      description: 'Limits on the numbers of objects that users can create.',
+    }),
     realm: t.expose('realm', {
       type: PublicRealm,
       nullable: true,
-      description: 'The organization at the host; null where there is none.',
+      description: 'Organization at the requested host. Null if there is none.',
     }),
   }),
 });
@@ -157,15 +176,23 @@ const ServerSettings = builder.objectRef<Settings>('ServerSettings').implement({
 builder.queryField('serverSettings', (t) =>
   t.field({
     type: ServerSettings,
-    description: 'The server, and the organization at the host asked. Needs no credentials.',
+    description: 'Settings of the server and of the organization at the requested host. Requires no credentials.',
     resolve: (_root, _args, ctx) => readServerSettings(ctx),
   }),
 );
 
+/** Meaning of each permission that has an effect, by the permission's name on the wire. */
+export const PERMISSIONS_WITH_EFFECT = Object.fromEntries(
+  Object.keys(withEffect(REALM_GROUP_SETTINGS)).map((name) => [
+    name,
+    REALM_PERMISSION_MEANINGS[name as RealmGroupSettingName],
+  ]),
+) as typeof REALM_PERMISSION_MEANINGS;
+
 const OrganizationPermissions = permissionsType(
   'OrganizationPermissions',
-  'Who may do what in the organization.',
-  REALM_PERMISSION_MEANINGS,
+  'Holders of each permission in the organization.',
+  PERMISSIONS_WITH_EFFECT,
 );
 
 async function permissionsOf(
@@ -184,28 +211,30 @@ export const Organization = builder.objectRef<Realm>('Organization');
 
 builder.node(Organization, {
   id: { resolve: ({ id }) => id },
-  description: "The viewer's organization, and its settings.",
+  description: 'An organization and its settings.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'What it is called, in at most 40 characters.' }),
+    name: t.exposeString('name', { description: 'Name of the organization, at most 40 characters.' }),
     description: t.exposeString('description', {
-      description: 'What it says of itself, in flavored Markdown; at most 1,000 characters.',
+      description: 'Description of the organization, in Markdown, at most 1,000 characters.',
     }),
     renderedDescription: t.string({
-      description: 'What it says of itself, as HTML.',
+      description: 'Description of the organization, as HTML.',
       resolve: ({ description }) => renderMarkdown(description),
     }),
     url: t.string({
-      description: 'Its address.',
+      description: 'URL of the organization.',
       resolve: ({ subdomain }, _args, ctx) => urlOf(ctx.app.config, subdomain),
     }),
-    uuid: t.exposeString('uuid', { description: 'What names it for ever, whatever its address.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    uuid: t.exposeString('uuid', {
+      description: 'Permanent identifier of the organization. It does not change with the URL.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Creation time.' }),
     ...settingFields<Realm>(t, REALM_SETTINGS, (realm, name) => realmSetting(realm, name as RealmSettingName), {
       Channel,
     }),
     permissions: t.field({
       type: OrganizationPermissions,
-      description: 'Who may do what in it.',
+      description: 'Holders of each permission in the organization.',
       resolve: (realm, _args, ctx) => permissionsOf(signedIn(ctx), realm),
     }),
   }),
@@ -217,35 +246,35 @@ builder.queryField('organization', (t) =>
   t.field({
     type: Organization,
     nullable: true,
-    description: "The viewer's organization, and its settings.",
+    description: "The viewer's organization.",
     resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm,
   }),
 );
 
 const OrganizationPermissionEditsInput = permissionEditsInput(
   'OrganizationPermissionEditsInput',
-  'Which permissions of the organization are to change.',
-  REALM_PERMISSION_MEANINGS,
+  'Permissions of the organization to change. Omitted permissions do not change.',
+  PERMISSIONS_WITH_EFFECT,
 );
 
 mutation('updateOrganization', {
   description:
-    'Changes what is given of the organization. For administrators; for owners, where it is about who may come in, how ' +
-    'long messages are kept, and some permissions.',
+    'Updates the organization. Omitted fields do not change. For administrators. Only owners can change which ' +
+    'users can join, how long messages are kept, and some permissions.',
   input: (t) => ({
-    name: t.string({ required: false, description: 'What it is called: not blank; at most 40 characters.' }),
+    name: t.string({ required: false, description: 'Name of the organization: not blank, at most 40 characters.' }),
     description: t.string({
       required: false,
-      description: 'What it says of itself, in flavored Markdown; at most 1,000 characters.',
+      description: 'Description of the organization, in Markdown, at most 1,000 characters.',
     }),
     permissions: t.field({
       type: OrganizationPermissionEditsInput,
       required: false,
-      description: 'Who may do what in it.',
+      description: 'Permissions to change.',
     }),
     ...settingInputs(t, EDITABLE_REALM_SETTINGS),
   }),
-  payload: () => ({ organization: { type: Organization, description: 'The organization, after the change.' } }),
+  payload: () => ({ organization: { type: Organization, description: 'The organization after the change.' } }),
   errors: [ExpectationMismatchError, SystemGroupRequiredError, UnauthorizedPrincipalError],
   resolve: async (ctx, { name, description, permissions, ...settings }) => {
     await updateRealm(ctx, {

@@ -4,17 +4,17 @@ import type { GroupRule } from '../../access/permissions/permission-values.ts';
 import type { SystemGroupName } from '../../access/permissions/system-groups.ts';
 import { REALM_GROUP_SETTINGS } from '../../access/realm-settings.ts';
 
-/** What clients are told of a permission: to whom it may be given, and who holds it in the beginning. */
+/** The rule of a permission for clients: which groups can hold it, and which holds it initially. */
 interface WirePermissionRule {
   readonly require_system_group: boolean;
   readonly allow_internet_group: boolean;
   readonly allow_nobody_group: boolean;
   readonly allow_everyone_group: boolean;
-  /** A role group, or a word for who made the thing. */
+  /** A role group, or a word for the creator of the object. */
   readonly default_group_name: string;
-  /** For groups of roles; null for what is no permission of groups. */
+  /** Default for role groups. Null unless it is a permission of groups. */
   readonly default_for_system_groups: SystemGroupName | null;
-  /** The only role groups that may hold it; empty: whichever the flags let. */
+  /** Role groups allowed to hold the permission. Empty: any that the flags permit. */
   readonly allowed_system_groups: readonly SystemGroupName[];
 }
 
@@ -36,7 +36,7 @@ const toWire = (rules: Rules, creator: string, forRoles: SystemGroupName | null)
     ]),
   );
 
-/** `server_supported_permission_settings`: of the organisation, of channels and of groups, as the rules have them. */
+/** `server_supported_permission_settings`: the permission rules of the organization, channels and groups. */
 export const PERMISSION_RULES = {
   realm: toWire(REALM_GROUP_SETTINGS, 'creator', null),
   stream: toWire(CHANNEL_PERMISSIONS, 'channel_creator', null),

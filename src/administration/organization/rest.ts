@@ -5,12 +5,13 @@ import {
   EDITABLE_REALM_SETTINGS,
   type EditableRealmSettingName,
   REALM_GROUP_SETTING_NAMES,
+  REALM_GROUP_SETTINGS,
   type RealmGroupSettingName,
 } from '../../access/realm-settings.ts';
 import { endpoint } from '../../api/rest/endpoint.ts';
 import { type Param, text } from '../../api/rest/params.ts';
 import { permissionParams, settingParam } from '../../api/rest/setting-params.ts';
-import type { Setting } from '../../platform/setting.ts';
+import { NO_EFFECT, type Setting } from '../../platform/setting.ts';
 import { TOTAL_NAMES, wireNameOf } from '../../platform/totals.ts';
 import { AUTHENTICATION_METHODS, readServerSettings } from './server-settings.ts';
 import { updateRealm } from './update.ts';
@@ -27,9 +28,9 @@ export const getServerSettings = endpoint({
   method: 'GET',
   path: '/server_settings',
   auth: 'none',
-  twins: ['serverSettings'],
+  equivalents: ['serverSettings'],
   summary: 'Get server settings',
-  description: 'Needs no credentials. The `realm_` fields are absent at a domain without an organization.',
+  description: 'Requires no credentials. The `realm_` fields are absent if the domain has no organization.',
   params: {},
   reply: {
     authentication_methods: z.record(z.string(), z.boolean()),
@@ -74,7 +75,10 @@ export const getServerSettings = endpoint({
   },
 });
 
-/** A group setting is an integer or an object, a text is told as "updated", and a limit may be null. */
+/**
+ * Returns the response field of a setting. The values of group settings are integers or objects, a changed text is returned as
+ * "updated", and a limit can be null.
+ */
 const settingReply = ({ type, initial }: Setting<unknown>) =>
   (typeof initial === 'string' ? z.literal('updated') : type).optional();
 
@@ -84,7 +88,15 @@ const settingParams = Object.fromEntries(
   namesOf.map((name) => [name, settingParam(EDITABLE_REALM_SETTINGS[name])]),
 ) as Record<EditableRealmSettingName, Param<unknown, 'optional'>>;
 
-/** What is given of `values`, under the same names. */
+const permissionMeanings = Object.fromEntries(
+  REALM_GROUP_SETTING_NAMES.map((name) => {
+    const rule: { readonly hasNoEffect?: true } = REALM_GROUP_SETTINGS[name];
+    const meaning = REALM_PERMISSION_MEANINGS[name];
+    return [name, rule.hasNoEffect === true ? `${meaning.slice(0, -1)}; ${NO_EFFECT}.` : meaning];
+  }),
+) as typeof REALM_PERMISSION_MEANINGS;
+
+/** Returns the entries of `values` that are given, under the same names. */
 function pick<N extends string, V>(names: readonly N[], values: Partial<Record<N, V>>): Partial<Record<N, V>> {
   const given = names.map((name) => [name, values[name]] as const).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given) as Partial<Record<N, V>>;
@@ -94,15 +106,21 @@ export const patchRealm = endpoint({
   method: 'PATCH',
   path: '/realm',
   auth: 'basic',
-  twins: ['updateOrganization'],
+  equivalents: ['updateOrganization'],
   summary: 'Update the organization',
-  description: 'The reply has what changed: the new value, or "updated" in the place of a text.',
-  permission: 'administrators; owners, for who may come in, how long messages are kept, and some permissions',
+  description: 'The response contains the changed fields: the new value, or "updated" for a text.',
+  permission:
+    'administrators; only owners can change which users can join, how long messages are kept, and some permissions',
   params: {
-    name: text(z.string(), { description: 'At most 40 characters.', example: 'Analytical Engines' }).optional(),
-    description: text(z.string(), { description: 'Flavored Markdown, at most 1,000 characters.' }).optional(),
+    name: text(z.string(), {
+      description: 'Name of the organization, at most 40 characters.',
+      example: 'Analytical Engines',
+    }).optional(),
+    description: text(z.string(), {
+      description: 'Description of the organization, in Markdown, at most 1,000 characters.',
+    }).optional(),
     ...settingParams,
-    ...permissionParams(REALM_PERMISSION_MEANINGS, groupSettingEdit),
+    ...permissionParams(permissionMeanings, groupSettingEdit),
   },
   reply: {
     name: z.literal('updated').optional(),

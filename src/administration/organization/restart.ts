@@ -5,8 +5,8 @@ import { databaseClock } from '../../platform/db/clock.ts';
 import { restarted } from './events.ts';
 
 /**
- * Tells every live event queue that takes it that the service has started, perhaps as another version: one event in each
- * organisation that has such a queue.
+ * Notifies live event queues that the service has started, perhaps with another version. Emits one event in each
+ * organization that has a live queue for this type of event.
  */
 export async function announceRestart(app: App): Promise<void> {
   const realms = await app.db.$queryRaw<{ realm_id: number }[]>`

@@ -3,10 +3,13 @@ import { realmSetting } from '../../access/realm-settings.ts';
 import type { Realm } from '../../generated/prisma/client.ts';
 import { renderMarkdown } from '../../markdown/render.ts';
 import { urlOf } from '../../platform/hosts.ts';
-import { toldTotals, type WireTotals } from '../../platform/totals.ts';
+import { publishedTotals, type WireTotals } from '../../platform/totals.ts';
 import { SERVICE_FEATURE_LEVEL, SERVICE_MERGE_BASE, SERVICE_VERSION } from './feature-level.ts';
 
-/** The ways of signing in, by their names in the interface. Passwords belong to e-mail addresses, and are all there is. */
+/**
+ * Authentication methods, by their names in the interface. Only passwords, which belong to email addresses, are
+ * supported.
+ */
 export const AUTHENTICATION_METHODS = {
   password: true,
   dev: false,
@@ -17,21 +20,21 @@ export const AUTHENTICATION_METHODS = {
   'openid connect': false,
 } as const;
 
-/** A client that calls itself this asks to be refused: a test name. */
+/** Client name that is refused as incompatible, for tests. */
 const INCOMPATIBLE_CLIENT = 'ServiceInvalid';
 
-/** The path of an organisation's square logo. */
+/** Path of an organization's square logo. */
 export const ICON_URL = '/avatar/organization';
 
-/** What a client learns before it signs in. */
+/** Data that a client can read before it signs in. */
 export interface ServerSettings {
   readonly featureLevel: number;
   readonly version: string;
   readonly mergeBase: string;
   readonly isIncompatible: boolean;
-  /** How much there may be of what people can pile up. */
+  /** Limits on the numbers of objects that users can create. */
   readonly totals: WireTotals;
-  /** Null at the server's own domain, when it has no organisation. */
+  /** Null at the server's own domain, if it has no organization. */
   readonly realm: {
     readonly url: string;
     readonly name: string;
@@ -42,14 +45,14 @@ export interface ServerSettings {
   } | null;
 }
 
-/** What a client learns of the server, and of the organisation at the host it asks. */
+/** Returns the settings of the server and of the organization at the requested host. */
 export async function readServerSettings({ app, realm, clientName }: RequestCtx): Promise<ServerSettings> {
   return {
     featureLevel: SERVICE_FEATURE_LEVEL,
     version: SERVICE_VERSION,
     mergeBase: SERVICE_MERGE_BASE,
     isIncompatible: clientName === INCOMPATIBLE_CLIENT,
-    totals: toldTotals(app.config),
+    totals: publishedTotals(app.config),
     realm: realm && {
       url: urlOf(app.config, realm.subdomain),
       name: realm.name,
@@ -64,7 +67,7 @@ interface ChannelCounter {
   readonly channel: { count(query: { where: object }): Promise<number> };
 }
 
-/** Whether people may look in without signing in, and have something to look at. */
+/** Whether visitors can read without signing in, and at least one channel is open to them. */
 async function hasWebPublicAccess(db: ChannelCounter, realm: Realm): Promise<boolean> {
   if (!realmSetting(realm, 'enable_spectator_access')) return false;
   return (await db.channel.count({ where: { realmId: realm.id, isWebPublic: true, isArchived: false } })) > 0;

@@ -7,54 +7,57 @@ import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isSubdomain } from '../../platform/hosts.ts';
 import { MAX_REALM_NAME_LENGTH } from '../../platform/limits.ts';
+import { requireReadable } from '../../platform/names.ts';
 import { OWNER } from '../../platform/roles.ts';
 import { requireText } from '../../platform/text.ts';
 import { checkNewUser, insertUser, insertUsers, type MadeUser, type NewUser } from '../users/new-user.ts';
 
-/** An organisation to be made. */
+/** Properties of a new organization. */
 export interface NewRealm {
   /** Lower-case letters, digits and hyphens; "" for the server's own domain. */
   readonly subdomain: string;
   /** 1 to 40 characters. */
   readonly name: string;
   readonly owner: Omit<NewUser, 'role' | 'canCreateUsers'>;
-  /** Who else is there from the start. Bots without an owner are the owner's. */
+  /** Other users that are created with the organization. Bots without an owner belong to `owner`. */
   readonly people?: readonly NewUser[];
-  /** True for one that is filled before anybody may sign in; `openRealm` ends that. */
+  /** True if the organization is filled with data before users can sign in. `openRealm` ends this state. */
   readonly unfinished?: boolean;
 }
 
-/** Deactivated before it was made, as no other organisation is: one whose making was not finished. */
+/** Deactivation time that marks an organization whose creation is unfinished. No other organization has it. */
 export const UNFINISHED = new Date(0);
 
-/** An organisation made, and its people's keys, which are shown this once. */
+/** A new organization with the API keys of its users, which are shown only once. */
 export interface MadeRealm {
   readonly realm: Realm;
   readonly owner: MadeUser;
-  /** As given, in the order given. */
+  /** The users of `NewRealm.people`, in the same order. */
   readonly people: readonly MadeUser[];
 }
 
 /**
- * Makes an organisation with its role groups, its owner, and whoever else is named. All of it is made, or nothing.
+ * Creates an organization with its role groups, its owner and other users, in one transaction.
  *
- * @throws BadRequestError when the subdomain is no host name or in use, when the name is blank or too long, or when a
- *   user's address, name, role or password is not taken.
+ * @throws BadRequestError if the subdomain is not a host name or is in use, or the name is blank or too long.
+ * @throws BadRequestError if a user's address, name, role or password is invalid.
  */
 export async function createRealm(
   app: App,
   { owner, people = [], unfinished = false, ...input }: NewRealm,
 ): Promise<MadeRealm> {
   const { subdomain } = input;
-  if (!isSubdomain(subdomain)) throw new BadRequestError(`"${subdomain}" cannot be a subdomain`);
+  if (!isSubdomain(subdomain))
+    throw new BadRequestError(`Invalid subdomain "${subdomain}": use up to 63 lower-case letters, digits and hyphens`);
   const name = requireText('name', input.name, { strip: true, min: 1, max: MAX_REALM_NAME_LENGTH });
+  requireReadable('name', name);
   const [ownerRow, ...rows] = await Promise.all([
-    checkNewUser(app, { ...owner, role: OWNER, canCreateUsers: true }),
-    ...people.map((person) => checkNewUser(app, person)),
+    checkNewUser(app, { name, subdomain }, { ...owner, role: OWNER, canCreateUsers: true }),
+    ...people.map((person) => checkNewUser(app, { name, subdomain }, person)),
   ]);
   const now = app.now();
   try {
-    // No event: nobody is there yet to hear one. The realm's log begins after this.
+    // No event is emitted, because there are no recipients yet. The organization's log begins after this.
     return await transact({ app, realmId: 0 }, async (tx) => {
       if ((await tx.realm.count({ where: { subdomain } })) > 0) throw takenError(subdomain);
       const realm = await tx.realm.create({
@@ -71,22 +74,23 @@ export async function createRealm(
       return { realm, owner: made, people: others };
     });
   } catch (error) {
-    if (isUniqueViolation(error)) throw new BadRequestError('The subdomain is in use, or two users have one address');
+    if (isUniqueViolation(error))
+      throw new BadRequestError('The subdomain is in use, or two users have the same email address');
     throw error;
   }
 }
 
 const takenError = (subdomain: string) =>
   new BadRequestError(
-    subdomain === '' ? 'The root domain has an organization already' : `The subdomain ${subdomain} is in use`,
+    subdomain === '' ? 'The root domain already has an organization' : `The subdomain ${subdomain} is in use`,
   );
 
-/** Lets people sign in to an organisation that was made `unfinished`. */
+/** Allows users to sign in to an organization that was created as `unfinished`. */
 export async function openRealm({ db }: App, realmId: number): Promise<void> {
   await db.realm.updateMany({ where: { id: realmId, deactivatedAt: UNFINISHED }, data: { deactivatedAt: null } });
 }
 
-/** Every organisation of the server by id, with how many active users it has. */
+/** Returns every organization of the server, ascending by id, with its number of active users. */
 export async function listRealms({ db }: App): Promise<(Realm & { userCount: number })[]> {
   const realms = await db.realm.findMany({
     orderBy: { id: 'asc' },

@@ -32,18 +32,18 @@ import {
   REPORT_TYPES,
   TYPING_MS,
 } from '../../platform/limits.ts';
-import { toldTotals } from '../../platform/totals.ts';
+import { publishedTotals } from '../../platform/totals.ts';
 import { SERVER_GENERATION } from './feature-level.ts';
 import { PERMISSION_RULES } from './permission-rules.ts';
 import { ICON_URL } from './server-settings.ts';
 
-/** The organisation: limits and server parameters, and its settings. */
+/** State of the organization: limits, server parameters and settings. */
 export const realmState: StateGroup = {
   name: 'realm',
   async read({ app, viewer: { realm }, groups }: Snapshot) {
     return {
       ...LIMITS,
-      ...toldTotals(app.config),
+      ...publishedTotals(app.config),
       ...SERVER_PARAMETERS,
       server_emoji_data_url: emojiDataUrl(),
       ...realmFields(app, realm, groups),
@@ -51,7 +51,7 @@ export const realmState: StateGroup = {
   },
 };
 
-/** The fields that events of type `realm` keep current, under their names without `realm_`. */
+/** Returns the fields that `realm` events keep current. Events use their names without `realm_`. */
 export const realmFields = (app: App, realm: Realm, groups: SystemGroups) => ({
   ...identity(app, realm),
   ...settings(realm),
@@ -102,7 +102,7 @@ const SERVER_PARAMETERS = {
   upgrade_text_for_wide_organization_logo: '',
 };
 
-/** Self-hosted. */
+/** Plan type of a self-hosted server. */
 const PLAN_TYPE = 1;
 
 function identity({ config }: App, realm: Realm) {
@@ -181,7 +181,10 @@ const WILDCARD_MENTION: PolicyCodes = {
   'role:moderators': 7,
 };
 
-/** A permission in the form of old clients: a code for a role group; for what has none, the code of the default. */
+/**
+ * Returns a permission in the form for old clients: the code of a role group. If the holder has no code, returns the code
+ * of the default.
+ */
 function legacyPolicy(realm: Realm, groups: SystemGroups, name: RealmGroupSettingName, codes: PolicyCodes) {
   const value = toWireGroupSetting(groups, realmGroupSetting(groups, realm, name));
   const group = typeof value === 'number' ? groups.name(value) : undefined;

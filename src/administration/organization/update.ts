@@ -29,19 +29,20 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { MAX_REALM_DESCRIPTION_LENGTH, MAX_REALM_NAME_LENGTH } from '../../platform/limits.ts';
+import { requireReadable } from '../../platform/names.ts';
 import { requireSettings, type SettingValue, storedAfter } from '../../platform/setting.ts';
 import { requireText } from '../../platform/text.ts';
 import { waitingPeriodChanged } from '../user-groups/role-groups.ts';
 import { realmUpdated } from './events.ts';
 import { realmFields } from './state.ts';
 
-/** What is to change; absent fields stay. */
+/** Fields of an organization to change. Absent fields stay unchanged. */
 export interface RealmEdit {
   /** 1 to 40 code points. */
   readonly name?: string | undefined;
-  /** Flavoured Markdown, at most 1,000 code points. */
+  /** Flavored Markdown, at most 1,000 code points. */
   readonly description?: string | undefined;
-  /** As the client sent them; "unlimited" takes away a limit. */
+  /** Settings as sent by the client. The value "unlimited" removes a limit. */
   readonly settings?: Partial<Record<EditableRealmSettingName, unknown>> | undefined;
   readonly permissions?: GroupSettingEdits<RealmGroupSettingName> | undefined;
 }
@@ -67,19 +68,21 @@ const OF_CHANNELS = [
 ] as const;
 
 /**
- * Changes the organisation, and tells everyone in it what changed, in one event. What is equal already is no change.
+ * Updates the organization, and sends all changes to all its users in one event. Values that do not differ are ignored.
  *
- * @returns What changed of what was given, by name, as on the wire.
- * @throws UnauthorizedPrincipalError unless the viewer is an administrator, or an owner where the setting takes one.
- * @throws ExpectationMismatchError when a permission is not what the client believes.
- * @throws SystemGroupRequiredError for a permission that only a role group may hold.
- * @throws BadRequestError when a value is not taken, the provider of video calls is not set up, or a channel, user or group is not there.
+ * @returns The given values that changed, by name on the wire.
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator, or an owner if a setting requires one.
+ * @throws ExpectationMismatchError if a permission differs from the value that the client expects.
+ * @throws SystemGroupRequiredError for a permission that only a role group can hold.
+ * @throws BadRequestError if a value is invalid, or the provider of video calls is not configured.
+ * @throws BadRequestError if a channel, user or group does not exist.
  */
 export async function updateRealm(ctx: Ctx, edit: RealmEdit): Promise<Readonly<Record<string, unknown>>> {
   requireRights(ctx, edit);
   const { app, realmId } = ctx;
   const { settings = {}, permissions = {} } = edit;
   const texts = checkedTexts(edit);
+  if (texts.name !== undefined && texts.name !== ctx.viewer.realm.name) requireReadable('name', texts.name);
   const values = requireSettings(REALM_SETTINGS, settings);
   if (values['video_chat_provider'] === VIDEO_PROVIDER && app.config.videoProvider === undefined) {
     throw new BadRequestError('Invalid video_chat_provider');
@@ -104,15 +107,17 @@ export async function updateRealm(ctx: Ctx, edit: RealmEdit): Promise<Readonly<R
   });
 }
 
-/** Asked at once, and again behind the lock: somebody else may have taken the viewer's role away meanwhile. */
+/**
+ * Checks the viewer's rights. Called before the transaction, and again under the lock, because the role may have changed.
+ */
 function requireRights(ctx: Ctx, { settings, permissions }: RealmEdit): void {
   requireAdministrator(ctx);
   if (Object.keys({ ...settings, ...permissions }).some((name) => OF_OWNERS.has(name))) requireOwner(ctx);
 }
 
 /**
- * Sets settings of the organisation because of something else that happens to it, inside a change that holds its row, and
- * tells everyone of those that were different.
+ * Sets settings of the organization as the consequence of another change, and sends the ones that differ to all users.
+ * The transaction must hold the lock of the organization's row.
  */
 export async function setRealmSettings(
   tx: Tx,
@@ -125,7 +130,11 @@ export async function setRealmSettings(
   await write(tx, emit, app, { before, after });
 }
 
-/** @returns What is different, by the names of registration's fields without `realm_`. */
+/**
+ * Writes the organization, and emits the differences.
+ *
+ * @returns The differences, by the names of registration's fields without `realm_`.
+ */
 async function write(
   tx: Tx,
   emit: Emit,
@@ -152,7 +161,7 @@ function checkedTexts({ name, description }: RealmEdit): Partial<Pick<Realm, 'na
   };
 }
 
-/** The organisation's row is locked, so none of them is archived or opened meanwhile. */
+/** Checks the channels that settings name. The organization's row is locked, so none can be archived or made public. */
 async function requireChannels(tx: Tx, realmId: number, values: Readonly<Record<string, SettingValue>>): Promise<void> {
   for (const name of OF_CHANNELS) {
     const id = values[name];
@@ -166,7 +175,9 @@ async function requireChannels(tx: Tx, realmId: number, values: Readonly<Record<
   }
 }
 
-/** The settings as they are stored, with the permissions that change: none that is as in a new organisation. */
+/**
+ * Returns the settings as stored, with the changed permissions. Permissions that equal the initial value are not stored.
+ */
 function withHolders(
   groups: SystemGroups,
   stored: Prisma.JsonObject,
@@ -181,7 +192,7 @@ function withHolders(
   return all;
 }
 
-/** What differs, without the prefix that registration's names have. */
+/** Returns the values that differ, under registration's names without the prefix `realm_`. */
 function changesOf(before: object, after: object): Record<string, unknown> {
   const old = new Map<string, unknown>(Object.entries(before));
   const changed = Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(value, old.get(name)));

@@ -25,37 +25,39 @@ import {
 
 const SessionNode = builder.prismaNode('Session', {
   ...byNumber,
-  description: 'A browser that somebody signed in with a password. Only they see it.',
+  description: 'A session: a browser in which the user is signed in. Only that user can see it.',
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the browser was signed in.' }),
+    databaseId: t.exposeInt('id', { description: 'Id of the session in the REST API.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Time of the sign-in.' }),
     lastSeenAt: t.expose('lastSeenAt', {
       type: 'DateTime',
-      description: 'When the browser last asked for something, to five minutes.',
+      description: 'Time of the last request, accurate to five minutes.',
     }),
     idleExpiresAt: t.expose('idleExpiresAt', {
       type: 'DateTime',
-      description: 'When the session is over, unless the browser asks for something before.',
+      description: 'Time at which the session expires if the browser sends no more requests.',
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
-      description: 'When the session is over in any case, and the browser has to sign in again.',
+      description: 'Time at which the session expires, even if it is in use. The user must then sign in again.',
     }),
     userAgent: t.exposeString('userAgent', {
-      description: 'What the browser says of itself, in at most 300 characters.',
+      description: 'User-Agent header of the browser, at most 300 characters.',
     }),
     networkAddress: t.exposeString('networkAddress', {
-      description: 'The network address it was last seen at, an IPv4 or IPv6 one; empty where that is not known.',
+      description: 'IPv4 or IPv6 address of the last request. Empty if it is unknown.',
     }),
     isCurrent: t.boolean({
-      description: 'Whether it is the session in which this is asked.',
+      description: 'Whether this request uses the session.',
       resolve: (session, _args, ctx) => isCurrent(signedIn(ctx).viewer, session),
     }),
   }),
 });
 nodeModel('Session', 'Session', visibleTo);
 
-/** There are a hundred at the most; whoever is shown several times in an answer has them read once. */
+/**
+ * Loads the viewer's sessions, of which there are at most 100. One read serves all fields of a document that show the sessions.
+ */
 const ownSessions = perOperation(
   (ctx) =>
     new DataLoader<'own', Session[]>(
@@ -71,7 +73,7 @@ builder.prismaObjectField(User, 'sessions', (t) =>
   t.connection(
     {
       type: SessionNode,
-      description: 'The browsers in which the viewer is signed in, the last one first. Empty for any other user.',
+      description: 'Sessions of the viewer, last used first. Empty for any other user.',
       resolve: async ({ id }, args, ctx) =>
         pageOfList(id === signedIn(ctx).viewer.id ? await ownSessions(ctx).load('own') : [], args),
     },
@@ -80,22 +82,22 @@ builder.prismaObjectField(User, 'sessions', (t) =>
   ),
 );
 
-errorType(CsrfFailedError, 'A page of another site asks.');
+errorType(CsrfFailedError, 'The request came from a page of another site.');
 
 publicMutation('signIn', {
   ignoresIdempotencyKey: true,
   provesIdentity: true,
   description:
-    'Signs a browser in with a password: the reply gives it a cookie that no script can read, and that signs it in from ' +
-    'then on wherever a key would. Over HTTP alone; refused to pages of other sites. Failures are limited as those of ' +
-    '`fetchApiKey`. Once in an operation.',
+    'Signs a browser in with a password. The response sets a cookie that scripts cannot read. The cookie authenticates ' +
+    'the browser wherever an API key would. Available over HTTP only, and not to pages of other sites. Failed ' +
+    'attempts are limited as for `fetchApiKey`. Can be used once per operation.',
   input: (t) => ({
-    username: t.string({ description: "The account's e-mail address." }),
-    password: t.string({ description: "The account's password." }),
+    username: t.string({ description: 'Email address of the account.' }),
+    password: t.string({ description: 'Password of the account.' }),
   }),
   payload: () => ({
-    userId: { type: 'ID', refersTo: 'User', description: 'Who is signed in.' },
-    sessionId: { type: 'ID', refersTo: 'Session', description: 'The new session.' },
+    userId: { type: 'ID', refersTo: 'User', description: 'Id of the user who is signed in.' },
+    sessionId: { type: 'ID', refersTo: 'Session', description: 'Id of the new session.' },
   }),
   errors: [
     AuthenticationFailedError,
@@ -113,7 +115,7 @@ publicMutation('signIn', {
 
 publicMutation('signOut', {
   ignoresIdempotencyKey: true,
-  description: 'Signs the browser out that asks. What is open in its session ends at once, sockets included.',
+  description: 'Signs out the browser that sends the request. Its open requests and sockets are closed immediately.',
   payload: () => ({}),
   resolve: async (request) => {
     await signOut(signedIn(request), (request as GraphQLContext).browser);
@@ -121,12 +123,12 @@ publicMutation('signOut', {
   },
 });
 
-const ENDED = 'What is open in it ends at once, sockets included.';
+const ENDED = 'Open requests and sockets of ended sessions are closed immediately.';
 
 mutation('revokeSession', {
-  description: `Signs one of the viewer's browsers out. ${ENDED}`,
-  input: (t) => ({ sessionId: t.id({ ...refersTo('Session'), description: "One of the viewer's sessions." }) }),
-  payload: () => ({ sessionId: { type: 'ID', refersTo: 'Session', description: 'The session that is over.' } }),
+  description: `Signs out one of the viewer's browsers. ${ENDED}`,
+  input: (t) => ({ sessionId: t.id({ ...refersTo('Session'), description: "Id of one of the viewer's sessions." }) }),
+  payload: () => ({ sessionId: { type: 'ID', refersTo: 'Session', description: 'Id of the session that ended.' } }),
   resolve: async (ctx, { sessionId }) => {
     await revokeSession(ctx, sessionId);
     return { sessionId };
@@ -134,9 +136,9 @@ mutation('revokeSession', {
 });
 
 mutation('revokeOtherSessions', {
-  description: `Signs all of the viewer's browsers out but the one that asks; all of them for who asks with a key. ${ENDED}`,
+  description: `Signs out all other browsers of the viewer. With an API key, signs out all browsers. ${ENDED}`,
   payload: () => ({
-    sessionIds: { type: ['ID'], refersTo: 'Session', description: 'The sessions that are over; at most 100.' },
+    sessionIds: { type: ['ID'], refersTo: 'Session', description: 'Ids of the sessions that ended, at most 100.' },
   }),
   resolve: async (ctx) => ({ sessionIds: await revokeOtherSessions(ctx) }),
 });

@@ -8,14 +8,14 @@ export const postSession = endpoint({
   method: 'POST',
   path: '/sessions',
   auth: 'none',
-  twins: ['signIn'],
+  equivalents: ['signIn'],
   summary: 'Sign a browser in',
   description:
-    'With a password, as `POST /fetch_api_key`, with the same limits. The reply gives the browser a cookie, which signs it ' +
-    'in from then on wherever a key would; pages of other sites are refused.',
+    'Takes a password, with the same limits as `POST /fetch_api_key`. The response sets a cookie that authenticates ' +
+    'the browser wherever an API key would. Requests from pages of other sites are refused.',
   params: {
-    username: text(z.string(), { description: "The account's e-mail address.", example: 'iris@example.com' }),
-    password: text(z.string(), { description: "The account's password.", example: 'correct horse battery staple' }),
+    username: text(z.string(), { description: 'Email address of the account.', example: 'iris@example.com' }),
+    password: text(z.string(), { description: 'Password of the account.', example: 'correct horse battery staple' }),
   },
   reply: { user_id: z.int(), session_id: z.int() },
   async handle(request, login, http) {
@@ -28,9 +28,9 @@ export const deleteCurrentSession = endpoint({
   method: 'DELETE',
   path: '/sessions/current',
   auth: 'basic',
-  twins: ['signOut'],
+  equivalents: ['signOut'],
   summary: 'Sign this browser out',
-  description: 'What is open in the session ends at once.',
+  description: 'Open requests and sockets of the session are closed immediately.',
   ignoresIdempotencyKey: true,
   params: {},
   reply: {},
@@ -41,9 +41,9 @@ export const getSessions = endpoint({
   method: 'GET',
   path: '/sessions',
   auth: 'basic',
-  twins: ['User.sessions'],
+  equivalents: ['User.sessions'],
   summary: 'List the browsers you are signed in with',
-  description: 'The one last seen first.',
+  description: 'Last used first.',
   params: {},
   reply: { sessions: z.array(wireSession) },
   async handle(ctx) {
@@ -55,10 +55,10 @@ export const deleteSession = endpoint({
   method: 'DELETE',
   path: '/sessions/{session_id}',
   auth: 'basic',
-  twins: ['revokeSession'],
+  equivalents: ['revokeSession'],
   summary: 'Sign one of your browsers out',
-  description: 'What is open in the session ends at once.',
-  params: { session_id: inPath(z.int(), { description: 'One of your sessions.' }) },
+  description: 'Open requests and sockets of the session are closed immediately.',
+  params: { session_id: inPath(z.int(), { description: 'Id of one of your sessions.' }) },
   reply: {},
   handle: (ctx, { session_id }) => revokeSession(ctx, session_id),
 });
@@ -67,9 +67,10 @@ export const deleteOtherSessions = endpoint({
   method: 'DELETE',
   path: '/sessions',
   auth: 'basic',
-  twins: ['revokeOtherSessions'],
+  equivalents: ['revokeOtherSessions'],
   summary: 'Sign all your other browsers out',
-  description: 'All of them where you are signed in by a key. What is open in the sessions ends at once.',
+  description:
+    'With an API key, all browsers are signed out. Open requests and sockets of the sessions are closed immediately.',
   params: {},
   reply: { session_ids: z.array(z.int()) },
   async handle(ctx) {

@@ -10,45 +10,46 @@ import { BadRequestError, NotFoundError } from '../../platform/errors.ts';
 import { isRowId } from '../../platform/ids.ts';
 import { letIn, type PasswordLogin, provePassword } from '../sign-in/login.ts';
 
-/** Who signed in, and in which session. */
+/** A user who signed in, with the session. */
 export interface SignedIn {
   readonly user: User;
   readonly session: Session;
 }
 
-/** The sessions the viewer may see: only their own that are not over. */
+/** Returns the filter for the sessions that the viewer can see: their own that have not expired. */
 export const visibleTo = ({ app, viewer }: Ctx): Prisma.SessionWhereInput => ({
   realmId: viewer.realm.id,
   userId: viewer.id,
   idleExpiresAt: { gt: app.now() },
 });
 
-/** Whether it is the session that the viewer is signed in by. */
+/** Whether the viewer is signed in by this session. */
 export const isCurrent = ({ credential }: Viewer, { id }: Session): boolean =>
   credential?.kind === 'session' && credential.id === id;
 
 /**
- * Signs a browser in with a password: it is given a cookie, which no script can read. The session that it had is over.
+ * Signs a browser in with a password. Sets a cookie, which scripts cannot read. Ends the browser's previous session.
  *
- * @param browser Undefined where nothing can be given a cookie.
+ * @param browser Undefined if the transport cannot set cookies.
  * @throws BadRequestError without a browser.
- * @throws CsrfFailedError for a page of another site.
- * @throws AuthenticationFailedError, RateLimitHitError and the like, as with `fetchApiKey`.
+ * @throws CsrfFailedError for a request of another site's page.
+ * @throws AuthenticationFailedError, RateLimitHitError and others as in `fetchApiKey`.
  */
 export async function signInBrowser(
   request: RequestCtx,
   login: PasswordLogin,
   browser: Browser | undefined,
 ): Promise<SignedIn> {
-  if (browser === undefined) throw new BadRequestError('Sign in over HTTP: a socket can be given no cookie');
+  if (browser === undefined)
+    throw new BadRequestError('Sign in over HTTP: a session needs a cookie, and WebSocket cannot set one');
   requireOwnPage(request.app.config, browser.header);
   return beginSession(request, await provePassword(request, login), browser);
 }
 
 /**
- * Begins a session of somebody who has proved who they are.
+ * Begins a session of a user who has proved their identity.
  *
- * @throws RealmDeactivatedError, UserDeactivatedError when the account may not sign in.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
 export async function beginSession(
   { app, caller }: Pick<RequestCtx, 'app' | 'caller'>,
@@ -70,25 +71,26 @@ export async function beginSession(
 }
 
 /**
- * Signs the browser out that asks.
+ * Signs out the browser that sent the request.
  *
- * @throws BadRequestError when the viewer is signed in by a key.
+ * @throws BadRequestError if the viewer is signed in by an API key.
  */
 export async function signOut(ctx: Ctx, browser: Browser | undefined): Promise<void> {
   const { credential } = ctx.viewer;
-  if (credential?.kind !== 'session') throw new BadRequestError('Signed in by a key, and not in a session');
+  if (credential?.kind !== 'session')
+    throw new BadRequestError('The request has no session to end: it is authenticated by an API key');
   await transact(ctx, (tx, emit) => endSessions(tx, emit, ctx.viewer.user, { id: credential.id }));
   browser?.setCookie(sessionCookie(ctx.app, browser.header, undefined));
 }
 
-/** The browsers in which the viewer is signed in, the one last seen first. */
+/** Returns the viewer's sessions, the last seen first. */
 export const listSessions = (ctx: Ctx): Promise<Session[]> =>
   ctx.app.db.session.findMany({ where: visibleTo(ctx), orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }] });
 
 /**
- * Signs one of the viewer's browsers out.
+ * Signs out one of the viewer's browsers.
  *
- * @throws NotFoundError when there is no such session, or it is another user's.
+ * @throws NotFoundError if the session does not exist or belongs to another user.
  */
 export async function revokeSession(ctx: Ctx, sessionId: number): Promise<void> {
   const noSuchSession = new NotFoundError('Session does not exist.');
@@ -99,6 +101,10 @@ export async function revokeSession(ctx: Ctx, sessionId: number): Promise<void> 
   });
 }
 
-/** Signs all of the viewer's browsers out, but the one that asks. @returns The ids of the sessions that are over. */
+/**
+ * Signs out all of the viewer's browsers, except the one that sent the request.
+ *
+ * @returns Ids of the ended sessions.
+ */
 export const revokeOtherSessions = (ctx: Ctx): Promise<number[]> =>
   transact(ctx, (tx, emit) => endSessions(tx, emit, ctx.viewer.user, otherThan(ctx.viewer)));

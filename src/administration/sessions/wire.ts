@@ -4,7 +4,7 @@ import type { Session } from '../../generated/prisma/client.ts';
 import type { Wire } from '../../platform/wire.ts';
 import { isCurrent } from './service.ts';
 
-/** A session as its user is shown it. Times are seconds since 1970. */
+/** A session as sent to its user. Times are in UNIX seconds. */
 export const wireSession = z.strictObject({
   id: z.int(),
   created_at: z.int(),

@@ -1,8 +1,15 @@
 import { defineError } from '../../platform/errors.ts';
 
-/** User name and password fit no account. */
+/** The error for a user name and a password that match no account. */
 export class AuthenticationFailedError extends defineError(
   'AUTHENTICATION_FAILED',
   () => ({ message: 'Your username or password is incorrect' }),
   { status: 401 },
+) {}
+
+/** The error for an action that requires proof of identity, if the sign-in of the session was more than ten minutes ago. */
+export class PasswordRequiredError extends defineError(
+  'PASSWORD_REQUIRED',
+  () => ({ message: 'Give your current password, or sign in again' }),
+  { status: 403 },
 ) {}

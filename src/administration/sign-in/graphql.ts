@@ -2,26 +2,31 @@ import { RealmDeactivatedError, UserDeactivatedError } from '../../access/errors
 import { errorType } from '../../api/graphql/errors.ts';
 import { publicMutation } from '../../api/graphql/mutation.ts';
 import { NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
-import { AuthenticationFailedError } from './errors.ts';
+import { AuthenticationFailedError, PasswordRequiredError } from './errors.ts';
 import { fetchApiKeyByJwt } from './jwt.ts';
 import { fetchApiKey } from './login.ts';
 
-errorType(AuthenticationFailedError, 'User name and password fit no account.');
+errorType(AuthenticationFailedError, 'No account matches the user name and password.');
+errorType(
+  PasswordRequiredError,
+  'The sign-in of the session was more than ten minutes ago. The user must give their password or sign in again.',
+);
 
 publicMutation('fetchApiKey', {
   ignoresIdempotencyKey: true,
   provesIdentity: true,
   description:
-    'Gets an API key with a password; needs no credentials. After 5 failures for one address within 30 minutes, and while ' +
-    'too many wait to sign in, further attempts are refused for a while. Once in an operation.',
+    'Returns an API key in exchange for a password. Requires no credentials. After 5 failed attempts for one ' +
+    'address within 30 minutes, or while too many requests wait to sign in, further attempts are refused ' +
+    'temporarily. Can be used once per operation.',
   input: (t) => ({
-    username: t.string({ description: "The account's e-mail address." }),
-    password: t.string({ description: "The account's password." }),
+    username: t.string({ description: 'Email address of the account.' }),
+    password: t.string({ description: 'Password of the account.' }),
   }),
   payload: () => ({
-    apiKey: { type: 'String', description: 'What the user signs in with from here on.' },
-    email: { type: 'String', description: 'The user name for Basic authentication.' },
-    userId: { type: 'ID', refersTo: 'User', description: 'Whose key it is.' },
+    apiKey: { type: 'String', description: 'API key with which the user authenticates.' },
+    email: { type: 'String', description: 'User name for HTTP Basic authentication.' },
+    userId: { type: 'ID', refersTo: 'User', description: 'Id of the user.' },
   }),
   errors: [
     AuthenticationFailedError,
@@ -38,15 +43,17 @@ publicMutation('fetchApiKey', {
 
 publicMutation('fetchApiKeyByJwt', {
   description:
-    "Gets an API key with a JSON Web Token, signed as the server's operator has it configured for the organization; " +
-    'needs no credentials.',
+    "Returns an API key in exchange for a JSON Web Token, signed as the server's operator configured it for the " +
+    'organization. Requires no credentials.',
   ignoresIdempotencyKey: true,
   provesIdentity: true,
-  input: (t) => ({ token: t.string({ description: 'At most 8 KiB. Its claim `email` names the user.' }) }),
+  input: (t) => ({
+    token: t.string({ description: 'JSON Web Token, at most 8 KiB. Its claim `email` identifies the user.' }),
+  }),
   payload: () => ({
-    apiKey: { type: 'String', description: 'What the user signs in with from here on.' },
-    email: { type: 'String', description: 'The user name for Basic authentication.' },
-    userId: { type: 'ID', refersTo: 'User', description: 'Whose key it is.' },
+    apiKey: { type: 'String', description: 'API key with which the user authenticates.' },
+    email: { type: 'String', description: 'User name for HTTP Basic authentication.' },
+    userId: { type: 'ID', refersTo: 'User', description: 'Id of the user.' },
   }),
   errors: [AuthenticationFailedError, UserDeactivatedError, RealmDeactivatedError, NonexistentSubdomainError],
   resolve: async (request, input) => {

@@ -7,27 +7,34 @@ import type { JwtKey } from '../../platform/jwt-keys.ts';
 import { AuthenticationFailedError } from './errors.ts';
 import { type Login, logIn } from './login.ts';
 
-/** Our choice: identity providers' tokens have a kilobyte or two; whatever is longer is not read at all. */
+/** Longest token that is parsed, in bytes. Tokens of identity providers have one or two kilobytes. */
 export const MAX_TOKEN_BYTES = 8 * 1024;
-/** Three parts of base64url and nothing else: decoders pass over padding and white space. @see RFC 7515 2, 3.1 */
+/**
+ * Three parts of base64url and nothing else. Decoders would ignore padding and white space.
+ *
+ * @see RFC 7515 2, 3.1
+ */
 const COMPACT = /^[\w-]*\.[\w-]*\.[\w-]*$/;
-/** Our choice, in seconds: how far the clocks of issuer and server may be apart. */
+/** Tolerated difference between the clocks of issuer and server, in seconds. */
 const CLOCK_SKEW = 60;
-/** The year 9999: what a token says of later is as good as for ever. */
+/** The year 9999. Later expiry dates of tokens are replaced by it. */
 const LAST_DATE = Date.UTC(9999, 0);
 
 /**
- * The API key of the person whom a web token names by their e-mail address. Counts as a login.
+ * Returns the API key of the person whose email address a web token contains. Counts as a login.
  *
- * What the header says of keys (`kid`, `jku`, `x5u`, `jwk`) is passed over: the organisation has one key.
+ * Key fields in the header (`kid`, `jku`, `x5u`, `jwk`) are ignored: the organization has one key.
  *
- * @throws NonexistentSubdomainError at the server's own domain, when it has no organisation.
- * @throws BadRequestError when the organisation takes no web tokens, or not this one.
- * @throws AuthenticationFailedError when no person of the organisation has the address.
- * @throws RealmDeactivatedError, UserDeactivatedError when one has, but may not sign in.
+ * @throws NonexistentSubdomainError at the server's own domain, if it has no organization.
+ * @throws BadRequestError if the organization does not accept web tokens, or the token is invalid.
+ * @throws AuthenticationFailedError if no person of the organization has the address.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the person cannot sign in.
  * @see RFC 8725
  */
-export async function fetchApiKeyByJwt({ app, realm }: RequestCtx, { token }: { token: string }): Promise<Login> {
+export async function fetchApiKeyByJwt(
+  { app, realm, caller }: RequestCtx,
+  { token }: { token: string },
+): Promise<Login> {
   if (realm === null) throw new NonexistentSubdomainError();
   const key = app.config.jwtKeys.get(realm.subdomain);
   if (key === undefined) throw new BadRequestError('JWT authentication is not enabled for this organization');
@@ -38,9 +45,18 @@ export async function fetchApiKeyByJwt({ app, realm }: RequestCtx, { token }: { 
     throw new BadRequestError('No email specified in JSON web token claims');
   }
   const user = await findUserByEmail(app.db, realm.id, email);
-  if (user === null || user.botType !== null || user.isSystem) throw new AuthenticationFailedError();
+  if (user === null || user.botType !== null || user.isSystem) {
+    const facts = {
+      realm_id: realm.id,
+      account: email,
+      address: caller?.address,
+      reason: 'no account for the web token',
+    };
+    app.log.warn(facts, 'sign-in failed');
+    throw new AuthenticationFailedError();
+  }
   const login = await logIn(app, { user, realm });
-  // Last: a token whose use came to nothing may be tried again.
+  // The use is recorded last, so that the token can be used again if signing in fails.
   const { jti, exp = 0 } = claims;
   const expiresAt = new Date(Math.min((exp + CLOCK_SKEW) * 1000, LAST_DATE));
   if (key.once && !(await useUp(app, realm.id, String(jti), expiresAt))) throw badToken();
@@ -49,7 +65,7 @@ export async function fetchApiKeyByJwt({ app, realm }: RequestCtx, { token }: { 
 
 const badToken = () => new BadRequestError('Bad JSON web token');
 
-/** The claims of a token that is whole, of the organisation's issuer, and timely. */
+/** Returns the claims of a token that is well-formed, signed by the organization's issuer, and currently valid. */
 async function verify(app: App, { key, algorithms, issuer, audience, type, once }: JwtKey, token: string) {
   if (Buffer.byteLength(token) > MAX_TOKEN_BYTES || !COMPACT.test(token)) throw badToken();
   const now = app.now();
@@ -73,19 +89,19 @@ async function verify(app: App, { key, algorithms, issuer, audience, type, once 
   }
 }
 
-/** What was signed; it is UTF-8 by now. */
+/** Returns the signed text. It is valid UTF-8, because it was already parsed. */
 const payloadText = (token: string): string => Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
 
 /**
- * Whether an object has two members of the same name: parsers differ in which one they take, so that the issuer may have
- * meant another than we would read.
+ * Whether an object has two members of the same name. Parsers differ in which one they use, so the issuer may have meant
+ * the other one.
  *
  * @param json Valid JSON.
  * @see RFC 7519 4
  */
 function namesTwice(json: string): boolean {
   const open: Set<string>[] = [];
-  // A text with what follows it, or a bracket. Names of an array's texts are not looked at: no colon follows them.
+  // Matches a member name with its colon, another string, or a brace. Strings in arrays are not names: no colon follows.
   for (const [token, name] of json.matchAll(/("(?:[^"\\]|\\.)*")\s*:|"(?:[^"\\]|\\.)*"|[{}]/g)) {
     if (token === '{') open.push(new Set());
     else if (token === '}') open.pop();

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Account } from '../../access/accounts.ts';
 import type { App, RequestCtx } from '../../access/context.ts';
 import { verifyPassword } from '../../access/passwords.ts';
@@ -8,46 +7,48 @@ import type { Realm, User } from '../../generated/prisma/client.ts';
 import { findUserByEmail } from '../../people/users.ts';
 import type { Caller } from '../../platform/caller.ts';
 import { AbandonedError, NonexistentSubdomainError, RateLimitHitError } from '../../platform/errors.ts';
+import type { FailureCounter } from '../../platform/rate-limits.ts';
 import { refuseNullBytes } from '../../platform/text.ts';
-import { recordFirstLogin } from '../users/service.ts';
+import { recordFirstLogin } from '../users/first-login.ts';
 import { AuthenticationFailedError } from './errors.ts';
 
 const FAILURES = { points: 5, duration: 1800 };
 
-/** What one process knows of password attempts. */
+/** Password attempts of one process. */
 interface Attempts {
-  readonly failures: RateLimiterMemory;
-  /** The last attempt for each address, so that they are made one after the other. */
+  readonly failures: FailureCounter;
+  /** The last attempt for each address. Attempts for one address run one after the other. */
   readonly last: Map<string, Promise<unknown>>;
 }
 
-/** By database: an app that acts within one transaction counts on with the others. */
+/** Attempts by database. All `App` objects of a database share one entry, including those that run within a transaction. */
 const attemptsOf = new WeakMap<App['database'], Attempts>();
 
 /**
- * The API key of the person with this address and password. Counts as a login.
+ * Returns the API key of the person with this address and password. Counts as a login.
  *
- * @throws BadRequestError when one holds a null byte.
- * @throws AuthenticationFailedError when they fit no account with a password; it takes as long as for one.
- * @throws RealmDeactivatedError, UserDeactivatedError when they fit, but the account may not sign in.
- * @throws RateLimitHitError after 5 failures for the address within 30 minutes, and while too many wait to sign in.
- * @throws NonexistentSubdomainError at the server's own domain, when it has no organisation.
+ * @throws BadRequestError if one of them contains a null byte.
+ * @throws AuthenticationFailedError if they match no account with a password. The check takes as long as for an existing
+ *   account.
+ * @throws RealmDeactivatedError, UserDeactivatedError if they match, but the account cannot sign in.
+ * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
+ * @throws NonexistentSubdomainError at the server's own domain, if it has no organization.
  */
 export async function fetchApiKey(request: RequestCtx, login: PasswordLogin): Promise<Login> {
   return logIn(request.app, await provePassword(request, login));
 }
 
-/** What somebody types who signs in. */
+/** Credentials that a user enters to sign in. */
 export interface PasswordLogin {
-  /** The account's e-mail address. */
+  /** The account's email address. */
   readonly username: string;
   readonly password: string;
 }
 
 /**
- * Whose address and password these are. They may not be let in all the same.
+ * Returns the account with this address and password. The account may still be unable to sign in.
  *
- * @throws What `fetchApiKey` throws, but for what is wrong with the account.
+ * @throws The errors of `fetchApiKey`, except those about the state of the account.
  */
 export async function provePassword(
   { app, realm, caller }: RequestCtx,
@@ -55,7 +56,7 @@ export async function provePassword(
 ): Promise<Account> {
   if (realm === null) throw new NonexistentSubdomainError();
   refuseNullBytes('username', username);
-  // Not for the database: scrypt does not tell a password from the same one with null bytes after it.
+  // scrypt ignores null bytes at the end of a password, so a wrong password could be accepted.
   refuseNullBytes('password', password);
   const address = normalAddress(username);
   const user = await tryPassword(app, realm, { address, password, caller });
@@ -63,16 +64,16 @@ export async function provePassword(
   return { user, realm };
 }
 
-/** Who logged in, as they are after it, and what they sign in with from then on. */
+/** The user after the login, with their API key. */
 export interface Login {
   readonly user: User;
   readonly apiKey: string;
 }
 
 /**
- * The key of somebody who has proved who they are.
+ * Returns the API key of a user who has proved their identity.
  *
- * @throws RealmDeactivatedError, UserDeactivatedError when the account may not sign in.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
 export async function logIn(app: App, account: Account): Promise<Login> {
   const user = await letIn(app, account);
@@ -83,10 +84,10 @@ export async function logIn(app: App, account: Account): Promise<Login> {
 }
 
 /**
- * Lets in somebody who has proved who they are. The first login of an imported user is recorded.
+ * Admits a user who has proved their identity. Records the first login of an imported user.
  *
- * @returns The user as they are after it.
- * @throws RealmDeactivatedError, UserDeactivatedError when the account may not sign in.
+ * @returns The user after the change.
+ * @throws RealmDeactivatedError, UserDeactivatedError if the account cannot sign in.
  */
 export async function letIn(app: App, { user, realm }: Account): Promise<User> {
   requireActive({ user, realm });
@@ -96,25 +97,38 @@ export async function letIn(app: App, { user, realm }: Account): Promise<User> {
 }
 
 /**
- * Makes one attempt with a password; all attempts for one address count together, whatever they are made for.
+ * Makes one attempt with a password. All attempts for one address count together, regardless of their purpose.
  *
- * @param address As `normalAddress` gives it.
- * @returns Undefined when they fit no account with a password.
- * @throws RateLimitHitError after 5 failures for the address within 30 minutes, and while too many wait to sign in.
- * @throws AbandonedError when the caller did not wait for their turn, which is then no attempt.
+ * @param address As returned by `normalAddress`.
+ * @returns Undefined if they match no account with a password.
+ * @throws RateLimitHitError after 5 failures for the address within 30 minutes, or if too many requests wait to sign in.
+ * @throws AbandonedError if the caller disconnected before the attempt started. This does not count as an attempt.
  */
-export function tryPassword(app: App, realm: Realm, attempt: PasswordAttempt): Promise<User | undefined> {
-  return limited(app, `${realm.id} ${attempt.address}`, () => checkPassword(app, realm, attempt));
+export async function tryPassword(app: App, realm: Realm, attempt: PasswordAttempt): Promise<User | undefined> {
+  const { address, caller } = attempt;
+  const facts = { realm_id: realm.id, account: address, address: caller?.address };
+  try {
+    const user = await limited(app, `${realm.id} ${address}`, () => checkPassword(app, realm, attempt));
+    if (user === undefined) app.log.warn({ ...facts, reason: 'wrong password' }, 'sign-in failed');
+    return user;
+  } catch (error) {
+    if (error instanceof RateLimitHitError) app.log.warn({ ...facts, reason: 'too many attempts' }, 'sign-in failed');
+    throw error;
+  }
 }
 
-/** A password tried, and by whom. */
+/** A password attempt, with the caller who makes it. */
 interface PasswordAttempt {
   readonly address: string;
   readonly password: string;
   readonly caller: Caller | undefined;
 }
 
-/** Bots have no passwords. */
+/**
+ * Returns the user if the password is correct. Bots have no passwords.
+ *
+ * @throws AbandonedError if the caller has disconnected.
+ */
 async function checkPassword(
   { db, config }: App,
   realm: Realm,
@@ -130,21 +144,19 @@ async function checkPassword(
 /**
  * Makes one attempt, unless too many have failed.
  *
- * Attempts for one address wait for each other: a thousand at once get five tries, and people who sign in from several
- * clients at once are not taken for guessing.
+ * Attempts for one address run one after the other. Of a thousand concurrent attempts only five are made. A user who
+ * signs in from several clients at the same time is not treated as guessing.
  */
 async function limited(app: App, name: string, attempt: () => Promise<User | undefined>): Promise<User | undefined> {
   const { failures, last } = attemptsFor(app);
-  // Of one length, whatever the client sent.
+  // The hash has a fixed length, regardless of the client's input.
   const key = createHash('sha256').update(name).digest('base64');
   const turn = (last.get(key) ?? Promise.resolve()).then(async () => {
-    const used = await failures.get(key);
-    if (used !== null && used.consumedPoints >= FAILURES.points) {
-      throw new RateLimitHitError(Math.ceil(used.msBeforeNext / 1000));
-    }
+    const waitMs = await failures.waitMs(key);
+    if (waitMs > 0) throw new RateLimitHitError(Math.ceil(waitMs / 1000));
     const user = await attempt();
-    if (user === undefined) await failures.penalty(key);
-    else await failures.delete(key);
+    if (user === undefined) await failures.add(key);
+    else await failures.clear(key);
     return user;
   });
   const settled = turn.then(
@@ -159,8 +171,11 @@ async function limited(app: App, name: string, attempt: () => Promise<User | und
   }
 }
 
-function attemptsFor({ database }: App): Attempts {
-  const known = attemptsOf.get(database) ?? { failures: new RateLimiterMemory(FAILURES), last: new Map() };
+function attemptsFor({ database, rateLimits }: App): Attempts {
+  const known = attemptsOf.get(database) ?? {
+    failures: rateLimits.failureCounter('password_failures', FAILURES),
+    last: new Map(),
+  };
   attemptsOf.set(database, known);
   return known;
 }

@@ -1,57 +1,56 @@
 import type { Ctx } from '../../access/context.ts';
-import { checkPassword, hashPassword, MIN_PASSWORD_LENGTH } from '../../access/passwords.ts';
+import type { PasswordOwner } from '../../access/password-strength.ts';
+import { checkPassword, hashPassword } from '../../access/passwords.ts';
 import { endSessions, otherThan } from '../../access/sessions.ts';
-import { normalAddress } from '../../access/sign-in.ts';
+import { normalAddress, replaceKey } from '../../access/sign-in.ts';
 import { type Emit, transact } from '../../events/log.ts';
-import type { User } from '../../generated/prisma/client.ts';
+import type { Realm, User } from '../../generated/prisma/client.ts';
 import { lockUser } from '../../people/locks.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
-import { lengthOf } from '../../platform/text.ts';
 import { tryPassword } from './login.ts';
+import { wrongPassword } from './proof.ts';
+import { queueSecurityMail } from './security-mail.ts';
 
-/** A password that may take the place of another: both as they are stored. */
+/** A change of a password. Both passwords are hashed, as stored. */
 export interface PasswordChange {
   readonly oldHash: string | null;
   readonly newHash: string;
 }
 
-const wrongPassword = () => new BadRequestError('Wrong password!');
-
 /**
- * Checks a change of the viewer's password, and prepares it as far as it needs no database. Slow, so not for a
- * transaction. Failures count with those of signing in.
+ * Checks a change of the viewer's password, and hashes the new one. Hashing is slow, so this must not run in a transaction.
+ * Failures count together with those of signing in.
  *
- * @throws BadRequestError when the old password is wrong, or the new one is too weak or too long.
- * @throws RateLimitHitError after 5 failures for the viewer's address within 30 minutes, and while too many wait to sign
- *   in.
+ * @throws BadRequestError if the old password is wrong, or the new one is too weak or too long.
+ * @throws RateLimitHitError after 5 failures for the viewer's address within 30 minutes, or if too many requests wait to
+ *   sign in.
  */
 export async function requirePasswordChange(
   { app, viewer, caller }: Ctx,
   { oldPassword, newPassword }: { oldPassword: string; newPassword: string },
 ): Promise<PasswordChange> {
   const address = normalAddress(viewer.user.email);
-  // Null bytes count as a wrong one: scrypt would not tell it from the same without them.
+  // A password with null bytes is wrong: scrypt would treat it like the one without them.
   const tried = oldPassword.includes('\0')
     ? undefined
     : await tryPassword(app, viewer.realm, { address, password: oldPassword, caller });
   if (tried === undefined) throw wrongPassword();
-  if (lengthOf(newPassword) < MIN_PASSWORD_LENGTH) throw new BadRequestError('New password is too weak!');
-  checkPassword(newPassword);
+  await checkPassword(newPassword, ownerOf(viewer), 'New password is too weak!');
   return { oldHash: tried.passwordHash, newHash: await hashPassword(app.config, newPassword, caller) };
 }
 
 /**
- * Gives a person another password, as the server's operator does for who has lost theirs, and signs them out of every
- * browser. Their API key stays.
+ * Replaces a person's password, as the server's operator does if the person lost it. Signs the person out of every
+ * browser and cancels a pending change of their address. The API key stays valid.
  *
- * @param ctx The person's own.
- * @throws BadRequestError for a bot, and for a password that is too short or too long.
+ * @param ctx The person's own context.
+ * @throws BadRequestError for a bot, or if the password is too short, too long or too weak.
  */
 export async function replacePassword(ctx: Ctx, newPassword: string): Promise<void> {
   const { app, viewer } = ctx;
   if (viewer.user.botType !== null) throw new BadRequestError('A bot has no password');
-  checkPassword(newPassword);
+  await checkPassword(newPassword, ownerOf(viewer));
   const passwordHash = await hashPassword(app.config, newPassword, undefined);
   await transact(ctx, async (tx, emit) => {
     await lockUser(tx, viewer.user);
@@ -60,26 +59,38 @@ export async function replacePassword(ctx: Ctx, newPassword: string): Promise<vo
       data: { passwordHash },
     });
     await endSessions(tx, emit, viewer.user);
+    await passwordChanged(tx, viewer.realm, viewer.user);
   });
 }
 
+const ownerOf = ({ user, realm }: Ctx['viewer']): PasswordOwner => ({ ...user, organization: realm });
+
+/** Cancels a change of email address that a person with the old password may have requested, and notifies the user. */
+async function passwordChanged(tx: Tx, realm: Realm, user: User): Promise<void> {
+  await tx.emailChange.deleteMany({ where: { realmId: user.realmId, userId: user.id } });
+  await queueSecurityMail(tx, realm, user, { subject: 'Your password', happened: 'your password was changed.' });
+}
+
 /**
- * Writes the new password, inside a change that holds the user's row, and signs the user out of every browser but the one
- * in which it was changed: whoever knew the old password may sit at another. The API key stays: it is a credential of its
- * own.
+ * Writes the new password. The transaction must hold the lock of the user's row. Ends the user's other sessions and cancels a
+ * pending change of email address: a person with the old password may have started them. In a session, the API key is replaced
+ * too, unless it is to be kept. In a request by API key, it stays.
  *
- * @throws BadRequestError when the password is another by now.
+ * @throws BadRequestError if the password has changed in the meantime.
  */
 export async function writePassword(
   tx: Tx,
   emit: Emit,
-  { viewer }: Ctx,
-  { oldHash, newHash, user }: PasswordChange & { readonly user: User },
+  ctx: Ctx,
+  { oldHash, newHash, user, keepsApiKey }: PasswordChange & { readonly user: User; readonly keepsApiKey: boolean },
 ): Promise<void> {
   if (user.passwordHash !== oldHash) throw wrongPassword();
   await tx.user.update({
     where: { realmId_id: { realmId: user.realmId, id: user.id } },
     data: { passwordHash: newHash },
   });
+  const { viewer } = ctx;
   await endSessions(tx, emit, user, otherThan(viewer));
+  await passwordChanged(tx, viewer.realm, user);
+  if (viewer.credential?.kind === 'session' && !keepsApiKey) await replaceKey(tx, emit, ctx, user.id);
 }

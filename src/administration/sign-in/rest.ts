@@ -9,14 +9,14 @@ export const fetchApiKey = endpoint({
   method: 'POST',
   path: '/fetch_api_key',
   auth: 'none',
-  twins: ['fetchApiKey'],
+  equivalents: ['fetchApiKey'],
   summary: 'Get an API key with a password',
   description:
-    'After 5 failures for one address within 30 minutes, and while too many wait to sign in, further attempts are refused ' +
-    'for a while, which `retry-after` tells.',
+    'After 5 failed attempts for one address within 30 minutes, or while too many requests wait to sign in, further ' +
+    'attempts are refused for the time in `retry-after`.',
   params: {
-    username: text(z.string(), { description: "The account's e-mail address.", example: 'iris@example.com' }),
-    password: text(z.string(), { description: "The account's password.", example: 'correct horse battery staple' }),
+    username: text(z.string(), { description: 'Email address of the account.', example: 'iris@example.com' }),
+    password: text(z.string(), { description: 'Password of the account.', example: 'correct horse battery staple' }),
   },
   reply: { api_key: z.string(), email: z.string(), user_id: z.int() },
   async handle(request, login) {
@@ -29,15 +29,18 @@ export const jwtFetchApiKey = endpoint({
   method: 'POST',
   path: '/jwt/fetch_api_key',
   auth: 'none',
-  twins: ['fetchApiKeyByJwt'],
+  equivalents: ['fetchApiKeyByJwt'],
   summary: 'Get an API key with a JSON Web Token',
   description:
-    "The token is signed as the server's operator has it configured for the organization, and names the user in its " +
-    'claim `email`.',
+    "The token must be signed as the server's operator configured it for the organization. Its claim `email` " +
+    'identifies the user.',
   ignoresIdempotencyKey: true,
   params: {
-    token: text(z.string(), { description: 'At most 8 KiB.', example: 'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl' }),
-    include_profile: json(z.boolean(), { description: 'Whether the reply holds `user`.' }).default(false),
+    token: text(z.string(), {
+      description: 'JSON Web Token, at most 8 KiB.',
+      example: 'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl',
+    }),
+    include_profile: json(z.boolean(), { description: 'Whether the response contains `user`.' }).default(false),
   },
   reply: { api_key: z.string(), email: z.string(), user: wireUser.optional() },
   async handle(request, { token, include_profile }) {

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { defineEvent } from '../../events/define.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { KnownSetting, SettingValue } from '../../platform/setting.ts';
 import type { UserDefaultName } from './settings.ts';
 
 interface Payload {
   readonly property: UserDefaultName;
   readonly value: SettingValue;
-  /** Whose they are; absent in events logged before they told it. */
+  /** Id of the organization. Absent in events of previous versions. */
   readonly realm_id?: number;
 }
 
-/** To everyone in the organisation. */
+/** Event that a default setting of new users changed. Recipients: all users of the organization. */
 export const userDefaultUpdated = defineEvent(
   'realm_user_settings_defaults',
   'update',
@@ -24,7 +24,7 @@ export const userDefaultUpdated = defineEvent(
   },
 );
 
-tells(userDefaultUpdated, 'everyone', {
+documentEvent(userDefaultUpdated, 'all users of the organization', {
   property: z.string(),
   value: z.union([z.boolean(), z.int(), z.string()]).nullable(),
 });

@@ -1,12 +1,13 @@
 import { signedIn } from '../../access/context.ts';
 import { builder } from '../../api/graphql/builder.ts';
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { mutation } from '../../api/graphql/mutation.ts';
 import { nodeType } from '../../api/graphql/node.ts';
 import {
   meaningsOf,
   settingEnum,
+  settingEnumValue,
   settingFields,
   settingInputs,
   settingsGiven,
@@ -14,7 +15,7 @@ import {
 import type { Realm } from '../../generated/prisma/client.ts';
 import { UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import type { KnownSetting } from '../../platform/setting.ts';
-import { factsAbout } from './entity-facts.ts';
+import { projectionOf } from './event-projections.ts';
 import { updateUserDefaults } from './service.ts';
 import { EDITABLE_USER_DEFAULTS, USER_DEFAULTS, type UserDefaultName, userDefault } from './settings.ts';
 
@@ -23,14 +24,14 @@ type Source = Pick<Realm, 'id' | 'userDefaults'>;
 const UserSettingsDefaults = builder.objectRef<Source>('UserSettingsDefaults');
 
 builder.node(UserSettingsDefaults, {
-  description: 'The settings that new users of the organization begin with.',
-  // That of the organization, which has one of them.
+  description: 'Default settings of new users of the organization.',
+  // The id of the organization, which has exactly one such object.
   id: { resolve: ({ id }) => id },
   fields: (t) => settingFields<Source>(t, USER_DEFAULTS, (realm, name) => userDefault(realm, name as UserDefaultName)),
 });
 
 nodeType('UserSettingsDefaults', async ({ viewer: { realm } }, ids) =>
-  // Of its own, so that nothing else that is made of the row is taken for it.
+  // A copy, so that it is not confused with other objects that are created from the same row.
   ids.includes(realm.id) ? [{ ...realm }] : [],
 );
 
@@ -38,20 +39,20 @@ builder.queryField('userSettingsDefaults', (t) =>
   t.field({
     type: UserSettingsDefaults,
     nullable: true,
-    description: 'The settings that new users of the organization begin with.',
+    description: 'Default settings of new users of the organization.',
     resolve: (_root, _args, ctx) => signedIn(ctx).viewer.realm,
   }),
 );
 
 mutation('updateUserSettingsDefaults', {
   description:
-    'Changes what is given of the settings that new users begin with. Those who are users already keep theirs. For ' +
-    'administrators.',
+    'Updates the default settings of new users. Omitted fields do not change. Existing users keep their settings. ' +
+    'For administrators.',
   input: (t) => settingInputs(t, EDITABLE_USER_DEFAULTS),
   payload: () => ({
     defaults: {
       type: UserSettingsDefaults,
-      description: 'All the settings that new users begin with, after the change.',
+      description: 'All default settings after the change.',
     },
   }),
   errors: [UnauthorizedPrincipalError],
@@ -60,14 +61,16 @@ mutation('updateUserSettingsDefaults', {
   }),
 });
 
+const MEANINGS = meaningsOf(EDITABLE_USER_DEFAULTS);
+
 const UserSettingsDefault = builder.enumType('UserSettingsDefault', {
-  description: 'One of the settings that new users begin with, as it is named in `UserSettingsDefaults`.',
-  values: settingEnum(meaningsOf(EDITABLE_USER_DEFAULTS)),
+  description: 'A default setting of new users, named as in `UserSettingsDefaults`.',
+  values: settingEnum(MEANINGS),
 });
 
-type Known = { readonly known: KnownSetting | null };
+type SettingProjection = { readonly known: KnownSetting | null };
 
-eventType<{ readonly property: string }, Known>(
+eventType<{ readonly property: string }, SettingProjection>(
   'realm_user_settings_defaults',
   'update',
   'UserSettingsDefaultUpdatedEvent',
@@ -75,14 +78,17 @@ eventType<{ readonly property: string }, Known>(
     defaultSetting: t.field({
       type: UserSettingsDefault,
       description: 'The setting that changed.',
-      resolve: ({ event }) => event.property,
+      resolve: ({ event }) => settingEnumValue(MEANINGS, event.property),
     }),
     userSettingsDefaults: t.field({
       type: UserSettingsDefaults,
       nullable: true,
-      description: 'All of them, as they are now.',
-      ...fromEvent(factsAbout, ({ facts }: EventSource<{ readonly property: string }, Known>) => facts.known),
+      description: 'All default settings after the change.',
+      ...projectedFromEvent(
+        projectionOf,
+        ({ facts }: EventSource<{ readonly property: string }, SettingProjection>) => facts.known,
+      ),
     }),
   }),
-  { description: 'New users begin with another value of a setting.' },
+  { description: 'A default setting of new users changed.' },
 );

@@ -15,13 +15,12 @@ import {
 } from './settings.ts';
 
 /**
- * Changes what new users begin with, and tells everyone of each setting that is another. Who is a user already keeps
- * what they have.
+ * Changes the default settings of new users, and sends each changed setting to all users. Existing users keep theirs.
  *
- * @param given As the client sent them, by name on the wire.
- * @returns The organisation as it is after it.
+ * @param given Values as sent by the client, by name on the wire.
+ * @returns The organization after the change.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError when a value is not taken.
+ * @throws BadRequestError if a value is invalid.
  */
 export async function updateUserDefaults(
   ctx: Ctx,

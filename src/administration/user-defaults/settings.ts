@@ -3,7 +3,7 @@ import type { Realm } from '../../generated/prisma/client.ts';
 
 const { timezone: _, ...withDefault } = USER_SETTINGS;
 
-/** The settings that users of an organisation begin with alike. */
+/** The settings for which an organization has defaults for new users. */
 export const USER_DEFAULTS = withDefault;
 export type UserDefaultName = Exclude<UserSettingName, 'timezone'>;
 export const USER_DEFAULT_NAMES = Object.keys(USER_DEFAULTS) as readonly UserDefaultName[];
@@ -11,12 +11,12 @@ export const USER_DEFAULT_NAMES = Object.keys(USER_DEFAULTS) as readonly UserDef
 const { default_language, enable_marketing_emails, enable_login_emails, allow_private_data_export, ...editable } =
   USER_DEFAULTS;
 
-/** Those of them that an organisation can change. */
+/** The defaults that an organization can change. */
 export const EDITABLE_USER_DEFAULTS = editable;
 export type EditableUserDefaultName = keyof typeof EDITABLE_USER_DEFAULTS;
 export const EDITABLE_USER_DEFAULT_NAMES = Object.keys(EDITABLE_USER_DEFAULTS) as readonly EditableUserDefaultName[];
 
-/** What new users of the organisation begin with. */
+/** Returns the organization's default of a setting for new users. */
 export const userDefault = <K extends UserDefaultName>(
   { userDefaults }: Pick<Realm, 'userDefaults'>,
   name: K,

@@ -2,7 +2,7 @@ import { SETTING_CHOICES } from '../../access/user-settings.ts';
 import type { StateGroup } from '../../api/state-group.ts';
 import { USER_DEFAULT_NAMES, userDefault } from './settings.ts';
 
-/** What new users of the organisation begin with. */
+/** State with the default settings of new users. */
 export const userDefaultsState: StateGroup = {
   name: 'realm_user_settings_defaults',
   async read({ viewer: { realm } }) {

@@ -14,17 +14,21 @@ import { isRowId } from '../../platform/ids.ts';
 import { groupChangeEffects } from './channel-effects.ts';
 import type { Subject } from './events.ts';
 
-/** The groups of the viewer's organisation: to all but guests. */
+/**
+ * Returns the filter for the groups that the viewer can see: all of the organization.
+ *
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ */
 export function visibleTo(ctx: Ctx): Prisma.UserGroupWhereInput {
   requireMember(ctx);
   return { realmId: ctx.realmId };
 }
 
 /**
- * One group of the viewer's organisation, a role group or another, deactivated or not.
+ * Returns a group of the viewer's organization. Role groups and deactivated groups are included.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when there is none.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws BadRequestError if the group does not exist.
  */
 export function accessUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
   return findGroup(ctx.app.db, ctx, groupId);
@@ -37,24 +41,23 @@ async function findGroup(db: Pick<Db, 'userGroup'>, ctx: Ctx, groupId: number): 
   return group;
 }
 
-/** @throws BadRequestError when the group is deactivated. */
+/** @throws BadRequestError if the group is deactivated. */
 export function requireActiveGroup({ deactivatedAt }: Pick<UserGroup, 'deactivatedAt'>): void {
   if (deactivatedAt !== null) throw new BadRequestError('User group is deactivated.');
 }
 
-/** Who changes groups, as of the change. */
+/** The user who changes groups, as of the change. */
 export interface Actor extends ChannelActor {
   readonly person: ChannelActor['person'] & { readonly realm: Realm };
 }
 
 /**
- * Keeps all groups, members, subgroups and roles of the organisation as they are until the change is over, but for this
- * change: otherwise two changes together could make a circle of groups, and what users' rows say of their groups could
- * be wrong.
+ * Locks all groups, members, subgroups and roles of the organization until the transaction ends. Without the lock, two
+ * concurrent changes could create a cycle of groups, or leave wrong group ids in users' rows.
  *
- * @returns The viewer as they are by then: what they hold may be what changed.
- * @throws UnauthorizedPrincipalError when the viewer is a guest by then.
- * @throws UserDeactivatedError when they are deactivated by then.
+ * @returns The viewer as of the lock, because a concurrent change may have changed their rights.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest now.
+ * @throws UserDeactivatedError if the viewer is deactivated now.
  */
 export async function lockGroups(tx: Tx, ctx: Ctx): Promise<Actor> {
   await lockRealm(tx, ctx.realmId);
@@ -63,17 +66,17 @@ export async function lockGroups(tx: Tx, ctx: Ctx): Promise<Actor> {
   return { person: now.viewer, groups: await systemGroups(tx, ctx.realmId), now: ctx.app.now() };
 }
 
-/** A group that is locked for a change, and who changes it. */
+/** A group that is locked for a change, with the user who changes it. */
 export interface HeldGroup {
   readonly actor: Actor;
   readonly group: UserGroup;
 }
 
 /**
- * A group, kept as it is until the change is over.
+ * Locks a group until the transaction ends, and returns it.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when there is none.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws BadRequestError if the group does not exist.
  */
 export async function lockGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<HeldGroup> {
   const actor = await lockGroups(tx, ctx);
@@ -81,9 +84,9 @@ export async function lockGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<Held
 }
 
 /**
- * As `lockGroup`, for who may change everything about the group.
+ * Locks a group like `lockGroup`, for a viewer who can change all of it.
  *
- * @throws BadRequestError when the viewer may not; of a role group, nobody may.
+ * @throws BadRequestError if the viewer cannot. No user can change a role group.
  */
 export async function lockManagedGroup(tx: Tx, ctx: Ctx, groupId: number): Promise<HeldGroup> {
   const held = await lockGroup(tx, ctx, groupId);
@@ -92,9 +95,9 @@ export async function lockManagedGroup(tx: Tx, ctx: Ctx, groupId: number): Promi
 }
 
 /**
- * Ends a change of who is in which groups: what users' rows say of it follows, and so does which channels they see.
+ * Completes a change of group memberships: updates the group ids in users' rows, and which channels these users can see.
  *
- * @param userIds Whom the change can concern; everybody, when absent.
+ * @param userIds Users whom the change can affect. Absent: all.
  */
 export async function settleMemberships(
   tx: Tx,
@@ -106,5 +109,5 @@ export async function settleMemberships(
   await groupChangeEffects(tx, emit, { realm, now }, changed);
 }
 
-/** What an event says of the group. */
+/** Returns the state of a group that its events need. */
 export const subjectOf = ({ id, deactivatedAt }: UserGroup): Subject => ({ id, isDeactivated: deactivatedAt !== null });

@@ -4,25 +4,26 @@ import type { Regrouped } from '../../access/permissions/memberships.ts';
 import { systemGroups } from '../../access/permissions/system-groups.ts';
 import { seesChannel } from '../../channels/access.ts';
 import { channelsDeleted } from '../../channels/events.ts';
-import type { ChangeContext } from '../../channels/subscriptions/membership.ts';
+import { tellAccessChanged } from '../../channels/hooks.ts';
+import type { SubscriptionChangeContext } from '../../channels/subscriptions/membership.ts';
 import { showChannels } from '../../channels/visibility.ts';
 import { users } from '../../events/audience.ts';
 import type { Emit } from '../../events/log.ts';
 import type { Channel, Realm, User } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 
-// All belong into a change that holds the organisation's row, so that no channel changes meanwhile. Their queries grow
-// with the channels that change hands, not with the users.
+// All functions must run in a transaction that holds the lock of the organization's row, so that no channel changes. The
+// number of queries depends on the affected channels, not on the users.
 
 /**
- * Tells users whose groups change which channels come into their sight by that, and which leave it.
+ * Notifies users whose groups changed of the channels that become visible or invisible to them.
  *
- * @param changed Whose groups are others than before.
+ * @param changed Users whose groups differ from before.
  */
 export async function groupChangeEffects(
   tx: Tx,
   emit: Emit,
-  context: ChangeContext,
+  context: SubscriptionChangeContext,
   changed: readonly Regrouped[],
 ): Promise<void> {
   const { realm } = context;
@@ -35,10 +36,9 @@ export async function groupChangeEffects(
 }
 
 /**
- * Tells members who become full members by another waiting period, or are none any more by it, which channels come into
- * their sight by that, and which leave it.
+ * Notifies members of the channels that become visible or invisible to them because the waiting period changed.
  *
- * @param members Those of whom it is true.
+ * @param members The members who become full members, or are no longer full members.
  */
 export async function waitingPeriodEffects(
   tx: Tx,
@@ -57,7 +57,7 @@ export async function waitingPeriodEffects(
   await tellVisibility(tx, emit, { realm: after, now }, channels, changes);
 }
 
-/** One user before a change, and after it. */
+/** A user before and after a change. */
 interface PersonChange {
   readonly before: Person;
   readonly after: Person;
@@ -66,7 +66,7 @@ interface PersonChange {
 async function tellVisibility(
   tx: Tx,
   emit: Emit,
-  { realm, now }: ChangeContext,
+  { realm, now }: SubscriptionChangeContext,
   channels: readonly Channel[],
   changes: readonly PersonChange[],
 ): Promise<void> {
@@ -82,9 +82,11 @@ async function tellVisibility(
     if (lost.length > 0) emit(channelsDeleted([channel]), users(lost));
     if (gained.length > 0) await showChannels(tx, emit, { realm, now }, [channel], gained);
   }
+  const channelIds = channels.map(({ id }) => id);
+  await tellAccessChanged(tx, emit, { realm, now }, { channelIds, userIds: changes.map(({ after }) => after.id) });
 }
 
-/** The groups the user came into or out of. */
+/** Returns the groups that the user joined or left. */
 function difference({ before, after }: Regrouped): number[] {
   return [
     ...changedIds(before.groupIds, after.groupIds),
@@ -97,7 +99,7 @@ const changedIds = (before: readonly number[], after: readonly number[]): number
   ...after.filter((id) => !before.includes(id)),
 ];
 
-/** The private channels that show themselves to members of the groups. */
+/** Returns the private channels that are visible to members of the groups. */
 async function channelsShownTo(tx: Tx, realmId: number, groupIds: readonly number[]): Promise<Channel[]> {
   if (groupIds.length === 0) return [];
   const holders = METADATA_PERMISSIONS.flatMap((name) =>

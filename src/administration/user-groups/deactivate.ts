@@ -6,16 +6,16 @@ import type { UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { lockManagedGroup, requireActiveGroup, subjectOf } from './access.ts';
 import { CannotDeactivateGroupInUseError, type GroupObjection } from './errors.ts';
-import { toFacts, userGroupRemoved, userGroupUpdated } from './events.ts';
+import { toSnapshot, userGroupRemoved, userGroupUpdated } from './events.ts';
 import { channelsNamingGroup, groupsNamingGroup, realmNamingGroup } from './queries.ts';
 
 /**
- * Deactivates a group that nothing uses, and tells everyone.
+ * Deactivates a group that is not in use, and notifies all users.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws CannotDeactivateGroupInUseError when it is within an active group, or holds a permission of anything, be that
- *   archived or deactivated: it would use the group again once it is brought back.
- * @throws BadRequestError when there is no such group, it is deactivated, or the viewer does not manage it.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws CannotDeactivateGroupInUseError if the group is a subgroup of an active group, or holds any permission.
+ *   Archived and deactivated objects count: they would use the group again after they are restored.
+ * @throws BadRequestError if the group does not exist, is deactivated, or the viewer does not manage it.
  */
 export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<UserGroup> {
   requireMember(ctx);
@@ -28,13 +28,15 @@ export async function deactivateUserGroup(ctx: Ctx, groupId: number): Promise<Us
       where: { realmId_id: { realmId: group.realmId, id: group.id } },
       data: { deactivatedAt: actor.now },
     });
-    emit(userGroupUpdated(subjectOf(group), { deactivated: true }, toFacts(actor.groups, after)), everyone());
+    emit(userGroupUpdated(subjectOf(group), { deactivated: true }, toSnapshot(actor.groups, after)), everyone());
     emit(userGroupRemoved(group.id), everyone());
     return after;
   });
 }
 
-/** What uses the group. The organisation's row is held, so no permission can come to name it meanwhile. */
+/**
+ * Returns the objects that use the group. The organization's row is locked, so no permission can be given to the group.
+ */
 async function objectionsTo(tx: Tx, { id, realmId }: UserGroup): Promise<GroupObjection[]> {
   const supergroups = await tx.userGroupSubgroup.findMany({
     where: { realmId, subgroupId: id, group: { deactivatedAt: null } },

@@ -4,15 +4,15 @@ import type { SystemGroups } from '../../access/permissions/system-groups.ts';
 import { toWire, type WireUserGroup, wireUserGroup } from '../../access/permissions/wire.ts';
 import { defineEvent } from '../../events/define.ts';
 import type { EventView } from '../../events/view.ts';
-import { tells } from '../../events/wire.ts';
+import { documentEvent } from '../../events/wire.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import { isGuest } from '../../platform/roles.ts';
 
-// All go to everyone of the organisation. A client without the capability `include_deactivated_groups` knows no
-// deactivated group: to it a group is removed when it is deactivated, added when it comes back, and nothing is heard of
-// it in between.
+// All events are sent to all users of the organization. Clients without the capability `include_deactivated_groups`
+// cannot handle deactivated groups. For them, a deactivated group is removed, a reactivated one is added, and there are
+// no events in between.
 
-/** What an event needs to know of the group it is about. */
+/** The state of a group that its events need. */
 export interface Subject {
   readonly id: number;
   readonly isDeactivated: boolean;
@@ -21,40 +21,44 @@ export interface Subject {
 const hides = ({ is_deactivated }: { readonly is_deactivated: boolean }, { options }: EventView): boolean =>
   is_deactivated && !options.capabilities.include_deactivated_groups;
 
-/** A group as its events keep it: what stands in itself. */
-export interface GroupFacts extends Omit<WireUserGroup, 'members' | 'direct_subgroup_ids' | 'date_created'> {
-  /** ISO 8601, to the millisecond; null for a role group. */
+/** A group in the payload of its events, without members and subgroups. */
+export interface GroupSnapshot extends Omit<WireUserGroup, 'members' | 'direct_subgroup_ids' | 'date_created'> {
+  /** ISO 8601 with milliseconds. Null for a role group. */
   readonly createdAt: string | null;
 }
 
-export const toFacts = (groups: SystemGroups, group: UserGroup): GroupFacts => {
+export const toSnapshot = (groups: SystemGroups, group: UserGroup): GroupSnapshot => {
   const { members: _, direct_subgroup_ids: _ids, date_created: _date, ...facts } = toWire(groups, group, NOBODY);
   return { ...facts, createdAt: group.createdAt?.toISOString() ?? null };
 };
 
 const NOBODY = { memberIds: [], subgroupIds: [] };
 
-/** A group that an event is about, as far as the event knows it; to guests there is none, who see no groups. */
+/** The group of an event, as far as the event contains it. Null for guests, who cannot see groups. */
 export interface KnownGroup {
-  readonly group: GroupFacts | { readonly id: number } | null;
+  readonly group: GroupSnapshot | { readonly id: number } | null;
 }
 
-const known = (id: number, group: GroupFacts | undefined, { role }: EventView): KnownGroup => ({
+const known = (id: number, group: GroupSnapshot | undefined, { role }: EventView): KnownGroup => ({
   group: isGuest(role) ? null : (group ?? { id }),
 });
 
 interface AddedPayload {
   readonly group: WireUserGroup;
   readonly comes_back: boolean;
-  /** Absent in events logged before they told it. */
-  readonly facts?: GroupFacts;
+  /** Absent in events of previous versions. */
+  readonly facts?: GroupSnapshot;
 }
 
-/** @param comesBack Whether the group was deactivated: then it is new to those alone who did not know it. */
+/**
+ * Event that a group was created or reactivated.
+ *
+ * @param comesBack Whether it was reactivated. Then only clients without `include_deactivated_groups` receive it.
+ */
 export const userGroupAdded = defineEvent(
   'user_group',
   'add',
-  (group: WireUserGroup, facts: GroupFacts, { comesBack = false } = {}): AddedPayload => ({
+  (group: WireUserGroup, facts: GroupSnapshot, { comesBack = false } = {}): AddedPayload => ({
     ...{ group, comes_back: comesBack },
     facts,
   }),
@@ -74,15 +78,19 @@ interface UpdatedPayload {
   readonly group_id: number;
   readonly data: WireGroupChanges;
   readonly is_deactivated: boolean;
-  /** As it is now; absent in events logged before they told it. */
-  readonly facts?: GroupFacts;
+  /** The group after the change. Absent in events of previous versions. */
+  readonly facts?: GroupSnapshot;
 }
 
-/** One event for one act, that says what changed. Of a group that is deactivated, or comes or goes by this change. */
+/**
+ * Event that a group changed. Each update is one event, with the changed fields. Clients without
+ * `include_deactivated_groups` do not receive it if the group is deactivated, or if the change deactivates or reactivates
+ * it.
+ */
 export const userGroupUpdated = defineEvent(
   'user_group',
   'update',
-  ({ id, isDeactivated }: Subject, data: WireGroupChanges, facts: GroupFacts): UpdatedPayload => ({
+  ({ id, isDeactivated }: Subject, data: WireGroupChanges, facts: GroupSnapshot): UpdatedPayload => ({
     group_id: id,
     data,
     is_deactivated: isDeactivated || data.deactivated !== undefined,
@@ -97,7 +105,7 @@ export const userGroupUpdated = defineEvent(
   },
 );
 
-/** For those who know no deactivated groups. */
+/** Event that a group was deactivated. Recipients: clients without `include_deactivated_groups`. */
 export const userGroupRemoved = defineEvent('user_group', 'remove', (groupId: number) => ({ group_id: groupId }), {
   render: ({ group_id }, { options }) =>
     options.capabilities.include_deactivated_groups ? null : { type: 'user_group', op: 'remove', group_id },
@@ -151,17 +159,21 @@ const defineSubgroupsEvent = (op: 'add_subgroups' | 'remove_subgroups') =>
 export const subgroupsAdded = defineSubgroupsEvent('add_subgroups');
 export const subgroupsRemoved = defineSubgroupsEvent('remove_subgroups');
 
-const EVERYONE = 'everyone';
+const EVERYONE = 'all users of the organization';
 const { members: _members, direct_subgroup_ids: _ids, ...groupFields } = wireUserGroup.shape;
-tells(userGroupAdded, EVERYONE, { group: wireUserGroup });
-tells(userGroupUpdated, EVERYONE, {
+documentEvent(userGroupAdded, EVERYONE, { group: wireUserGroup });
+documentEvent(userGroupUpdated, EVERYONE, {
   group_id: z.int(),
-  data: z.strictObject(groupFields).partial().describe('What changed, with its new value.'),
+  data: z.strictObject(groupFields).partial().describe('Changed fields with their new values.'),
 });
-tells(userGroupRemoved, 'everyone whose client does not know `include_deactivated_groups`', { group_id: z.int() });
+documentEvent(
+  userGroupRemoved,
+  'all users of the organization, at clients without the capability `include_deactivated_groups`',
+  { group_id: z.int() },
+);
 for (const event of [groupMembersAdded, groupMembersRemoved]) {
-  tells(event, EVERYONE, { group_id: z.int(), user_ids: z.array(z.int()) });
+  documentEvent(event, EVERYONE, { group_id: z.int(), user_ids: z.array(z.int()) });
 }
 for (const event of [subgroupsAdded, subgroupsRemoved]) {
-  tells(event, EVERYONE, { group_id: z.int(), direct_subgroup_ids: z.array(z.int()) });
+  documentEvent(event, EVERYONE, { group_id: z.int(), direct_subgroup_ids: z.array(z.int()) });
 }

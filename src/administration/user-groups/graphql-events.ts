@@ -1,21 +1,25 @@
-import { fromEvent } from '../../api/graphql/entity-facts.ts';
+import { projectedFromEvent } from '../../api/graphql/event-projections.ts';
 import { type EventSource, eventType } from '../../api/graphql/event-types.ts';
 import { refersTo } from '../../api/graphql/refs.ts';
-import { userReference } from '../../people/entity-facts.ts';
+import { userReference } from '../../people/event-projections.ts';
 import { User } from '../../people/graphql.ts';
-import { factsAbout, groupReference } from './entity-facts.ts';
+import { groupReference, projectionOf } from './event-projections.ts';
 import type { KnownGroup } from './events.ts';
 import { UserGroup } from './graphql.ts';
 
-/** The group that an event is about. */
-const aboutGroup = fromEvent(factsAbout, ({ facts }: EventSource<unknown, KnownGroup>) => facts.group);
+/** Field options for the group of an event. */
+const aboutGroup = projectedFromEvent(projectionOf, ({ facts }: EventSource<unknown, KnownGroup>) => facts.group);
 
 eventType<unknown, KnownGroup>(
   'user_group',
   'add',
   'UserGroupAddedEvent',
   (t) => ({ userGroup: t.field({ type: UserGroup, nullable: true, description: 'The group.', ...aboutGroup }) }),
-  { description: 'There is a new group; or one came back, to clients that know no deactivated ones.' },
+  {
+    description:
+      'A group was created. In queues without the capability `include_deactivated_groups` also: a group was ' +
+      'reactivated.',
+  },
 );
 
 eventType<unknown, KnownGroup>(
@@ -23,7 +27,7 @@ eventType<unknown, KnownGroup>(
   'update',
   'UserGroupUpdatedEvent',
   (t) => ({
-    userGroup: t.field({ type: UserGroup, nullable: true, description: 'As it is now.', ...aboutGroup }),
+    userGroup: t.field({ type: UserGroup, nullable: true, description: 'The group after the change.', ...aboutGroup }),
   }),
   { description: 'A group changed.' },
 );
@@ -33,16 +37,20 @@ eventType<{ group_id: number }>(
   'remove',
   'UserGroupRemovedEvent',
   (t) => ({
-    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'The group.', resolve: ({ event }) => event.group_id }),
+    userGroupId: t.id({
+      ...refersTo('UserGroup'),
+      description: 'Id of the group.',
+      resolve: ({ event }) => event.group_id,
+    }),
   }),
-  { description: 'A group was deactivated. To clients that know no deactivated ones.' },
+  { description: 'A group was deactivated. Only in queues without the capability `include_deactivated_groups`.' },
 );
 
 type WithUsers = KnownGroup & { readonly userIds: readonly number[] };
 
 for (const [op, name, description] of [
-  ['add_members', 'UserGroupMembersAddedEvent', 'Users came into a group.'],
-  ['remove_members', 'UserGroupMembersRemovedEvent', 'Users are in a group no more.'],
+  ['add_members', 'UserGroupMembersAddedEvent', 'Users became direct members of a group.'],
+  ['remove_members', 'UserGroupMembersRemovedEvent', 'Users are no longer direct members of a group.'],
 ] as const) {
   eventType<unknown, WithUsers>(
     'user_group',
@@ -53,8 +61,8 @@ for (const [op, name, description] of [
       users: t.field({
         type: [User],
         nullable: { list: false, items: true },
-        description: 'Those who came or went, into or out of the group itself. None to guests, who see no groups.',
-        ...fromEvent(userReference, ({ facts }: EventSource<unknown, WithUsers>) => facts.userIds),
+        description: 'Users who were added or removed. Empty for guests, who cannot see groups.',
+        ...projectedFromEvent(userReference, ({ facts }: EventSource<unknown, WithUsers>) => facts.userIds),
       }),
     }),
     { description },
@@ -64,8 +72,8 @@ for (const [op, name, description] of [
 type WithSubgroups = KnownGroup & { readonly subgroupIds: readonly number[] };
 
 for (const [op, name, description] of [
-  ['add_subgroups', 'UserGroupSubgroupsAddedEvent', 'Groups came into a group.'],
-  ['remove_subgroups', 'UserGroupSubgroupsRemovedEvent', 'Groups are in a group no more.'],
+  ['add_subgroups', 'UserGroupSubgroupsAddedEvent', 'Groups became direct subgroups of a group.'],
+  ['remove_subgroups', 'UserGroupSubgroupsRemovedEvent', 'Groups are no longer direct subgroups of a group.'],
 ] as const) {
   eventType<unknown, WithSubgroups>(
     'user_group',
@@ -76,8 +84,8 @@ for (const [op, name, description] of [
       subgroups: t.field({
         type: [UserGroup],
         nullable: { list: false, items: true },
-        description: 'Those that came or went, into or out of the group itself. None to guests, who see no groups.',
-        ...fromEvent(groupReference, ({ facts }: EventSource<unknown, WithSubgroups>) => facts.subgroupIds),
+        description: 'Groups that were added or removed. Empty for guests, who cannot see groups.',
+        ...projectedFromEvent(groupReference, ({ facts }: EventSource<unknown, WithSubgroups>) => facts.subgroupIds),
       }),
     }),
     { description },

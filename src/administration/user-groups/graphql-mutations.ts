@@ -26,23 +26,23 @@ import { createUserGroup, updateUserGroup } from './service.ts';
 
 const GroupPermissionsInput = permissionsInput(
   'UserGroupPermissionsInput',
-  'Who is to hold which permission; what is left out stays or is the default.',
+  'Holders of each permission of a new group. Omitted permissions get their defaults.',
   GROUP_PERMISSION_MEANINGS,
 );
 
 const GroupPermissionEditsInput = permissionEditsInput(
   'UserGroupPermissionEditsInput',
-  'Who is to hold which permission; what is left out stays.',
+  'Permissions of a group to change. Omitted permissions do not change.',
   GROUP_PERMISSION_MEANINGS,
 );
 
 mutation('createUserGroup', {
-  description: 'Makes a group. For those whom the organization lets.',
+  description: 'Creates a group. For users with the permission to create user groups.',
   input: (t) => ({
     name: t.string({ description: GROUP_NAME }),
     description: t.string({ description: GROUP_DESCRIPTION }),
-    memberIds: t.idList({ ...refersTo('User'), description: 'The users in it.' }),
-    subgroupIds: t.idList({ ...refersTo('UserGroup'), required: false, description: 'The groups in it.' }),
+    memberIds: t.idList({ ...refersTo('User'), description: 'Ids of the direct members.' }),
+    subgroupIds: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Ids of the direct subgroups.' }),
     permissions: t.field({ type: GroupPermissionsInput, required: false, description: PERMISSIONS }),
   }),
   payload: () => ({ userGroup: { type: UserGroup, description: 'The new group.' } }),
@@ -59,15 +59,15 @@ mutation('createUserGroup', {
 });
 
 mutation('updateUserGroup', {
-  description: 'Changes what is given of a group, or brings it back. For those who manage it.',
+  description: 'Updates or reactivates a group. Omitted fields do not change. For users who can manage the group.',
   input: (t) => ({
-    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Which group to change.' }),
+    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }),
     name: t.string({ required: false, description: GROUP_NAME }),
     description: t.string({ required: false, description: GROUP_DESCRIPTION }),
-    isDeactivated: t.boolean({ required: false, description: 'False brings it back; true means nothing.' }),
+    isDeactivated: t.boolean({ required: false, description: 'False reactivates the group. True has no effect.' }),
     permissions: t.field({ type: GroupPermissionEditsInput, required: false, description: PERMISSIONS }),
   }),
-  payload: () => ({ userGroup: { type: UserGroup, description: 'The group, after the change.' } }),
+  payload: () => ({ userGroup: { type: UserGroup, description: 'The group after the change.' } }),
   errors: [UnauthorizedPrincipalError, ExpectationMismatchError],
   resolve: async (ctx, { userGroupId, name, description, isDeactivated, permissions }) => ({
     userGroup: await updateUserGroup(ctx, userGroupId, {
@@ -80,22 +80,22 @@ mutation('updateUserGroup', {
 });
 
 const GroupObjectionKind = builder.enumType('GroupObjectionKind', {
-  description: 'What it is that goes by a group.',
+  description: 'Kind of an object that uses a group.',
   values: {
-    SUBGROUP: { value: 'subgroup', description: 'Groups it is within.' },
-    CHANNEL: { value: 'channel', description: 'A channel, in which it holds permissions.' },
-    USER_GROUP: { value: 'user_group', description: 'A group, over which it holds permissions.' },
-    ORGANIZATION: { value: 'realm', description: 'The organization, in which it holds permissions.' },
+    SUBGROUP: { value: 'subgroup', description: 'Groups that contain the group as a subgroup.' },
+    CHANNEL: { value: 'channel', description: 'A channel in which the group holds permissions.' },
+    USER_GROUP: { value: 'user_group', description: 'A group on which the group holds permissions.' },
+    ORGANIZATION: { value: 'realm', description: 'The organization, in which the group holds permissions.' },
   } as const,
 });
 
 const MEANINGS: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
-  ['Of a channel', CHANNEL_PERMISSION_MEANINGS],
-  ['Of a group', GROUP_PERMISSION_MEANINGS],
-  ['Of an organization', REALM_PERMISSION_MEANINGS],
+  ['In a channel', CHANNEL_PERMISSION_MEANINGS],
+  ['On a group', GROUP_PERMISSION_MEANINGS],
+  ['In an organization', REALM_PERMISSION_MEANINGS],
 ];
 
-/** What a permission allows, wherever there is one of this name. */
+/** Returns what a permission allows, for each kind of object that has a permission of this name. */
 const allowsWhat = (name: string): string =>
   MEANINGS.flatMap(([place, { [name]: meaning }]) => (meaning === undefined ? [] : [`${place}: ${meaning}`])).join(' ');
 
@@ -112,66 +112,68 @@ const PermissionName = builder.enumType('PermissionName', {
 });
 
 const GroupObjectionType = builder.objectRef<GroupObjection>('GroupObjection').implement({
-  description: 'Something that goes by a group.',
+  description: 'An object that uses a group, which prevents its deactivation.',
   fields: (t) => ({
     kind: t.field({
       type: GroupObjectionKind,
-      description: 'What it is; the field of its kind tells which one.',
+      description: 'Kind of the object. It determines which of the other fields is set.',
       resolve: ({ type }) => type,
     }),
     supergroups: t.field({
       type: [UserGroup],
-      description: 'The groups it is within, for SUBGROUP, no more than there are; empty for all others.',
+      description:
+        'For SUBGROUP: the groups that contain the group as a subgroup, each listed at most once. Empty for other ' +
+        'kinds.',
       resolve: (objection, _args, ctx) =>
         'supergroup_ids' in objection ? nodesOf(ctx, 'UserGroup', objection.supergroup_ids) : [],
     }),
     channel: t.field({
       type: Channel,
       nullable: true,
-      description: 'Which channel, for CHANNEL; null when the viewer does not see it.',
+      description: 'For CHANNEL: the channel. Null for other kinds, and if the viewer cannot see the channel.',
       resolve: (objection, _args, ctx) =>
         nodeOf(ctx, 'Channel', 'channel_id' in objection ? objection.channel_id : null),
     }),
     userGroup: t.field({
       type: UserGroup,
       nullable: true,
-      description: 'Which group, for USER_GROUP.',
+      description: 'For USER_GROUP: the group. Null for other kinds.',
       resolve: (objection, _args, ctx) => nodeOf(ctx, 'UserGroup', 'group_id' in objection ? objection.group_id : null),
     }),
     permissions: t.field({
       type: [PermissionName],
-      description: 'The permissions it holds there, no more than there are; none for SUBGROUP.',
+      description: 'Permissions that the group holds there, each listed at most once. Empty for SUBGROUP.',
       resolve: (objection) => ('settings' in objection ? [...objection.settings] : []),
     }),
   }),
 });
 
-errorType(CannotDeactivateGroupInUseError, 'The group is within others, or holds permissions.', (t) => ({
+errorType(CannotDeactivateGroupInUseError, 'The group is a subgroup of other groups, or holds permissions.', (t) => ({
   objections: t.field({
     type: [GroupObjectionType],
-    description: 'All that goes by it: one for each group, channel and organization.',
+    description: 'Objects that use the group: one for each channel, group and organization.',
     resolve: ({ data }) => [...data.objections],
   }),
 }));
 
 mutation('deactivateUserGroup', {
-  description: 'Deactivates a group that nothing goes by. For those who manage it.',
-  input: (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Which group to deactivate.' }) }),
-  payload: () => ({ userGroup: { type: UserGroup, description: 'The group, deactivated.' } }),
+  description: 'Deactivates a group that is not in use. For users who can manage the group.',
+  input: (t) => ({ userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }) }),
+  payload: () => ({ userGroup: { type: UserGroup, description: 'The deactivated group.' } }),
   errors: [UnauthorizedPrincipalError, CannotDeactivateGroupInUseError],
   resolve: async (ctx, { userGroupId }) => ({ userGroup: await deactivateUserGroup(ctx, userGroupId) }),
 });
 
 mutation('updateUserGroupMembers', {
-  description: 'Puts users and groups into a group, and takes others out: all or none.',
+  description: 'Adds and removes members and subgroups of a group. If one change is refused, nothing changes.',
   input: (t) => ({
-    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Which group to change.' }),
-    add: t.idList({ ...refersTo('User'), required: false, description: 'Users to put into it.' }),
-    delete: t.idList({ ...refersTo('User'), required: false, description: 'Users to take out of it.' }),
-    addSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to put into it.' }),
-    deleteSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to take out of it.' }),
+    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }),
+    add: t.idList({ ...refersTo('User'), required: false, description: 'Ids of users to add.' }),
+    delete: t.idList({ ...refersTo('User'), required: false, description: 'Ids of users to remove.' }),
+    addSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Ids of groups to add.' }),
+    deleteSubgroups: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Ids of groups to remove.' }),
   }),
-  payload: () => ({ userGroup: { type: UserGroup, description: 'The group, after the change.' } }),
+  payload: () => ({ userGroup: { type: UserGroup, description: 'The group after the change.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { userGroupId, add, delete: remove, addSubgroups, deleteSubgroups }) => ({
     userGroup: await updateGroupMembers(ctx, userGroupId, {
@@ -184,13 +186,13 @@ mutation('updateUserGroupMembers', {
 });
 
 mutation('updateUserGroupSubgroups', {
-  description: 'Puts groups into a group, and takes others out: all or none.',
+  description: 'Adds and removes subgroups of a group. If one change is refused, nothing changes.',
   input: (t) => ({
-    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Which group to change.' }),
-    add: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to put into it.' }),
-    delete: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Groups to take out of it.' }),
+    userGroupId: t.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }),
+    add: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Ids of groups to add.' }),
+    delete: t.idList({ ...refersTo('UserGroup'), required: false, description: 'Ids of groups to remove.' }),
   }),
-  payload: () => ({ userGroup: { type: UserGroup, description: 'The group, after the change.' } }),
+  payload: () => ({ userGroup: { type: UserGroup, description: 'The group after the change.' } }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { userGroupId, add, delete: remove }) => ({
     userGroup: await updateSubgroups(ctx, userGroupId, { add: add ?? undefined, delete: remove ?? undefined }),

@@ -31,26 +31,27 @@ import { mayChangeMembers } from './members.ts';
 
 const GroupPermissions = permissionsType(
   'UserGroupPermissions',
-  'Who may do what with a group.',
+  'Holders of each permission on a group.',
   GROUP_PERMISSION_MEANINGS,
 );
 
-const CALLED = 'What it is called, in at most 100 characters.';
-const SAID = 'What it is for; at most 1,024 characters.';
-const ROLE_GROUP = 'Whether its members follow from their roles. Nobody changes such a group.';
-const DEACTIVATED = 'Whether it is out of use: it can be given no permission and be put into no group.';
-const CREATED = 'When it was made; null for a role group.';
-const CREATOR = 'Who made it; null for a role group, and when nobody is known to have.';
-export const PERMISSIONS = 'Who may do what with it.';
-const DEPTH = 'Only what is in the group itself, not what is in groups within it.';
-export const GROUP_NAME = 'Not blank; at most 100 characters; unique in the organization, in whatever case.';
-export const GROUP_DESCRIPTION = 'At most 1,024 characters.';
+const CALLED = 'Name of the group, at most 100 characters.';
+const SAID = 'Description of the group, at most 1,024 characters.';
+const ROLE_GROUP = 'Whether the members are determined by their roles. Such a group cannot be changed.';
+const DEACTIVATED =
+  'Whether the group is deactivated. A deactivated group cannot be given permissions or added to other groups.';
+const CREATED = 'Creation time. Null for a role group.';
+const CREATOR = 'User who created the group. Null for a role group, and if the creator is unknown.';
+export const PERMISSIONS = 'Holders of each permission on the group.';
+const DEPTH = 'Whether to ignore members and subgroups of subgroups.';
+export const GROUP_NAME = 'Name: not blank, at most 100 characters, unique in the organization (case-insensitive).';
+export const GROUP_DESCRIPTION = 'Description, at most 1,024 characters.';
 
 export const UserGroup = builder.prismaNode('UserGroup', {
-  description: 'A named set of users. There is one for each role, and any number of others.',
+  description: 'A named set of users. There is one group for each role. Users can create others.',
   ...byNumber,
   fields: (t) => ({
-    databaseId: t.exposeInt('id', { description: 'The number that the REST API knows it by.' }),
+    databaseId: t.exposeInt('id', { description: 'Id of the group in the REST API.' }),
     name: t.exposeString('name', { description: CALLED }),
     description: t.exposeString('description', { description: SAID }),
     isRoleGroup: t.exposeBoolean('isSystem', {
@@ -71,9 +72,9 @@ export const UserGroup = builder.prismaNode('UserGroup', {
     }),
     hasMember: t.boolean({
       nullable: true,
-      description: 'Whether a user is in it; null of a deactivated group, and of nobody.',
+      description: 'Whether the user is a member. Null if the group is deactivated or the user does not exist.',
       args: {
-        userId: t.arg.id({ ...refersTo('User'), description: 'Which user.' }),
+        userId: t.arg.id({ ...refersTo('User'), description: 'Id of the user.' }),
         directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }),
       },
       resolve: ({ id, deactivatedAt }, { userId, directOnly }, ctx) =>
@@ -84,7 +85,7 @@ export const UserGroup = builder.prismaNode('UserGroup', {
     members: t.connection(
       {
         type: User,
-        description: 'The active users in it.',
+        description: 'Active members, including those of subgroups.',
         args: {
           orderBy: t.arg({ type: UserOrder, required: false, defaultValue: BY_USER_ID, description: SORTED }),
           directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }),
@@ -108,18 +109,20 @@ builder.objectFields(GroupSetting, (t) => ({
   group: t.field({
     type: UserGroup,
     nullable: true,
-    description: 'The group that holds it, when it is one group and nobody else; null for guests, who see no groups.',
+    description:
+      'The group that holds the permission, if it is exactly one group. Null otherwise, and for guests, who cannot ' +
+      'see groups.',
     resolve: (setting, _args, ctx) => nodeOf(ctx, 'UserGroup', typeof setting === 'number' ? setting : null),
   }),
   directMembers: t.field({
     type: [User],
-    description: 'The users who hold it themselves, whatever groups they are in; no more than there are users.',
+    description: 'Users who hold the permission themselves, not as members of a group, each listed at most once.',
     resolve: (setting, _args, ctx) => (typeof setting === 'number' ? [] : nodesOf(ctx, 'User', setting.direct_members)),
   }),
   directSubgroups: t.field({
     type: [UserGroup],
     description:
-      'The groups whose members hold it, `group` included; no more than there are groups, and none for guests.',
+      'Groups whose members hold the permission, including `group`, each listed at most once. Empty for guests.',
     resolve: (setting, _args, ctx) =>
       nodesOf(ctx, 'UserGroup', typeof setting === 'number' ? [setting] : setting.direct_subgroups),
   }),
@@ -130,44 +133,45 @@ const UserGroupConnection = builder.connectionObject(
   { name: 'UserGroupEdge' },
 );
 
-/** Whether the viewer, who is no guest, is in the group by name. */
+/** Whether the viewer, who must not be a guest, is a direct member of the group. */
 const isDirectMember = (ctx: GraphQLContext, groupId: number) =>
   memberships(ctx).load({ groupId, userId: signedIn(ctx).viewer.id, direct: true });
 
-/** Nobody's id, so not the viewer's either. */
+/** An id that no user has. It stands for any user other than the viewer. */
 const NOBODY = 0;
 
 builder.prismaObjectFields(UserGroup, (t) => ({
   viewerCanManage: t.boolean({
-    description: 'Whether the viewer may change everything about it, and deactivate it.',
+    description: 'Whether the viewer can change all properties of the group and deactivate it.',
     resolve: async (group, _args, ctx) => managesGroup(await viewerAsActor(ctx), group),
   }),
   viewerCanAddMembers: t.boolean({
-    description: 'Whether the viewer may put any user or group into it.',
+    description: 'Whether the viewer can add any user or group.',
     resolve: async (group, _args, ctx) =>
       mayChangeMembers({ actor: await viewerAsActor(ctx), group }, { add: [NOBODY], addSubgroups: [NOBODY] }),
   }),
   viewerCanRemoveMembers: t.boolean({
-    description: 'Whether the viewer may take any user out of it. Groups are taken out by those who manage it.',
+    description: 'Whether the viewer can remove any user. Only users who can manage the group can remove subgroups.',
     resolve: async (group, _args, ctx) =>
       mayChangeMembers({ actor: await viewerAsActor(ctx), group }, { remove: [NOBODY] }),
   }),
   viewerCanJoin: t.boolean({
-    description: 'Whether the viewer is not in the group itself and may put themselves into it.',
+    description: 'Whether the viewer is not a direct member and can join the group.',
     resolve: async (group, _args, ctx) => {
       const actor = await viewerAsActor(ctx);
       return mayChangeMembers({ actor, group }, { add: [actor.person.id] }) && !(await isDirectMember(ctx, group.id));
     },
   }),
   viewerCanLeave: t.boolean({
-    description: 'Whether the viewer is in the group itself and may take themselves out of it.',
+    description: 'Whether the viewer is a direct member and can leave the group.',
     resolve: async (group, _args, ctx) => {
       const actor = await viewerAsActor(ctx);
       return mayChangeMembers({ actor, group }, { remove: [actor.person.id] }) && isDirectMember(ctx, group.id);
     },
   }),
   viewerCanMention: t.boolean({
-    description: 'Whether the viewer may mention it in messages. Nobody is told of a mention of a deactivated one.',
+    description:
+      'Whether the viewer can mention the group in messages. A mention of a deactivated group notifies no user.',
     resolve: async (group, _args, ctx) => holdsInGroup(await viewerAsActor(ctx), group, 'can_mention_group'),
   }),
 }));
@@ -175,9 +179,9 @@ builder.prismaObjectFields(UserGroup, (t) => ({
 type GroupField = 'id' | 'name' | 'createdAt';
 
 const UserGroupOrder = orderInput<GroupField>('UserGroup', 'groups', {
-  ID: { value: 'id', description: 'The order in which they were made, role groups first.' },
-  NAME: { value: 'name', description: 'What they are called, whatever the case.' },
-  CREATED_AT: { value: 'createdAt', description: 'When they were made; role groups are the lowest.' },
+  ID: { value: 'id', description: 'Creation order, role groups first.' },
+  NAME: { value: 'name', description: 'Name, case-insensitive.' },
+  CREATED_AT: { value: 'createdAt', description: 'Creation time. Role groups have the lowest value.' },
 });
 
 const BY_ID: OrderBy<GroupField> = { field: 'id', direction: 'asc' };
@@ -205,7 +209,7 @@ builder.prismaObjectField(UserGroup, 'subgroups', (t) =>
   t.connection(
     {
       type: UserGroup,
-      description: 'The groups in it.',
+      description: 'Subgroups, including those of subgroups.',
       args: {
         orderBy: t.arg({ type: UserGroupOrder, required: false, defaultValue: BY_ID, description: SORTED }),
         directOnly: t.arg.boolean({ defaultValue: false, description: DEPTH }),
@@ -224,8 +228,8 @@ builder.queryField('userGroup', (t) =>
   t.field({
     type: UserGroup,
     nullable: true,
-    description: 'One group, deactivated or not; null when there is none, and for guests.',
-    args: { userGroupId: t.arg.id({ ...refersTo('UserGroup'), description: 'Which group.' }) },
+    description: 'A group, active or deactivated. Null if it does not exist, and for guests.',
+    args: { userGroupId: t.arg.id({ ...refersTo('UserGroup'), description: 'Id of the group.' }) },
     resolve: (_root, { userGroupId }, ctx) => unlessAbsent(accessUserGroup(signedIn(ctx), userGroupId)),
   }),
 );
@@ -234,14 +238,17 @@ builder.queryField('userGroups', (t) =>
   t.connection(
     {
       type: UserGroup,
-      description: "The organization's groups, role groups among them. For all but guests.",
+      description: 'Groups of the organization, including role groups. Not available to guests.',
       args: {
         orderBy: t.arg({ type: UserGroupOrder, required: false, defaultValue: BY_ID, description: SORTED }),
-        nameContains: t.arg.string({ required: false, description: 'What stands in its name, in whatever case.' }),
+        nameContains: t.arg.string({
+          required: false,
+          description: 'Text that the name must contain. Case-insensitive.',
+        }),
         includeDeactivated: t.arg.boolean({
           required: false,
           defaultValue: false,
-          description: 'Whether deactivated groups are listed as well.',
+          description: 'Whether to include deactivated groups.',
         }),
       },
       resolve: async (_root, args, ctx, info) => {

@@ -9,7 +9,7 @@ import { visibleTo } from './access.ts';
 import { areGroupMembers, type MembershipQuestion } from './membership-reads.ts';
 import { countMembers, readMemberPages, readSubgroupIds } from './reads.ts';
 
-/** A page of one group's members. */
+/** Key of a page of a group's members. */
 interface PageKey extends UserPage {
   readonly groupId: number;
   readonly direct: boolean;
@@ -17,7 +17,7 @@ interface PageKey extends UserPage {
 
 const pageOf = ({ groupId: _, ...page }: PageKey) => JSON.stringify(page);
 
-/** Pages of groups' members: one query for all that lie at the same place. */
+/** Loads pages of groups' members. Pages that differ only in the group share one query. */
 export const memberPages = perOperation(
   (ctx) =>
     new DataLoader<PageKey, readonly Place[], string>(
@@ -37,10 +37,10 @@ export const memberPages = perOperation(
     ),
 );
 
-/** A group, and whether only what is in the group itself is meant. */
+/** A group, and whether only its direct members and subgroups count. */
 type GroupAtDepth = Pick<PageKey, 'groupId' | 'direct'>;
 
-/** How many members groups have: one query for all groups. */
+/** Loads the number of members of groups. Groups with the same depth share one query. */
 export const memberCounts = perOperation(
   (ctx) =>
     new DataLoader<GroupAtDepth, number, string>(
@@ -58,7 +58,7 @@ export const memberCounts = perOperation(
     ),
 );
 
-/** Whether users are in groups; the viewer must be one who may read these. */
+/** Loads whether users are members of groups. The viewer must be allowed to read these groups. */
 export const memberships = perOperation(
   (ctx) =>
     new DataLoader<MembershipQuestion, boolean, string>((asked) => areGroupMembers(signedIn(ctx), asked), {
@@ -66,7 +66,7 @@ export const memberships = perOperation(
     }),
 );
 
-/** The groups within a group by id, directly or however deep. */
+/** Loads the subgroups of a group, by the group's id: only direct ones, or of any depth. */
 export const subgroups = perOperation(
   (ctx) =>
     new DataLoader<GroupAtDepth, UserGroup[], string>(

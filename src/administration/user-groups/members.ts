@@ -19,7 +19,7 @@ import { groupMembersAdded, groupMembersRemoved, subgroupsAdded, subgroupsRemove
 import { tellMembers } from './notices.ts';
 import { readSubgroupIds } from './reads.ts';
 
-/** Users and groups that come into a group, or go. */
+/** Users and groups to add to a group and to remove from it. */
 export interface MembersEdit {
   readonly add?: readonly number[] | undefined;
   readonly delete?: readonly number[] | undefined;
@@ -28,12 +28,13 @@ export interface MembersEdit {
 }
 
 /**
- * Puts users and groups into a group, and takes others out, in this order and all or none. Tells everyone, and the people
- * concerned.
+ * Adds users and groups to a group, and removes others. If one change is refused, none is made. Users are added and
+ * removed first, then groups. Notifies all users, and the affected people by direct message.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when nothing is given, when there is no such group, when the viewer may not, or when a user or
- *   group is not there, is in it already, is not in it, or would close a circle.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws BadRequestError if nothing is given, the group does not exist, or the viewer lacks permission.
+ * @throws BadRequestError if a user or group does not exist, is already in the group, is not in it, or would close a
+ *   cycle.
  */
 export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit): Promise<UserGroup> {
   if (Object.values(edit).every((ids: readonly number[] | undefined) => ids === undefined || ids.length === 0)) {
@@ -45,9 +46,9 @@ export function updateGroupMembers(ctx: Ctx, groupId: number, edit: MembersEdit)
 }
 
 /**
- * Puts groups into a group, and takes others out: all or none.
+ * Adds groups to a group, and removes others. If one change is refused, none is made.
  *
- * @throws As `updateGroupMembers`.
+ * @throws The errors of `updateGroupMembers`.
  */
 export function updateSubgroups(
   ctx: Ctx,
@@ -87,7 +88,7 @@ function requirePermission(held: HeldGroup, edit: MemberEdit): void {
   if (!mayChangeMembers(held, edit)) throw insufficientPermission();
 }
 
-/** Whether the person, who is no guest, may make the change, whoever is in the group already. */
+/** Whether a user, who must not be a guest, can make the change, regardless of the current members. */
 export function mayChangeMembers(
   { actor, group }: { readonly actor: ChannelActor; readonly group: Governed },
   { add = [], remove = [], addSubgroups = [], removeSubgroups = [] }: Partial<MemberEdit>,
@@ -158,15 +159,15 @@ async function directSubgroupIds(tx: Tx, { realmId, id }: UserGroup): Promise<Se
 }
 
 /**
- * The users to put into a group, or to take out, once each.
+ * Returns the users to add to a group or to remove from it, each once.
  *
- * @throws BadRequestError when one is not there, or deactivated.
+ * @throws BadRequestError if a user does not exist or is deactivated.
  */
 export async function requireUsers(tx: Tx, realmId: number, ids: readonly number[]): Promise<User[]> {
   const distinct = [...new Set(ids)];
   if (distinct.length === 0) return [];
   const where = { realmId, id: { in: distinct.filter(isRowId) }, isActive: true, isSystem: false };
-  // Ordered here: a list of more ids than a query has parameters is split over several, unless the database orders the rows.
+  // Sorted here, because Prisma splits a list of more ids than a query has parameters only if the query has no `orderBy`.
   const users = (await tx.user.findMany({ where })).sort((a, b) => a.id - b.id);
   const known = new Set(users.map(({ id }) => id));
   const bad = distinct.find((id) => !known.has(id));
@@ -175,10 +176,10 @@ export async function requireUsers(tx: Tx, realmId: number, ids: readonly number
 }
 
 /**
- * The groups to put into a group, once each, in the order given.
+ * Returns the groups to add to a group, each once, in the order given.
  *
- * @param target Null for a group that is about to be made.
- * @throws BadRequestError when one is not there, deactivated, in it already, or holds it.
+ * @param target Null for a group that is about to be created.
+ * @throws BadRequestError if a group does not exist, is deactivated, is already a subgroup, or contains the target.
  */
 export async function requireNewSubgroups(
   tx: Tx,
@@ -210,13 +211,13 @@ async function requireFit(tx: Tx, groups: SystemGroups, target: UserGroup, ids: 
   }
 }
 
-/** Writes users into a group, inside a change that settles memberships. */
+/** Writes members of a group. The transaction must also call `settleMemberships`. */
 export async function writeMembers(tx: Tx, { id, realmId }: UserGroup, users: readonly Pick<User, 'id'>[]) {
   if (users.length === 0) return;
   await tx.userGroupMember.createMany({ data: users.map((user) => ({ realmId, groupId: id, userId: user.id })) });
 }
 
-/** Writes groups into a group, inside a change that settles memberships. */
+/** Writes subgroups of a group. The transaction must also call `settleMemberships`. */
 export async function writeSubgroups(tx: Tx, { id, realmId }: UserGroup, subgroupIds: readonly number[]) {
   if (subgroupIds.length === 0) return;
   const data = subgroupIds.map((subgroupId) => ({ realmId, groupId: id, subgroupId }));

@@ -7,16 +7,16 @@ import { isRowId } from '../../platform/ids.ts';
 import { accessUserGroup, requireActiveGroup } from './access.ts';
 import { readMemberIds, readSubgroupIds } from './reads.ts';
 
-/** Whether only what is in the group itself counts, not what is in groups within it. */
+/** Whether only direct members and subgroups count, and not those of nested groups. */
 interface Depth {
   readonly direct: boolean;
 }
 
 /**
- * The ids of the group's active members.
+ * Returns the ids of the group's active members.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when there is no such group, or it is deactivated.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws BadRequestError if the group does not exist or is deactivated.
  */
 export async function listMemberIds(ctx: Ctx, groupId: number, { direct }: Depth): Promise<readonly number[]> {
   const { id } = await accessReadable(ctx, groupId);
@@ -25,10 +25,10 @@ export async function listMemberIds(ctx: Ctx, groupId: number, { direct }: Depth
 }
 
 /**
- * Whether a user is in the group; one who is deactivated is in none.
+ * Whether a user is a member of the group. A deactivated user is a member of none.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when there is no such group or user, or the group is deactivated.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws BadRequestError if the group or user does not exist, or the group is deactivated.
  */
 export async function isGroupMember(ctx: Ctx, groupId: number, userId: number, { direct }: Depth): Promise<boolean> {
   const { id } = await accessReadable(ctx, groupId);
@@ -37,16 +37,16 @@ export async function isGroupMember(ctx: Ctx, groupId: number, userId: number, {
   return answer;
 }
 
-/** Whether a user is in a group that the viewer may read. */
+/** A membership to check, of a user in a group that the viewer can read. */
 export interface MembershipQuestion extends Depth {
   readonly groupId: number;
   readonly userId: number;
 }
 
 /**
- * `isGroupMember` for many at once: one query for the users, and one for each user and depth asked about.
+ * Checks many memberships like `isGroupMember`, with one query for the users, and one for each pair of user and depth.
  *
- * @returns In the order of the questions; the refusal where there is no such user.
+ * @returns Results in the order of the questions. If a user does not exist, the result is the error.
  */
 export async function areGroupMembers(
   { app, viewer }: Ctx,
@@ -68,10 +68,10 @@ export async function areGroupMembers(
 }
 
 /**
- * The ids of the groups within the group.
+ * Returns the ids of the group's subgroups.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when there is no such group, or it is deactivated.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws BadRequestError if the group does not exist or is deactivated.
  */
 export async function listSubgroupIds(ctx: Ctx, groupId: number, { direct }: Depth): Promise<readonly number[]> {
   const { id } = await accessReadable(ctx, groupId);

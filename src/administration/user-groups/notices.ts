@@ -6,10 +6,10 @@ import type { Tx } from '../../platform/db/client.ts';
 import { MAX_BULK_NEW_SUBSCRIPTION_MESSAGES } from '../../platform/limits.ts';
 import type { HeldGroup } from './access.ts';
 
-/** Our choice: more people at once than this are told nothing, as with new subscriptions. */
+/** Maximum number of people notified of a change. If there are more, none is notified, as with new subscriptions. */
 const MAX_NOTICES = MAX_BULK_NEW_SUBSCRIPTION_MESSAGES;
 
-/** Sends people whom somebody else put into a group, or took out of one, a direct message of the service's bot. */
+/** Sends a direct message of the service's bot to people whom another user added to a group or removed from it. */
 export async function tellMembers(
   tx: Tx,
   emit: Emit,
@@ -29,5 +29,5 @@ export async function tellMembers(
   for (const { id } of people) await notify(tx, emit, place, { userIds: [id] }, content);
 }
 
-/** As a silent mention, where the name can stand in one. */
+/** Returns the group as a silent mention if its name can occur in one, otherwise by its id. */
 const nameOf = ({ id, name }: UserGroup): string => (/[*\n]/.test(name) ? `with ID ${id}` : `@_*${name}*`);

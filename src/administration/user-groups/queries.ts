@@ -1,6 +1,8 @@
+import { Prisma } from '../../generated/prisma/client.ts';
 import type { SqlClient } from '../../platform/db/client.ts';
+import { isAlike } from '../../platform/names.ts';
 
-/** Whether a group of the organisation, other than `exceptId`, has the name in whatever case. */
+/** Whether a group of the organization, other than `exceptId`, has the name or a look-alike, ignoring case. */
 export async function isGroupNameTaken(
   db: SqlClient,
   realmId: number,
@@ -8,31 +10,31 @@ export async function isGroupNameTaken(
   exceptId: number,
 ): Promise<boolean> {
   const taken = await db.$queryRaw<unknown[]>`
-    SELECT 1 FROM user_group WHERE realm_id = ${realmId} AND lower(name) = lower(${name}) AND id <> ${exceptId} LIMIT 1`;
+    SELECT 1 FROM user_group WHERE realm_id = ${realmId} AND ${isAlike(Prisma.sql`name`, name)} AND id <> ${exceptId} LIMIT 1`;
   return taken.length > 0;
 }
 
-/** Something whose permissions name a group, and the names of these permissions. */
+/** An object whose permissions name a group, with the names of these permissions. */
 export interface GroupUse {
   readonly id: number;
   readonly settings: string[];
 }
 
-/** The channels whose permissions name the group. */
+/** Returns the channels whose permissions name the group. */
 export const channelsNamingGroup = (db: SqlClient, realmId: number, id: number): Promise<GroupUse[]> =>
   db.$queryRaw`
     SELECT c.id, array_agg(p.name ORDER BY p.name) AS settings
     FROM channel c CROSS JOIN jsonb_each(c.permissions) AS p (name, setting)
     WHERE c.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY c.id ORDER BY c.id`;
 
-/** The groups whose permissions name the group. */
+/** Returns the groups whose permissions name the group. */
 export const groupsNamingGroup = (db: SqlClient, realmId: number, id: number): Promise<GroupUse[]> =>
   db.$queryRaw`
     SELECT g.id, array_agg(p.name ORDER BY p.name) AS settings
     FROM user_group g CROSS JOIN jsonb_each(g.permissions) AS p (name, setting)
     WHERE g.realm_id = ${realmId} AND p.setting->'groups' @> to_jsonb(${id}::int) GROUP BY g.id ORDER BY g.id`;
 
-/** The organisation, when its permissions name the group. */
+/** Returns the organization if its permissions name the group. */
 export const realmNamingGroup = (db: SqlClient, realmId: number, id: number): Promise<GroupUse[]> =>
   db.$queryRaw`
     SELECT r.id, array_agg(p.name ORDER BY p.name) AS settings

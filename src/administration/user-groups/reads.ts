@@ -14,11 +14,11 @@ import { MEMBER } from '../../platform/roles.ts';
 
 type RealmSettingsOf = Pick<Realm, 'id' | 'settings'>;
 
-/** Which members of a group are read. */
+/** Selects the members of a group to read. */
 export interface MemberPage {
-  /** Only those in the group itself, not those in groups within it. */
+  /** Whether to return only direct members, and not members of nested groups. */
   readonly direct: boolean;
-  /** This user alone, if they are one. */
+  /** If set, the list contains only this user, if they are a member. */
   readonly only?: number;
 }
 
@@ -29,9 +29,9 @@ const OWN_ROLE = values([...GROUP_OF_ROLE].map(([role, name]) => [name, role] as
 const REACH = values(ROLE_REACH);
 
 /**
- * The ids of each group's members who are active, ascending: one query, however many groups.
+ * Reads the ids of each group's active members, ascending. Runs one query, regardless of the number of groups.
  *
- * @param page The same of each group.
+ * @param page The selection, the same for each group.
  */
 export async function readMemberIds(
   db: SqlClient,
@@ -50,7 +50,7 @@ export async function readMemberIds(
   return (groupId) => lists.get(groupId) ?? [];
 }
 
-/** The same page of each group's active members, in the order in which it comes to them: one query, however many groups. */
+/** Reads the same page of each group's active members, in the order of the page. Runs one query for all groups. */
 export async function readMemberPages(
   db: SqlClient,
   realm: RealmSettingsOf,
@@ -71,7 +71,7 @@ export async function readMemberPages(
   return (groupId) => (pages.get(groupId) ?? []).map(placeOf);
 }
 
-/** How many active members each group has, as `readMemberPages` shows them: one query, however many groups. */
+/** Counts the active members of each group, as `readMemberPages` selects them. Runs one query for all groups. */
 export async function countMembers(
   db: SqlClient,
   realm: RealmSettingsOf,
@@ -117,7 +117,7 @@ const membersHoweverDeep = (realmId: number, ids: number[], joined: Date) => Pri
     AND (g.name <> 'role:fullmembers' OR u.role < ${MEMBER}::int OR u.joined_at <= ${joined})
   WHERE g.realm_id = ${realmId} AND g.id = ANY(${ids}) AND g.is_system`;
 
-/** The ids of the groups within each group, ascending: one query, however many groups. */
+/** Reads the ids of each group's subgroups, ascending. Runs one query, regardless of the number of groups. */
 export async function readSubgroupIds(
   db: SqlClient,
   groups: SystemGroups,
@@ -125,7 +125,8 @@ export async function readSubgroupIds(
   { direct }: { readonly direct: boolean },
 ): Promise<(groupId: number) => readonly number[]> {
   const ids = [...groupIds];
-  // OFFSET 0 has those of each group found by its id: the planner takes groups within groups for many, and reads all there are.
+  // OFFSET 0 forces a lookup by group id. Without it, the planner overestimates the number of nested groups and reads the
+  // whole table.
   const rows = await db.$queryRaw<{ top: number; bottom: number }[]>`
     WITH RECURSIVE within (top, bottom) AS (
       SELECT group_id, subgroup_id FROM user_group_subgroup
@@ -152,7 +153,7 @@ function withinRoleGroup(groups: SystemGroups, groupId: number): number[] {
   return name === undefined ? [] : roleGroupsWithin(name).map((within) => groups.id(within));
 }
 
-/** The groups as on the wire, with whom and what they hold directly: two queries, however many. */
+/** Converts groups to wire format, with their direct members and subgroups. Runs two queries for all groups. */
 export async function toWireGroups(
   db: SqlClient,
   groups: SystemGroups,

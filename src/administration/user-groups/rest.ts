@@ -10,11 +10,14 @@ import { updateGroupMembers, updateSubgroups } from './members.ts';
 import { isGroupMember, listMemberIds, listSubgroupIds } from './membership-reads.ts';
 import { createUserGroup, listUserGroups, updateUserGroup } from './service.ts';
 
-const PERMISSION = 'everybody but guests';
-const NAME = { description: 'At most 100 characters; unique in the organization.', example: 'sailors' };
-const DESCRIPTION = { description: 'At most 1,024 characters.', example: 'Who sails' };
+const PERMISSION = 'all users except guests';
+const NAME = {
+  description: 'Name of the group, at most 100 characters; unique in the organization.',
+  example: 'sailors',
+};
+const DESCRIPTION = { description: 'Description of the group, at most 1,024 characters.', example: 'Who sails' };
 
-/** What is given of the permissions, each read by `read`. */
+/** Returns the given permissions, each converted by `read`. */
 function permissionsIn<V, R>(
   values: Partial<Record<GroupPermissionName, V>>,
   read: (value: V) => R,
@@ -26,19 +29,19 @@ function permissionsIn<V, R>(
   return Object.fromEntries(given) as Partial<Record<GroupPermissionName, R>>;
 }
 
-const groupId = inPath(z.int(), { description: 'The group.' });
+const groupId = inPath(z.int(), { description: 'Id of the group.' });
 const ids = (description: string) => json(z.array(z.int()), { description, example: '[]' });
 
 export const getUserGroups = endpoint({
   method: 'GET',
   path: '/user_groups',
   auth: 'basic',
-  twins: ['userGroups', 'userGroup'],
+  equivalents: ['userGroups', 'userGroup'],
   summary: 'List user groups',
   permission: PERMISSION,
   params: {
     include_deactivated_groups: json(z.boolean(), {
-      description: 'Whether those out of use are listed as well.',
+      description: 'Whether to include deactivated groups.',
     }).default(false),
   },
   reply: { user_groups: z.array(wireUserGroup) },
@@ -51,14 +54,14 @@ export const postUserGroup = endpoint({
   method: 'POST',
   path: '/user_groups/create',
   auth: 'basic',
-  twins: ['createUserGroup'],
+  equivalents: ['createUserGroup'],
   summary: 'Create a user group',
-  permission: 'who may create groups in the organization',
+  permission: 'users with the permission to create user groups',
   params: {
     name: text(z.string(), NAME),
     description: text(z.string(), DESCRIPTION),
-    members: ids('The users in it.'),
-    subgroups: ids('The groups in it.').default([]),
+    members: ids('Ids of the direct members.'),
+    subgroups: ids('Ids of the direct subgroups.').default([]),
     ...permissionParams(GROUP_PERMISSION_MEANINGS, groupSetting),
   },
   reply: { group_id: z.int() },
@@ -78,14 +81,14 @@ export const patchUserGroup = endpoint({
   method: 'PATCH',
   path: '/user_groups/{user_group_id}',
   auth: 'basic',
-  twins: ['updateUserGroup'],
+  equivalents: ['updateUserGroup'],
   summary: 'Update a user group',
-  permission: 'who manages the group',
+  permission: 'users who can manage the group',
   params: {
     user_group_id: groupId,
     name: text(z.string(), NAME).optional(),
     description: text(z.string(), DESCRIPTION).optional(),
-    deactivated: json(z.boolean(), { description: 'False brings the group back; true means nothing.' }).optional(),
+    deactivated: json(z.boolean(), { description: 'False reactivates the group. True has no effect.' }).optional(),
     ...permissionParams(GROUP_PERMISSION_MEANINGS, groupSettingEdit),
   },
   reply: {},
@@ -103,9 +106,9 @@ export const postUserGroupDeactivate = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/deactivate',
   auth: 'basic',
-  twins: ['deactivateUserGroup'],
+  equivalents: ['deactivateUserGroup'],
   summary: 'Deactivate a user group',
-  permission: 'who manages the group',
+  permission: 'users who can manage the group',
   params: { user_group_id: groupId },
   reply: {},
   async handle(ctx, { user_group_id }) {
@@ -117,15 +120,15 @@ export const postUserGroupMembers = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/members',
   auth: 'basic',
-  twins: ['updateUserGroupMembers'],
+  equivalents: ['updateUserGroupMembers'],
   summary: 'Update the members of a user group',
-  permission: 'who manages the group, and who may add or remove what is named',
+  permission: 'users who can manage the group, or who can add or remove the given users and groups',
   params: {
     user_group_id: groupId,
-    add: ids('Users to put into it.').optional(),
-    delete: ids('Users to take out of it.').optional(),
-    add_subgroups: ids('Groups to put into it.').optional(),
-    delete_subgroups: ids('Groups to take out of it.').optional(),
+    add: ids('Ids of users to add.').optional(),
+    delete: ids('Ids of users to remove.').optional(),
+    add_subgroups: ids('Ids of groups to add.').optional(),
+    delete_subgroups: ids('Ids of groups to remove.').optional(),
   },
   reply: {},
   async handle(ctx, { user_group_id, add, delete: remove, add_subgroups, delete_subgroups }) {
@@ -142,12 +145,12 @@ export const getUserGroupMembers = endpoint({
   method: 'GET',
   path: '/user_groups/{user_group_id}/members',
   auth: 'basic',
-  twins: ['UserGroup.members'],
+  equivalents: ['UserGroup.members'],
   summary: 'List the members of a user group',
   permission: PERMISSION,
   params: {
     user_group_id: groupId,
-    direct_member_only: json(z.boolean(), { description: 'Leaves out members of groups in it.' }).default(false),
+    direct_member_only: json(z.boolean(), { description: 'Whether to leave out members of subgroups.' }).default(false),
   },
   reply: { members: z.array(z.int()) },
   async handle(ctx, { user_group_id, direct_member_only }) {
@@ -159,13 +162,13 @@ export const getUserGroupMember = endpoint({
   method: 'GET',
   path: '/user_groups/{user_group_id}/members/{user_id}',
   auth: 'basic',
-  twins: ['UserGroup.hasMember'],
-  summary: 'Get whether a user is in a user group',
+  equivalents: ['UserGroup.hasMember'],
+  summary: 'Check whether a user is in a user group',
   permission: PERMISSION,
   params: {
     user_group_id: groupId,
-    user_id: inPath(z.int(), { description: 'Who may be in it.' }),
-    direct_member_only: json(z.boolean(), { description: 'Whether to be in a group in it does not count.' }).default(
+    user_id: inPath(z.int(), { description: 'Id of the user.' }),
+    direct_member_only: json(z.boolean(), { description: 'Whether to ignore membership through subgroups.' }).default(
       false,
     ),
   },
@@ -179,13 +182,13 @@ export const postUserGroupSubgroups = endpoint({
   method: 'POST',
   path: '/user_groups/{user_group_id}/subgroups',
   auth: 'basic',
-  twins: ['updateUserGroupSubgroups'],
+  equivalents: ['updateUserGroupSubgroups'],
   summary: 'Update the subgroups of a user group',
-  permission: 'who manages the group; to add groups, who may add members as well',
+  permission: 'users who can manage the group; users who can add members can also add subgroups',
   params: {
     user_group_id: groupId,
-    add: ids('Groups to put into it.').optional(),
-    delete: ids('Groups to take out of it.').optional(),
+    add: ids('Ids of groups to add.').optional(),
+    delete: ids('Ids of groups to remove.').optional(),
   },
   reply: {},
   async handle(ctx, { user_group_id, add, delete: remove }) {
@@ -197,12 +200,14 @@ export const getUserGroupSubgroups = endpoint({
   method: 'GET',
   path: '/user_groups/{user_group_id}/subgroups',
   auth: 'basic',
-  twins: ['UserGroup.subgroups'],
+  equivalents: ['UserGroup.subgroups'],
   summary: 'List the subgroups of a user group',
   permission: PERMISSION,
   params: {
     user_group_id: groupId,
-    direct_subgroup_only: json(z.boolean(), { description: 'Leaves out groups of groups in it.' }).default(false),
+    direct_subgroup_only: json(z.boolean(), { description: 'Whether to leave out subgroups of subgroups.' }).default(
+      false,
+    ),
   },
   reply: { subgroups: z.array(z.int()) },
   async handle(ctx, { user_group_id, direct_subgroup_only }) {

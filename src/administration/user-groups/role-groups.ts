@@ -10,28 +10,28 @@ import { MEMBER } from '../../platform/roles.ts';
 import { waitingPeriodEffects } from './channel-effects.ts';
 import { groupMembersAdded, groupMembersRemoved } from './events.ts';
 
-// Who is in a role group follows from roles. These keep clients, and what users' rows say of their groups, in line with
-// them; all belong into a change that holds the organisation's row.
+// Roles determine the members of role groups. These functions keep clients and the group ids in users' rows consistent
+// with roles. All must run in a transaction that holds the lock of the organization's row.
 
-/** Where and when it happens. */
-interface ChangeContext {
+/** The organization and the time of a change. */
+interface RoleChangeContext {
   readonly realm: Realm;
   readonly now: Date;
 }
 
-/** The role groups a user is in directly: that of their role, and that of full members. */
-function directRoleGroups(user: User, { realm, now }: ChangeContext): SystemGroupName[] {
+/** Returns the role groups of which a user is a direct member: that of their role, and that of full members. */
+function directRoleGroups(user: User, { realm, now }: RoleChangeContext): SystemGroupName[] {
   const { id, role } = user;
   const own = GROUP_OF_ROLE.get(role);
   const isFull = role === MEMBER && isInSystemGroup({ id, role, realm, user }, 'role:fullmembers', now);
   return [...(own === undefined ? [] : [own]), ...(isFull ? (['role:fullmembers'] as const) : [])];
 }
 
-/** A role group is never deactivated. */
+/** Returns the state of a role group for its events. A role group is never deactivated. */
 const subject = (id: number) => ({ id, isDeactivated: false });
 
-/** Puts a new user into the groups their role puts them in, and tells everyone. */
-export async function joinRoleGroups(tx: Tx, emit: Emit, user: User, context: ChangeContext): Promise<void> {
+/** Adds a new user to the groups of their role, and notifies all users. */
+export async function joinRoleGroups(tx: Tx, emit: Emit, user: User, context: RoleChangeContext): Promise<void> {
   await refreshMemberships(tx, user.realmId, [user.id]);
   const groups = await systemGroups(tx, user.realmId);
   for (const name of directRoleGroups(user, context)) {
@@ -40,14 +40,14 @@ export async function joinRoleGroups(tx: Tx, emit: Emit, user: User, context: Ch
 }
 
 /**
- * Takes a user whose role or date of joining has changed out of groups and into others, and tells everyone. Of a
- * deactivated user nothing is told: they are in no list.
+ * Moves a user whose role or join date has changed between role groups, and notifies all users. Emits no event for a
+ * deactivated user, because lists of members do not contain them.
  */
 export async function roleGroupsChanged(
   tx: Tx,
   emit: Emit,
   { before, after }: { readonly before: User; readonly after: User },
-  context: ChangeContext,
+  context: RoleChangeContext,
 ): Promise<void> {
   const { id, realmId, isActive } = after;
   await refreshMemberships(tx, realmId, [id]);
@@ -62,8 +62,8 @@ export async function roleGroupsChanged(
   }
 }
 
-/** Tells everyone of the groups a user is in directly, after clients dropped the user from all of them. */
-export async function rejoinGroups(tx: Tx, emit: Emit, user: User, context: ChangeContext): Promise<void> {
+/** Sends a user's direct groups to all users, after clients removed the user from all groups. */
+export async function rejoinGroups(tx: Tx, emit: Emit, user: User, context: RoleChangeContext): Promise<void> {
   const groups = await systemGroups(tx, user.realmId);
   const rows = await tx.userGroup.findMany({
     where: { realmId: user.realmId, members: { some: { realmId: user.realmId, userId: user.id } } },
@@ -76,8 +76,8 @@ export async function rejoinGroups(tx: Tx, emit: Emit, user: User, context: Chan
 }
 
 /**
- * Tells everyone which members become full members, or are none any more, when the waiting period changes, and them which
- * channels they come to see and lose by that.
+ * Notifies all users of members who become full members, or no longer are, because the waiting period changed. Notifies
+ * these members of the channels that become visible or invisible to them.
  */
 export async function waitingPeriodChanged(
   tx: Tx,

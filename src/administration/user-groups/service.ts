@@ -20,26 +20,27 @@ import { transact } from '../../events/log.ts';
 import type { UserGroup } from '../../generated/prisma/client.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { requireReadable } from '../../platform/names.ts';
 import { isAdministrator } from '../../platform/roles.ts';
 import { refuseNullBytes, requireText } from '../../platform/text.ts';
 import { requireWithin } from '../../platform/totals.ts';
 import { type HeldGroup, lockGroups, lockManagedGroup, settleMemberships, subjectOf, visibleTo } from './access.ts';
-import { toFacts, userGroupAdded, userGroupUpdated, type WireGroupChanges } from './events.ts';
+import { toSnapshot, userGroupAdded, userGroupUpdated, type WireGroupChanges } from './events.ts';
 import { requireNewSubgroups, requireUsers, writeMembers, writeSubgroups } from './members.ts';
 import { tellMembers } from './notices.ts';
 import { isGroupNameTaken } from './queries.ts';
 import { toWireGroups } from './reads.ts';
 
-/** In code points. */
+/** Longest name and description, in code points. */
 const MAX_NAME_LENGTH = 100;
 const MAX_DESCRIPTION_LENGTH = 1024;
 
-/** What mentions of other things begin with. */
+/** Prefixes with which mentions of other objects begin. */
 const RESERVED_PREFIXES = ['@', 'role:', 'user:', 'stream:', 'channel:'];
 
-/** What a group is made of. */
+/** Properties of a new group. */
 export interface NewUserGroup {
-  /** 1 to 100 code points, unique in the organisation in whatever case. */
+  /** 1 to 100 code points; unique in the organization, ignoring case. */
   readonly name: string;
   /** At most 1,024 code points. */
   readonly description: string;
@@ -49,9 +50,9 @@ export interface NewUserGroup {
 }
 
 /**
- * The organisation's groups by id, role groups among them.
+ * Returns the organization's groups, role groups included, ascending by id.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
  */
 export async function listUserGroups(
   ctx: Ctx,
@@ -64,17 +65,17 @@ export async function listUserGroups(
   return toWireGroups(app.db, groups, { realm: viewer.realm, now: app.now() }, rows);
 }
 
-/** Whether the person may make groups. */
+/** Whether the user can create groups. */
 export const mayCreateGroups = (actor: ChannelActor): boolean => mayInRealm(actor, 'can_create_groups');
 
 /**
- * Makes a group, and tells everyone.
+ * Creates a group, and notifies all users.
  *
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws BadRequestError when the viewer may not make groups, when name or description are not taken, or a user, group
- *   or permission is not.
- * @throws TotalReachedError when there would be more than 2,500, deactivated ones included, or more than 200 that a
- *   viewer who is no administrator has made.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws BadRequestError if the viewer is not allowed to create groups.
+ * @throws BadRequestError if the name, the description, a user, a group or a permission is invalid.
+ * @throws TotalReachedError if there would be more than 2,500 groups, deactivated ones included.
+ * @throws TotalReachedError if the viewer is not an administrator and would have created more than 200.
  */
 export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGroup> {
   requireMember(ctx);
@@ -104,14 +105,18 @@ export function createUserGroup(ctx: Ctx, input: NewUserGroup): Promise<UserGrou
     await writeMembers(tx, group, members);
     await writeSubgroups(tx, group, subgroupIds);
     const [wire] = await toWireGroups(tx, groups, { realm, now }, [group]);
-    if (wire !== undefined) emit(userGroupAdded(wire, toFacts(groups, group)), everyone());
+    if (wire !== undefined) emit(userGroupAdded(wire, toSnapshot(groups, group)), everyone());
     await settleMemberships(tx, emit, actor, subgroupIds.length > 0 ? undefined : input.memberIds);
     await tellMembers(tx, emit, ctx, { actor, group }, members, 'added');
     return group;
   });
 }
 
-/** Role groups count no more than those of other organisations. The organisation's row is held. */
+/**
+ * Checks the limits on groups. Role groups do not count. The caller must hold the lock of the organization's row.
+ *
+ * @throws TotalReachedError if there would be too many groups.
+ */
 async function requireRoom(tx: Tx, { id, role, realm }: HeldGroup['actor']['person']): Promise<void> {
   const where = { realmId: realm.id, isSystem: false };
   requireWithin('user_groups', 1 + (await tx.userGroup.count({ where })));
@@ -119,23 +124,23 @@ async function requireRoom(tx: Tx, { id, role, realm }: HeldGroup['actor']['pers
   requireWithin('user_groups_per_user', 1 + (await tx.userGroup.count({ where: { ...where, creatorId: id } })));
 }
 
-/** What is to change; absent fields stay. */
+/** Fields of a group to change. Absent fields stay unchanged. */
 export interface UserGroupEdit {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
-  /** False brings the group back; true means nothing. */
+  /** False reactivates the group. True has no effect. */
   readonly isDeactivated?: boolean | undefined;
   readonly permissions?: GroupSettingEdits<GroupPermissionName> | undefined;
 }
 
 /**
- * Changes a group, deactivated or not, and tells everyone what changed. What is equal already is no change.
+ * Updates a group, deactivated or not, and sends the changed fields to all users. Values that do not differ are ignored.
  *
- * @returns The group as it is after it.
- * @throws UnauthorizedPrincipalError when the viewer is a guest.
- * @throws ExpectationMismatchError when a permission is not what the client believes.
- * @throws BadRequestError when nothing is given, when there is no such group or the viewer does not manage it, or when a
- *   value is not taken.
+ * @returns The group after the change.
+ * @throws UnauthorizedPrincipalError if the viewer is a guest.
+ * @throws ExpectationMismatchError if a permission differs from the value that the client expects.
+ * @throws BadRequestError if nothing is given, the group does not exist, or the viewer does not manage it.
+ * @throws BadRequestError if a value is invalid.
  */
 export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroupEdit): Promise<UserGroup> {
   requireMember(ctx);
@@ -165,7 +170,7 @@ export async function updateUserGroup(ctx: Ctx, groupId: number, edit: UserGroup
         permissions: toStoredPermissions(groups, group, settings),
       },
     });
-    const facts = toFacts(groups, after);
+    const facts = toSnapshot(groups, after);
     emit(userGroupUpdated(subjectOf(group), changes, facts), everyone());
     if (comesBack) {
       const [wire] = await toWireGroups(tx, groups, { realm: person.realm, now }, [after]);
@@ -198,7 +203,11 @@ async function changedTexts(
   };
 }
 
-/** @throws BadRequestError when the name is blank, too long, or could be taken for that of something else. */
+/**
+ * Validates a group name and returns it without surrounding white space.
+ *
+ * @throws BadRequestError if the name is blank, too long, or begins like a mention of another object.
+ */
 function requireGroupName(given: string): string {
   refuseNullBytes('name', given);
   const name = given.trim().toWellFormed();
@@ -211,8 +220,11 @@ function requireGroupName(given: string): string {
   return name;
 }
 
-/** The organisation's row is held, so nobody else takes the name meanwhile. */
+/**
+ * Checks that a new name is readable and free. The organization's row is locked, so no other change can take the name.
+ */
 async function requireFreeName(tx: Tx, realmId: number, name: string, exceptId = 0): Promise<void> {
+  requireReadable('user group name', name);
   if (await isGroupNameTaken(tx, realmId, name, exceptId)) {
     throw new BadRequestError(`User group '${name}' already exists.`);
   }

@@ -1,7 +1,7 @@
 import type { StateGroup } from '../../api/state-group.ts';
 import { toWireGroups } from './reads.ts';
 
-/** By id, role groups among them. */
+/** State with the groups, ascending by id, role groups included. */
 export const userGroupsState: StateGroup = {
   name: 'realm_user_groups',
   async read({ app, viewer: { realm }, db, options, groups }) {

@@ -2,6 +2,7 @@ import type { Memberships } from '../../access/permissions/membership.ts';
 import { channelActor } from '../../access/permissions/require.ts';
 import { seenBy } from '../../channels/access.ts';
 import { channelsDeleted, defaultChannelsChanged } from '../../channels/events.ts';
+import { tellAccessChanged } from '../../channels/hooks.ts';
 import { holdChannels } from '../../channels/locks.ts';
 import { defaultChannelIds } from '../../channels/subscriptions/default-channels.ts';
 import { showChannels } from '../../channels/visibility.ts';
@@ -15,17 +16,17 @@ interface RoleChange {
   readonly userId: number;
   readonly oldRole: number;
   readonly newRole: number;
-  /** The groups the user was in with the old role. */
+  /** The user's groups with the old role. */
   readonly oldGroups: Memberships;
   readonly now: Date;
 }
 
 /**
- * Tells a user whose role changes which channels come into their sight, which leave it, and the default channels when
- * they come or leave.
+ * Notifies a user whose role changed of the channels that become visible or invisible to them. Sends the default channels
+ * if the user becomes or ceases to be a guest.
  *
- * To be called inside the change, after the user's own row was updated. It locks the organisation's row, so that no
- * channel changes hands meanwhile; a change that locks that row too does so before the user's.
+ * Must be called in the transaction, after the user's row was updated. Locks the organization's row, so that no channel
+ * changes. A transaction that locks that row too must lock it before the user's row.
  *
  * @param change The user's roles and groups before and after, and the time by the service's clock.
  */
@@ -48,6 +49,7 @@ export async function roleChangeEffects(
   const gained = missing(after, before);
   if (lost.length > 0) emit(channelsDeleted(lost), users([userId]));
   if (gained.length > 0) await showChannels(tx, emit, { realm: user.realm, now }, gained, [userId]);
+  await tellAccessChanged(tx, emit, { realm: user.realm, now }, { userIds: [userId] });
   if (isGuest(oldRole) !== isGuest(newRole)) {
     const ids = isGuest(newRole) ? [] : await defaultChannelIds(tx, realmId);
     emit(defaultChannelsChanged(ids), users([userId]));

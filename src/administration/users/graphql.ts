@@ -8,6 +8,8 @@ import { ProfileValueInput, toEntries, User, UserRole, UserSettings } from '../.
 import { listUsers } from '../../people/users.ts';
 import { RateLimitHitError, UnauthorizedPrincipalError } from '../../platform/errors.ts';
 import { isAdministrator } from '../../platform/roles.ts';
+import { PasswordRequiredError } from '../sign-in/errors.ts';
+import { CURRENT_PASSWORD } from '../sign-in/proof.ts';
 import { createUser, updateUser } from './service.ts';
 import { SETTINGS_OF_OTHERS, updateSettingsOf } from './settings-of-others.ts';
 import { updateSettings } from './settings-update.ts';
@@ -15,8 +17,8 @@ import { updateSettings } from './settings-update.ts';
 builder.prismaObjectField(User, 'viewerCanEdit', (t) =>
   t.boolean({
     description:
-      'Whether the viewer may change their name, role and profile by `updateUser`. What makes or unmakes an owner takes an ' +
-      'owner.',
+      "Whether the viewer can change the user's name, role and profile with `updateUser`. Only owners can give or " +
+      'remove the owner role.',
     select: { isSystem: true },
     resolve: ({ isSystem }, _args, ctx) => !isSystem && isAdministrator(signedIn(ctx).viewer.role),
   }),
@@ -24,40 +26,45 @@ builder.prismaObjectField(User, 'viewerCanEdit', (t) =>
 
 mutation('createUser', {
   description:
-    'Adds a member to the organization. For administrators whom the operator of the server gave the right to create users.',
+    'Creates a user with the member role. For administrators to whom the operator gave the right to create users.',
   input: (t) => ({
-    email: t.string({ description: 'Their e-mail address.' }),
-    password: t.string({ description: 'What they sign in with at first; 8 to 100 characters.' }),
-    fullName: t.string({ description: 'What they are called; at most 100 characters.' }),
+    email: t.string({ description: 'Email address of the user.' }),
+    password: t.string({ description: 'Initial password, 8 to 100 characters.' }),
+    fullName: t.string({ description: 'Full name, at most 100 characters.' }),
+    currentPassword: t.string({ required: false, description: CURRENT_PASSWORD }),
   }),
   payload: () => ({ user: { type: User, description: 'The new user.' } }),
-  errors: [UnauthorizedPrincipalError],
-  resolve: async (ctx, input) => ({ user: await createUser(ctx, input) }),
+  errors: [UnauthorizedPrincipalError, PasswordRequiredError],
+  resolve: async (ctx, { currentPassword, ...input }) => ({
+    user: await createUser(ctx, { ...input, currentPassword: currentPassword ?? undefined }),
+  }),
 });
 
 mutation('updateUser', {
   description:
-    "Changes what is given of a user's name, role, address and profile. For administrators; only owners give or take the owner " +
-    'role.',
+    "Updates a user's name, role, email address and profile. Omitted fields do not change. For administrators. Only " +
+    'owners can give or remove the owner role.',
   input: (t) => ({
-    userId: t.id({ ...refersTo('User'), description: 'Whom to change.' }),
+    userId: t.id({ ...refersTo('User'), description: 'Id of the user.' }),
     fullName: t.string({
       required: false,
-      description: 'What they are called; at most 100 characters. A blank one is no change.',
+      description: 'Full name, at most 100 characters. A blank name is ignored.',
     }),
-    role: t.field({ type: UserRole, required: false, description: 'What they may do.' }),
+    role: t.field({ type: UserRole, required: false, description: 'Role of the user.' }),
     newEmail: t.string({
       required: false,
-      description: 'Their e-mail address. Takes a right of its own, which the server operator gives to administrators.',
+      description:
+        'New email address. For administrators to whom the operator gave the right to change email addresses.',
     }),
+    currentPassword: t.string({ required: false, description: `Used with \`newEmail\`. ${CURRENT_PASSWORD}` }),
     profileData: t.field({
       type: [ProfileValueInput],
       required: false,
-      description: 'Custom fields of their profile, of a person alone; all others stay.',
+      description: 'Values of custom profile fields to set. Other fields do not change. Not for bots.',
     }),
   }),
-  payload: () => ({ user: { type: User, description: 'The user, after the change.' } }),
-  errors: [UnauthorizedPrincipalError],
+  payload: () => ({ user: { type: User, description: 'The user after the change.' } }),
+  errors: [UnauthorizedPrincipalError, PasswordRequiredError],
   resolve: async (ctx, { userId, profileData, ...edit }) => ({
     user: await updateUser(ctx, userId, {
       ...given(edit),
@@ -67,28 +74,38 @@ mutation('updateUser', {
 });
 
 mutation('updateSettings', {
-  description: "Changes what is given of the viewer's name, address, password and settings. Not for bots.",
+  description:
+    "Updates the viewer's name, email address, password and settings. Omitted fields do not change. Not available " +
+    'to bots.',
   input: (t) => ({
     fullName: t.string({
       required: false,
-      description:
-        'What they are called; at most 100 characters. Passed over where only administrators may change names.',
+      description: 'Full name, at most 100 characters. Ignored if only administrators can change names.',
     }),
     email: t.string({
       required: false,
-      description: 'Their e-mail address: a link is sent there, and it is used when the viewer has followed it.',
+      description: 'New email address. A link is sent to it. The address changes when the viewer follows the link.',
     }),
-    oldPassword: t.string({ required: false, description: 'What they sign in with, to be given with `newPassword`.' }),
-    newPassword: t.string({ required: false, description: 'What they are to sign in with; 8 to 100 characters.' }),
+    oldPassword: t.string({
+      required: false,
+      description: `Used with \`newPassword\` and \`email\`. ${CURRENT_PASSWORD}`,
+    }),
+    newPassword: t.string({ required: false, description: 'New password, 8 to 100 characters.' }),
+    keepsApiKey: t.boolean({
+      required: false,
+      description:
+        'Whether the API key stays valid when a session changes the password. Default: false. With the API key, it ' +
+        'always stays valid.',
+    }),
     ...settingInputs(t, USER_SETTINGS),
   }),
-  errors: [RateLimitHitError],
+  errors: [RateLimitHitError, PasswordRequiredError],
   payload: () => ({
-    settings: { type: UserSettings, description: "All of the viewer's settings, after the change." },
-    user: { type: User, description: 'The viewer, after the change.' },
+    settings: { type: UserSettings, description: 'All settings of the viewer after the change.' },
+    user: { type: User, description: 'The viewer after the change.' },
   }),
-  resolve: async (ctx, { fullName, email, oldPassword, newPassword, ...settings }) => {
-    const account = given({ fullName, email, oldPassword, newPassword });
+  resolve: async (ctx, { fullName, email, oldPassword, newPassword, keepsApiKey, ...settings }) => {
+    const account = given({ fullName, email, oldPassword, newPassword, keepsApiKey });
     await updateSettings(ctx, { ...account, settings: settingsGiven(USER_SETTINGS, settings) });
     const user = await ctx.app.db.user.findUniqueOrThrow({
       where: { realmId_id: { realmId: ctx.realmId, id: ctx.viewer.id } },
@@ -98,22 +115,31 @@ mutation('updateSettings', {
 });
 
 mutation('updateSettingsOf', {
-  description: 'Changes settings of other people, of all of them or of none. For administrators; not for bots.',
+  description:
+    'Changes settings of other users. If one change is refused, nothing changes. For administrators. Not available ' +
+    'to bots.',
   input: (t) => ({
-    userIds: t.idList({ ...refersTo('User'), required: false, description: 'Whose settings to change.' }),
+    userIds: t.idList({
+      ...refersTo('User'),
+      required: false,
+      description: 'Ids of users whose settings are changed.',
+    }),
     groupIds: t.idList({
       ...refersTo('UserGroup'),
       required: false,
       description:
-        'Whose members to change the settings of, those of groups within them included. At most 2,000 people in all.',
+        "Ids of groups whose members' settings are changed, including members of subgroups. At most 2,000 users in " +
+        'total.',
     }),
     skipsEdited: t.boolean({
       required: false,
-      description: 'Whether each setting stays as it is with those who have changed it themselves; false, if absent.',
+      description: 'Whether to skip the settings that a user has changed themselves. Default: false.',
     }),
     ...settingInputs(t, SETTINGS_OF_OTHERS),
   }),
-  payload: () => ({ users: { type: [User], description: 'Whom it was about, by id; at most 2,000.' } }),
+  payload: () => ({
+    users: { type: [User], description: 'The given users and members, ascending by id, at most 2,000.' },
+  }),
   errors: [UnauthorizedPrincipalError],
   resolve: async (ctx, { userIds, groupIds, skipsEdited, ...settings }) => ({
     users: await listUsers(ctx, {

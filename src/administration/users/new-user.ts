@@ -2,75 +2,86 @@ import { requireAddress } from '../../access/address.ts';
 import type { App } from '../../access/context.ts';
 import { checkPassword, hashPassword } from '../../access/passwords.ts';
 import { realmSetting } from '../../access/realm-settings.ts';
-import type { Prisma, Realm, User } from '../../generated/prisma/client.ts';
-import { requireFullName } from '../../people/full-name.ts';
+import { Prisma, type Realm, type User } from '../../generated/prisma/client.ts';
+import { requireFullName, requireReadableName } from '../../people/full-name.ts';
 import { lockRealm } from '../../people/locks.ts';
 import type { Caller } from '../../platform/caller.ts';
 import type { Tx } from '../../platform/db/client.ts';
 import { isUniqueViolation } from '../../platform/db/errors.ts';
 import { BadRequestError } from '../../platform/errors.ts';
+import { isAlike } from '../../platform/names.ts';
 import { MEMBER, ROLES } from '../../platform/roles.ts';
 
-/** Who is to be made a user. */
+/** Properties of a new user. */
 export interface NewUser {
   readonly email: string;
   readonly fullName: string;
-  /** 400, member, when absent. */
+  /** If absent, 400 (member). */
   readonly role?: number;
-  /** Absent for who signs in with the API key alone. */
+  /** Absent for a user who signs in only with the API key. */
   readonly password?: string;
   /** Absent for a person; 1 to 4 for a bot. */
   readonly botType?: number;
   readonly botOwnerId?: number;
-  /** True until the first login, for a user somebody else made over the API. */
+  /** True until the first login, for a user whom another user created over the API. */
   readonly isImportedStub?: boolean;
-  /** True until the first login, for who stands for somebody that has not signed up: deactivated, they stay so. */
+  /**
+   * True until the first login, for a placeholder of a person who has not signed up. A deactivated placeholder cannot be
+   * reactivated.
+   */
   readonly isPlaceholder?: boolean;
   readonly canCreateUsers?: boolean;
 }
 
-/** A user made, and the key that is shown this once. */
+/** A new user, with the API key, which is shown only once. */
 export interface MadeUser {
   readonly user: User;
   readonly apiKey: string;
 }
 
 type NewRow = Omit<Prisma.UserCreateManyInput, 'realmId' | 'joinedAt'>;
-/** The organisation somebody is made in. */
+/** The organization in which a user is created. */
 type Home = Pick<Realm, 'id' | 'settings' | 'userDefaults'>;
 
 /**
- * Checks a new user, and makes their row as far as it needs no database. Slow for a password, so not for a transaction.
+ * Validates a new user, and returns their row without reading the database. Hashing a password is slow, so this must not run in a
+ * transaction.
  *
- * @param caller Who makes them; absent for the server's operator.
- * @throws BadRequestError when address, name, role or password are not taken.
- * @throws RateLimitHitError when there is a password, and too many wait already for one to be hashed.
+ * @param organization The organization that the user will belong to.
+ * @param caller The caller who creates the user. Absent for the server's operator.
+ * @throws BadRequestError if address, name, role or password is invalid.
+ * @throws RateLimitHitError if there is a password, and too many requests wait for one to be hashed.
  */
 export async function checkNewUser(
   { config }: Pick<App, 'config'>,
+  organization: Pick<Realm, 'name' | 'subdomain'>,
   { email, fullName, password, role = MEMBER, ...rest }: NewUser,
   caller?: Caller,
 ): Promise<NewRow> {
   if (!ROLES.some((known) => known === role)) throw new BadRequestError('Invalid role');
   const row = { ...rest, email: requireAddress(email), fullName: requireFullName(fullName), role };
+  requireReadableName(row.fullName);
   if (password === undefined) return row;
-  checkPassword(password);
+  await checkPassword(password, { ...row, organization });
   return { ...row, passwordHash: await hashPassword(config, password, caller) };
 }
 
 /**
- * Inserts a user who was checked, with a key. People begin with the settings the organisation has for new users.
+ * Inserts a validated user, with an API key. People begin with the organization's default settings.
  *
- * @throws BadRequestError when the organisation wants unique names and an active user has this one.
+ * @throws BadRequestError if the organization requires unique names and an active user has this one.
  */
 export async function insertUser(tx: Tx, app: App, realm: Home, row: NewRow): Promise<MadeUser> {
   await requireUniqueName(tx, realm, row.fullName);
   const [made] = await insertUsers(tx, app, realm, [row]);
-  if (made === undefined) throw new Error('The user who was inserted is not there');
+  if (made === undefined) throw new Error('The inserted user was not found');
   return made;
 }
 
-/** As `insertUser`, of several in the order given, into an organisation that asks nothing of names: a new one. */
+/**
+ * Inserts several users like `insertUser`, in the order given. Does not check for unique names, because it is meant for a
+ * new organization.
+ */
 export async function insertUsers(tx: Tx, app: App, realm: Home, rows: readonly NewRow[]): Promise<MadeUser[]> {
   if (rows.length === 0) return [];
   const now = app.now();
@@ -83,7 +94,7 @@ export async function insertUsers(tx: Tx, app: App, realm: Home, rows: readonly 
       joinedAt: now,
     })),
   });
-  // Ids are drawn in the order of the rows; the rows may come back in any.
+  // Ids rise in the order of the rows, but the database may return the rows in any order.
   users.sort((a, b) => a.id - b.id);
   const made = users.map((user) => ({ user, apiKey: app.keys.newKey() }));
   await tx.apiKey.createMany({
@@ -98,16 +109,19 @@ export async function insertUsers(tx: Tx, app: App, realm: Home, rows: readonly 
   return made;
 }
 
-/** Whether an active user other than `exceptId` has the name, in whatever case; until the change is over. */
+/**
+ * Whether an active user other than `exceptId` has the name or a look-alike, ignoring case. Takes a lock, so that the
+ * result stays valid until the transaction ends.
+ */
 export async function isNameTaken(tx: Tx, realmId: number, fullName: string, exceptId = 0): Promise<boolean> {
   await lockRealm(tx, realmId);
   const taken = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM user_account
-    WHERE realm_id = ${realmId} AND is_active AND id <> ${exceptId} AND lower(full_name) = lower(${fullName}) LIMIT 1`;
+    WHERE realm_id = ${realmId} AND is_active AND id <> ${exceptId} AND ${isAlike(Prisma.sql`full_name`, fullName)} LIMIT 1`;
   return taken.length > 0;
 }
 
-/** @throws BadRequestError when the organisation wants unique names and another active user has this one. */
+/** @throws BadRequestError if the organization requires unique names and another active user has this one. */
 export async function requireUniqueName(
   tx: Tx,
   realm: Pick<Realm, 'id' | 'settings'>,
@@ -119,7 +133,11 @@ export async function requireUniqueName(
   }
 }
 
-/** Runs what inserts users. The database is the judge of whether an address is free: it alone sees every race. */
+/**
+ * Runs an insert of users. Only the unique index detects concurrent inserts of the same address.
+ *
+ * @throws BadRequestError if an address is in use.
+ */
 export async function refusingTakenAddress<T>(insert: () => Promise<T>): Promise<T> {
   try {
     return await insert();

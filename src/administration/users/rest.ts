@@ -13,15 +13,16 @@ import { accessUser, accessUserByEmail, listUsers as list } from '../../people/u
 import { toWireUser, type WireUser, wireUser } from '../../people/wire.ts';
 import { UnsupportedParametersError } from '../../platform/errors.ts';
 import { ROLES_MEANING } from '../../platform/roles.ts';
+import { CURRENT_PASSWORD } from '../sign-in/proof.ts';
 import { createUser as create, type UserEdit, updateUser as update } from './service.ts';
 import { updateSettingsOf } from './settings-of-others.ts';
 import { updateSettings } from './settings-update.ts';
 
 const howShown = {
   client_gravatar: json(z.boolean(), {
-    description: 'Whether `avatar_url` may be null where the client can work it out.',
+    description: 'Accepted but ignored: `avatar_url` is always present.',
   }).default(true),
-  include_custom_profile_fields: json(z.boolean(), { description: 'Whether people have `profile_data`.' }).default(
+  include_custom_profile_fields: json(z.boolean(), { description: 'Whether to include `profile_data`.' }).default(
     false,
   ),
 };
@@ -31,7 +32,7 @@ interface HowShown {
   readonly include_custom_profile_fields: boolean;
 }
 
-/** How the viewer sees these users, with what they have in their profiles where that is wanted. */
+/** Returns a function that converts these users to wire format for the viewer, with profile data if requested. */
 async function showing(ctx: Ctx, users: readonly User[], how: HowShown): Promise<(user: User) => WireUser> {
   const ids = users.map(({ id }) => id);
   const data = how.include_custom_profile_fields ? await profileDataOf(ctx.app.db, ctx.realmId, ids) : undefined;
@@ -50,12 +51,15 @@ export const listUsers = endpoint({
   method: 'GET',
   path: '/users',
   auth: 'basic',
-  twins: ['users'],
+  equivalents: ['users'],
   summary: 'List users',
-  description: 'All people and bots of the organization by id, those deactivated included.',
+  description: 'All people and bots of the organization, including deactivated ones, ascending by id.',
   params: {
     ...howShown,
-    user_ids: json(z.array(z.int()), { description: 'Only these.', example: '[1, 2]' }).optional(),
+    user_ids: json(z.array(z.int()), {
+      description: 'Ids of the users to list. Default: all.',
+      example: '[1, 2]',
+    }).optional(),
   },
   reply: { members: z.array(wireUser) },
   async handle(ctx, { user_ids, ...how }) {
@@ -68,10 +72,11 @@ export const getOwnUser = endpoint({
   method: 'GET',
   path: '/users/me',
   auth: 'basic',
-  twins: ['viewer'],
+  equivalents: ['viewer'],
   summary: 'Get your own user',
   description:
-    'The fields of a user at the top level, and `max_message_id` (deprecated): the last message received, or -1.',
+    'The response contains the fields of a user at the top level, and `max_message_id` (deprecated): the id of the ' +
+    'last received message, or -1.',
   params: {},
   reply: { ...wireUser.shape, max_message_id: z.int() },
   async handle({ app, viewer }) {
@@ -87,9 +92,9 @@ export const getUser = endpoint({
   method: 'GET',
   path: '/users/{user_id}',
   auth: 'basic',
-  twins: ['user(by:)', 'User.profileData'],
+  equivalents: ['user(by:)', 'User.profileData'],
   summary: 'Get a user',
-  params: { user_id: inPath(z.int(), { description: 'The user.' }), ...howShown },
+  params: { user_id: inPath(z.int(), { description: 'Id of the user.' }), ...howShown },
   reply: { user: wireUser },
   async handle(ctx, { user_id, ...how }) {
     return { user: await showOne(ctx, await accessUser(ctx, user_id), how) };
@@ -100,12 +105,12 @@ export const getUserByEmail = endpoint({
   method: 'GET',
   path: '/users/{email}',
   auth: 'basic',
-  twins: ['user(by:)'],
-  summary: 'Get a user by e-mail address',
-  description: 'By the real address where you may see it, or by the API address.',
+  equivalents: ['user(by:)'],
+  summary: 'Get a user by email address',
+  description: 'The real email address if you can see it, or the API address.',
   params: {
     email: inPath(z.string(), {
-      description: 'The user, by the address that others see.',
+      description: 'Email address of the user.',
       example: 'bela@example.com',
     }),
     ...howShown,
@@ -116,42 +121,52 @@ export const getUserByEmail = endpoint({
   },
 });
 
+const currentPassword = text(z.string(), { description: CURRENT_PASSWORD }).optional();
+
 export const createUser = endpoint({
   method: 'POST',
   path: '/users',
   auth: 'basic',
-  twins: ['createUser'],
+  equivalents: ['createUser'],
   summary: 'Create a user',
-  permission: 'administrators whom the server operator gave the right to create users',
+  permission: 'administrators to whom the operator gave the right to create users',
   params: {
-    email: text(z.string(), { description: 'What they sign in with.', example: 'ada@example.com' }),
-    password: text(z.string(), { description: '8 to 100 characters.', example: 'correct horse battery staple' }),
+    email: text(z.string(), { description: 'Email address of the user.', example: 'ada@example.com' }),
+    password: text(z.string(), {
+      description: 'Password, 8 to 100 characters.',
+      example: 'correct horse battery staple',
+    }),
     full_name: text(z.string(), {
-      description: 'What they are called, in at most 100 characters.',
+      description: 'Full name, at most 100 characters.',
       example: 'Ada Lovelace',
     }),
+    current_password: currentPassword,
   },
   reply: { user_id: z.int() },
-  async handle(ctx, { email, password, full_name }) {
-    const { id } = await create(ctx, { email, password, fullName: full_name });
+  async handle(ctx, { email, password, full_name, current_password }) {
+    const { id } = await create(ctx, { email, password, fullName: full_name, currentPassword: current_password });
     return { user_id: id };
   },
 });
 
 const edits = {
-  full_name: text(z.string(), { description: 'A blank one is no change.', example: 'Ada Lovelace' }).optional(),
+  full_name: text(z.string(), {
+    description: 'Full name. A blank name is ignored.',
+    example: 'Ada Lovelace',
+  }).optional(),
   role: json(z.int(), {
     description: ROLES_MEANING,
     example: '300',
   }).optional(),
   new_email: text(z.string(), {
-    description: 'Takes a right of its own, which the server operator gives to administrators.',
+    description: 'New email address. For administrators to whom the operator gave the right to change email addresses.',
     example: 'ada@example.com',
   }).optional(),
+  current_password: text(z.string(), { description: `Used with \`new_email\`. ${CURRENT_PASSWORD}` }).optional(),
   profile_data: json(profileDataSent, {
     description:
-      'Custom fields of the profile: a text, or a list of user ids for a field of users; null, "" or [] takes the ' +
-      'value away.',
+      'Values of custom profile fields: a text, or a list of user ids for a field of users. null, "" or [] removes ' +
+      'the value.',
     example: '[{"id": 1, "value": "at sea"}]',
   }).optional(),
 };
@@ -160,13 +175,15 @@ interface Edits {
   readonly full_name?: string;
   readonly role?: number;
   readonly new_email?: string;
+  readonly current_password?: string;
   readonly profile_data?: z.output<typeof profileDataSent>;
 }
 
-const toEdit = ({ full_name, role, new_email, profile_data }: Edits): UserEdit => ({
+const toEdit = ({ full_name, role, new_email, current_password, profile_data }: Edits): UserEdit => ({
   ...(full_name !== undefined && { fullName: full_name }),
   ...(role !== undefined && { role }),
   ...(new_email !== undefined && { newEmail: new_email }),
+  ...(current_password !== undefined && { currentPassword: current_password }),
   ...(profile_data !== undefined && { profileData: toEntries(profile_data) }),
 });
 
@@ -174,10 +191,10 @@ export const patchUser = endpoint({
   method: 'PATCH',
   path: '/users/{user_id}',
   auth: 'basic',
-  twins: ['updateUser'],
+  equivalents: ['updateUser'],
   summary: 'Update a user',
-  permission: 'administrators; owners, where the owner role is given or taken',
-  params: { user_id: inPath(z.int(), { description: 'The user.' }), ...edits },
+  permission: 'administrators; only owners can give or remove the owner role',
+  params: { user_id: inPath(z.int(), { description: 'Id of the user.' }), ...edits },
   reply: {},
   async handle(ctx, { user_id, ...edit }) {
     await update(ctx, user_id, toEdit(edit));
@@ -188,12 +205,12 @@ export const patchUserByEmail = endpoint({
   method: 'PATCH',
   path: '/users/{email}',
   auth: 'basic',
-  twins: ['updateUser'],
-  summary: 'Update a user by e-mail address',
-  permission: 'administrators; owners, where the owner role is given or taken',
+  equivalents: ['updateUser'],
+  summary: 'Update a user by email address',
+  permission: 'administrators; only owners can give or remove the owner role',
   params: {
     email: inPath(z.string(), {
-      description: 'The user, by the address that others see.',
+      description: 'Email address of the user.',
       example: 'bela@example.com',
     }),
     ...edits,
@@ -218,36 +235,48 @@ export const patchSettings = endpoint({
   method: 'PATCH',
   path: '/settings',
   auth: 'basic',
-  twins: ['updateSettings', 'updateSettingsOf'],
-  summary: 'Update your settings, or those of others',
-  permission: 'people, not bots; administrators, with `target_users`',
+  equivalents: ['updateSettings', 'updateSettingsOf'],
+  summary: 'Update your settings, or those of other users',
+  permission: 'all users except bots; only administrators can use `target_users`',
   params: {
     full_name: text(z.string(), {
-      description: 'Passed over where only administrators may change names.',
+      description: 'Full name. Ignored if only administrators can change names.',
       example: 'Ada Lovelace',
     }).optional(),
     email: text(z.string(), {
-      description: 'A link is sent there, and the address is used when you have followed it.',
+      description: 'New email address. A link is sent to it. The address changes when you follow the link.',
       example: 'ada@example.com',
     }).optional(),
-    old_password: text(z.string(), { description: 'With `new_password`.' }).optional(),
-    new_password: text(z.string(), { description: '8 to 100 characters.' }).optional(),
+    old_password: text(z.string(), {
+      description: `Used with \`new_password\` and \`email\`. ${CURRENT_PASSWORD}`,
+    }).optional(),
+    new_password: text(z.string(), { description: 'New password, 8 to 100 characters.' }).optional(),
+    keep_api_key: json(z.boolean(), {
+      description:
+        'Whether your API key stays valid when a session changes the password. With the API key, it always stays ' +
+        'valid.',
+    }).optional(),
     ...settingParams,
     target_users: json(Targets, {
       description:
-        'Whose settings to change, all or none: these users, and the members of these groups; with ' +
-        '`skip_if_already_edited` none that somebody has changed themselves.',
+        'Other users whose settings are changed: these users, and the members of these groups. If one change is ' +
+        'refused, nothing changes. With `skip_if_already_edited`, settings that a user has changed themselves are ' +
+        'skipped.',
     }).optional(),
   },
   reply: {},
-  async handle(ctx, { target_users, full_name, email, old_password, new_password, ...settings }) {
-    const account = { fullName: full_name, email, oldPassword: old_password, newPassword: new_password };
+  async handle(ctx, { target_users, full_name, email, old_password, new_password, keep_api_key, ...settings }) {
+    const account = {
+      ...{ fullName: full_name, email, oldPassword: old_password, newPassword: new_password },
+      keepsApiKey: keep_api_key,
+    };
     if (target_users === undefined) {
       await updateSettings(ctx, { ...account, settings });
       return;
     }
     const { email_address_visibility, ...ofOthers } = settings;
-    const own = Object.entries({ full_name, email, email_address_visibility, old_password, new_password }).filter(
+    const passwords = { old_password, new_password, keep_api_key };
+    const own = Object.entries({ full_name, email, email_address_visibility, ...passwords }).filter(
       ([, value]) => value !== undefined,
     );
     if (own.length > 0) throw new UnsupportedParametersError([...own.map(([name]) => name), 'target_users']);

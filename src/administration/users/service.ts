@@ -7,8 +7,8 @@ import { subscribeToDefaultChannels } from '../../channels/subscriptions/subscri
 import { everyone, users } from '../../events/audience.ts';
 import { type Emit, transact } from '../../events/log.ts';
 import type { Realm, User } from '../../generated/prisma/client.ts';
-import { emailHiddenOrShown, stubLoggedIn, userAdded, userRenamed, userRoleChanged } from '../../people/events.ts';
-import { requireFullName } from '../../people/full-name.ts';
+import { emailHiddenOrShown, userAdded, userRenamed, userRoleChanged } from '../../people/events.ts';
+import { requireFullName, requireReadableName } from '../../people/full-name.ts';
 import { lockRealm } from '../../people/locks.ts';
 import { setProfileValues } from '../../people/profile-fields/values.ts';
 import type { ValueEntry } from '../../people/profile-fields/wire.ts';
@@ -22,6 +22,7 @@ import { isOwner, OWNER, ROLES } from '../../platform/roles.ts';
 import { botsAfterRoleChange, introduceBot } from '../bots/owners.ts';
 import { requireAllowedAddress } from '../domains/service.ts';
 import { giveAddress, refusingTakenNewEmail, requireNewEmail } from '../email-changes/address-change.ts';
+import { requireProof } from '../sign-in/proof.ts';
 import { joinRoleGroups, roleGroupsChanged } from '../user-groups/role-groups.ts';
 import { roleChangeEffects } from './channel-effects.ts';
 import {
@@ -33,33 +34,41 @@ import {
   requireUniqueName,
 } from './new-user.ts';
 
+/** A member to be created by an administrator. */
+interface NewMember {
+  readonly email: string;
+  readonly fullName: string;
+  /** 8 to 100 characters. */
+  readonly password: string;
+  /** The viewer's own password. */
+  readonly currentPassword?: string | undefined;
+}
+
 /**
- * Makes a member of the viewer's organisation, who is subscribed to the default channels.
+ * Creates a member of the viewer's organization, and subscribes them to the default channels.
  *
- * @param input `password` has 8 to 100 characters.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError without the right to create users, or when address, name or password are not taken.
+ * @throws BadRequestError if the viewer is not allowed to create users, or address, name or password is invalid.
+ * @throws PasswordRequiredError and the other errors of `requireProof`.
  */
-export async function createUser(
-  ctx: Ctx,
-  { email, fullName, password }: { email: string; fullName: string; password: string },
-): Promise<User> {
+export async function createUser(ctx: Ctx, { email, fullName, password, currentPassword }: NewMember): Promise<User> {
   requireMayCreateUsers(ctx);
+  await requireProof(ctx, currentPassword);
   const row = await runOutsideTransaction(ctx.app, 'user', () =>
-    checkNewUser(ctx.app, { email, fullName, password, isImportedStub: true }, ctx.caller),
+    checkNewUser(ctx.app, ctx.viewer.realm, { email, fullName, password, isImportedStub: true }, ctx.caller),
   );
   await requireAllowedAddress(ctx.app.db, ctx.viewer.realm, row.email);
   return refusingTakenAddress(() =>
     transact(ctx, async (tx, emit) => {
       await lockRealm(tx, ctx.realmId);
-      // The password took its time.
+      // Checked again, because hashing the password took time.
       requireMayCreateUsers(await asOfNow(tx, ctx));
       return (await introduceUser(tx, emit, ctx, ctx.viewer.realm, row)).user;
     }),
   );
 }
 
-/** Whether the viewer may create users: an administrator to whom the server's operator gave the right. */
+/** Whether the viewer can create users: an administrator to whom the server's operator gave this right. */
 export const mayCreateUsers = (ctx: Ctx): boolean => administersOrganization(ctx) && ctx.viewer.user.canCreateUsers;
 
 function requireMayCreateUsers(ctx: Ctx): void {
@@ -68,17 +77,17 @@ function requireMayCreateUsers(ctx: Ctx): void {
 }
 
 /**
- * Makes a user as the server's operator: of any role, and without anybody's leave.
+ * Creates a user on behalf of the server's operator, with any role and without a permission check.
  *
- * @returns The user and their key, which no later call returns.
- * @throws BadRequestError when address, name, role or password are not taken.
+ * @returns The user and their API key, which no later call returns.
+ * @throws BadRequestError if address, name, role or password is invalid.
  */
 export async function addUser(scope: Scope, realm: Realm, input: NewUser): Promise<MadeUser> {
-  const row = await checkNewUser(scope.app, input);
+  const row = await checkNewUser(scope.app, realm, input);
   return refusingTakenAddress(() => transact(scope, (tx, emit) => introduceUser(tx, emit, scope, realm, row)));
 }
 
-/** Puts a new user into the organisation, as it is now, as part of a change, and tells everybody. */
+/** Adds a new user to the organization within a transaction, and notifies all users. Locks and reads the organization. */
 export async function introduceUser(
   tx: Tx,
   emit: Emit,
@@ -91,46 +100,50 @@ export async function introduceUser(
   const made = await insertUser(tx, app, realm, row);
   emit(userAdded(made.user), everyone());
   await joinRoleGroups(tx, emit, made.user, { realm, now: app.now() });
-  // Settings that they begin with may have them away.
+  // If the default settings disable presence, the status of the new user is away.
   if (!userSetting(made.user, 'presence_enabled')) emit(userStatusSet(made.user.id, { away: true }), everyone());
   if (made.user.botType !== null) await introduceBot(tx, emit, made.user);
   await subscribeToDefaultChannels(tx, emit, { realmId: realm.id, user: made.user });
   return made;
 }
 
-/** @throws BadRequestError for a number that is no role. */
+/** @throws BadRequestError if the number is not a role. */
 export function requireRole(role: number): void {
   if (!ROLES.some((known) => known === role)) throw new BadRequestError('Invalid role');
 }
 
-/** What may be changed of another user. */
+/** Fields of another user to change. Absent fields stay unchanged. */
 export interface UserEdit {
-  /** A blank name is no change. */
+  /** A blank name is ignored. */
   readonly fullName?: string;
   /** One of `ROLES`. */
   readonly role?: number;
-  /** Takes a right of the viewer's that the server's operator gives. */
+  /** Requires a right of the viewer that the server's operator gives. */
   readonly newEmail?: string;
-  /** Of a person alone. */
+  /** The viewer's own password, for `newEmail`. */
+  readonly currentPassword?: string;
+  /** Values of profile fields. Only for a person, not for a bot. */
   readonly profileData?: readonly ValueEntry[];
 }
 
 /**
- * Changes a user's name, role and address, and what a person has in their profile. What is equal already is no change and
- * makes no event.
+ * Updates a user's name, role, address and profile data. Values that do not differ produce no event.
  *
  * @param who Id or address.
- * @returns The user as they are after it.
- * @throws UnauthorizedPrincipalError unless the viewer is an administrator; unless the viewer is an owner, when the
- *   user is to be one, or is one and is given another role or address.
- * @throws BadRequestError when there is no such user, when name, role, address or profile are not taken, when the viewer may
- *   not give addresses, when a bot is given a profile, or when the user is the only owner and would not be one any more.
+ * @returns The user after the change.
+ * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
+ * @throws UnauthorizedPrincipalError unless the viewer is an owner, if the user becomes an owner, or is an owner and gets
+ *   another role or address.
+ * @throws BadRequestError if the user does not exist, or name, role, address or profile data is invalid.
+ * @throws BadRequestError if the viewer is not allowed to change addresses, or profile data is given for a bot.
+ * @throws BadRequestError if the user is the only owner and would lose the role.
  */
 export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit): Promise<User> {
   requireAdministrator(ctx);
   const fullName =
     edit.fullName === undefined || edit.fullName.trim() === '' ? undefined : requireFullName(edit.fullName);
   const newEmail = edit.newEmail === undefined ? undefined : requireNewEmail(ctx, edit.newEmail);
+  if (newEmail !== undefined) await requireProof(ctx, edit.currentPassword);
   const { role } = edit;
   if (role !== undefined) requireRole(role);
   const userId = typeof who === 'string' ? (await accessUserByEmail(ctx, who)).id : who;
@@ -147,10 +160,10 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
         throw new BadRequestError('A bot has no profile data');
       if (fullName !== undefined && fullName !== user.fullName) await rename(tx, emit, now, user, fullName);
       if (newEmail !== undefined && isOwner(user.role) && !isOwner(now.viewer.role)) {
-        // Whose address it is may sign in by it.
+        // A person with the new address could sign in as the user.
         throw new UnauthorizedPrincipalError('an organization owner');
       }
-      if (newEmail !== undefined) await giveAddress(tx, emit, user, newEmail);
+      if (newEmail !== undefined) await giveAddress(tx, emit, user, { realm: now.viewer.realm, newEmail });
       if (role !== undefined && role !== user.role) await changeRole(tx, emit, now, user, role);
       await setProfileValues(tx, emit, user, edit.profileData ?? [], { changesAll: true });
       return { ...user, fullName: fullName ?? user.fullName, role: role ?? user.role, email: newEmail ?? user.email };
@@ -159,19 +172,22 @@ export async function updateUser(ctx: Ctx, who: number | string, edit: UserEdit)
 }
 
 /**
- * Gives a user another name, inside a change that holds the organisation's row, and tells everyone.
+ * Renames a user, and notifies all users. The transaction must hold the lock of the organization's row.
  *
- * @throws BadRequestError when the organisation wants unique names and another active user has this one.
+ * @throws BadRequestError if the organization requires unique names and another active user has this one.
  */
 export async function rename(tx: Tx, emit: Emit, { viewer }: Ctx, { id }: User, fullName: string): Promise<void> {
+  requireReadableName(fullName);
   await requireUniqueName(tx, viewer.realm, fullName, id);
   await tx.user.update({ where: { realmId_id: { realmId: viewer.realm.id, id } }, data: { fullName } });
   emit(userRenamed(id, fullName), everyone());
 }
 
 /**
- * @throws UnauthorizedPrincipalError when the owner role is given or taken and the viewer is no owner.
- * @throws BadRequestError when the organisation would have no owner any more.
+ * Checks that the viewer can change a user's role.
+ *
+ * @throws UnauthorizedPrincipalError if the owner role is given or taken and the viewer is not an owner.
+ * @throws BadRequestError if the organization would have no owner.
  */
 export async function requireRoleChange(tx: Tx, { viewer }: Ctx, user: User, newRole: number): Promise<void> {
   if (!isOwner(user.role) && !isOwner(newRole)) return;
@@ -185,7 +201,10 @@ export async function requireRoleChange(tx: Tx, { viewer }: Ctx, user: User, new
   }
 }
 
-/** Gives a user another role, inside a change that holds the organisation's row, and tells everybody what it means. */
+/**
+ * Changes a user's role, and notifies all users of the consequences. The transaction must hold the lock of the
+ * organization's row.
+ */
 export async function changeRole(tx: Tx, emit: Emit, { app, viewer }: Ctx, user: User, newRole: number): Promise<void> {
   const { id, realmId, role: oldRole } = user;
   const now = app.now();
@@ -199,7 +218,7 @@ export async function changeRole(tx: Tx, emit: Emit, { app, viewer }: Ctx, user:
   await showAddresses(tx, emit, user, { oldRole, newRole });
 }
 
-/** Tells a user whose role changes whose addresses come into their sight, or leave it. */
+/** Notifies a user whose role changed of the addresses that become visible or invisible to them. */
 async function showAddresses(
   tx: Tx,
   emit: Emit,
@@ -213,21 +232,4 @@ async function showAddresses(
     if (before === after) continue;
     for (const event of emailHiddenOrShown(user, roles)) emit(event, users([id]));
   }
-}
-
-/** Ends the state of a stub, imported or made over the API: they joined when they first signed in. */
-export async function recordFirstLogin(scope: Scope, userId: number): Promise<void> {
-  const joinedAt = scope.app.now();
-  await transact(scope, async (tx, emit) => {
-    await lockRealm(tx, scope.realmId);
-    const before = await tx.user.findFirst({
-      where: { realmId: scope.realmId, id: userId, isImportedStub: true },
-      include: { realm: true },
-    });
-    if (before === null) return;
-    const data = { isImportedStub: false, isPlaceholder: false, joinedAt };
-    const after = await tx.user.update({ where: { realmId_id: { realmId: scope.realmId, id: userId } }, data });
-    for (const event of stubLoggedIn(userId, joinedAt)) emit(event, everyone());
-    await roleGroupsChanged(tx, emit, { before, after }, { realm: before.realm, now: joinedAt });
-  });
 }

@@ -13,31 +13,37 @@ import type { Tx } from '../../platform/db/client.ts';
 import { BadRequestError } from '../../platform/errors.ts';
 import { requireSettings } from '../../platform/setting.ts';
 
-/** Our choice: more than an organisation of this size has, and fewer than one change has time for. */
+/**
+ * Maximum number of people per request: more than an organization of the intended size has, few enough for a transaction.
+ */
 const MAX_TARGETS = 2_000;
 
 const { email_address_visibility: _own, ...others } = USER_SETTINGS;
 
-/** What administrators change of others. Who hides their address hides it from administrators as well. */
+/**
+ * Settings that administrators can change for other users. The visibility of the address is left out: users can hide it
+ * from administrators too.
+ */
 export const SETTINGS_OF_OTHERS = others;
 
-/** Whose settings an administrator changes. */
+/** The users whose settings an administrator changes. */
 export interface SettingsTargets {
   readonly userIds?: readonly number[] | undefined;
-  /** Of groups whose members they are, through groups within them as well. */
+  /** Ids of groups whose members are included, also members of nested groups. */
   readonly groupIds?: readonly number[] | undefined;
-  /** Leaves each setting as it is with those who have changed it themselves. */
+  /** If true, settings that a user has changed themselves stay unchanged. */
   readonly skipsEdited?: boolean | undefined;
 }
 
 /**
- * Changes settings of other people, all of them or none, and tells each of theirs.
+ * Changes settings of other people, and notifies each of them. If one change is refused, none is made.
  *
- * @param given As the client sent them, by name on the wire.
- * @returns The ids of those it was about, those included for whom nothing was different.
+ * @param given Values as sent by the client, by name on the wire.
+ * @returns The ids of all selected people, including those for whom nothing differs.
  * @throws UnauthorizedPrincipalError unless the viewer is an administrator.
- * @throws BadRequestError for a bot, when a value is not taken, when somebody is not an active person of the organisation, when a
- *   group is not there, or when they are too many.
+ * @throws BadRequestError for a bot, or if a value is invalid.
+ * @throws BadRequestError if a user is not an active person of the organization, or a group does not exist.
+ * @throws BadRequestError if there are too many people.
  */
 export async function updateSettingsOf(
   ctx: Ctx,
@@ -61,7 +67,7 @@ export async function updateSettingsOf(
   });
 }
 
-/** The people, in the order in which every change locks several. */
+/** Locks and returns the people, in ascending order of ids, as every change that locks several users does. */
 async function lockTargets(
   tx: Tx,
   { app, realmId, viewer: { realm } }: Ctx,

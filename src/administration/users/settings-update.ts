@@ -12,31 +12,38 @@ import { isAdministrator } from '../../platform/roles.ts';
 import { requireSettings } from '../../platform/setting.ts';
 import { requireWantedAddress, sendConfirmation } from '../email-changes/service.ts';
 import { type PasswordChange, requirePasswordChange, writePassword } from '../sign-in/password-change.ts';
+import { requireProof } from '../sign-in/proof.ts';
 import { rename } from './service.ts';
 
-/** What is to change; absent fields stay. */
+/** The viewer's own data to change. Absent fields stay unchanged. */
 export interface SettingsEdit {
-  /** Passed over where the organisation lets only administrators change names. */
+  /** Ignored if the organization allows only administrators to change names. */
   readonly fullName?: string | undefined;
-  /** Used once a mail that is sent to it has been answered. */
+  /** Used only after the viewer followed the link in the email sent to it. */
   readonly email?: string | undefined;
-  /** Of no use alone. */
+  /**
+   * The viewer's current password. Needed for a new password and, in a session without a recent sign-in, for a new
+   * address.
+   */
   readonly oldPassword?: string | undefined;
   /** 8 to 100 characters. */
   readonly newPassword?: string | undefined;
-  /** As the client sent them. */
+  /** Whether the API key stays when the password is changed in a session. */
+  readonly keepsApiKey?: boolean | undefined;
+  /** Settings as sent by the client. */
   readonly settings?: Partial<Record<UserSettingName, unknown>> | undefined;
 }
 
 /**
- * Changes the viewer's own settings, name and password, and tells the viewer's clients of each setting that is another;
- * of what others see of a user, everyone is told. What is equal already is no change. Another address is used only after
- * the link sent to it was followed.
+ * Changes the viewer's own settings, name and password. Sends each changed setting to the viewer's clients, or to all
+ * users if they can see it. Values that do not differ are ignored. A new address is used only after the link sent to it
+ * was followed.
  *
- * @returns The user as they are after it.
- * @throws BadRequestError for a bot, when a value is not taken, when the organisation wants unique names and the name is
- *   in use, or when the old password is wrong.
- * @throws RateLimitHitError after too many wrong passwords, or new addresses.
+ * @returns The user after the change.
+ * @throws BadRequestError for a bot, or if a value is invalid or the old password is wrong.
+ * @throws BadRequestError if the organization requires unique names and the name is in use.
+ * @throws PasswordRequiredError for a new address without the password, in a session whose sign-in is not recent.
+ * @throws RateLimitHitError after too many wrong passwords or new addresses.
  */
 export async function updateSettings(ctx: Ctx, edit: SettingsEdit): Promise<User> {
   const { viewer } = ctx;
@@ -44,6 +51,8 @@ export async function updateSettings(ctx: Ctx, edit: SettingsEdit): Promise<User
   const values = requireSettings(USER_SETTINGS, edit.settings ?? {});
   const fullName = edit.fullName === undefined || !mayRename(ctx) ? undefined : requireFullName(edit.fullName);
   const password = await passwordChange(ctx, edit);
+  // The old password has already proved a change of the password.
+  if (edit.email !== undefined && password === undefined) await requireProof(ctx, edit.oldPassword);
   const address = edit.email === undefined ? undefined : await requireWantedAddress(ctx, edit.email);
   const isNothing = [fullName, password, address].every((change) => change === undefined);
   if (isNothing && Object.keys(values).length === 0) return viewer.user;
@@ -53,7 +62,11 @@ export async function updateSettings(ctx: Ctx, edit: SettingsEdit): Promise<User
     const before = await tx.user.findUniqueOrThrow({
       where: { realmId_id: { realmId: viewer.realm.id, id: viewer.id } },
     });
-    if (password !== undefined) await writePassword(tx, emit, ctx, { ...password, user: before });
+    if (password !== undefined)
+      await writePassword(tx, emit, ctx, {
+        ...{ ...password, user: before },
+        keepsApiKey: edit.keepsApiKey ?? false,
+      });
     if (address !== undefined) await sendConfirmation(tx, ctx, address);
     const after = await writeSettings(tx, emit, before, values, { now: ctx.app.now(), isOwn: true });
     if (fullName === undefined || fullName === before.fullName) return after;

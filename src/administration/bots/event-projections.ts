@@ -1,0 +1,39 @@
+import { EventProjection, referenceProjection } from '../../api/graphql/event-projections.ts';
+import type { KnownBot } from './events.ts';
+
+const botReference = referenceProjection('Bot', { withNumber: false });
+
+/** Event projection of the data of a bot that only its administrators can see. */
+const botFacts = new EventProjection<KnownBot>(
+  'Bot',
+  { idOf: ({ id }) => id },
+  { hearsAllPublicChannels: (bot) => bot.hearsAllPublicChannels },
+);
+
+const identity = { idOf: ({ id }: KnownBot) => id };
+const databaseId = ({ id }: KnownBot) => id;
+
+const administered = new EventProjection<KnownBot>('User', identity, {
+  databaseId,
+  bot: { facts: botFacts, of: (bot) => (bot.isAdministered === true ? bot : null) },
+});
+/** Event projection for an event in which another setting of the bot changed. */
+const administeredReference = new EventProjection<KnownBot>('User', identity, {
+  databaseId,
+  bot: { facts: botReference, of: (bot) => (bot.isAdministered === true ? bot.id : null) },
+});
+/** Event projection for an event that does not contain whether the recipient can administer the bot. */
+const unknown = new EventProjection<KnownBot>('User', identity, { databaseId });
+
+/** Returns the event projection of the bot's user in an event about the bot. */
+export function projectionOf({ facts }: { readonly facts: KnownBot }): EventProjection<KnownBot> {
+  if (facts.isAdministered === undefined) return unknown;
+  return facts.hearsAllPublicChannels === undefined ? administeredReference : administered;
+}
+
+/** Event projection of a bot that the recipient can no longer administer. */
+export const lostBot = new EventProjection<number>(
+  'User',
+  { idOf: (id) => id },
+  { databaseId: (id) => id, bot: { facts: botReference, of: () => null } },
+);

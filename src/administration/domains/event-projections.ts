@@ -1,0 +1,9 @@
+import { EventProjection } from '../../api/graphql/event-projections.ts';
+import type { KnownDomain } from './events.ts';
+
+/** Event projection of a domain that an event contains. */
+export const domainProjection = new EventProjection<NonNullable<KnownDomain>>(
+  'RealmDomain',
+  { idOf: ({ id }) => id },
+  { domain: ({ domain }) => domain, allowSubdomains: (domain) => domain.allow_subdomains },
+);

@@ -1,0 +1,28 @@
+import type { Realm, User } from '../../generated/prisma/client.ts';
+import type { Tx } from '../../platform/db/client.ts';
+import { oneLine, queueMail } from '../../platform/mail/outbox.ts';
+
+/**
+ * Notifies a user by email of a change of their credentials, within the transaction of the change.
+ *
+ * @param subject Topic of the email, such as "Your password".
+ * @param happened A sentence that states the change. Names in it must be on one line.
+ */
+export function queueSecurityMail(
+  tx: Tx,
+  { id: realmId, name }: Pick<Realm, 'id' | 'name'>,
+  { email: to }: Pick<User, 'email'>,
+  { subject, happened }: { readonly subject: string; readonly happened: string },
+): Promise<void> {
+  const place = oneLine(name);
+  return queueMail(tx, {
+    realmId,
+    to,
+    subject: `${subject} for ${place}`,
+    body: `Hello,
+
+${happened}
+If you did not request this, contact the administrators of ${place}.
+`,
+  });
+}

@@ -1,0 +1,26 @@
+import { EventProjection, referenceProjection } from '../../api/graphql/event-projections.ts';
+import { userReference } from '../../people/event-projections.ts';
+import type { GroupSnapshot, KnownGroup } from './events.ts';
+
+/** Event projection of a group of which an event contains only the id. */
+export const groupReference = referenceProjection('UserGroup');
+
+type ProjectedGroup = NonNullable<KnownGroup['group']>;
+
+const identity = { idOf: ({ id }: ProjectedGroup) => id };
+const databaseId = ({ id }: ProjectedGroup) => id;
+
+const groupProjection = new EventProjection<GroupSnapshot>('UserGroup', identity, {
+  databaseId,
+  name: ({ name }) => name,
+  description: ({ description }) => description,
+  isRoleGroup: (group) => group.is_system_group,
+  isDeactivated: ({ deactivated }) => deactivated,
+  createdAt: ({ createdAt }) => (createdAt === null ? null : new Date(createdAt)),
+  creator: { facts: userReference, of: (group) => group.creator_id },
+});
+const idAlone = new EventProjection<ProjectedGroup>('UserGroup', identity, { databaseId });
+
+/** Returns the event projection of the group in an event. */
+export const projectionOf = ({ facts: { group } }: { readonly facts: KnownGroup }): EventProjection<ProjectedGroup> =>
+  (group !== null && 'name' in group ? groupProjection : idAlone) as EventProjection<ProjectedGroup>;
